@@ -1,0 +1,55 @@
+# Everything runs in .venv, which the first target that needs it creates. `make help` lists targets.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+UV ?= uv
+
+DEMO_ROUNDS ?= 100
+DEMO_DIR ?= runs/demo
+DEMO_ALGORITHMS := fedavg fedadam f3ast f3ast_adam poc
+
+.PHONY: help demo test test-slow lint format bench lock clean
+
+help:  ## List the targets
+	@awk -F ':|##' '/^[a-z-]+:.*##/ { printf "%-10s%s\n", $$1, $$NF }' Makefile
+
+demo: $(STAMP)  ## Train five algorithms and plot them (DEMO_ROUNDS, DEMO_DIR)
+	@for a in $(DEMO_ALGORITHMS); do \
+	  $(PY) run_experiments.py --task=synthetic --algorithm=$$a --availability=home_devices \
+	    --engine=tff --rounds=$(DEMO_ROUNDS) --eval_every=5 \
+	    --output_dir=$(DEMO_DIR) --run_name=$$a || exit 1; \
+	done
+	$(PY) -m analysis.compare --runs $(DEMO_DIR) --out $(DEMO_DIR)/accuracy.png
+
+test: lint  ## Lint, then run the tests not marked slow
+	$(PY) -m pytest -m "not slow"
+
+test-slow: $(STAMP)  ## Run the tests marked slow
+	$(PY) -m pytest -m slow
+
+lint: $(STAMP)  ## Check style, formatting and types
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+format: $(STAMP)  ## Apply the formatter and the safe fixes
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+bench: $(STAMP)  ## Measure the cost of a round, and memory
+	$(PY) -m tests.benchmarks.round_cost
+	$(PY) -m tests.benchmarks.memory
+
+lock:  ## Regenerate requirements/lock.txt from lock.in and overrides.txt (needs uv)
+	$(UV) pip compile --quiet --universal --python-version 3.9 --only-binary :all: \
+	  --override requirements/overrides.txt --generate-hashes --no-emit-index-url \
+	  --custom-compile-command "make lock  (requirements/overrides.txt says why it overrides pins)" \
+	  requirements/lock.in -o requirements/lock.txt
+
+$(STAMP): requirements/lock.txt
+	@tools/bootstrap.sh $(VENV) $<
+
+clean:  ## Remove .venv, caches and build products (not runs/)
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,15 @@
+"""Always: every client in every round (Sec. IV-b, model 1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .process import IndependentAvailability
+
+
+class Always(IndependentAvailability):
+    """The baseline: q_k = 1."""
+
+    def __init__(self, num_clients: int, seed: int = 0) -> None:
+        """Makes the process for `num_clients` clients; the seed changes nothing."""
+        super().__init__(np.ones(num_clients), seed)

@@ -1,0 +1,15 @@
+"""Scarce: independent, homogeneous, rare (Sec. IV-b, model 2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .process import IndependentAvailability
+
+
+class Scarce(IndependentAvailability):
+    """Every client with the same probability, in the paper q = 0.2."""
+
+    def __init__(self, num_clients: int, seed: int, q: float = 0.2) -> None:
+        """Makes the process; `q` in [0, 1]."""
+        super().__init__(np.full(num_clients, q), seed)

@@ -1,0 +1,51 @@
+"""Smartphones: home-devices under a daily sine wave (Sec. IV-b, model 4)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .home_devices import lognormal_availability
+from .process import IndependentAvailability
+
+GRIDS = ("hourly", "endpoints")
+
+
+def daily_wave(grid: str) -> np.ndarray:
+    """Returns one day of f(t) = 0.4 sin(t) + 0.5, `float64 [24]` (App. C-B).
+
+    Args:
+        grid: `"hourly"`, t = 2 pi j / 24 for j = 1..24 (the paper), or `"endpoints"`, 24 points
+            of [0, 2 pi] with both ends, so that midnight comes twice (the released code, R5).
+    """
+    if grid == "hourly":
+        t = 2 * np.pi * np.arange(1, 25) / 24
+    elif grid == "endpoints":
+        t = np.linspace(0, 2 * np.pi, 24)
+    else:
+        raise ValueError(f"grid {grid!r}: must be one of {', '.join(GRIDS)}")
+    return 0.4 * np.sin(t) + 0.5
+
+
+class Smartphones(IndependentAvailability):
+    """q_{k,t} = f_t q_k, t_k ~ lognormal(0, 0.25); one round an hour.
+
+    Clients are independent given the hour, but share it: over the rounds their availability is
+    positively correlated.
+    """
+
+    positively_correlated = True
+
+    def __init__(
+        self, num_clients: int, seed: int, spread_is: str = "variance", grid: str = "hourly"
+    ) -> None:
+        """Draws the q_k; see `lognormal_availability` and `daily_wave`."""
+        super().__init__(
+            lognormal_availability(num_clients, seed, "smartphones", 0.25, spread_is), seed
+        )
+        self._wave = daily_wave(grid)
+        # Round 1 is j = 1 on the paper's grid; the released code indexes by round mod 24.
+        self._first = 1 if grid == "hourly" else 0
+
+    def probabilities(self, round_number: int) -> np.ndarray:
+        """Returns f_t q_k, `float64 [N]`."""
+        return self.q * self._wave[(round_number - self._first) % 24]

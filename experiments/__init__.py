@@ -1,0 +1,1 @@
+"""The layer that knows flags and files: settings, and the parts built from them."""

@@ -1,0 +1,89 @@
+"""One experiment from its settings: folder, resume, run, exit codes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from experiments.progress import ProgressBar
+from experiments.provenance import provenance
+from experiments.settings import Settings, resolve
+from f3ast_tff.errors import CheckpointError, EngineError, RunFolderError, SettingError
+from f3ast_tff.experiment.run_folder import RunFolder
+
+BAD_INPUT = 2
+FAILED = 1
+
+
+def run(given: Mapping[str, Any]) -> int:
+    """Runs the experiment that the settings describe, or goes on with it.
+
+    Args:
+        given: Settings given, by name.
+
+    Returns:
+        The exit code: 0, `BAD_INPUT` for what the user can put right, `FAILED` otherwise.
+    """
+    logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
+    try:
+        settings = resolve(given)
+        folder = RunFolder(Path(settings.output_dir) / settings.run_name, settings.identity)
+    except (SettingError, RunFolderError) as error:
+        return _fail(error, BAD_INPUT)
+    with ExitStack() as stack:
+        stack.callback(folder.close)
+        finished = folder.read_json("summary.json")
+        if finished is not None:
+            _report(folder, finished, "already finished")
+            return 0
+        if not folder.file("config.json").exists():
+            folder.write_json("config.json", {"settings": settings.as_dict(), **provenance()})
+        try:
+            summary = _execute(settings, folder, stack)
+        except CheckpointError as error:
+            return _fail(error, BAD_INPUT)
+        except EngineError as error:
+            return _fail(error, FAILED)
+        _report(folder, summary, "finished")
+    return 0
+
+
+def _execute(settings: Settings, folder: RunFolder, stack: ExitStack) -> dict[str, Any]:
+    # A termination must unwind like Ctrl-C, so that what was started is ended.
+    signal.signal(signal.SIGTERM, _terminate)
+    # TensorFlow's chatter on stderr would bury the progress bar.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    from experiments.build import build_experiment
+    from f3ast_tff.experiment.run import run_experiment
+
+    experiment = build_experiment(settings, folder.path)
+    stack.callback(experiment.engine.close)
+    progress = ProgressBar(settings.run_name, settings.rounds)
+    stack.callback(progress.close)
+    return run_experiment(experiment, folder, progress)
+
+
+def _terminate(signum: int, frame: Any) -> None:
+    sys.exit(128 + signum)
+
+
+def _fail(error: Exception, code: int) -> int:
+    print(f"error: {error}", file=sys.stderr)
+    return code
+
+
+def _report(folder: RunFolder, summary: Mapping[str, Any], state: str) -> None:
+    final = summary["final"]
+    print(
+        f"{folder.path} {state}: round {final['round']}, "
+        f"sample accuracy {final['test_sample_accuracy']:.4f}, "
+        f"user accuracy {final['test_user_accuracy']:.4f}, "
+        f"sample loss {final['test_sample_loss']:.4f}, "
+        f"user loss {final['test_user_loss']:.4f}"
+    )

@@ -1,0 +1,54 @@
+"""The progress bar of a run."""
+
+from __future__ import annotations
+
+import sys
+
+from tqdm import tqdm
+
+from f3ast_tff.experiment.metrics import Row
+
+
+class ProgressBar:
+    """Round, accuracy and time left; a line per evaluation where there is no terminal."""
+
+    def __init__(self, name: str, rounds: int) -> None:
+        """Takes the run's name and its number of rounds."""
+        self._name = name
+        self._rounds = rounds
+        self._bar: tqdm | None = None
+        self._terminal = sys.stderr.isatty()
+
+    def start(self, first_round: int) -> None:
+        """See `f3ast_tff.experiment.run.Progress`."""
+        if first_round > 1:
+            self._say(f"{self._name}: resuming from round {first_round}")
+        self._bar = tqdm(
+            desc=self._name,
+            total=self._rounds,
+            initial=first_round - 1,
+            unit="round",
+            disable=not self._terminal,
+            bar_format="{desc}: round {n_fmt}/{total_fmt} |{bar}| ETA {remaining}{postfix}",
+        )
+
+    def advance(self, row: Row | None) -> None:
+        """See `f3ast_tff.experiment.run.Progress`."""
+        assert self._bar is not None, "advance before start"
+        self._bar.update()
+        if row is None:
+            return
+        accuracy = f"accuracy {row['test_sample_accuracy']:.4f}"
+        if self._terminal:
+            self._bar.set_postfix_str(accuracy)
+        else:
+            self._say(f"{self._name}: round {row['round']}/{self._rounds}, {accuracy}")
+
+    def close(self) -> None:
+        """Leaves the bar as it is."""
+        if self._bar is not None:
+            self._bar.close()
+
+    @staticmethod
+    def _say(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,44 @@
+"""What a result came from: versions and commit."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+_PACKAGES = ("numpy", "tensorflow", "tensorflow-federated", "jax", "jaxlib")
+
+
+def provenance() -> dict[str, Any]:
+    """Returns the versions in use and the git commit, `None` where there is none."""
+    return {
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "git_commit": _git("rev-parse", "HEAD"),
+        "git_modified": bool(_git("status", "--porcelain", "--untracked-files=no")),
+        "command": sys.argv,
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()

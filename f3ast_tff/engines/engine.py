@@ -1,0 +1,89 @@
+"""What an engine is: it executes rounds and evaluates the model, and owns no randomness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from f3ast_tff.selection import Cohort
+
+
+@dataclass(frozen=True)
+class RoundOutcome:
+    """What a round did.
+
+    Attributes:
+        train_loss: Mean loss over the examples that the cohort trained on, as it trained; NaN if
+            nobody did.
+        update_norm: L2 norm of the aggregate Delta, before the server optimizer; 0 if the model
+            was left alone.
+        num_dropped: Clients whose update was not finite and was dropped.
+        rejected: Whether the model was left alone: no update was finite, or their aggregate
+            was not.
+    """
+
+    train_loss: float
+    update_norm: float
+    num_dropped: int = 0
+    rejected: bool = False
+
+
+EMPTY_ROUND = RoundOutcome(train_loss=float("nan"), update_norm=0.0, rejected=True)
+
+
+@dataclass(frozen=True)
+class ClientScores:
+    """Sums over each client's examples, from which all averages follow.
+
+    Attributes:
+        loss: Summed loss, `float64 [C]`.
+        correct: Summed correct predictions, `float64 [C]`.
+        count: Number of examples, `float64 [C]`; clients without examples do not count.
+    """
+
+    loss: np.ndarray
+    correct: np.ndarray
+    count: np.ndarray
+
+    def sample_mean(self, sums: np.ndarray) -> float:
+        """Returns the average over examples of one of the sums above."""
+        return float(sums.sum() / self.count.sum())
+
+    def user_mean(self, sums: np.ndarray) -> float:
+        """Returns the average over clients of the client's own average (App. D.7, arXiv)."""
+        has = self.count > 0
+        return float(np.mean(sums[has] / self.count[has]))
+
+
+class Engine(Protocol):
+    """Executes rounds of one experiment; batches, weights and ids come from outside."""
+
+    def run_round(self, round_number: int, cohort: Cohort) -> RoundOutcome:
+        """Trains a non-empty cohort from the current model and updates the model."""
+        ...
+
+    def evaluate(self) -> ClientScores:
+        """Scores the current model on the test examples of every client."""
+        ...
+
+    def client_losses(self, ids: np.ndarray) -> np.ndarray:
+        """Returns the current loss of these clients on their training data, `float64 [m]`."""
+        ...
+
+    def weights(self) -> list[np.ndarray]:
+        """Returns the current model's weights."""
+        ...
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns all that a checkpoint must hold."""
+        ...
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of processes and devices."""
+        ...

@@ -1,0 +1,52 @@
+"""TFF's execution context over a worker of ours."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import grpc
+import tensorflow_federated as tff
+
+from f3ast_tff.engines.tff_worker import TffWorker
+from f3ast_tff.errors import EngineError
+
+_MAX_MESSAGE_BYTES = 2_000_000_000
+_CHANNEL_OPTIONS = [
+    ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
+]
+_START_LIMIT_S = 60.0
+
+
+def execution_context(worker: TffWorker) -> tff.framework.SyncExecutionContext:
+    """Returns a context that executes computations on `worker`.
+
+    As `tff.backends.native.create_sync_local_cpp_execution_context`, but for a worker already
+    started. A dead worker is an `EngineError`, where TFF's would be started anew.
+
+    Raises:
+        EngineError: If the worker ends or does not answer within a minute.
+    """
+    channel = grpc.insecure_channel(f"localhost:{worker.port}", _CHANNEL_OPTIONS)
+    stub = tff.framework.RemoteExecutorGrpcStub(channel)
+    deadline = time.monotonic() + _START_LIMIT_S
+    while not stub.is_ready:
+        worker.check_alive()
+        if time.monotonic() > deadline:
+            raise EngineError(f"TFF's worker on localhost:{worker.port} does not answer")
+        time.sleep(0.02)
+
+    def executor(cardinalities: Any) -> tff.framework.RemoteExecutor:
+        worker.check_alive()
+        cardinalities.setdefault(tff.CLIENTS, 0)
+        remote = tff.framework.RemoteExecutor(stub)
+        remote.set_cardinalities(cardinalities)
+        return remote
+
+    return tff.framework.SyncExecutionContext(
+        executor_fn=tff.framework.ResourceManagingExecutorFactory(executor),
+        compiler_fn=tff.backends.native.desugar_and_transform_to_native,
+        transform_args=tff.tensorflow.transform_args,
+        transform_result=tff.tensorflow.transform_result,
+    )

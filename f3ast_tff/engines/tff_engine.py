@@ -1,0 +1,178 @@
+"""The reference engine: rounds are executed by TensorFlow Federated's native runtime."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from f3ast_tff.engines.engine import ClientScores, RoundOutcome
+from f3ast_tff.engines.tff_context import execution_context
+from f3ast_tff.engines.tff_scorer import KerasScorer
+from f3ast_tff.engines.tff_worker import TffWorker
+from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.local_work import LocalWork
+from f3ast_tff.models import Model
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.processes.client_data import client_dataset
+from f3ast_tff.processes.learning_process import build_learning_process
+from f3ast_tff.selection import Cohort
+
+LOSS_REDUCTIONS = ("mean", "sum_of_batches")
+
+
+class TffEngine:
+    """Executes rounds on TFF's worker, and evaluates in this process.
+
+    A client's examples become tensors once, when it is first selected; a round adds the order
+    of its batches and its weight.
+    """
+
+    def __init__(
+        self,
+        data: FederatedData,
+        model: Model,
+        work: LocalWork,
+        client_optimizer: Optimizer,
+        server_optimizer: Optimizer,
+        aggregation: str,
+        *,
+        seed: int,
+        worker_log: Path,
+        client_loss: str = "mean",
+    ) -> None:
+        """Builds the learning process and starts the worker.
+
+        Args:
+            data: Of all clients.
+            model: The network; its initial weights come from `seed`.
+            work: Local work of a client.
+            client_optimizer: Of the local steps.
+            server_optimizer: Of the step along the aggregate.
+            aggregation: `"sum"` or `"mean"`, see `build_learning_process`.
+            seed: Of the initial weights.
+            worker_log: File for the worker's output.
+            client_loss: What `client_losses` returns: the `"mean"` over a client's examples, or
+                the `"sum_of_batches"`, the sum of its batches' means (reading R10).
+        """
+        if client_loss not in LOSS_REDUCTIONS:
+            raise ValueError(f"client_loss {client_loss!r}: must be one of {LOSS_REDUCTIONS}")
+        self._data = data
+        self._work = work
+        self._client_loss = client_loss
+        self._examples: dict[int, Any] = {}
+
+        def model_fn() -> tff.learning.models.VariableModel:
+            return tff.learning.models.from_keras_model(
+                model.keras_model(),
+                loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+                input_spec=batch_spec(data),
+                metrics=[],
+            )
+
+        self._worker = TffWorker(worker_log)
+        try:
+            self._context = execution_context(self._worker)
+            self._process = build_learning_process(
+                model_fn, work, client_optimizer, server_optimizer, aggregation
+            )
+            self._scorer = KerasScorer(model.keras_model())
+            initial = tff.learning.models.ModelWeights(model.initial_weights(seed), [])
+            with self._on_our_worker():
+                state = self._process.initialize()
+                self._state = self._process.set_model_weights(state, initial)
+        except BaseException:
+            self._worker.close()
+            raise
+
+    def run_round(self, round_number: int, cohort: Cohort) -> RoundOutcome:
+        """See `Engine.run_round`.
+
+        Raises:
+            EngineError: If the worker has died; the model is that of the round before.
+        """
+        feed = [
+            self._client(round_number, int(k), float(weight))
+            for k, weight in zip(cohort.ids, cohort.weights)
+        ]
+        with self._on_our_worker():
+            output = self._process.next(self._state, feed)
+        work_metrics = output.metrics["client_work"]
+        dropped = int(work_metrics["num_dropped"])
+        rejected = dropped == len(cohort) or bool(output.metrics["finalizer"]["update_non_finite"])
+        if rejected:
+            # Keep the server optimizer's state too: a step along nothing would still move Adam.
+            return RoundOutcome(float("nan"), 0.0, dropped, True)
+        self._state = output.state
+        return RoundOutcome(
+            train_loss=float(work_metrics["inner"]["train"]["loss"]),
+            update_norm=float(output.metrics["aggregator"]["update_norm"]),
+            num_dropped=dropped,
+        )
+
+    def evaluate(self) -> ClientScores:
+        """See `Engine.evaluate`."""
+        return self._scorer.clients(self.weights(), self._data.test)
+
+    def client_losses(self, ids: np.ndarray) -> np.ndarray:
+        """See `Engine.client_losses`."""
+        clients = [self._data.train.client(int(k)) for k in ids]
+        x = np.concatenate([features for features, _ in clients])
+        y = np.concatenate([labels for _, labels in clients])
+        loss, _ = self._scorer.examples(self.weights(), x, y)
+        ends = np.cumsum([len(labels) for _, labels in clients])
+        return np.array([self._reduce(part) for part in np.split(loss, ends[:-1])])
+
+    def _reduce(self, losses: np.ndarray) -> float:
+        if self._client_loss == "mean":
+            return float(losses.mean())
+        starts = np.arange(0, len(losses), self._work.batch_size)
+        counts = np.diff(np.append(starts, len(losses)))
+        return float(np.sum(np.add.reduceat(losses, starts) / counts))
+
+    def weights(self) -> list[np.ndarray]:
+        """See `Engine.weights`."""
+        trainable = self._state.global_model_weights.trainable
+        return [np.asarray(weight) for weight in trainable]
+
+    def state(self) -> dict[str, np.ndarray]:
+        """See `Engine.state`: the leaves of TFF's `LearningAlgorithmState`."""
+        leaves = tf.nest.flatten(self._state)
+        return {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """See `Engine.restore`."""
+        expected = self.state()
+        if {k: v.shape for k, v in state.items()} != {k: v.shape for k, v in expected.items()}:
+            raise ValueError("the saved state is that of another model or server optimizer")
+        leaves = [state[name] for name in sorted(state)]
+        self._state = tf.nest.pack_sequence_as(self._state, leaves)
+
+    def close(self) -> None:
+        """Ends the worker."""
+        self._worker.close()
+
+    def _on_our_worker(self) -> Any:
+        # Outside, TFF would start a worker of its own, which outlives this process.
+        return tff.framework.get_context_stack().install(self._context)
+
+    def _client(self, round_number: int, k: int, weight: float) -> tf.data.Dataset:
+        if k not in self._examples:
+            x, y = self._data.train.client(k)
+            self._examples[k] = OrderedDict(x=tf.constant(x), y=tf.constant(y))
+        size = int(self._data.train.sizes[k])
+        order = self._work.order(round_number, k, size)
+        return client_dataset(self._examples[k], tf.constant(order), weight)
+
+
+def batch_spec(data: FederatedData) -> Any:
+    """Returns the `tf.TensorSpec`s of a batch of the data's training examples."""
+    x, y = data.train.features, data.train.labels
+    return OrderedDict(
+        x=tf.TensorSpec([None, *x.shape[1:]], tf.as_dtype(x.dtype)),
+        y=tf.TensorSpec([None, *y.shape[1:]], tf.as_dtype(y.dtype)),
+    )

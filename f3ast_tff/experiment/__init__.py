@@ -1,0 +1,1 @@
+"""The round loop, metrics, checkpoints and the run folder."""

@@ -1,0 +1,108 @@
+"""Checkpoints of a run: one `.npz` each, written atomically, never half-loaded."""
+
+from __future__ import annotations
+
+import json
+import logging
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.errors import CheckpointError
+from f3ast_tff.experiment.atomic import atomic_write
+
+_FORMAT = "f3ast-tff checkpoint 1"
+_KEPT = 2
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The state of a run after a round.
+
+    Attributes:
+        round_number: The last completed round.
+        arrays: State of each part, names prefixed by the part: `"engine/..."`.
+        meta: What else is to be remembered, as JSON values.
+    """
+
+    round_number: int
+    arrays: dict[str, np.ndarray]
+    meta: dict[str, Any]
+
+    def part(self, name: str) -> dict[str, np.ndarray]:
+        """Returns the arrays of one part, without its prefix."""
+        prefix = f"{name}/"
+        found = {k: v for k, v in self.arrays.items() if k.startswith(prefix)}
+        return {k[len(prefix) :]: v for k, v in found.items()}
+
+
+class CheckpointStore:
+    """The checkpoints of one run, the newest two kept."""
+
+    def __init__(self, folder: Path, run_id: str) -> None:
+        """Opens the folder, making it if need be.
+
+        Args:
+            folder: Where the checkpoints are.
+            run_id: Identifies the run's settings; a checkpoint of another run is foreign.
+        """
+        self._folder = folder
+        self._run_id = run_id
+        folder.mkdir(exist_ok=True)
+
+    def save(self, checkpoint: Checkpoint) -> Path:
+        """Writes a checkpoint, then removes those older than the one before it."""
+        header = {
+            "format": _FORMAT,
+            "run_id": self._run_id,
+            "round": checkpoint.round_number,
+            "meta": checkpoint.meta,
+        }
+        path = self._folder / f"round_{checkpoint.round_number:08d}.npz"
+        with atomic_write(path, "wb") as file:
+            np.savez(file, header=np.array(json.dumps(header)), **checkpoint.arrays)
+        for old in self._paths()[:-_KEPT]:
+            old.unlink()
+        return path
+
+    def load_newest(self) -> Checkpoint | None:
+        """Returns the newest sound checkpoint; damaged ones are named and passed over.
+
+        Returns:
+            The checkpoint, or `None` if there is no checkpoint file at all.
+
+        Raises:
+            CheckpointError: If there are checkpoint files but none is sound; says why of each.
+        """
+        reasons = []
+        for path in reversed(self._paths()):
+            try:
+                return self._load(path)
+            except CheckpointError as error:
+                logging.warning("%s; trying the one before", error)
+                reasons.append(str(error))
+        if reasons:
+            raise CheckpointError(
+                "; ".join(reasons) + f". Remove {self._folder} to start the run over"
+            )
+        return None
+
+    def _paths(self) -> list[Path]:
+        return sorted(self._folder.glob("round_*.npz"))
+
+    def _load(self, path: Path) -> Checkpoint:
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                # Reading every member checks every CRC.
+                arrays = {name: archive[name] for name in archive.files}
+            header = json.loads(str(arrays.pop("header")))
+        except (zipfile.BadZipFile, EOFError, OSError, ValueError, KeyError) as error:
+            raise CheckpointError(f"checkpoint {path} is damaged ({error})") from error
+        if not isinstance(header, dict) or header.get("format") != _FORMAT:
+            raise CheckpointError(f"checkpoint {path} is not of the format '{_FORMAT}'")
+        if header["run_id"] != self._run_id:
+            raise CheckpointError(f"checkpoint {path} belongs to a run with other settings")
+        return Checkpoint(header["round"], arrays, header["meta"])

@@ -1,0 +1,188 @@
+"""The round loop: one experiment, from its last checkpoint to its summary."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from f3ast_tff.engines.engine import EMPTY_ROUND, Engine
+from f3ast_tff.experiment.atomic import atomic_write
+from f3ast_tff.experiment.checkpoint import Checkpoint, CheckpointStore
+from f3ast_tff.experiment.history import SelectionHistory
+from f3ast_tff.experiment.metrics import Row, append_csv, metrics_row, summarise, write_csv
+from f3ast_tff.experiment.run_folder import RunFolder
+from f3ast_tff.experiment.tensorboard_events import TensorBoardEvents
+from f3ast_tff.selection import Strategy
+
+
+class Availability(Protocol):
+    """Who is reachable in a round."""
+
+    def mask(self, round_number: int) -> np.ndarray:
+        """Returns `bool [N]`."""
+        ...
+
+
+class Constraint(Protocol):
+    """How many clients may take part in a round."""
+
+    def k(self, round_number: int) -> int:
+        """Returns K_t."""
+        ...
+
+
+class Progress(Protocol):
+    """Where the loop says how far it is."""
+
+    def start(self, first_round: int) -> None:
+        """Says from which round the run goes on (1 for a new run)."""
+        ...
+
+    def advance(self, row: Row | None) -> None:
+        """Says that a round is done, and what it scored if it was evaluated."""
+        ...
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """All parts of an experiment.
+
+    Attributes:
+        availability: Who is reachable.
+        constraint: How many may take part.
+        strategy: Whom to pick, with what weight.
+        engine: What executes the round.
+        rounds: T, number of rounds.
+        eval_every: Rounds between evaluations; the last round is always evaluated.
+        checkpoint_every: Rounds between checkpoints; the last round always gets one.
+    """
+
+    availability: Availability
+    constraint: Constraint
+    strategy: Strategy
+    engine: Engine
+    rounds: int
+    eval_every: int
+    checkpoint_every: int
+
+
+class _Run:
+    """One experiment in its folder; all that changes as rounds go by."""
+
+    def __init__(self, experiment: Experiment, folder: RunFolder) -> None:
+        self.experiment = experiment
+        self.folder = folder
+        self.store = CheckpointStore(folder.file("checkpoints"), folder.run_id)
+        self.history = SelectionHistory()
+        self.rows: list[Row] = []
+        self.round_number = 0
+        self.seconds_before = 0.0
+        self._resume()
+        self.started = time.monotonic()
+        write_csv(folder.file("metrics.csv"), self.rows)
+        self.events = TensorBoardEvents(folder.path, self.rows)
+
+    def _resume(self) -> None:
+        checkpoint = self.store.load_newest()
+        if checkpoint is None:
+            return
+        self.experiment.engine.restore(checkpoint.part("engine"))
+        self.experiment.strategy.restore(checkpoint.part("strategy"))
+        self.history.restore(checkpoint.part("history"))
+        self.rows = checkpoint.meta["rows"]
+        self.seconds_before = checkpoint.meta["wall_seconds"]
+        self.round_number = checkpoint.round_number
+
+    @property
+    def wall_seconds(self) -> float:
+        return self.seconds_before + time.monotonic() - self.started
+
+    def next_round(self) -> Row | None:
+        parts = self.experiment
+        t = self.round_number + 1
+        available = parts.availability.mask(t)
+        cohort = parts.strategy.select(
+            t, available, parts.constraint.k(t), parts.engine.client_losses
+        )
+        outcome = parts.engine.run_round(t, cohort) if len(cohort) else EMPTY_ROUND
+        num_available = int(np.count_nonzero(available))
+        self.history.append(num_available, cohort, outcome.num_dropped, outcome.rejected)
+        self._log_trouble(t, len(cohort), outcome.num_dropped, outcome.rejected)
+        self.round_number = t
+
+        row = None
+        if t % parts.eval_every == 0 or t == parts.rounds:
+            scores = parts.engine.evaluate()
+            row = metrics_row(t, scores, outcome, cohort, num_available, self.wall_seconds)
+            self.rows.append(row)
+            append_csv(self.folder.file("metrics.csv"), row)
+            self.events.add(row)
+        if t % parts.checkpoint_every == 0 or t == parts.rounds:
+            self.checkpoint()
+        return row
+
+    @staticmethod
+    def _log_trouble(t: int, selected: int, dropped: int, rejected: bool) -> None:
+        if selected == 0:
+            logging.warning("round %d: no client available, model left alone", t)
+        elif dropped:
+            logging.warning("round %d: dropped %d non-finite updates of %d", t, dropped, selected)
+        if rejected and dropped < selected:
+            logging.warning("round %d: the aggregate is not finite, model left alone", t)
+
+    def checkpoint(self) -> None:
+        parts = {
+            "engine": self.experiment.engine.state(),
+            "strategy": self.experiment.strategy.state(),
+            "history": self.history.arrays(),
+        }
+        arrays = {f"{part}/{name}": v for part, state in parts.items() for name, v in state.items()}
+        meta = {"rows": self.rows, "wall_seconds": self.wall_seconds}
+        self.store.save(Checkpoint(self.round_number, arrays, meta))
+
+    def finish(self) -> dict[str, Any]:
+        arrays = self.history.arrays()
+        final = {f"final_{k}": v for k, v in self.experiment.strategy.state().items()}
+        with atomic_write(self.folder.file("selection.npz"), "wb") as file:
+            np.savez_compressed(file, **arrays, **final)
+        summary = {
+            "rounds": self.round_number,
+            **summarise(self.rows),
+            "empty_rounds": self.history.num_empty,
+            "dropped_updates": self.history.num_dropped,
+            "rejected_rounds": self.history.num_rejected,
+        }
+        self.folder.write_json("summary.json", summary)
+        return summary
+
+
+def run_experiment(experiment: Experiment, folder: RunFolder, progress: Progress) -> dict[str, Any]:
+    """Runs an experiment to its end, from its last checkpoint if it has one.
+
+    Because every draw is a function of (seed, round), a resumed run repeats an uninterrupted one.
+
+    Args:
+        experiment: Its parts, new.
+        folder: The run's folder; gets `metrics.csv`, `selection.npz`, `summary.json`,
+            checkpoints and TensorBoard events.
+        progress: Told of every round.
+
+    Returns:
+        The content of `summary.json`.
+
+    Raises:
+        CheckpointError: If there are checkpoints but none can be used.
+        EngineError: If the engine is lost; the last checkpoint stays.
+    """
+    run = _Run(experiment, folder)
+    progress.start(run.round_number + 1)
+    try:
+        while run.round_number < experiment.rounds:
+            progress.advance(run.next_round())
+    finally:
+        run.events.close()
+    return run.finish()

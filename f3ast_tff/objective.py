@@ -1,0 +1,30 @@
+"""H(r), the sampling-variance bound that F3AST minimises, and its gradient (eq. 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+OBJECTIVES = ("p_squared", "p")
+
+
+def numerators(p: np.ndarray, objective: str) -> np.ndarray:
+    """Returns c_k in H(r) = sum_k c_k / r_k.
+
+    Args:
+        p: Client shares p_k, `float [N]`.
+        objective: `"p_squared"` for availability that is not positively correlated (c = p^2),
+            `"p"` for positively correlated or unknown (c = p); eq. (3).
+    """
+    if objective not in OBJECTIVES:
+        raise ValueError(f"objective {objective!r}: must be one of {', '.join(OBJECTIVES)}")
+    return p**2 if objective == "p_squared" else p
+
+
+def variance_bound(r: np.ndarray, p: np.ndarray, objective: str) -> float:
+    """Returns H(r), eq. (3); `r` and `p` are `float [N]`, r in (0, 1]."""
+    return float(np.sum(numerators(p, objective) / r))
+
+
+def marginal_utility(r: np.ndarray, p: np.ndarray, objective: str) -> np.ndarray:
+    """Returns -dH/dr_k = c_k / r_k^2, what selecting client k is worth (eq. 4); `float [N]`."""
+    return numerators(p, objective) / r**2

@@ -1,0 +1,1 @@
+"""TensorFlow Federated learning processes: client work, aggregator, finalizer."""

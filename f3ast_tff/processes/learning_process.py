@@ -1,0 +1,77 @@
+"""The learning process of every algorithm: one composition, parts swapped.
+
+FedAvg and F3AST differ in the aggregate (and in who is selected, which is not TFF's business);
+FedAdam differs from FedAvg in the server optimizer.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, Callable
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from f3ast_tff.local_work import LocalWork
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
+from f3ast_tff.processes.optimizers import build_optimizer
+from f3ast_tff.processes.weighted_client_work import build_weighted_client_work
+
+AGGREGATORS = {
+    "sum": ImportanceWeightedSumFactory,
+    "mean": tff.aggregators.MeanFactory,
+}
+
+
+def build_learning_process(
+    model_fn: Callable[[], tff.learning.models.VariableModel],
+    work: LocalWork,
+    client_optimizer: Optimizer,
+    server_optimizer: Optimizer,
+    aggregation: str,
+) -> tff.learning.templates.LearningProcess:
+    """Composes a learning process.
+
+    Args:
+        model_fn: Makes the model; its `input_spec` must be `OrderedDict(x=..., y=...)`.
+        work: How a client's examples are cut into batches.
+        client_optimizer: Of the local steps.
+        server_optimizer: Of the step along the aggregate.
+        aggregation: `"sum"` for the importance-weighted sum, `"mean"` for the weighted mean.
+
+    Returns:
+        A process whose `next` takes `client_data.client_dataset`s and whose metrics hold, beside
+        TFF's own, `client_work/num_dropped` and `aggregator/update_norm` (the L2 norm of Delta).
+    """
+    with tf.Graph().as_default():
+        batch_spec = model_fn().input_spec
+
+    @tff.tensorflow.computation
+    def initial_weights() -> Any:
+        return tff.learning.models.ModelWeights.from_model(model_fn())
+
+    weights_type = initial_weights.type_signature.result
+    local_training = tff.learning.templates.build_model_delta_client_work(
+        model_fn, build_optimizer(client_optimizer), tff.learning.ClientWeighting.UNIFORM
+    )
+    aggregator = tff.aggregators.add_measurements(
+        AGGREGATORS[aggregation](), server_measurement_fn=_update_norm
+    )
+    return tff.learning.templates.compose_learning_process(
+        initial_weights,
+        tff.learning.templates.build_broadcast_process(weights_type),
+        build_weighted_client_work(local_training, work, batch_spec),
+        aggregator.create(weights_type.trainable, tff.TensorType(tf.float32.as_numpy_dtype)),
+        tff.learning.templates.build_apply_optimizer_finalizer(
+            build_optimizer(server_optimizer), weights_type
+        ),
+    )
+
+
+def _update_norm(aggregate: Any) -> Any:
+    @tff.tensorflow.computation(aggregate.type_signature.member)
+    def norm(update: Any) -> Any:
+        return tf.linalg.global_norm(tf.nest.flatten(update))
+
+    return tff.federated_zip(OrderedDict(update_norm=tff.federated_map(norm, aggregate)))

@@ -1,0 +1,41 @@
+"""Power-of-Choice (Cho et al. 2020): of d candidates, the K with the highest loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from f3ast_tff.randomness import generator
+from f3ast_tff.selection import drawing
+from f3ast_tff.selection.cohort import Cohort
+from f3ast_tff.selection.strategy import Losses, Stateless
+
+
+@dataclass(frozen=True)
+class PowerOfChoice(Stateless):
+    """Draws d available candidates by p_k and trains the K of highest current loss (Sec. IV-c).
+
+    Only the candidates are asked for their loss. The weights are meant for a plain mean.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`.
+        candidates: d, at least K.
+        seed: Seed of the draws.
+    """
+
+    p: np.ndarray
+    candidates: int
+    seed: int = 0
+
+    def select(self, round_number: int, available: np.ndarray, k: int, losses: Losses) -> Cohort:
+        """See `Strategy.select`."""
+        rng = generator(self.seed, "selection", round_number)
+        pool = drawing.proportional(np.flatnonzero(available), self.p, self.candidates, rng)
+        if len(pool) == 0:
+            return Cohort(pool, np.zeros(0))
+        ranked = np.array(losses(pool), np.float64)
+        # A diverged client has the highest loss of all, not an unordered one.
+        ranked[np.isnan(ranked)] = np.inf
+        best = drawing.greedy(np.arange(len(pool)), ranked, k, rng)
+        return Cohort(pool[best], np.ones(len(best)))
