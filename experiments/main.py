@@ -19,6 +19,7 @@ from f3ast_tff.experiment.run_folder import RunFolder
 
 BAD_INPUT = 2
 FAILED = 1
+INTERRUPTED = 128 + signal.SIGINT
 
 
 def run(given: Mapping[str, Any]) -> int:
@@ -28,7 +29,8 @@ def run(given: Mapping[str, Any]) -> int:
         given: Settings given, by name.
 
     Returns:
-        The exit code: 0, `BAD_INPUT` for what the user can put right, `FAILED` otherwise.
+        The exit code: 0, `BAD_INPUT` for what the user can put right, `INTERRUPTED` after
+        Ctrl-C, `FAILED` otherwise.
     """
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
     try:
@@ -50,6 +52,9 @@ def run(given: Mapping[str, Any]) -> int:
             return _fail(error, BAD_INPUT)
         except EngineError as error:
             return _fail(error, FAILED)
+        except KeyboardInterrupt:
+            print("interrupted: the same command goes on from the last checkpoint", file=sys.stderr)
+            return INTERRUPTED
         _report(folder, summary, "finished")
     return 0
 

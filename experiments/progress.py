@@ -32,10 +32,10 @@ class ProgressBar:
             bar_format="{desc}: round {n_fmt}/{total_fmt} |{bar}| ETA {remaining}{postfix}",
         )
 
-    def advance(self, row: Row | None) -> None:
+    def advance(self, rounds: int, row: Row | None) -> None:
         """See `f3ast_tff.experiment.run.Progress`."""
         assert self._bar is not None, "advance before start"
-        self._bar.update()
+        self._bar.update(rounds)
         if row is None:
             return
         accuracy = f"accuracy {row['test_sample_accuracy']:.4f}"

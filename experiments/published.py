@@ -13,7 +13,7 @@ TASKS: dict[str, dict[str, Any]] = {
         "rounds": 1000,
         "batch_size": 20,
         "client_lr": 0.01,
-        "server_lr": {"sgd": 1.0, "adam": 0.01},
+        "server_lr": {"sgd": 1.0, "adam": 0.03},
         "adam_epsilon": 0.001,
     },
 }

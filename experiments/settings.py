@@ -148,7 +148,7 @@ def resolve(given: Mapping[str, Any]) -> Settings:
     for name, value in given.items():
         if name not in specs:
             raise SettingError(name, value, "there is no such setting")
-    values = {
+    values: dict[str, Any] = {
         name: given.get(name) if given.get(name) is not None else spec.metadata["default"]
         for name, spec in specs.items()
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-OPTIMIZERS = ("sgd", "adam")
+OPTIMIZERS = ("sgd", "adam", "yogi", "adagrad")
 
 
 @dataclass(frozen=True)
@@ -12,19 +12,24 @@ class Optimizer:
     """An optimizer and its constants, with the semantics of `tff.learning.optimizers`.
 
     Attributes:
-        name: One of `OPTIMIZERS`.
+        name: One of `OPTIMIZERS`, those of Reddi et al.
         learning_rate: Above 0.
-        beta_1: Decay of Adam's first moment, in [0, 1).
-        beta_2: Decay of Adam's second moment, in [0, 1).
-        epsilon: Added to the root of Adam's (not bias-corrected) second moment, as in TFF.
+        momentum: Of SGD, in [0, 1); 0 for none.
+        beta_1: Decay of the first moment of Adam and Yogi, in [0, 1).
+        beta_2: Decay of their second moment, in [0, 1).
+        epsilon: Added to the root of the (not bias-corrected) second moment in Adam and Yogi,
+            under the root in Adagrad; as in TFF.
+        initial_accumulator: What the second moment starts from in Yogi and Adagrad.
         clip_norm: Global norm that gradients are clipped to before the step, or `None`.
     """
 
     name: str
     learning_rate: float
+    momentum: float = 0.0
     beta_1: float = 0.9
     beta_2: float = 0.999
     epsilon: float = 1e-7
+    initial_accumulator: float = 1e-6
     clip_norm: float | None = None
 
     def __post_init__(self) -> None:

@@ -40,7 +40,7 @@ fi
 
 rm -f "$venv/.installed"
 rm -rf "$venv"
-"${make_venv[@]}" || fail "could not create $venv with: ${make_venv[*]}"
+"${make_venv[@]}" >/dev/null 2>&1 || fail "this failed, run it to see why: ${make_venv[*]@Q}"
 echo "Installing $lock into $venv with $("$venv/bin/python" -V): 2 to 3 minutes, once."
 "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input \
   --no-deps --require-hashes --only-binary :all: -r "$lock"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -58,10 +59,24 @@ class ClientScores:
 
 
 class Engine(Protocol):
-    """Executes rounds of one experiment; batches, weights and ids come from outside."""
+    """Executes rounds of one experiment; batches, weights and ids come from outside.
 
-    def run_round(self, round_number: int, cohort: Cohort) -> RoundOutcome:
-        """Trains a non-empty cohort from the current model and updates the model."""
+    Attributes:
+        block_rounds: The most rounds that are worth giving to `run_rounds` at once.
+    """
+
+    block_rounds: int
+
+    def run_rounds(self, first_round: int, cohorts: Sequence[Cohort]) -> list[RoundOutcome]:
+        """Executes rounds one after the other, from the current model.
+
+        Args:
+            first_round: Number of the first of them.
+            cohorts: A cohort a round; an empty one leaves the model alone (`EMPTY_ROUND`).
+
+        Returns:
+            What each round did.
+        """
         ...
 
     def evaluate(self) -> ClientScores:
@@ -70,6 +85,10 @@ class Engine(Protocol):
 
     def client_losses(self, ids: np.ndarray) -> np.ndarray:
         """Returns the current loss of these clients on their training data, `float64 [m]`."""
+        ...
+
+    def statistics(self) -> dict[str, Any]:
+        """Returns what the engine says of itself in `summary.json`."""
         ...
 
     def weights(self) -> list[np.ndarray]:

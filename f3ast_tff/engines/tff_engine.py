@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.engines.engine import ClientScores, RoundOutcome
+from f3ast_tff.engines.client_loss import reduce_losses
+from f3ast_tff.engines.engine import EMPTY_ROUND, ClientScores, RoundOutcome
 from f3ast_tff.engines.tff_context import execution_context
 from f3ast_tff.engines.tff_scorer import KerasScorer
 from f3ast_tff.engines.tff_worker import TffWorker
@@ -22,8 +24,6 @@ from f3ast_tff.processes.client_data import client_dataset
 from f3ast_tff.processes.learning_process import build_learning_process
 from f3ast_tff.selection import Cohort
 
-LOSS_REDUCTIONS = ("mean", "sum_of_batches")
-
 
 class TffEngine:
     """Executes rounds on TFF's worker, and evaluates in this process.
@@ -31,6 +31,8 @@ class TffEngine:
     A client's examples become tensors once, when it is first selected; a round adds the order
     of its batches and its weight.
     """
+
+    block_rounds = 1
 
     def __init__(
         self,
@@ -59,8 +61,6 @@ class TffEngine:
             client_loss: What `client_losses` returns: the `"mean"` over a client's examples, or
                 the `"sum_of_batches"`, the sum of its batches' means (reading R10).
         """
-        if client_loss not in LOSS_REDUCTIONS:
-            raise ValueError(f"client_loss {client_loss!r}: must be one of {LOSS_REDUCTIONS}")
         self._data = data
         self._work = work
         self._client_loss = client_loss
@@ -89,12 +89,19 @@ class TffEngine:
             self._worker.close()
             raise
 
-    def run_round(self, round_number: int, cohort: Cohort) -> RoundOutcome:
-        """See `Engine.run_round`.
+    def run_rounds(self, first_round: int, cohorts: Sequence[Cohort]) -> list[RoundOutcome]:
+        """See `Engine.run_rounds`.
 
         Raises:
-            EngineError: If the worker has died; the model is that of the round before.
+            EngineError: If the worker has died; the model is that of the last completed round.
         """
+        return [
+            self.run_round(t, cohort) if len(cohort) else EMPTY_ROUND
+            for t, cohort in enumerate(cohorts, start=first_round)
+        ]
+
+    def run_round(self, round_number: int, cohort: Cohort) -> RoundOutcome:
+        """Executes one round of a non-empty cohort, as `run_rounds`."""
         feed = [
             self._client(round_number, int(k), float(weight))
             for k, weight in zip(cohort.ids, cohort.weights)
@@ -124,15 +131,12 @@ class TffEngine:
         x = np.concatenate([features for features, _ in clients])
         y = np.concatenate([labels for _, labels in clients])
         loss, _ = self._scorer.examples(self.weights(), x, y)
-        ends = np.cumsum([len(labels) for _, labels in clients])
-        return np.array([self._reduce(part) for part in np.split(loss, ends[:-1])])
+        sizes = self._data.train.sizes[ids]
+        return reduce_losses(loss, sizes, self._client_loss, self._work.batch_size)
 
-    def _reduce(self, losses: np.ndarray) -> float:
-        if self._client_loss == "mean":
-            return float(losses.mean())
-        starts = np.arange(0, len(losses), self._work.batch_size)
-        counts = np.diff(np.append(starts, len(losses)))
-        return float(np.sum(np.add.reduceat(losses, starts) / counts))
+    def statistics(self) -> dict[str, Any]:
+        """See `Engine.statistics`."""
+        return {"engine": "tff"}
 
     def weights(self) -> list[np.ndarray]:
         """See `Engine.weights`."""

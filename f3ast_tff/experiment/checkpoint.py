@@ -1,10 +1,11 @@
-"""Checkpoints of a run: one `.npz` each, written atomically, never half-loaded."""
+"""Checkpoints of a run: an `.npz` and its SHA-256 each, written atomically, never half-loaded."""
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import logging
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from f3ast_tff.experiment.atomic import atomic_write
 
 _FORMAT = "f3ast-tff checkpoint 1"
 _KEPT = 2
+_DIGEST_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,13 @@ class CheckpointStore:
             "meta": checkpoint.meta,
         }
         path = self._folder / f"round_{checkpoint.round_number:08d}.npz"
+        archive = io.BytesIO()
+        np.savez(archive, header=np.array(json.dumps(header)), **checkpoint.arrays)
+        payload = archive.getvalue()
         with atomic_write(path, "wb") as file:
-            np.savez(file, header=np.array(json.dumps(header)), **checkpoint.arrays)
+            file.write(payload)
+            # Behind a zip's end, where np.load does not look.
+            file.write(hashlib.sha256(payload).digest())
         for old in self._paths()[:-_KEPT]:
             old.unlink()
         return path
@@ -95,13 +102,16 @@ class CheckpointStore:
 
     def _load(self, path: Path) -> Checkpoint:
         try:
-            with np.load(path, allow_pickle=False) as archive:
-                # Reading every member checks every CRC.
-                arrays = {name: archive[name] for name in archive.files}
-            header = json.loads(str(arrays.pop("header")))
-        except (zipfile.BadZipFile, EOFError, OSError, ValueError, KeyError) as error:
-            raise CheckpointError(f"checkpoint {path} is damaged ({error})") from error
-        if not isinstance(header, dict) or header.get("format") != _FORMAT:
+            content = path.read_bytes()
+        except OSError as error:
+            raise CheckpointError(f"checkpoint {path} cannot be read ({error.strerror})") from error
+        payload, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
+        if hashlib.sha256(payload).digest() != digest:
+            raise CheckpointError(f"checkpoint {path} is damaged, or not a checkpoint at all")
+        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        header = json.loads(str(arrays.pop("header")))
+        if header["format"] != _FORMAT:
             raise CheckpointError(f"checkpoint {path} is not of the format '{_FORMAT}'")
         if header["run_id"] != self._run_id:
             raise CheckpointError(f"checkpoint {path} belongs to a run with other settings")

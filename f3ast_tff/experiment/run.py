@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from f3ast_tff.engines.engine import EMPTY_ROUND, Engine
+from f3ast_tff.engines.engine import Engine
 from f3ast_tff.experiment.atomic import atomic_write
 from f3ast_tff.experiment.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.experiment.history import SelectionHistory
@@ -42,8 +42,8 @@ class Progress(Protocol):
         """Says from which round the run goes on (1 for a new run)."""
         ...
 
-    def advance(self, row: Row | None) -> None:
-        """Says that a round is done, and what it scored if it was evaluated."""
+    def advance(self, rounds: int, row: Row | None) -> None:
+        """Says that so many rounds are done, and what the last scored if it was evaluated."""
         ...
 
 
@@ -101,29 +101,54 @@ class _Run:
     def wall_seconds(self) -> float:
         return self.seconds_before + time.monotonic() - self.started
 
-    def next_round(self) -> Row | None:
+    def next_block(self) -> tuple[int, Row | None]:
+        """Executes the rounds up to the next evaluation or checkpoint, or fewer.
+
+        Returns:
+            How many they were, and what the last of them scored if it was evaluated.
+        """
         parts = self.experiment
-        t = self.round_number + 1
-        available = parts.availability.mask(t)
-        cohort = parts.strategy.select(
-            t, available, parts.constraint.k(t), parts.engine.client_losses
-        )
-        outcome = parts.engine.run_round(t, cohort) if len(cohort) else EMPTY_ROUND
-        num_available = int(np.count_nonzero(available))
-        self.history.append(num_available, cohort, outcome.num_dropped, outcome.rejected)
-        self._log_trouble(t, len(cohort), outcome.num_dropped, outcome.rejected)
-        self.round_number = t
+        first, end = self.round_number + 1, self._block_end()
+        available = [parts.availability.mask(t) for t in range(first, end + 1)]
+        cohorts = [
+            parts.strategy.select(t, mask, parts.constraint.k(t), parts.engine.client_losses)
+            for t, mask in enumerate(available, start=first)
+        ]
+        outcomes = parts.engine.run_rounds(first, cohorts)
+        for t, mask, cohort, outcome in zip(range(first, end + 1), available, cohorts, outcomes):
+            self.history.append(
+                int(np.count_nonzero(mask)), cohort, outcome.num_dropped, outcome.rejected
+            )
+            self._log_trouble(t, len(cohort), outcome.num_dropped, outcome.rejected)
+        self.round_number = end
 
         row = None
-        if t % parts.eval_every == 0 or t == parts.rounds:
-            scores = parts.engine.evaluate()
-            row = metrics_row(t, scores, outcome, cohort, num_available, self.wall_seconds)
+        if end % parts.eval_every == 0 or end == parts.rounds:
+            num_available = int(np.count_nonzero(available[-1]))
+            row = metrics_row(
+                end,
+                parts.engine.evaluate(),
+                outcomes[-1],
+                cohorts[-1],
+                num_available,
+                self.wall_seconds,
+            )
             self.rows.append(row)
             append_csv(self.folder.file("metrics.csv"), row)
             self.events.add(row)
-        if t % parts.checkpoint_every == 0 or t == parts.rounds:
+        if end % parts.checkpoint_every == 0 or end == parts.rounds:
             self.checkpoint()
-        return row
+        return end - first + 1, row
+
+    def _block_end(self) -> int:
+        """The last round of the next block; one round where cohorts depend on the model."""
+        parts, done = self.experiment, self.round_number
+        if parts.strategy.needs_losses:
+            return done + 1
+        stops = [parts.rounds, done + parts.engine.block_rounds]
+        for period in (parts.eval_every, parts.checkpoint_every):
+            stops.append((done // period + 1) * period)
+        return min(stops)
 
     @staticmethod
     def _log_trouble(t: int, selected: int, dropped: int, rejected: bool) -> None:
@@ -155,6 +180,7 @@ class _Run:
             "empty_rounds": self.history.num_empty,
             "dropped_updates": self.history.num_dropped,
             "rejected_rounds": self.history.num_rejected,
+            **self.experiment.engine.statistics(),
         }
         self.folder.write_json("summary.json", summary)
         return summary
@@ -182,7 +208,7 @@ def run_experiment(experiment: Experiment, folder: RunFolder, progress: Progress
     progress.start(run.round_number + 1)
     try:
         while run.round_number < experiment.rounds:
-            progress.advance(run.next_round())
+            progress.advance(*run.next_block())
     finally:
         run.events.close()
     return run.finish()

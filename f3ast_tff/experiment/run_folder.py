@@ -44,21 +44,29 @@ class RunFolder:
             raise RunFolderError(f"cannot write to {path}: {error.strerror}") from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+            self._refuse_other_settings()
+        except BlockingIOError as error:
+            self.close()
             raise RunFolderError(f"{path} is in use by another process") from error
-        self._refuse_other_settings()
+        except RunFolderError:
+            self.close()
+            raise
 
     def _refuse_other_settings(self) -> None:
-        if not self.file("config.json").exists():
+        config = self.file("config.json")
+        if not config.exists():
             return
         try:
-            before = json.loads(self.file("config.json").read_text())["settings"]
-        except (ValueError, KeyError) as error:
-            raise RunFolderError(f"{self.file('config.json')} is not of a run: {error}") from error
+            content = json.loads(config.read_text())
+        except ValueError as error:
+            raise RunFolderError(f"{config} is not of a run: {error}") from error
+        before = content.get("settings") if isinstance(content, dict) else None
+        if not isinstance(before, dict):
+            raise RunFolderError(f"{config} is not of a run: it has no settings")
         differing = [
-            f"{name} {before.get(name)!r}, now {self._identity.get(name)!r}"
-            for name in sorted(set(before) | set(self._identity))
-            if name in self._identity and before.get(name) != self._identity[name]
+            f"{name} {before.get(name)!r}, now {value!r}"
+            for name, value in sorted(self._identity.items())
+            if before.get(name) != value
         ]
         if differing:
             raise RunFolderError(

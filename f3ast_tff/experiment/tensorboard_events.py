@@ -7,9 +7,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+# Not EventFileWriter, which imports TensorFlow where there is one.
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
-from tensorboard.summary.writer.event_file_writer import EventFileWriter
+from tensorboard.summary.writer.record_writer import RecordWriter
 
 from f3ast_tff.experiment.metrics import Row
 
@@ -21,7 +22,10 @@ class TensorBoardEvents:
         """Starts a fresh event file that repeats `rows`, those of a resumed run."""
         for old in folder.glob("events.out.tfevents.*"):
             old.unlink()
-        self._writer = EventFileWriter(str(folder))
+        now = time.time()
+        self._file = open(folder / f"events.out.tfevents.{int(now)}.run", "wb")  # noqa: SIM115
+        self._records = RecordWriter(self._file)
+        self._write(Event(wall_time=now, file_version="brain.Event:2"))
         for row in rows:
             self.add(row)
 
@@ -32,9 +36,13 @@ class TensorBoardEvents:
             for name, value in row.items()
             if name != "round" and math.isfinite(value)
         ]
-        event = Event(wall_time=time.time(), step=int(row["round"]), summary=Summary(value=values))
-        self._writer.add_event(event)
+        summary = Summary(value=values)
+        self._write(Event(wall_time=time.time(), step=int(row["round"]), summary=summary))
 
     def close(self) -> None:
-        """Writes what is left."""
-        self._writer.close()
+        """Closes the file."""
+        self._file.close()
+
+    def _write(self, event: Event) -> None:
+        self._records.write(event.SerializeToString())
+        self._file.flush()

@@ -14,6 +14,10 @@ class Model(Protocol):
         """Returns the weights that training starts from, a pure function of the seed."""
         ...
 
+    def apply(self, weights: Any, features: Any) -> Any:
+        """Returns the logits, a pure function of JAX arrays."""
+        ...
+
     def keras_model(self) -> Any:
         """Returns a new Keras model whose trainable weights are in the order of the above."""
         ...

@@ -25,6 +25,10 @@ class SoftmaxRegression:
         shape = (self.num_features, self.num_classes)
         return [np.zeros(shape, np.float32), np.zeros(self.num_classes, np.float32)]
 
+    def apply(self, weights: Any, features: Any) -> Any:
+        """Returns logits `[batch, num_classes]`, in the arrays' own framework."""
+        return features @ weights[0] + weights[1]
+
     def keras_model(self) -> Any:
         """Returns the Keras model, features `[batch, num_features]` to logits."""
         import tensorflow as tf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -33,12 +34,18 @@ class _Clipped(tff.learning.optimizers.Optimizer):
 
 def build_optimizer(optimizer: Optimizer) -> tff.learning.optimizers.Optimizer:
     """Returns the TFF optimizer that a value describes."""
-    if optimizer.name == "adam":
-        built = tff.learning.optimizers.build_adam(
-            optimizer.learning_rate, optimizer.beta_1, optimizer.beta_2, optimizer.epsilon
-        )
-    else:
-        built = tff.learning.optimizers.build_sgdm(optimizer.learning_rate)
+    learning, o = tff.learning.optimizers, optimizer
+    builders: dict[str, Callable[[], tff.learning.optimizers.Optimizer]] = {
+        "sgd": lambda: learning.build_sgdm(o.learning_rate, o.momentum),
+        "adam": lambda: learning.build_adam(o.learning_rate, o.beta_1, o.beta_2, o.epsilon),
+        "yogi": lambda: learning.build_yogi(
+            o.learning_rate, o.beta_1, o.beta_2, o.epsilon, o.initial_accumulator
+        ),
+        "adagrad": lambda: learning.build_adagrad(
+            o.learning_rate, o.initial_accumulator, o.epsilon
+        ),
+    }
+    built = builders[optimizer.name]()
     if optimizer.clip_norm is not None:
         return _Clipped(built, optimizer.clip_norm)
     return built

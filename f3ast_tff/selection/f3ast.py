@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +34,8 @@ class F3AST:
         divisor: What every weight is divided by: 1, or K in the released code (reading R2).
         seed: Seed of the tie-breaks.
     """
+
+    needs_losses: ClassVar[bool] = False
 
     p: np.ndarray
     rates: ParticipationRates

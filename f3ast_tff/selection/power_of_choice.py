@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +24,8 @@ class PowerOfChoice(Stateless):
         candidates: d, at least K.
         seed: Seed of the draws.
     """
+
+    needs_losses: ClassVar[bool] = True
 
     p: np.ndarray
     candidates: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Protocol
+from typing import Callable, ClassVar, Protocol
 
 import numpy as np
 
@@ -16,7 +16,12 @@ class Strategy(Protocol):
     """A selection policy over N clients; owns neither data nor model.
 
     Randomness comes from (seed, round) alone, so that the state below is all there is to save.
+
+    Attributes:
+        needs_losses: Whether it asks for losses; if not, its cohorts do not depend on the model.
     """
+
+    needs_losses: ClassVar[bool]
 
     def select(self, round_number: int, available: np.ndarray, k: int, losses: Losses) -> Cohort:
         """Picks the cohort of a round.
@@ -44,6 +49,8 @@ class Strategy(Protocol):
 
 class Stateless:
     """Mixin for strategies that remember nothing between rounds."""
+
+    needs_losses: ClassVar[bool] = False
 
     def state(self) -> dict[str, np.ndarray]:
         """Returns nothing to save."""

@@ -1,0 +1,1 @@
+"""Reads run folders, and compares algorithms in a table and a picture."""

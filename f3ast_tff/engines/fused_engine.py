@@ -1,0 +1,182 @@
+"""The fast engine: a whole round as one XLA program, in JAX, on the CPU or a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from f3ast_tff.engines.client_loss import reduce_losses
+from f3ast_tff.engines.engine import EMPTY_ROUND, ClientScores, RoundOutcome
+from f3ast_tff.engines.fused_round import DeviceOutcome, FusedRound, ServerState
+from f3ast_tff.engines.fused_scorer import FusedScorer
+from f3ast_tff.engines.jax_optimizers import build_optimizer
+from f3ast_tff.engines.packing import pack
+from f3ast_tff.errors import EngineError
+from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.local_work import LocalWork
+from f3ast_tff.models import Model
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.selection import Cohort
+
+
+class FusedEngine:
+    """Executes rounds on one device, where the data lives; only indices and weights cross.
+
+    Rounds are queued on the device while the next ones are packed on the host; nothing is read
+    back before the end of a block.
+    """
+
+    block_rounds = 1000
+
+    def __init__(
+        self,
+        data: FederatedData,
+        model: Model,
+        work: LocalWork,
+        client_optimizer: Optimizer,
+        server_optimizer: Optimizer,
+        aggregation: str,
+        *,
+        seed: int,
+        client_loss: str = "mean",
+        device: str = "auto",
+        num_lanes: int | None = None,
+    ) -> None:
+        """Puts data and model on the device; compiles at first use.
+
+        Args:
+            data: Of all clients.
+            model: The network; its initial weights come from `seed`.
+            work: Local work of a client.
+            client_optimizer: Of the local steps.
+            server_optimizer: Of the step along the aggregate.
+            aggregation: `"sum"` or `"mean"`.
+            seed: Of the initial weights.
+            client_loss: See `client_loss.reduce_losses`.
+            device: `"auto"`, `"cpu"` or `"gpu"`.
+            num_lanes: Clients that train side by side; by default 1 on a CPU, where lanes cost
+                what they save, and every client of the cohort on a GPU.
+
+        Raises:
+            EngineError: If there is no such device.
+        """
+        self._device = find_device(device)
+        self._data = data
+        self._work = work
+        self._client_loss = client_loss
+        self._num_lanes = 1 if num_lanes is None and self._device.platform == "cpu" else num_lanes
+        self._compilations = 0
+        self._features = self._put(data.train.features)
+        self._labels = self._put(data.train.labels)
+        server = build_optimizer(server_optimizer)
+        weights = self._put(model.initial_weights(seed))
+        self._state = ServerState(weights, self._put(server.init(weights)))
+        fused_round = FusedRound(
+            model.apply, build_optimizer(client_optimizer), server, aggregation == "mean"
+        )
+
+        def traced_round(*arguments: Any) -> tuple[ServerState, DeviceOutcome]:
+            self._count_compilation()
+            return fused_round(*arguments)
+
+        self._round = jax.jit(traced_round)
+        self._train = FusedScorer(
+            model.apply, self._features, self._labels, self._count_compilation
+        )
+        test = (self._put(data.test.features), self._put(data.test.labels))
+        self._test = FusedScorer(model.apply, *test, self._count_compilation)
+
+    def _put(self, tree: Any) -> Any:
+        return jax.device_put(tree, self._device)
+
+    def _count_compilation(self) -> None:
+        self._compilations += 1
+
+    def run_rounds(self, first_round: int, cohorts: Sequence[Cohort]) -> list[RoundOutcome]:
+        """See `Engine.run_rounds`."""
+        queued = [self._queue(t, cohort) for t, cohort in enumerate(cohorts, start=first_round)]
+        return [
+            EMPTY_ROUND
+            if outcome is None
+            else RoundOutcome(
+                float(outcome.train_loss),
+                float(outcome.update_norm),
+                int(outcome.num_dropped),
+                bool(outcome.rejected),
+            )
+            for outcome in jax.device_get(queued)
+        ]
+
+    def _queue(self, round_number: int, cohort: Cohort) -> DeviceOutcome | None:
+        if len(cohort) == 0:
+            return None
+        lanes = self._num_lanes or len(cohort)
+        packed = pack(cohort, self._work, round_number, self._data.train.offsets, lanes)
+        fields = tuple(getattr(packed, name) for name in packed.__dataclass_fields__)
+        self._state, outcome = self._round(
+            self._state, self._features, self._labels, fields, np.float32(len(cohort))
+        )
+        return outcome
+
+    def evaluate(self) -> ClientScores:
+        """See `Engine.evaluate`."""
+        test = self._data.test
+        loss, correct = self._test.rows(self._state.weights, np.arange(len(test.labels)))
+        owner = np.repeat(np.arange(test.num_clients), test.sizes)
+        return ClientScores(
+            np.bincount(owner, loss, test.num_clients),
+            np.bincount(owner, correct, test.num_clients),
+            test.sizes.astype(np.float64),
+        )
+
+    def client_losses(self, ids: np.ndarray) -> np.ndarray:
+        """See `Engine.client_losses`."""
+        offsets = self._data.train.offsets
+        rows = np.concatenate([np.arange(offsets[k], offsets[k + 1]) for k in ids])
+        loss, _ = self._train.rows(self._state.weights, rows)
+        sizes = self._data.train.sizes[ids]
+        return reduce_losses(loss, sizes, self._client_loss, self._work.batch_size)
+
+    def statistics(self) -> dict[str, Any]:
+        """See `Engine.statistics`: the device, and how many programs were compiled."""
+        return {
+            "engine": "fused",
+            "device": self._device.device_kind,
+            "compilations": self._compilations,
+        }
+
+    def weights(self) -> list[np.ndarray]:
+        """See `Engine.weights`."""
+        return [np.asarray(weight) for weight in self._state.weights]
+
+    def state(self) -> dict[str, np.ndarray]:
+        """See `Engine.state`."""
+        leaves = jax.tree_util.tree_leaves(self._state)
+        return {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """See `Engine.restore`."""
+        expected = self.state()
+        if {k: v.shape for k, v in state.items()} != {k: v.shape for k, v in expected.items()}:
+            raise ValueError("the saved state is that of another model or server optimizer")
+        leaves = [state[name] for name in sorted(state)]
+        structure = jax.tree_util.tree_structure(self._state)
+        self._state = self._put(jax.tree_util.tree_unflatten(structure, leaves))
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def find_device(name: str) -> jax.Device:
+    """Returns the first device of a kind, `"auto"` being JAX's own choice.
+
+    Raises:
+        EngineError: If JAX sees no such device.
+    """
+    try:
+        return jax.devices(None if name == "auto" else name)[0]
+    except RuntimeError as error:
+        raise EngineError(f"--device={name}: JAX sees no such device ({error})") from error

@@ -1,0 +1,80 @@
+"""Tiny run folders, made by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SETTINGS = {
+    "task": "synthetic",
+    "algorithm": "f3ast",
+    "availability": "always",
+    "reading": "paper",
+    "engine": "tff",
+    "clients_per_round": 2,
+    "rounds": 4,
+    "local_steps": None,
+    "client_lr": 0.1,
+    "server_lr": 1.0,
+    "batch_size": 20,
+    "seed": 0,
+}
+COLUMNS = (
+    "round",
+    "train_loss",
+    "test_sample_accuracy",
+    "test_sample_loss",
+    "test_user_accuracy",
+    "test_user_loss",
+    "num_available",
+    "num_selected",
+    "update_norm",
+    "wall_seconds",
+)
+
+MakeRun = Callable[..., Path]
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> MakeRun:
+    """Makes a run of two evaluations, at rounds 2 and 4, in `tmp_path/runs`.
+
+    Its accuracies are 0.25 and then `accuracy`, over users half of that; its losses 2 and then
+    `loss`, over users double that; the means of the last 10% are those, a tenth higher.
+    """
+
+    def make(
+        name: str,
+        accuracy: float | None = 0.5,
+        loss: float | None = 1.0,
+        unfinished: bool = False,
+        **settings: Any,
+    ) -> Path:
+        folder = tmp_path / "runs" / name
+        folder.mkdir(parents=True)
+        (folder / "config.json").write_text(json.dumps({"settings": {**SETTINGS, **settings}}))
+        rows = [_row(2, 0.25, 2.0), _row(4, accuracy, loss)]
+        lines = [",".join(COLUMNS)]
+        lines += [",".join("nan" if v is None else repr(v) for v in row.values()) for row in rows]
+        (folder / "metrics.csv").write_text("\n".join(lines) + "\n")
+        if not unfinished:
+            last = {k: v and v + 0.1 for k, v in rows[-1].items() if k.startswith("test_")}
+            summary = {"rounds": 4, "final": rows[-1], "mean_of_last_10_percent": last}
+            (folder / "summary.json").write_text(json.dumps(summary))
+        return folder
+
+    return make
+
+
+def _row(number: int, accuracy: float | None, loss: float | None) -> dict[str, Any]:
+    scores = (
+        accuracy,
+        loss,
+        None if accuracy is None else accuracy / 2,
+        None if loss is None else loss * 2,
+    )
+    return dict(zip(COLUMNS, (number, 1.5, *scores, 9, 2, 0.1, 3.25)))

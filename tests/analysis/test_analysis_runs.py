@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from analysis.runs import RunsError, finished_runs, load_runs
+
+
+def test_runs_are_found_at_any_depth_and_sorted(make_run: Callable[..., Path], tmp_path: Path):
+    paths = [make_run(name) for name in ("b", "a/deep/er", "c")]
+    (tmp_path / "runs" / "notes").mkdir()
+    runs = load_runs(tmp_path / "runs")
+    assert [run.path for run in runs] == [paths[1], paths[0], paths[2]]
+    assert [run.path for run in load_runs(paths[0])] == [paths[0]]
+
+
+def test_a_run_is_read_exactly(make_run: Callable[..., Path]):
+    (run,) = load_runs(make_run("a", accuracy=0.1 + 0.2, seed=7))
+    assert run.settings["seed"] == 7
+    assert list(run.metrics["round"]) == [2, 4]
+    assert list(run.metrics["test_sample_accuracy"]) == [0.25, 0.1 + 0.2]
+    assert run.summary is not None
+    assert run.summary["final"]["test_sample_accuracy"] == 0.1 + 0.2
+
+
+def test_no_runs(tmp_path: Path):
+    with pytest.raises(RunsError, match=rf"no run in {re.escape(str(tmp_path))}.*config\.json"):
+        load_runs(tmp_path)
+    with pytest.raises(RunsError, match="nowhere is not a folder"):
+        load_runs(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("state", ["no metrics", "header only", "two rows"])
+def test_an_unfinished_run_is_not_damaged(make_run: Callable[..., Path], state: str):
+    folder = make_run("a", unfinished=True)
+    metrics = folder / "metrics.csv"
+    if state == "no metrics":
+        metrics.unlink()
+    elif state == "header only":
+        metrics.write_text(metrics.read_text().splitlines()[0] + "\n")
+    (run,) = load_runs(folder)
+    assert run.summary is None
+    assert len(run.metrics) == (2 if state == "two rows" else 0)
+    with pytest.raises(RunsError, match=f"no finished run.*{re.escape(str(folder))}"):
+        finished_runs([run])
+
+
+def cut_json(file: Path) -> None:
+    file.write_text(file.read_text()[:20])
+
+
+def empty(file: Path) -> None:
+    file.write_text("")
+
+
+def header_only(file: Path) -> None:
+    file.write_text(file.read_text().splitlines()[0] + "\n")
+
+
+def replace(old: str, new: str) -> Callable[[Path], None]:
+    def damage(file: Path) -> None:
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new))
+
+    return damage
+
+
+def make_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "says"),
+    [
+        ("config.json", cut_json, "Unterminated|Expecting"),
+        ("config.json", empty, "Expecting value"),
+        ("config.json", replace("settings", "stuff"), "has no settings"),
+        ("config.json", replace('"seed": 0', '"seed": "0"'), "setting seed .* type int"),
+        ("config.json", replace("algorithm", "algo"), "setting algorithm is not there"),
+        ("config.json", replace("0.1", "[1]"), "client_lr is not a single value"),
+        ("config.json", make_folder, "cannot read .*config.json: Is a directory"),
+        ("summary.json", cut_json, "Unterminated|Expecting"),
+        ("summary.json", replace("mean_of_last", "mean"), "mean_of_last_10_percent is not there"),
+        ("summary.json", replace("test_user_loss", "x"), "final has no number test_user_loss"),
+        ("summary.json", replace("0.5", '"high"'), "final has no number test_sample_accuracy"),
+        ("metrics.csv", empty, "No columns"),
+        ("metrics.csv", header_only, "last round is none, 4 in summary.json"),
+        ("metrics.csv", replace("test_user_loss", "x"), "has no column test_user_loss"),
+        ("metrics.csv", replace("0.25", "high"), "test_sample_accuracy holds something"),
+        ("metrics.csv", replace("\n4,", "\n4,1,1,1,"), "Expected 10 fields in line 3, saw 13"),
+        ("metrics.csv", replace("\n4,", "\n2,"), "rounds do not increase"),
+        ("metrics.csv", replace("\n4,", "\n3,"), "last round is 3, 4 in summary.json"),
+        ("metrics.csv", Path.unlink, "cannot read .*No such file"),
+    ],
+)
+def test_a_damaged_run_is_named(
+    make_run: Callable[..., Path],
+    tmp_path: Path,
+    name: str,
+    damage: Callable[[Path], None],
+    says: str,
+):
+    make_run("good", seed=1)
+    folder = make_run("bad")
+    damage(folder / name)
+    with pytest.raises(RunsError, match=says) as error:
+        load_runs(tmp_path / "runs")
+    assert str(folder / name) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_config_that_is_no_object_is_named(make_run: Callable[..., Path]):
+    folder = make_run("a")
+    (folder / "config.json").write_text(json.dumps([1]))
+    with pytest.raises(RunsError, match="has no settings"):
+        load_runs(folder)
+
+
+def test_bytes_that_are_no_text_are_named(make_run: Callable[..., Path]):
+    folder = make_run("a")
+    (folder / "metrics.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RunsError, match=r"metrics\.csv"):
+        load_runs(folder)

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.grouping import group_runs
+from analysis.runs import RunsError, load_runs
+from analysis.table import final_table, render
+
+
+@pytest.fixture
+def table_of(tmp_path: Path) -> Callable[[], pd.DataFrame]:
+    return lambda: final_table(load_runs(tmp_path / "runs"))
+
+
+def test_mean_and_standard_deviation_over_seeds(
+    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
+):
+    for seed, (accuracy, loss) in enumerate([(0.2, 1.0), (0.4, 2.0), (0.6, 6.0)]):
+        make_run(f"run{seed}", accuracy, loss, seed=seed)
+    (row,) = table_of().to_dict("records")
+    assert row["runs"] == 3
+    # 0.2, 0.4, 0.6: deviations 0.2, 0, 0.2; 0.08 / 2 = 0.2^2.
+    assert row["final_sample_accuracy"] == pytest.approx(0.4)
+    assert row["final_sample_accuracy_sd"] == pytest.approx(0.2)
+    assert row["final_user_accuracy"] == pytest.approx(0.2)
+    assert row["final_user_accuracy_sd"] == pytest.approx(0.1)
+    # 1, 2, 6: deviations 2, 1, 3; 14 / 2 = 7.
+    assert row["final_sample_loss"] == pytest.approx(3)
+    assert row["final_sample_loss_sd"] == pytest.approx(7**0.5)
+    assert row["final_user_loss"] == pytest.approx(6)
+    assert row["final_user_loss_sd"] == pytest.approx(2 * 7**0.5)
+    assert row["mean_of_last_10_percent_sample_accuracy"] == pytest.approx(0.5)
+    assert row["mean_of_last_10_percent_sample_accuracy_sd"] == pytest.approx(0.2)
+    assert row["mean_of_last_10_percent_user_loss"] == pytest.approx(6.1)
+
+
+def test_one_run_has_no_standard_deviation(
+    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
+):
+    make_run("a", 0.5)
+    table = table_of()
+    assert table["final_sample_accuracy"].tolist() == [0.5]
+    assert np.isnan(table["final_sample_accuracy_sd"]).all()
+    assert "±" not in render(table)
+
+
+def test_a_score_that_is_not_finite_is_not_averaged_away(
+    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
+):
+    make_run("a", loss=1.0, seed=0)
+    make_run("b", loss=None, seed=1)
+    table = table_of()
+    assert np.isnan(table["final_sample_loss"]).all()
+    assert table["final_sample_accuracy"].tolist() == [0.5]
+    assert "nan" in render(table)
+
+
+def test_algorithms_are_in_order(
+    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
+):
+    order = ["fedavg", "fedadam", "f3ast", "f3ast_adam", "poc", "alpha", "zeta"]
+    for algorithm in sorted(order):
+        make_run(algorithm, algorithm=algorithm)
+    table = table_of()
+    assert table["algorithm"].tolist() == order
+    names = ["FedAvg", "FedAdam", "F3AST", "F3AST+Adam", "Power-of-Choice", "alpha", "zeta"]
+    text = render(table)
+    assert [line.split()[0] for line in text.splitlines()[3:10]] == names
+
+
+def test_a_row_for_each_condition(
+    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
+):
+    for availability in ("scarce", "always"):
+        for reading in ("released", "paper"):
+            for algorithm in ("poc", "fedavg"):
+                make_run(
+                    f"{availability}-{reading}-{algorithm}",
+                    algorithm=algorithm,
+                    availability=availability,
+                    reading=reading,
+                )
+    table = table_of()
+    rows = table[["availability", "reading", "algorithm"]].to_numpy().tolist()
+    assert rows == [
+        [availability, reading, algorithm]
+        for availability in ("always", "scarce")
+        for reading in ("paper", "released")
+        for algorithm in ("fedavg", "poc")
+    ]
+    assert "synthetic, scarce, reading released, 2 clients a round, 4 rounds" in render(table)
+
+
+def test_unfinished_runs_are_left_out_and_named(
+    make_run: Callable[..., Path],
+    table_of: Callable[[], pd.DataFrame],
+    capsys: pytest.CaptureFixture[str],
+):
+    make_run("a", 0.5, seed=0)
+    unfinished = [make_run(name, 0.9, seed=1, unfinished=True) for name in ("b", "c")]
+    table = table_of()
+    assert table["runs"].tolist() == [1]
+    assert table["final_sample_accuracy"].tolist() == [0.5]
+    expected = f"unfinished, left out: {unfinished[0]}, {unfinished[1]}\n"
+    assert capsys.readouterr().out == expected
+
+
+def test_nothing_is_printed_when_all_are_finished(
+    make_run: Callable[..., Path],
+    table_of: Callable[[], pd.DataFrame],
+    capsys: pytest.CaptureFixture[str],
+):
+    make_run("a")
+    table_of()
+    assert capsys.readouterr().out == ""
+
+
+def test_the_same_run_twice_is_refused(
+    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
+):
+    first, second = make_run("a", output_dir="x"), make_run("b", output_dir="y")
+    with pytest.raises(RunsError, match="same settings and seed") as error:
+        table_of()
+    assert str(first) in str(error.value)
+    assert str(second) in str(error.value)
+
+
+def test_seeds_that_differ_in_a_setting_are_not_averaged(
+    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
+):
+    make_run("a", 0.2, seed=0, local_steps=5)
+    make_run("b", 0.4, seed=1)
+    table = table_of()
+    assert table["runs"].tolist() == [1, 1]
+    assert table["local_steps"].tolist() == [5, None]
+    assert "local_steps 5" in render(table)
+    assert "local_steps None" in render(table)
+
+
+def test_algorithms_are_compared_across_their_own_settings_alone(
+    make_run: Callable[..., Path], tmp_path: Path
+):
+    make_run("a", algorithm="fedavg", server_lr=1.0, client_lr=0.1)
+    make_run("b", algorithm="fedadam", server_lr=0.01, client_lr=0.2)
+    runs = load_runs(tmp_path / "runs")
+    first, second = group_runs(runs)
+    assert first.condition == second.condition
+    make_run("c", algorithm="f3ast", batch_size=5)
+    conditions = [group.condition["batch_size"] for group in group_runs(load_runs(tmp_path))]
+    assert conditions == [5, 20, 20]
+
+
+def test_numbers_are_sorted_as_numbers(
+    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
+):
+    for k in (10, 9, 100):
+        make_run(f"k{k}", clients_per_round=k)
+    assert table_of()["clients_per_round"].tolist() == [9, 10, 100]
+
+
+def test_the_text_is_aligned_and_fits(
+    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
+):
+    for seed, loss in enumerate((1e6, 3e6)):
+        make_run(f"a{seed}", 0.5, loss, algorithm="poc", seed=seed)
+        make_run(f"b{seed}", 0.25 + seed / 2, 1.0, algorithm="fedavg", seed=seed)
+    lines = render(table_of()).splitlines()
+    assert max(map(len, lines)) <= 100
+    header, fedavg, poc = lines[2:5]
+    words = ["final", "round", "runs", "sample", "accuracy", "user", "accuracy"]
+    assert header.split() == [*words, "sample", "loss", "user", "loss"]
+    # 0.25 and 0.75; losses 1e6 and 3e6.
+    assert fedavg.split()[:5] == ["FedAvg", "2", "0.5000", "±", "0.3536"]
+    assert poc.split()[-6:] == ["2.0e+06", "±", "1.4e+06", "4.0e+06", "±", "2.8e+06"]
+    assert len(header) == len(fedavg) == len(poc) == len(lines[6])

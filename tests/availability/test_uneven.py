@@ -1,0 +1,26 @@
+"""Uneven availability."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from availability import Uneven
+
+
+def test_q_is_inverse_to_the_share() -> None:
+    """p = 0.1, 0.2, 0.3, 0.4: q = 0.1 / p = 1, 1/2, 1/3, 1/4."""
+    np.testing.assert_allclose(
+        Uneven(np.array([0.1, 0.2, 0.3, 0.4]), seed=0).q, [1, 1 / 2, 1 / 3, 1 / 4]
+    )
+
+
+def test_the_smallest_client_is_always_available() -> None:
+    process = Uneven(np.array([0.6, 0.1, 0.3]), seed=0)
+    assert all(process.mask(t)[1] for t in range(1, 300))
+
+
+@pytest.mark.parametrize("share", [0.0, -0.1, float("nan")])
+def test_share_that_has_no_inverse_is_refused(share: float) -> None:
+    with pytest.raises(ValueError, match="above 0"):
+        Uneven(np.array([0.5, share]), seed=0)

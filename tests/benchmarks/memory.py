@@ -1,0 +1,73 @@
+"""Resident memory of Python and of TFF's worker over 300 rounds.
+
+python -m tests.benchmarks.memory
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+from pathlib import Path
+
+import psutil
+
+from availability import HomeDevices
+from datasets import synthetic
+from f3ast_tff.local_work import LocalWork, client_share
+from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.rates import ParticipationRates
+from f3ast_tff.selection import F3AST
+from tests.benchmarks.timing import machine
+
+LIMIT = 1.05
+EARLY, LATE = 50, 300
+
+
+def resident_mib(pid: int) -> float:
+    """Returns the resident set size of a process, MiB."""
+    return psutil.Process(pid).memory_info().rss / 2**20
+
+
+def main() -> int:
+    """Prints the memory after rounds 50, 100, ..; the exit code is 1 if it grew above the limit."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    from f3ast_tff.engines.tff_engine import TffEngine
+
+    data, work = synthetic(100, 1, 1, 0), LocalWork(20)
+    p = client_share(data.train.sizes, work, "examples")
+    strategy = F3AST(p, ParticipationRates(p * 0 + 0.1, 0.001))
+    availability = HomeDevices(len(p), seed=0)
+    totals = {}
+    print(f"F3AST on Synthetic(1,1), evaluated every 10 rounds; {machine()}")
+    with tempfile.TemporaryDirectory() as folder:
+        engine = TffEngine(
+            data,
+            SoftmaxRegression(60, 10),
+            work,
+            Optimizer("sgd", 0.01),
+            Optimizer("sgd", 1.0),
+            "sum",
+            seed=0,
+            worker_log=Path(folder) / "worker.log",
+        )
+        for t in range(1, LATE + 1):
+            cohort = strategy.select(t, availability.mask(t), 10, engine.client_losses)
+            if len(cohort):
+                engine.run_round(t, cohort)
+            if t % 10 == 0:
+                engine.evaluate()
+            if t % 50 == 0:
+                gc.collect()
+                python, worker = resident_mib(os.getpid()), resident_mib(engine._worker.pid)
+                totals[t] = python + worker
+                print(f"round {t}: Python {python:.0f} MiB, worker {worker:.0f} MiB", flush=True)
+        engine.close()
+    ratio = totals[LATE] / totals[EARLY]
+    print(f"round {LATE} over round {EARLY}: {ratio:.3f} (limit {LIMIT})")
+    return int(ratio > LIMIT)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

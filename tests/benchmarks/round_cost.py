@@ -1,0 +1,112 @@
+"""What our TFF round costs against stock `build_weighted_fed_avg`, in one process.
+
+    python -m tests.benchmarks.round_cost
+
+Ten clients a round. Stock FedAvg gets client datasets that are built once and never shuffled,
+the cheapest feed there is; ours a fresh order and weight every round.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+
+from datasets import synthetic
+from f3ast_tff.federated_data import ClientExamples, FederatedData
+from f3ast_tff.local_work import LocalWork
+from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.selection import Cohort
+from tests.benchmarks.timing import interleaved, machine
+
+LIMIT = 1.15
+BATCH_SIZE = 20
+CLIENT, SERVER = Optimizer("sgd", 0.01), Optimizer("sgd", 1.0)
+
+
+def even_data(num_clients: int = 20, size: int = 600) -> FederatedData:
+    """Clients of 600 examples each, 60 features, 10 classes."""
+    rng = np.random.default_rng(0)
+    n = num_clients * size
+    examples = ClientExamples(
+        rng.normal(size=(n, 60)).astype(np.float32),
+        rng.integers(0, 10, n).astype(np.int32),
+        np.arange(0, n + 1, size),
+    )
+    return FederatedData(examples, examples, 10)
+
+
+def compare(name: str, data: FederatedData, folder: Path, repeats: int) -> float:
+    """Prints both sides and returns ours over stock."""
+    import tensorflow as tf
+    import tensorflow_federated as tff
+
+    from f3ast_tff.engines.tff_engine import TffEngine, batch_spec
+    from f3ast_tff.processes.optimizers import build_optimizer
+
+    model = SoftmaxRegression(60, 10)
+    engine = TffEngine(
+        data,
+        model,
+        LocalWork(BATCH_SIZE),
+        CLIENT,
+        SERVER,
+        "sum",
+        seed=0,
+        worker_log=folder / "worker.log",
+    )
+    stock = tff.learning.algorithms.build_weighted_fed_avg(
+        lambda: tff.learning.models.from_keras_model(
+            model.keras_model(),
+            loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+            input_spec=batch_spec(data),
+        ),
+        build_optimizer(CLIENT),
+        build_optimizer(SERVER),
+    )
+    fed = [
+        tf.data.Dataset.from_tensor_slices(OrderedDict(x=x, y=y)).batch(BATCH_SIZE)
+        for x, y in map(data.train.client, range(data.train.num_clients))
+    ]
+    context = tff.framework.get_context_stack().install(engine._context)
+    with context:
+        stock_state = stock.initialize()
+
+        def ids(repeat: int) -> np.ndarray:
+            return np.random.default_rng(repeat).choice(len(fed), 10, replace=False)
+
+        def ours(repeat: int) -> None:
+            engine.run_round(repeat, Cohort(ids(repeat), np.full(10, 0.1)))
+
+        def theirs(repeat: int) -> None:
+            stock.next(stock_state, [fed[k] for k in ids(repeat)])
+
+        median = interleaved({"ours": ours, "stock": theirs}, repeats)
+    engine.close()
+    ratio = median["ours"] / median["stock"]
+    print(
+        f"{name}: ours {1000 * median['ours']:.0f} ms a round, "
+        f"stock {1000 * median['stock']:.0f} ms, ratio {ratio:.3f} (limit {LIMIT})",
+        flush=True,
+    )
+    return ratio
+
+
+def main() -> int:
+    """Runs both workloads; the exit code is 1 if a limit is passed."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    print(f"median of 100 rounds each, in turns; {machine()}")
+    with tempfile.TemporaryDirectory() as folder:
+        ratios = [
+            compare("10 clients x 600 examples", even_data(), Path(folder), 100),
+            compare("Synthetic(1,1)", synthetic(100, 1, 1, 0), Path(folder), 100),
+        ]
+    return int(max(ratios) > LIMIT)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

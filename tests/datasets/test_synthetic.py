@@ -1,0 +1,134 @@
+"""Synthetic(alpha, beta) against its definition, by its statistics."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from datasets import synthetic
+from f3ast_tff.federated_data import FederatedData
+
+N = 200
+
+
+@pytest.fixture(scope="module")
+def data() -> FederatedData:
+    return synthetic(N, alpha=1.0, beta=1.0, seed=0)
+
+
+def all_features(data: FederatedData, k: int) -> np.ndarray:
+    return np.concatenate([data.train.client(k)[0], data.test.client(k)[0]]).astype(np.float64)
+
+
+def client_means(data: FederatedData) -> np.ndarray:
+    return np.array([all_features(data, k).mean(axis=0) for k in range(data.train.num_clients)])
+
+
+def test_shapes_and_types(data: FederatedData) -> None:
+    for part in (data.train, data.test):
+        assert part.num_clients == N
+        assert (part.features.dtype, part.labels.dtype) == (np.float32, np.int32)
+        assert part.features.shape == (len(part.labels), 60)
+        assert np.all((part.labels >= 0) & (part.labels < 10))
+    assert data.num_classes == 10
+
+
+def test_nine_tenths_of_each_client_train(data: FederatedData) -> None:
+    """Rounded down: of the least, 50 examples, 45 train."""
+    total = data.train.sizes + data.test.sizes
+    assert data.train.sizes.tolist() == [int(0.9 * n) for n in total]
+    assert total.min() >= 50
+
+
+def test_sizes_are_a_lognormal_cut_to_integers() -> None:
+    """P(n - 50 <= m) = P(X < m + 1) = Phi((log(m + 1) - 4) / 2), X ~ lognormal(4, 2).
+
+    At m = 0, 6, 53, 402 that is Phi of -2, -1.03, -0.006, 1.0; over 800 clients the standard
+    errors are at most 0.018.
+    """
+    parts = [synthetic(N, 0.0, 0.0, seed) for seed in range(1, 5)]
+    extra = np.concatenate([part.train.sizes + part.test.sizes for part in parts]) - 50
+    for m in (0, 6, 53, 402):
+        expected = 0.5 * (1 + math.erf((math.log(m + 1) - 4) / 2 / math.sqrt(2)))
+        error = math.sqrt(expected * (1 - expected) / len(extra))
+        assert abs(np.mean(extra <= m) - expected) < 4.5 * error
+
+
+def test_features_vary_as_j_to_the_minus_1_2(data: FederatedData) -> None:
+    """Pooled within-client variance of feature j; relative error sqrt(2 / (n - N)) of chi-square.
+
+    60 features, each within 5 of them. A deviation of j^-1.2 in place of the variance would be
+    off by a factor 1/2 at j = 2 already.
+    """
+    within = [all_features(data, k) for k in range(N)]
+    squares = sum(((x - x.mean(axis=0)) ** 2).sum(axis=0) for x in within)
+    freedom = sum(len(x) for x in within) - N
+    expected = np.arange(1, 61) ** -1.2
+    assert np.max(np.abs(squares / freedom / expected - 1)) < 5 * math.sqrt(2 / freedom)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0, 2.0])
+def test_beta_is_the_deviation_of_the_clients_mean_features(beta: float) -> None:
+    """The mean of v_k over its 60 features is N(0, beta^2 + 1/60): chi-square over N clients.
+
+    Relative error sqrt(2 / N) = 10%. (The sampling error of a client's mean adds
+    sum_j j^-1.2 / 60^2 / 50 = 2e-5 at most.) Within a client the v_k vary with deviation 1:
+    59 N degrees of freedom, relative error 1.3%, plus mean j^-1.2 / n_k < 0.001.
+    """
+    means = client_means(synthetic(N, 1.0, beta, seed=7))
+    between = np.mean(means.mean(axis=1) ** 2)
+    assert between == pytest.approx(beta**2 + 1 / 60, rel=4.5 * math.sqrt(2 / N))
+    assert np.mean(means.var(axis=1, ddof=1)) == pytest.approx(1, rel=0.06)
+
+
+def test_alpha_moves_no_label() -> None:
+    """W_k, b_k ~ N(u_k, 1) puts u_k (1 + sum_j x_j) on every class alike: argmax stays.
+
+    With the same seed, alpha changes nothing but the rounding of scores: a property of the
+    published generator, not of this one.
+    """
+    one, other = synthetic(50, 0.0, 1.0, seed=3), synthetic(50, 1.0, 1.0, seed=3)
+    np.testing.assert_array_equal(one.train.features, other.train.features)
+    assert np.mean(one.train.labels != other.train.labels) < 1e-4
+
+
+def test_no_class_is_preferred(data: FederatedData) -> None:
+    """Classes are exchangeable: over clients the mean share of each is 1/10.
+
+    Clients are independent, so the standard error comes from their spread; 10 classes within 4.5.
+    """
+    shares = np.array(
+        [np.bincount(data.train.client(k)[1], minlength=10) / data.train.sizes[k] for k in range(N)]
+    )
+    error = shares.std(axis=0, ddof=1) / math.sqrt(N)
+    assert np.all(np.abs(shares.mean(axis=0) - 0.1) < 4.5 * error)
+
+
+def test_labels_of_a_client_are_linear_in_its_features(data: FederatedData) -> None:
+    """y = argmax(x W + b): least squares on one-hot labels of a large client fits most of them.
+
+    With shuffled labels the same fit is no better than the largest class.
+    """
+    k = int(np.argmax(data.train.sizes))
+    x, y = data.train.client(k)
+    x = np.column_stack([x[:4000], np.ones(len(x[:4000]))])
+    y = y[:4000]
+
+    def accuracy(labels: np.ndarray) -> float:
+        fit = np.linalg.lstsq(x, np.eye(10)[labels], rcond=None)[0]
+        return float(np.mean(np.argmax(x @ fit, axis=1) == labels))
+
+    shuffled = np.random.default_rng(0).permutation(y)
+    assert accuracy(y) > accuracy(shuffled) + 0.1
+    assert accuracy(y) > 0.7
+
+
+def test_data_is_a_function_of_the_seed() -> None:
+    one, same, other = (synthetic(5, 1.0, 1.0, seed) for seed in (1, 1, 2))
+    for part in ("train", "test"):
+        for name in ("features", "labels", "offsets"):
+            first = getattr(getattr(one, part), name)
+            assert np.array_equal(first, getattr(getattr(same, part), name))
+            assert not np.array_equal(first, getattr(getattr(other, part), name))

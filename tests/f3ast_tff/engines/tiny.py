@@ -1,0 +1,32 @@
+"""Data small enough to follow by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from f3ast_tff.federated_data import ClientExamples, FederatedData
+
+NUM_FEATURES, NUM_CLASSES = 5, 3
+TRAIN_SIZES = (7, 12, 20, 33, 41, 8)
+TEST_SIZES = (3, 0, 5, 4, 9, 2)
+
+
+def tiny_data(seed: int = 0) -> FederatedData:
+    """Six clients; client 1 has no test examples."""
+    rng = np.random.default_rng(seed)
+
+    def split(sizes: tuple[int, ...]) -> ClientExamples:
+        n = sum(sizes)
+        features = rng.normal(size=(n, NUM_FEATURES)).astype(np.float32)
+        labels = rng.integers(0, NUM_CLASSES, n).astype(np.int32)
+        return ClientExamples(features, labels, np.cumsum([0, *sizes]))
+
+    return FederatedData(split(TRAIN_SIZES), split(TEST_SIZES), NUM_CLASSES)
+
+
+def with_nan_client(data: FederatedData, k: int) -> FederatedData:
+    """The same data, client `k` with a feature that is not a number."""
+    features = data.train.features.copy()
+    features[data.train.offsets[k], 0] = np.nan
+    train = ClientExamples(features, data.train.labels, data.train.offsets)
+    return FederatedData(train, data.test, data.num_classes)

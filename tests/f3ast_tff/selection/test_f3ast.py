@@ -1,0 +1,156 @@
+"""F3AST against Algorithm 1, by hand and by brute force."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f3ast_tff.objective import OBJECTIVES, marginal_utility
+from f3ast_tff.rates import ParticipationRates
+from f3ast_tff.selection import F3AST, Losses
+from f3ast_tff.selection.strategy import Strategy
+
+ALL = np.ones(3, bool)
+
+
+def f3ast(p: list[float], r: list[float], beta: float = 0.1, **kwargs: object) -> F3AST:
+    return F3AST(np.array(p), ParticipationRates(np.array(r), beta), **kwargs)
+
+
+def picks(strategy: Strategy, rounds: int, available: np.ndarray, k: int) -> list[list[int]]:
+    return [
+        strategy.select(t, available, k, lambda ids: ids).ids.tolist() for t in range(1, rounds + 1)
+    ]
+
+
+def test_two_rounds_by_hand(no_losses: Losses) -> None:
+    """Lines 4, 5, 9 in this order: pick with r(t-1), move the rates, weigh with r(t).
+
+    p = (0.5, 0.3, 0.2), r = (0.5, 0.2, 0.5), beta = 0.1, K = 2.
+    Round 1, all available: p^2 / r^2 = 1, 2.25, 0.16, so clients 1 and 0, best first. Rates:
+    0.9 * 0.5 + 0.1 = 0.55, 0.9 * 0.2 + 0.1 = 0.28, 0.45. Weights 0.3 / 0.28 and 0.5 / 0.55
+    (with the rates before the round they would be 1.5 and 1).
+    Round 2, clients 1 and 2 available: both. Rates 0.495, 0.352, 0.505.
+    """
+    strategy = f3ast([0.5, 0.3, 0.2], [0.5, 0.2, 0.5])
+    first = strategy.select(1, ALL, 2, no_losses)
+    assert first.ids.tolist() == [1, 0]
+    np.testing.assert_allclose(first.weights, [0.3 / 0.28, 0.5 / 0.55])
+    np.testing.assert_allclose(strategy.rates.values, [0.55, 0.28, 0.45])
+
+    second = strategy.select(2, np.array([False, True, True]), 2, no_losses)
+    assert second.ids.tolist() == [1, 2]
+    np.testing.assert_allclose(second.weights, [0.3 / 0.352, 0.2 / 0.505])
+    np.testing.assert_allclose(strategy.rates.values, [0.495, 0.352, 0.505])
+
+
+def test_objective_decides_who_is_picked(no_losses: Losses) -> None:
+    """p = (0.6, 0.4), r = (0.8, 0.6): p^2 / r^2 = 0.5625, 0.444; p / r^2 = 0.9375, 1.111."""
+    mask = np.ones(2, bool)
+    for objective, expected in (("p_squared", [0]), ("p", [1])):
+        strategy = f3ast([0.6, 0.4], [0.8, 0.6], objective=objective)
+        assert strategy.select(1, mask, 1, no_losses).ids.tolist() == expected
+
+
+def test_fewer_than_k_available_are_all_taken(no_losses: Losses) -> None:
+    strategy = f3ast([0.5, 0.3, 0.2], [0.5] * 3)
+    cohort = strategy.select(1, np.array([True, False, True]), 3, no_losses)
+    assert cohort.ids.tolist() == [0, 2]
+    np.testing.assert_allclose(cohort.weights, [0.5 / 0.55, 0.2 / 0.55])
+
+
+def test_nobody_available_is_an_empty_cohort_and_decayed_rates(no_losses: Losses) -> None:
+    strategy = f3ast([0.5, 0.3, 0.2], [0.5, 0.2, 1.0])
+    cohort = strategy.select(1, ~ALL, 2, no_losses)
+    assert (len(cohort), cohort.ids.dtype, cohort.weights.dtype) == (0, np.int64, np.float64)
+    np.testing.assert_allclose(strategy.rates.values, [0.45, 0.18, 0.9])
+
+
+def test_fill_unavailable_adds_the_lowest_ids(no_losses: Losses) -> None:
+    """Reading R17: client 3 is available; 0 and 1 fill the cohort, and their rates rise."""
+    strategy = f3ast([0.2] * 5, [0.5] * 5, fill_unavailable=True)
+    only_3 = np.arange(5) == 3
+    assert strategy.select(1, only_3, 3, no_losses).ids.tolist() == [3, 0, 1]
+    np.testing.assert_allclose(strategy.rates.values, [0.55, 0.55, 0.45, 0.55, 0.45])
+    assert strategy.select(2, np.zeros(5, bool), 2, no_losses).ids.tolist() == [0, 1]
+    assert set(strategy.select(3, np.ones(5, bool), 2, no_losses).ids) == {2, 4}
+
+
+def test_divisor_divides_every_weight(no_losses: Losses) -> None:
+    """Reading R2: the released code divides by K = 2, in a round of one client too."""
+    strategy = f3ast([0.5, 0.3, 0.2], [0.5] * 3, divisor=2)
+    cohort = strategy.select(1, np.array([False, True, False]), 2, no_losses)
+    np.testing.assert_allclose(cohort.weights, [0.3 / 0.55 / 2])
+
+
+def test_ties_go_to_the_lowest_id_or_at_random() -> None:
+    """Frozen rates (a beta of 1e-300 moves nothing): four clients tie in each of 64 rounds.
+
+    At random, that one of the four never wins has chance 4 * 0.75^64 = 4e-8.
+    """
+    four = np.ones(4, bool)
+
+    def winners(**kwargs: object) -> list[list[int]]:
+        return picks(f3ast([0.25] * 4, [0.5] * 4, beta=1e-300, **kwargs), 64, four, 1)
+
+    assert winners(random_ties=False) == [[0]] * 64
+    assert {ids[0] for ids in winners(seed=1)} == {0, 1, 2, 3}
+    assert winners(seed=1) == winners(seed=1) != winners(seed=2)
+
+
+def test_restored_state_goes_on_as_if_never_stopped() -> None:
+    def fresh() -> F3AST:
+        return f3ast([0.25] * 4, [0.5] * 4, beta=0.2, seed=3)
+
+    whole = picks(fresh(), 20, np.ones(4, bool), 2)
+    stopped = fresh()
+    picks(stopped, 8, np.ones(4, bool), 2)
+    saved = stopped.state()
+    stopped.select(9, np.ones(4, bool), 2, lambda ids: ids)
+    resumed = fresh()
+    resumed.restore(saved)
+    rest = [resumed.select(t, np.ones(4, bool), 2, lambda ids: ids) for t in range(9, 21)]
+    assert [cohort.ids.tolist() for cohort in rest] == whole[8:]
+
+
+CLIENTS = st.lists(
+    st.tuples(st.floats(0.01, 1), st.floats(0.01, 1), st.booleans()), min_size=1, max_size=7
+)
+
+
+@given(CLIENTS, st.integers(1, 8), st.sampled_from(OBJECTIVES))
+def test_cohort_is_the_argmax_of_eq_4(
+    clients: list[tuple[float, float, bool]], k: int, objective: str
+) -> None:
+    p, r, mask = (np.array(column) for column in zip(*clients))
+    strategy = F3AST(p, ParticipationRates(r, 0.1), objective)
+    cohort = strategy.select(1, mask, k, lambda ids: ids)
+    utility = marginal_utility(r, p, objective)
+    feasible = itertools.chain.from_iterable(
+        itertools.combinations(np.flatnonzero(mask), size) for size in range(k + 1)
+    )
+    best = max(sum(utility[list(subset)]) for subset in feasible)
+    assert sum(utility[cohort.ids]) == pytest.approx(best, rel=1e-12)
+    assert set(cohort.ids) <= set(np.flatnonzero(mask))
+    np.testing.assert_allclose(cohort.weights, p[cohort.ids] / (0.9 * r[cohort.ids] + 0.1))
+
+
+@given(CLIENTS, st.integers(1, 8), st.randoms(use_true_random=False))
+def test_relabelling_clients_relabels_the_cohort(
+    clients: list[tuple[float, float, bool]], k: int, random: object
+) -> None:
+    """Client i of the one is client new[i] of the other; utilities are made distinct."""
+    p, r, mask = (np.array(column) for column in zip(*clients))
+    p = p + np.arange(len(p))
+    new = np.arange(len(p))
+    random.shuffle(new)
+    cohort = F3AST(p, ParticipationRates(r, 0.1)).select(1, mask, k, lambda ids: ids)
+    old = np.argsort(new)
+    other = F3AST(p[old], ParticipationRates(r[old], 0.1)).select(1, mask[old], k, lambda ids: ids)
+    if len(np.unique(p / r)) == len(p):
+        assert other.ids.tolist() == new[cohort.ids].tolist()
+        np.testing.assert_array_equal(other.weights, cohort.weights)

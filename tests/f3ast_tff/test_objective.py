@@ -1,0 +1,48 @@
+"""H(r) of eq. (3) and its gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f3ast_tff.objective import OBJECTIVES, marginal_utility, variance_bound
+
+P = np.array([0.5, 0.3, 0.2])
+R = np.array([0.5, 0.25, 1.0])
+
+
+def test_bound_by_hand() -> None:
+    """Sums p^2 / r = 0.25/0.5 + 0.09/0.25 + 0.04/1 and p / r = 0.5/0.5 + 0.3/0.25 + 0.2/1."""
+    assert variance_bound(R, P, "p_squared") == pytest.approx(0.5 + 0.36 + 0.04)
+    assert variance_bound(R, P, "p") == pytest.approx(1.0 + 1.2 + 0.2)
+
+
+def test_utility_by_hand() -> None:
+    """p^2 / r^2 = 0.25/0.25, 0.09/0.0625, 0.04/1; p / r^2 = 0.5/0.25, 0.3/0.0625, 0.2/1."""
+    np.testing.assert_allclose(marginal_utility(R, P, "p_squared"), [1.0, 1.44, 0.04])
+    np.testing.assert_allclose(marginal_utility(R, P, "p"), [2.0, 4.8, 0.2])
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.05, 1), st.floats(0.05, 1)), min_size=1, max_size=6),
+    st.sampled_from(OBJECTIVES),
+)
+def test_utility_is_minus_the_gradient(clients: list[tuple[float, float]], objective: str) -> None:
+    """Central differences of step h are off by h^2 H''' / 6 = h^2 c / r^4, a share (h / r)^2.
+
+    With r at least 0.05 and h = 1e-5 that share is 4e-8; rounding adds about 1e-16 H / h.
+    """
+    r, p = np.array(clients).T
+    step = 1e-5
+    for k, utility in enumerate(marginal_utility(r, p, objective)):
+        nudge = step * (np.arange(len(r)) == k)
+        above = variance_bound(r + nudge, p, objective)
+        below = variance_bound(r - nudge, p, objective)
+        assert utility == pytest.approx(-(above - below) / (2 * step), rel=1e-6, abs=1e-7)
+
+
+def test_unknown_objective_is_refused_and_the_known_are_named() -> None:
+    with pytest.raises(ValueError, match="'p_cubed'.*p_squared, p"):
+        marginal_utility(R, P, "p_cubed")

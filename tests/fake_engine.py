@@ -1,0 +1,112 @@
+"""An engine without a framework: deterministic, with a state, and able to break down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.engines import EMPTY_ROUND, ClientScores, RoundOutcome
+from f3ast_tff.randomness import generator
+from f3ast_tff.selection import Cohort
+
+NUM_WEIGHTS = 3
+
+
+class Breakdown(Exception):
+    """What a `FakeEngine` raises when told to."""
+
+
+class FakeEngine:
+    """Moves its weights by the weighted sum of pseudo-random updates, with momentum.
+
+    An update depends on (round, client, current weights), so whatever a resumed run does otherwise
+    shows in all later rounds.
+
+    Attributes:
+        block_rounds: See `Engine`.
+        break_at: Round that raises `Breakdown`, or `None`.
+        blocks: First and last round of every call of `run_rounds`.
+        rounds_run: Rounds that trained somebody.
+        closed: Whether `close` was called.
+    """
+
+    def __init__(
+        self, num_clients: int, break_at: int | None = None, block_rounds: int = 1
+    ) -> None:
+        self.block_rounds = block_rounds
+        self.break_at = break_at
+        self.blocks: list[tuple[int, int]] = []
+        self.rounds_run: list[int] = []
+        self.closed = False
+        self._num_clients = num_clients
+        self._weights = np.zeros(NUM_WEIGHTS)
+        self._momentum = np.zeros(NUM_WEIGHTS)
+
+    def run_rounds(self, first_round: int, cohorts: Sequence[Cohort]) -> list[RoundOutcome]:
+        self.blocks.append((first_round, first_round + len(cohorts) - 1))
+        return [self._round(t, cohort) for t, cohort in enumerate(cohorts, start=first_round)]
+
+    def _round(self, round_number: int, cohort: Cohort) -> RoundOutcome:
+        if round_number == self.break_at:
+            raise Breakdown(f"round {round_number}")
+        if len(cohort) == 0:
+            return EMPTY_ROUND
+        self.rounds_run.append(round_number)
+        delta = np.zeros(NUM_WEIGHTS)
+        for k, weight in zip(cohort.ids, cohort.weights):
+            noise = generator(0, "fake", round_number, int(k)).normal(size=NUM_WEIGHTS)
+            delta += weight * (noise - 0.1 * self._weights)
+        self._momentum = 0.9 * self._momentum + delta
+        self._weights = self._weights + 0.1 * self._momentum
+        return RoundOutcome(float(np.mean(self._weights**2)), float(np.linalg.norm(delta)))
+
+    def evaluate(self) -> ClientScores:
+        losses = self.client_losses(np.arange(self._num_clients))
+        count = np.arange(1.0, self._num_clients + 1)
+        return ClientScores(losses * count, count / (1 + losses), count)
+
+    def client_losses(self, ids: np.ndarray) -> np.ndarray:
+        return np.array([np.sum((self._weights - np.sin(k)) ** 2) for k in ids])
+
+    def statistics(self) -> dict[str, Any]:
+        return {"engine": "fake"}
+
+    def weights(self) -> list[np.ndarray]:
+        return [self._weights.copy()]
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"weights": self._weights, "momentum": self._momentum}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        self._weights, self._momentum = state["weights"], state["momentum"]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class SilentProgress:
+    """Remembers what the round loop says.
+
+    Attributes:
+        first_rounds: Round that each run started from.
+        rounds: Rounds done by this run.
+        rows: For every `advance`, the rounds done by then, and the row.
+        break_at: `advance` raises `Breakdown` once so many rounds are done, or `None`.
+    """
+
+    def __init__(self, break_at: int | None = None) -> None:
+        self.first_rounds: list[int] = []
+        self.rows: list[tuple[int, dict[str, float] | None]] = []
+        self.rounds = 0
+        self.break_at = break_at
+
+    def start(self, first_round: int) -> None:
+        self.first_rounds.append(first_round)
+
+    def advance(self, rounds: int, row: dict[str, float] | None) -> None:
+        self.rounds += rounds
+        self.rows.append((self.rounds, row))
+        if self.break_at is not None and self.rounds >= self.break_at:
+            raise Breakdown("progress")

@@ -1,0 +1,209 @@
+"""What pip installs, what the repository says about the machine it was written on, and set-up."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# Folders of the checkout, and the package each is installed as.
+INSTALLED_AS = {
+    "f3ast_tff": "f3ast_tff",
+    "availability": "f3ast_tff/availability",
+    "datasets": "f3ast_tff/datasets",
+}
+NOT_SOURCE = shutil.ignore_patterns(
+    ".*_cache", ".git", ".hypothesis", ".venv", "*.egg-info", "__pycache__", "build", "dist", "runs"
+)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout, as building leaves files behind."""
+    return Path(shutil.copytree(ROOT, tmp_path_factory.mktemp("copy") / "src", ignore=NOT_SOURCE))
+
+
+def build_wheel(source: Path, out: Path) -> Path:
+    pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
+    subprocess.run([*pip, "--wheel-dir", str(out), str(source)], check=True)
+    (wheel,) = out.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(source, tmp_path_factory.mktemp("wheel"))
+
+
+def modules(wheel: Path) -> set[str]:
+    return {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".py")}
+
+
+def missing_modules(wheel: Path, source: Path) -> set[str]:
+    return {
+        f"{package}/{path.relative_to(source / folder).as_posix()}"
+        for folder, package in INSTALLED_AS.items()
+        for path in (source / folder).rglob("*.py")
+    } - modules(wheel)
+
+
+def test_the_wheel_claims_one_name(wheel: Path) -> None:
+    tops = {PurePosixPath(name).parts[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert tops == {"f3ast_tff", "f3ast_tff-0.1.0.dist-info"}
+
+
+def test_the_wheel_holds_every_module(source: Path, wheel: Path) -> None:
+    missing = missing_modules(wheel, source)
+    assert not missing, f"add their folders to `packages` in setup.cfg: {sorted(missing)}"
+    for folder in ("availability", "datasets"):
+        assert f"f3ast_tff/{folder}/__init__.py" in modules(wheel)
+
+
+def test_the_sdist_builds_the_same_wheel(source: Path, wheel: Path, tmp_path: Path) -> None:
+    build = "import sys, setuptools.build_meta as b; b.build_sdist(sys.argv[1])"
+    subprocess.run(
+        [sys.executable, "-c", build, str(tmp_path)], cwd=source, check=True, capture_output=True
+    )
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    assert modules(build_wheel(sdist, tmp_path)) == modules(wheel)
+
+
+def test_the_core_needs_numpy_alone(wheel: Path, tmp_path: Path) -> None:
+    """With the standard library, the wheel and NumPy on sys.path, and the rest refused."""
+    import numpy
+
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    site_packages = Path(numpy.__file__).parents[1]
+    for folder in ("numpy", "numpy.libs"):
+        if (site_packages / folder).exists():
+            (tmp_path / folder).symlink_to(site_packages / folder)
+    program = """
+import sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        refused = "tensorflow tensorflow_federated pandas absl jax matplotlib tqdm psutil".split()
+        if name.partition(".")[0] in refused:
+            raise ImportError(f"{name} is refused here")
+
+sys.meta_path.insert(0, Refuse())
+sys.path.append(sys.argv[1])
+import f3ast_tff, f3ast_tff.availability
+print(f3ast_tff.__file__)
+"""
+    isolated = [sys.executable, "-I", "-S", "-c", program, str(tmp_path)]
+    done = subprocess.run(isolated, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(tmp_path))
+
+
+def test_installed_modules_import_no_checkout_name() -> None:
+    """`availability` in a checkout is `f3ast_tff.availability` once installed."""
+    checkout_names = {"availability", "datasets", "analysis", "experiments", "tests"}
+    for folder in INSTALLED_AS:
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and not node.level:
+                    names = [node.module or ""]
+                used = checkout_names.intersection(name.partition(".")[0] for name in names)
+                assert not used, f"{path}:{node.lineno} imports {used}"
+
+
+def source_files() -> Iterator[Path]:
+    """The files git tracks or would add; without git, all but what is known to be built."""
+    git = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        names = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        yield from (ROOT / name for name in names.split("\0") if (ROOT / name).is_file())
+    except (OSError, subprocess.CalledProcessError):
+        for folder, folders, files in os.walk(ROOT):
+            ignored = NOT_SOURCE(folder, [*folders, *files])
+            folders[:] = [name for name in folders if name not in ignored]
+            yield from (Path(folder, name) for name in files if name not in ignored)
+
+
+@pytest.mark.parametrize(
+    ("what", "pattern"),
+    [
+        ("a package registry", r"pypi\.|pythonhosted|https?://\S*/simple\b"),
+        ("a pip source option", r"--(?:extra-)?index-url|--find-links|--trusted-host"),
+        ("a machine's path", r"(?<![\w.$)}])/(?:root|home|Users|work|opt|tmp|mnt|srv|data)/"),
+    ],
+)
+def test_no_source_file_names(what: str, pattern: str) -> None:
+    for path in source_files():
+        if path == Path(__file__).resolve():
+            continue
+        for number, line in enumerate(path.read_text(errors="ignore").splitlines(), 1):
+            assert not re.search(pattern, line), f"{path}:{number} names {what}: {line}"
+
+
+def test_python_files_are_short() -> None:
+    lengths = {
+        path: len(path.read_text().splitlines()) for path in source_files() if path.suffix == ".py"
+    }
+    assert {path: length for path, length in lengths.items() if length > 400} == {}
+
+
+def test_every_locked_requirement_is_pinned_and_hashed() -> None:
+    lock = (ROOT / "requirements/lock.txt").read_text().replace("\\\n", " ")
+    requirements = [line for line in lock.splitlines() if re.match(r"\w", line)]
+    assert len(requirements) > 100
+    for requirement in requirements:
+        assert re.match(r"[\w.-]+==\S+ ;.* --hash=sha256:[0-9a-f]{64}", requirement), requirement
+
+
+def bootstrap(tools: Path, **programs: str) -> subprocess.CompletedProcess[str]:
+    """Run tools/bootstrap.sh where PATH holds `programs` (shell text), uname, rm and touch."""
+    tools.mkdir()
+    for name, text in programs.items():
+        (tools / name).write_text(f"#!{shutil.which('sh')}\n{text}\n")
+        (tools / name).chmod(0o755)
+    for name in {"uname", "rm", "touch"}.difference(programs):
+        (tools / name).symlink_to(shutil.which(name) or name)
+    script = [shutil.which("bash") or "bash", str(ROOT / "tools/bootstrap.sh")]
+    return subprocess.run(
+        [*script, str(tools.parent / "venv"), str(ROOT / "requirements/lock.txt")],
+        env={"PATH": str(tools)},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("programs", "message"),
+    [
+        ({}, "needs Python 3.9, 3.10 or 3.11"),
+        ({"python3": "exit 127"}, "needs Python 3.9, 3.10 or 3.11"),
+        ({"uname": "echo Darwin arm64"}, "Linux on x86-64 only"),
+        ({"uv": "echo one; echo two >&2; exit 1"}, "this failed, run it"),
+    ],
+    ids=["no Python", "a Python that does not run", "another system", "uv fails"],
+)
+def test_bootstrap_says_in_one_line_what_it_lacks(
+    programs: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    done = bootstrap(tmp_path / "bin", **programs)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and not done.stdout
+
+
+def test_an_interrupted_bootstrap_leaves_no_stamp(tmp_path: Path) -> None:
+    """Here the Python found makes an environment without pip."""
+    stamp = tmp_path / "venv/.installed"
+    stamp.parent.mkdir()
+    stamp.touch()
+    broken = f'if [ "$1" = -c ]; then echo {tmp_path}/bin/python3; fi'
+    assert bootstrap(tmp_path / "bin", python3=broken).returncode != 0
+    assert not stamp.exists()

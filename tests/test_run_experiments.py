@@ -1,0 +1,155 @@
+"""The command a user types, in processes of their own: outputs, interruptions, resume."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import psutil
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROUNDS = 24
+ARGUMENTS = [
+    "--algorithm=f3ast_adam",
+    "--availability=smartphones",
+    "--num_clients=12",
+    "--clients_per_round=3",
+    f"--rounds={ROUNDS}",
+    "--eval_every=2",
+    "--checkpoint_every=3",
+    "--seed=5",
+]
+COMMAND = [sys.executable, "run_experiments.py", *ARGUMENTS]
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen:
+    with open(folder / "log.txt", "ab") as log:
+        return subprocess.Popen(
+            [*COMMAND, f"--output_dir={folder}", "--run_name=run", *arguments],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+
+
+def log_of(folder: Path) -> str:
+    return (folder / "log.txt").read_text()
+
+
+def workers_of(pid: int) -> list[psutil.Process]:
+    children = psutil.Process(pid).children(recursive=True)
+    return [child for child in children if child.name() == "worker_binary"]
+
+
+def wait_for_evaluations(process: subprocess.Popen, folder: Path, number: int) -> None:
+    """Waits until `metrics.csv` holds so many rows."""
+    deadline = time.monotonic() + 120
+    path = folder / "run" / "metrics.csv"
+    while not (path.exists() and len(path.read_text().splitlines()) > number):
+        assert process.poll() is None, log_of(folder)
+        assert time.monotonic() < deadline, log_of(folder)
+        time.sleep(0.01)
+
+
+def metrics(folder: Path) -> pd.DataFrame:
+    return pd.read_csv(folder / "run" / "metrics.csv").drop(columns="wall_seconds")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run through a pipe, as `run_experiments.py ... | cat`; returns its output folder."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    line = " ".join([*COMMAND, f"--output_dir={folder}", "--run_name=run"])
+    before = time.time()
+    piped = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line} 2>&1 | cat"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    assert piped.returncode == 0, piped.stdout
+    assert "finished: round 24" in piped.stdout
+    started_since = [
+        process
+        for process in psutil.process_iter(["name", "create_time"])
+        if process.info["name"] == "worker_binary" and process.info["create_time"] > before
+    ]
+    assert not started_since
+    return folder
+
+
+def test_writes_all_that_the_readme_names(undisturbed: Path) -> None:
+    run = undisturbed / "run"
+    config = json.loads((run / "config.json").read_text())
+    assert config["settings"]["batch_size"] == 20
+    assert config["settings"]["availability_objective"] == "p"
+    assert config["packages"]["tensorflow-federated"] == "0.87.0"
+    table = metrics(undisturbed)
+    assert table["round"].tolist() == list(range(2, ROUNDS + 1, 2))
+    assert table["test_sample_accuracy"].between(0, 1).all()
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["final"]["test_user_loss"] == pytest.approx(table["test_user_loss"].iloc[-1])
+    assert summary["evaluations_averaged"] == 1
+    assert list(run.glob("events.out.tfevents.*"))
+    assert len(list((run / "checkpoints").glob("round_*.npz"))) == 2
+
+    with np.load(run / "selection.npz") as selection:
+        assert selection["selected"].shape == (ROUNDS, 3)
+        short = np.minimum(selection["num_available"], 3)
+        np.testing.assert_array_equal(selection["num_selected"], short)
+        assert (selection["final_rates"] > 0).all()
+
+
+def test_interrupted_run_equals_an_undisturbed_one(undisturbed: Path, tmp_path: Path) -> None:
+    """Ctrl-C, SIGTERM and kill -9 in turn; each time the worker is gone, then the run goes on."""
+    exits = [(signal.SIGINT, 2, 130), (signal.SIGTERM, 5, 143), (signal.SIGKILL, 8, -9)]
+    for signum, evaluations, status in exits:
+        process = start(tmp_path)
+        wait_for_evaluations(process, tmp_path, evaluations)
+        workers = workers_of(process.pid)
+        assert len(workers) == 1
+        process.send_signal(signum)
+        assert process.wait(timeout=30) == status, log_of(tmp_path)
+        _, alive = psutil.wait_procs(workers, timeout=10)
+        assert not alive
+    assert start(tmp_path).wait(timeout=120) == 0, log_of(tmp_path)
+
+    assert log_of(tmp_path).count("resuming from round") == 3
+    pd.testing.assert_frame_equal(metrics(tmp_path), metrics(undisturbed), check_exact=True)
+    got = np.load(tmp_path / "run" / "selection.npz")
+    expected = np.load(undisturbed / "run" / "selection.npz")
+    with got, expected:
+        for name in expected.files:
+            np.testing.assert_array_equal(got[name], expected[name])
+
+
+def test_a_lost_worker_is_one_line_and_the_run_goes_on_later(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    wait_for_evaluations(process, tmp_path, 3)
+    for worker in workers_of(process.pid):
+        worker.kill()
+    assert process.wait(timeout=30) == 1
+    last = log_of(tmp_path).splitlines()[-1]
+    assert last.startswith("error: TFF's worker on localhost:") and "tff_worker.log" in last
+    assert list((tmp_path / "run" / "checkpoints").glob("round_*.npz"))
+
+
+def test_finished_run_is_not_repeated_and_other_settings_are_refused(undisturbed: Path) -> None:
+    again = start(undisturbed)
+    assert again.wait(timeout=30) == 0
+    assert "already finished" in log_of(undisturbed)
+    other = start(undisturbed, "--rate_beta=0.01")
+    assert other.wait(timeout=30) == 2
+    last = log_of(undisturbed).splitlines()[-1]
+    assert "rate_beta 0.001, now 0.01" in last
+    assert os.path.exists(undisturbed / "run" / "summary.json")
