@@ -52,21 +52,45 @@ def build_strategy(settings: Settings, p: np.ndarray, sizes: np.ndarray) -> Stra
 
 
 def build_engine(settings: Settings, data: FederatedData, folder: Path) -> Engine:
-    """Returns the engine; imports its framework."""
-    from f3ast_tff.engines.tff_engine import TffEngine
+    """Returns the engine; imports its framework.
 
+    Raises:
+        EngineError: If the engine's framework or device is not there.
+    """
     algorithm = ALGORITHMS[settings.algorithm]
     clip = settings.poc_clip_norm if algorithm.selection == "power_of_choice" else 0.0
-    return TffEngine(
-        data,
-        build_model(data),
-        build_local_work(settings),
-        Optimizer("sgd", settings.client_lr, clip_norm=clip or None),
-        Optimizer(algorithm.server_optimizer, settings.server_lr, epsilon=settings.adam_epsilon),
+    client = Optimizer(
+        settings.client_optimizer,
+        settings.client_lr,
+        settings.client_momentum,
+        epsilon=settings.epsilon,
+        clip_norm=clip or None,
+    )
+    server = Optimizer(
+        settings.server_optimizer,
+        settings.server_lr,
+        settings.server_momentum,
+        epsilon=settings.epsilon,
+    )
+    parts = (data, build_model(data), build_local_work(settings), client, server)
+    if settings.engine == "tff":
+        from f3ast_tff.engines.tff_engine import TffEngine
+
+        return TffEngine(
+            *parts,
+            algorithm.aggregation,
+            seed=settings.seed,
+            client_loss=settings.poc_loss,
+            worker_log=folder / "tff_worker.log",
+        )
+    from f3ast_tff.engines.fused_engine import FusedEngine
+
+    return FusedEngine(
+        *parts,
         algorithm.aggregation,
         seed=settings.seed,
-        worker_log=folder / "tff_worker.log",
         client_loss=settings.poc_loss,
+        device=settings.device,
     )
 
 

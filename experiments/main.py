@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from experiments.framework_environment import prepare_environment
 from experiments.progress import ProgressBar
 from experiments.provenance import provenance
 from experiments.settings import Settings, resolve
@@ -62,8 +63,7 @@ def run(given: Mapping[str, Any]) -> int:
 def _execute(settings: Settings, folder: RunFolder, stack: ExitStack) -> dict[str, Any]:
     # A termination must unwind like Ctrl-C, so that what was started is ended.
     signal.signal(signal.SIGTERM, _terminate)
-    # TensorFlow's chatter on stderr would bury the progress bar.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    prepare_environment(settings, os.environ)
     from experiments.build import build_experiment
     from f3ast_tff.experiment.run import run_experiment
 

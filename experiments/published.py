@@ -13,8 +13,8 @@ TASKS: dict[str, dict[str, Any]] = {
         "rounds": 1000,
         "batch_size": 20,
         "client_lr": 0.01,
-        "server_lr": {"sgd": 1.0, "adam": 0.03},
-        "adam_epsilon": 0.001,
+        "server_lr": {"sgd": 1.0, "adam": 0.03, "yogi": 0.03, "adagrad": 0.03},
+        "epsilon": 0.001,
     },
 }
 

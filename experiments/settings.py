@@ -11,11 +11,14 @@ from experiments.published import TASKS, published
 from experiments.registry import ALGORITHMS, AVAILABILITY
 from experiments.setting import DERIVED, check, setting
 from f3ast_tff.errors import SettingError
+from f3ast_tff.optimizer import OPTIMIZERS
 
-ENGINES = ("tff",)
+ENGINES = ("fused", "tff")
+DEVICES = ("auto", "cpu", "gpu")
 
 _TASK, _ALGORITHM, _AVAILABILITY = "Task", "Algorithm", "Availability"
-_TRAINING, _READING, _RUN = "Training", "Readings (paper / released code)", "Run"
+_TRAINING, _ENGINE, _RUN = "Training", "Engine", "Run"
+_READING = "Readings (paper / released code)"
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,30 @@ class Settings:
         optional=True,
     )
     batch_size: int = setting(_TRAINING, "examples a batch", kind=int, minimum=1)
+    client_optimizer: str = setting(
+        _TRAINING, "optimizer of the local steps", "sgd", choices=OPTIMIZERS
+    )
+    server_optimizer: str = setting(
+        _TRAINING, "optimizer of the step along the aggregate", choices=OPTIMIZERS
+    )
     client_lr: float = setting(_TRAINING, "client learning rate", kind=float, above=0)
     server_lr: float = setting(_TRAINING, "server learning rate", kind=float, above=0)
-    adam_epsilon: float = setting(_TRAINING, "epsilon of a server Adam", kind=float, above=0)
-    engine: str = setting(_TRAINING, "what executes a round", "tff", choices=ENGINES)
+    epsilon: float = setting(
+        _TRAINING, "epsilon of an adaptive optimizer, as in TFF", kind=float, above=0
+    )
+    client_momentum: float = setting(
+        _TRAINING, "momentum of a client SGD", 0.0, kind=float, minimum=0, below=1
+    )
+    server_momentum: float = setting(
+        _TRAINING, "momentum of a server SGD", 0.0, kind=float, minimum=0, below=1
+    )
+
+    engine: str = setting(
+        _ENGINE, "what executes a round: XLA programs, or TFF", "fused", choices=ENGINES
+    )
+    device: str = setting(
+        _ENGINE, "where the fused engine runs; TFF runs on the CPU", "auto", choices=DEVICES
+    )
 
     reading: str = setting(
         _READING, "preset of all settings below", "paper", choices=readings.PRESETS
@@ -173,7 +196,10 @@ def _derived(name: str, values: Mapping[str, Any]) -> Any:
             correlated = AVAILABILITY[values["availability"]].process.positively_correlated
             return "p" if correlated else "p_squared"
         return value
-    return published(values["task"], name, ALGORITHMS[values["algorithm"]].server_optimizer)
+    server_optimizer = ALGORITHMS[values["algorithm"]].server_optimizer
+    if name == "server_optimizer":
+        return server_optimizer
+    return published(values["task"], name, values["server_optimizer"])
 
 
 def _check_together(settings: Settings) -> None:

@@ -18,6 +18,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 ROUNDS = 24
 ARGUMENTS = [
+    "--engine=tff",
     "--algorithm=f3ast_adam",
     "--availability=smartphones",
     "--num_clients=12",

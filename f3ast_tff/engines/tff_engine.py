@@ -96,12 +96,11 @@ class TffEngine:
             EngineError: If the worker has died; the model is that of the last completed round.
         """
         return [
-            self.run_round(t, cohort) if len(cohort) else EMPTY_ROUND
+            self._run_round(t, cohort) if len(cohort) else EMPTY_ROUND
             for t, cohort in enumerate(cohorts, start=first_round)
         ]
 
-    def run_round(self, round_number: int, cohort: Cohort) -> RoundOutcome:
-        """Executes one round of a non-empty cohort, as `run_rounds`."""
+    def _run_round(self, round_number: int, cohort: Cohort) -> RoundOutcome:
         feed = [
             self._client(round_number, int(k), float(weight))
             for k, weight in zip(cohort.ids, cohort.weights)

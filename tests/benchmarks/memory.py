@@ -54,8 +54,7 @@ def main() -> int:
         )
         for t in range(1, LATE + 1):
             cohort = strategy.select(t, availability.mask(t), 10, engine.client_losses)
-            if len(cohort):
-                engine.run_round(t, cohort)
+            engine.run_rounds(t, [cohort])
             if t % 10 == 0:
                 engine.evaluate()
             if t % 50 == 0:

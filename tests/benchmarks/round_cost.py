@@ -80,7 +80,7 @@ def compare(name: str, data: FederatedData, folder: Path, repeats: int) -> float
             return np.random.default_rng(repeat).choice(len(fed), 10, replace=False)
 
         def ours(repeat: int) -> None:
-            engine.run_round(repeat, Cohort(ids(repeat), np.full(10, 0.1)))
+            engine.run_rounds(repeat, [Cohort(ids(repeat), np.full(10, 0.1))])
 
         def theirs(repeat: int) -> None:
             stock.next(stock_state, [fed[k] for k in ids(repeat)])

@@ -1,4 +1,4 @@
-"""Shared by the tests that execute rounds on TFF."""
+"""Shared by the tests of engines."""
 
 from __future__ import annotations
 
@@ -7,36 +7,42 @@ from typing import Any
 
 import pytest
 
+from f3ast_tff.engines import Engine
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.local_work import LocalWork
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.optimizer import Optimizer
-from tests.f3ast_tff.engines.tiny import NUM_CLASSES, NUM_FEATURES
+
+CLIENT = Optimizer("sgd", 0.1)
 
 
 @pytest.fixture(scope="session")
-def make_tff_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
-    """Makes TFF engines on tiny data and closes them at the end."""
-    from f3ast_tff.engines.tff_engine import TffEngine
-
-    engines = []
+def make_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
+    """Makes engines by name, with client SGD at 0.1, and closes them at the end."""
+    engines: list[Engine] = []
 
     def make(
-        data: FederatedData, work: LocalWork, server: Optimizer, aggregation: str, **kwargs: Any
-    ) -> TffEngine:
-        engine = TffEngine(
-            data,
-            SoftmaxRegression(NUM_FEATURES, NUM_CLASSES),
-            work,
-            Optimizer("sgd", 0.1),
-            server,
-            aggregation,
-            seed=0,
-            worker_log=tmp_path_factory.mktemp("engine") / "worker.log",
-            **kwargs,
-        )
-        engines.append(engine)
-        return engine
+        name: str,
+        data: FederatedData,
+        work: LocalWork,
+        server: Optimizer,
+        aggregation: str,
+        client: Optimizer = CLIENT,
+        **kwargs: Any,
+    ) -> Engine:
+        model = SoftmaxRegression(data.train.features.shape[1], data.num_classes)
+        parts = (data, model, work, client, server, aggregation)
+        if name == "tff":
+            from f3ast_tff.engines.tff_engine import TffEngine
+
+            log = tmp_path_factory.mktemp("engine") / "worker.log"
+            engines.append(TffEngine(*parts, seed=0, worker_log=log, **kwargs))
+        else:
+            from f3ast_tff.engines.fused_engine import FusedEngine
+
+            lanes = {"fused": 1, "fused_lanes": 2}[name]
+            engines.append(FusedEngine(*parts, seed=0, num_lanes=lanes, device="cpu", **kwargs))
+        return engines[-1]
 
     yield make
     for engine in engines:

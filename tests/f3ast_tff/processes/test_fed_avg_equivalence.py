@@ -53,7 +53,7 @@ def test_equals_build_weighted_fed_avg(server: Optimizer, tmp_path: Path) -> Non
             for round_number in range(1, 6):
                 ids = rng.choice(6, 3, replace=False)
                 weights = data.train.sizes[ids].astype(np.float64)
-                engine.run_round(round_number, Cohort(ids, weights))
+                engine.run_rounds(round_number, [Cohort(ids, weights)])
                 state = stock.next(state, [batches(round_number, int(k)) for k in ids]).state
                 expected = state.global_model_weights.trainable
                 for ours, theirs in zip(engine.weights(), expected):

@@ -1,0 +1,87 @@
+"""The two presets of what the paper and its released code do otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from experiments.readings import PRESETS, READINGS
+from experiments.registry import AVAILABILITY
+from experiments.settings import Settings, resolve
+
+# Setting: number, paper, released code. R9 of the paper depends on the availability.
+EXPECTED: dict[str, tuple[str, Any, Any]] = {
+    "rate_init": ("R1", "k_over_n", "p"),
+    "aggregate": ("R2", "sum", "sum_over_k"),
+    "baseline_sampling": ("R3", "without_replacement", "with_replacement"),
+    "baseline_average": ("R3", "plain", "examples"),
+    "lognormal_spread": ("R4", "variance", "sigma"),
+    "smartphones_grid": ("R5", "hourly", "endpoints"),
+    "availability_objective": ("R9", None, "p_squared"),
+    "poc_loss": ("R10", "mean", "sum_of_batches"),
+    "ties": ("R11", "random", "lowest_id"),
+    "availability_draws": ("R13", "by_seed", "by_round_only"),
+    "client_share": ("R16", "examples", "batches"),
+    "short_rounds": ("R17", "available_only", "fill_unavailable"),
+    "poc_clip_norm": ("R18", 0.0, 1.0),
+}
+each_reading = pytest.mark.parametrize("name", READINGS)
+
+
+def differences(one: Settings, other: Settings) -> set[str]:
+    first, second = one.as_dict(), other.as_dict()
+    return {name for name in first if first[name] != second[name]}
+
+
+def test_table_of_readings() -> None:
+    got = {name: (r.number, r.paper, r.released) for name, r in READINGS.items()}
+    assert got == EXPECTED
+    assert PRESETS == ("paper", "released")
+
+
+@pytest.mark.parametrize("availability", AVAILABILITY)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_preset_is_its_values_one_by_one(preset: str, availability: str) -> None:
+    """`--reading=released` and each released value alone resolve to the same settings."""
+    other = PRESETS[1 - PRESETS.index(preset)]
+    values = {name: getattr(reading, preset) for name, reading in READINGS.items()}
+    if preset == "paper":
+        correlated = availability == "smartphones"
+        values["availability_objective"] = "p" if correlated else "p_squared"
+    base = {"availability": availability, "run_name": "same"}
+    by_preset = resolve({**base, "reading": preset})
+    one_by_one = resolve({**base, "reading": other, **values})
+    assert differences(by_preset, one_by_one) == {"reading"}
+
+
+@each_reading
+@pytest.mark.parametrize("preset", PRESETS)
+def test_one_value_changes_that_setting_and_no_other(preset: str, name: str) -> None:
+    """On smartphones, where the two presets differ in every reading."""
+    other = PRESETS[1 - PRESETS.index(preset)]
+    base = {"availability": "smartphones", "reading": preset}
+    value = getattr(resolve({**base, "reading": other}), name)
+    switched = resolve({**base, name: value})
+    assert differences(resolve(base), switched) == {name}
+    assert getattr(switched, name) == value
+
+
+@pytest.mark.parametrize("availability", AVAILABILITY)
+def test_objective_of_the_paper_follows_the_availability(availability: str) -> None:
+    """Eq. (3): p where one client being available makes another likelier to be."""
+    expected = "p" if availability == "smartphones" else "p_squared"
+    assert resolve({"availability": availability}).availability_objective == expected
+    released = resolve({"availability": availability, "reading": "released"})
+    assert released.availability_objective == "p_squared"
+
+
+@each_reading
+def test_values_are_among_the_choices(name: str) -> None:
+    spec = next(spec for spec in fields(Settings) if spec.name == name)
+    reading = READINGS[name]
+    if spec.metadata["choices"]:
+        assert {reading.paper, reading.released} - {None} <= set(spec.metadata["choices"])
+    assert spec.metadata["help"].startswith(f"{reading.number}: ")
+    assert spec.metadata["decides_result"]

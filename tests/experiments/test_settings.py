@@ -1,0 +1,144 @@
+"""Settings: published defaults, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from experiments.settings import Settings, resolve
+from f3ast_tff.errors import SettingError
+
+NAN, INF = math.nan, math.inf
+
+
+def test_defaults_are_the_published_values() -> None:
+    """Table II and App. C: 100 clients, K = 10, beta 0.001, batches of 20, client rate 0.01."""
+    resolved = resolve({}).as_dict()
+    published = {
+        "task": "synthetic",
+        "algorithm": "f3ast",
+        "reading": "paper",
+        "num_clients": 100,
+        "synthetic_alpha": 1.0,
+        "synthetic_beta": 1.0,
+        "clients_per_round": 10,
+        "rate_beta": 0.001,
+        "poc_candidates": 30,
+        "batch_size": 20,
+        "client_lr": 0.01,
+        "server_lr": 1.0,
+        "local_epochs": 1,
+        "local_steps": None,
+    }
+    assert {name: resolved[name] for name in published} == published
+    assert set(resolved) == {spec.name for spec in fields(Settings)}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "adaptive"),
+    [("fedavg", False), ("fedadam", True), ("f3ast", False), ("f3ast_adam", True), ("poc", False)],
+)
+def test_server_learning_rate_is_that_of_the_server_optimizer(
+    algorithm: str, adaptive: bool
+) -> None:
+    """SGD steps by the aggregate itself, rate 1; an Adam needs less, its steps being normalised."""
+    assert (resolve({"algorithm": algorithm}).server_lr == 1) is not adaptive
+    assert resolve({"algorithm": algorithm, "server_lr": 0.5}).server_lr == 0.5
+
+
+def test_what_is_given_stands_and_none_means_not_given() -> None:
+    given = {"rounds": 7, "client_lr": 0.5, "local_steps": 3, "seed": None, "batch_size": None}
+    settings = resolve(given)
+    assert (settings.rounds, settings.client_lr, settings.local_steps) == (7, 0.5, 3)
+    assert (settings.seed, settings.batch_size) == (0, 20)
+
+
+def test_run_name_says_what_runs() -> None:
+    name = resolve({"algorithm": "poc", "availability": "uneven", "seed": 3}).run_name
+    assert name == "synthetic-poc-uneven-paper-seed3"
+    assert resolve({"run_name": "mine"}).run_name == "mine"
+
+
+def test_identity_is_all_but_where_and_how_often_it_is_saved() -> None:
+    settings = resolve({})
+    assert set(settings.as_dict()) - set(settings.identity) == {
+        "output_dir",
+        "run_name",
+        "checkpoint_every",
+    }
+    assert json.loads(json.dumps(settings.identity)) == settings.identity
+
+
+BELOW_1 = "above 0 and below 1"
+BAD: list[tuple[str, Any, str]] = [
+    ("task", "mnist", "must be one of synthetic"),
+    ("algorithm", "fedsgd", "must be one of fedavg, fedadam, f3ast, f3ast_adam, poc"),
+    ("availability", "never", "must be one of always, scarce, home_devices, smartphones, uneven"),
+    ("reading", "mine", "must be one of paper, released"),
+    ("rate_init", "zero", "must be one of k_over_n, p, one_over_n"),
+    ("num_clients", 0, "at least 1"),
+    ("num_clients", 9, "at most num_clients, 9"),
+    ("clients_per_round", 0, "at least 1"),
+    ("clients_per_round", -3, "at least 1"),
+    ("clients_per_round", 101, "at most num_clients, 100"),
+    ("rounds", 0, "at least 1"),
+    ("eval_every", 0, "at least 1"),
+    ("checkpoint_every", 0, "at least 1"),
+    ("batch_size", 0, "at least 1"),
+    ("local_epochs", 0, "at least 1"),
+    ("local_steps", 0, "at least 1"),
+    ("seed", -1, "at least 0"),
+    ("data_seed", -1, "at least 0"),
+    ("poc_clip_norm", -0.5, "at least 0"),
+    *[("rate_beta", value, BELOW_1) for value in (0.0, 1.0, 2.0, -0.1, NAN, INF)],
+    *[("client_lr", value, "above 0") for value in (0.0, -0.1, NAN, INF)],
+    *[("server_lr", value, "above 0") for value in (0.0, -0.1, NAN, INF)],
+    *[("synthetic_alpha", value, "at least 0") for value in (-1.0, NAN, INF)],
+    *[("synthetic_beta", value, "at least 0") for value in (-1.0, NAN, INF)],
+    *[("run_name", value, "the name of one folder") for value in ("", ".", "..", "a/b", "/a")],
+    ("learning_rate", 0.1, "there is no such setting"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "allowed"), BAD, ids=lambda part: str(part)[:20])
+def test_bad_value_is_named_with_what_is_allowed(name: str, value: Any, allowed: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        resolve({name: value})
+    message = str(caught.value)
+    # K > N is said of K, which has a default, whichever of the two was given.
+    said = "clients_per_round" if "num_clients" in allowed else name
+    assert message.startswith(f"--{said}={10 if said != name else value}: ")
+    assert allowed in message
+    assert "\n" not in message
+    assert caught.value.setting == said
+
+
+def test_every_number_refuses_what_is_not_one() -> None:
+    """NaN compares false with every bound; a declaration that forgets it would let it through."""
+    numbers = [spec.name for spec in fields(Settings) if spec.metadata["kind"] is not str]
+    assert len(numbers) > 15
+    for name in numbers:
+        for value in (NAN, INF, -INF):
+            with pytest.raises(SettingError, match=f"--{name}="):
+                resolve({name: value})
+
+
+def test_every_listed_choice_resolves() -> None:
+    for spec in fields(Settings):
+        for value in spec.metadata["choices"] or ():
+            assert getattr(resolve({spec.name: value}), spec.name) == value
+
+
+def test_power_of_choice_needs_as_many_candidates_as_clients() -> None:
+    with pytest.raises(SettingError, match=r"--poc_candidates=9: .*at least clients_per_round, 10"):
+        resolve({"algorithm": "poc", "poc_candidates": 9})
+    assert resolve({"algorithm": "poc", "poc_candidates": 10}).poc_candidates == 10
+    assert resolve({"algorithm": "f3ast", "poc_candidates": 9}).poc_candidates == 9
+
+
+def test_k_may_be_all_clients() -> None:
+    assert resolve({"num_clients": 10}).clients_per_round == 10

@@ -1,0 +1,166 @@
+"""What every engine must do, against the same rounds by hand in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.engines import Engine, RoundOutcome
+from f3ast_tff.local_work import LocalWork
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.selection import Cohort
+from tests.f3ast_tff.engines import reference
+from tests.f3ast_tff.engines.tiny import TEST_SIZES, tiny_data, with_nan_client
+
+LR = 0.1
+WORK = LocalWork(4, epochs=2, seed=3)
+NAN_CLIENT = 2
+COHORT = Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2]))
+
+
+@pytest.fixture(scope="module", params=["tff", "fused", "fused_lanes"])
+def sum_engine(request: pytest.FixtureRequest, make_engine: Callable[..., Any]) -> Any:
+    """F3AST's composition; client 2 has a NaN."""
+    data = with_nan_client(tiny_data(), NAN_CLIENT)
+    return make_engine(request.param, data, WORK, Optimizer("sgd", 1.0), "sum")
+
+
+@pytest.fixture
+def engine(sum_engine: Any) -> Any:
+    """The same engine, put back to its start after each test."""
+    start = sum_engine.state()
+    yield sum_engine
+    sum_engine.restore(start)
+
+
+def run_round(engine: Engine, round_number: int, cohort: Cohort) -> RoundOutcome:
+    (outcome,) = engine.run_rounds(round_number, [cohort])
+    return outcome
+
+
+def delta(engine: Any, round_number: int, cohort: Cohort) -> reference.Weights:
+    train = tiny_data().train
+    return reference.delta(
+        engine.weights(), train, WORK, round_number, cohort.ids, cohort.weights, LR
+    )
+
+
+def test_round_adds_the_weighted_sum_unnormalised(engine: Any) -> None:
+    """Weights sum to 2.4; a mean would give an update 2.4 times smaller."""
+    for round_number in (1, 2, 3):
+        before = engine.weights()
+        expected = delta(engine, round_number, COHORT)
+        outcome = run_round(engine, round_number, COHORT)
+        for after, start, step in zip(engine.weights(), before, expected):
+            np.testing.assert_allclose(after - start, step, atol=2e-6)
+        assert outcome.update_norm == pytest.approx(reference.norm(expected), rel=1e-5)
+        assert outcome.num_dropped == 0 and not outcome.rejected
+
+
+def test_first_train_loss_starts_from_log_num_classes(engine: Any) -> None:
+    """From zero weights the first batch's loss is log 3, and SGD only lowers the mean."""
+    outcome = run_round(engine, 1, Cohort(np.array([3]), np.array([1.0])))
+    assert 0.8 < outcome.train_loss < np.log(3) + 0.05
+
+
+def test_repeated_client_counts_twice(engine: Any) -> None:
+    start = engine.state()
+    run_round(engine, 1, Cohort(np.array([3, 3]), np.array([0.5, 0.5])))
+    twice = engine.weights()
+    engine.restore(start)
+    run_round(engine, 1, Cohort(np.array([3]), np.array([1.0])))
+    for a, b in zip(twice, engine.weights()):
+        np.testing.assert_allclose(a, b, atol=1e-7)
+
+
+def test_non_finite_update_is_dropped_and_counted(engine: Any) -> None:
+    """The NaN client leaves exactly the sum over the others."""
+    cohort = Cohort(np.array([0, NAN_CLIENT, 5]), np.array([0.5, 9.0, 0.2]))
+    others = Cohort(np.array([0, 5]), np.array([0.5, 0.2]))
+    before, expected = engine.weights(), delta(engine, 4, others)
+    outcome = run_round(engine, 4, cohort)
+    assert outcome.num_dropped == 1 and not outcome.rejected
+    assert np.isfinite(outcome.train_loss)
+    for after, start, step in zip(engine.weights(), before, expected):
+        np.testing.assert_allclose(after - start, step, atol=2e-6)
+
+
+def test_round_of_only_non_finite_updates_leaves_all_state_alone(engine: Any) -> None:
+    before = engine.state()
+    outcome = run_round(engine, 1, Cohort(np.array([NAN_CLIENT]), np.array([1.0])))
+    assert outcome.num_dropped == 1 and outcome.rejected and outcome.update_norm == 0
+    for name, value in engine.state().items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_overflowing_aggregate_leaves_the_model_alone(engine: Any) -> None:
+    before = engine.weights()
+    outcome = run_round(engine, 1, Cohort(np.array([0]), np.array([np.inf])))
+    assert outcome.rejected
+    for after, start in zip(engine.weights(), before):
+        np.testing.assert_array_equal(after, start)
+
+
+def test_restored_engine_repeats_bit_for_bit(engine: Any) -> None:
+    run_round(engine, 1, COHORT)
+    saved = engine.state()
+    run_round(engine, 2, COHORT)
+    first = engine.weights()
+    engine.restore(saved)
+    run_round(engine, 2, COHORT)
+    for a, b in zip(first, engine.weights()):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_foreign_state_is_refused(engine: Any) -> None:
+    state = engine.state()
+    state.pop("0000")
+    with pytest.raises(ValueError, match="another model or server optimizer"):
+        engine.restore(state)
+
+
+def test_evaluate_sums_by_client(engine: Any) -> None:
+    run_round(engine, 1, COHORT)
+    scores = engine.evaluate()
+    assert scores.count.tolist() == list(TEST_SIZES)
+    test = tiny_data().test
+    for k in range(test.num_clients):
+        x, y = test.client(k)
+        loss = reference.losses(engine.weights(), x, y)
+        right = reference.log_probabilities(engine.weights(), x).argmax(axis=1) == y
+        assert scores.loss[k] == pytest.approx(loss.sum(), abs=1e-4)
+        assert scores.correct[k] == right.sum()
+
+
+def test_client_losses_are_means_over_the_client(engine: Any) -> None:
+    run_round(engine, 1, COHORT)
+    train = tiny_data().train
+    expected = [reference.losses(engine.weights(), *train.client(k)).mean() for k in (4, 0, 3)]
+    np.testing.assert_allclose(engine.client_losses(np.array([4, 0, 3])), expected, rtol=1e-5)
+
+
+def test_sum_of_batch_means(make_engine: Callable[..., Any]) -> None:
+    """Client 0 has 7 examples, in batches of 4 and 3."""
+    parts = (tiny_data(), WORK, Optimizer("sgd", 1.0), "mean")
+    engine = make_engine("fused", *parts, client_loss="sum_of_batches")
+    run_round(engine, 1, COHORT)
+    loss = reference.losses(engine.weights(), *tiny_data().train.client(0))
+    by_batch = loss[:4].mean() + loss[4:].mean()
+    np.testing.assert_allclose(engine.client_losses(np.array([0])), [by_batch], rtol=1e-5)
+
+
+def test_empty_rounds_in_a_block_leave_the_model_alone(engine: Any) -> None:
+    """A block of three rounds is the three rounds one by one; the empty one does nothing."""
+    start = engine.state()
+    nobody = Cohort(np.zeros(0, np.int64), np.zeros(0))
+    outcomes = engine.run_rounds(1, [COHORT, nobody, COHORT])
+    block = engine.weights()
+    assert outcomes[1].rejected and outcomes[1].update_norm == 0
+    engine.restore(start)
+    singles = [run_round(engine, 1, COHORT), run_round(engine, 3, COHORT)]
+    for a, b in zip(block, engine.weights()):
+        np.testing.assert_array_equal(a, b)
+    assert [outcomes[0], outcomes[2]] == singles

@@ -1,0 +1,85 @@
+"""The fused engine is the TFF engine: same selections, same model, every algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.build import build_experiment
+from experiments.settings import resolve
+from f3ast_tff.selection import Cohort
+
+ROUNDS = 50
+SMALL = {
+    "num_clients": 15,
+    "clients_per_round": 4,
+    "availability": "smartphones",
+    "poc_candidates": 6,
+    "client_lr": 0.05,
+    "seed": 3,
+}
+# Released readings add sampling with replacement, the divisor K, filled rounds and clipping.
+CASES = [
+    {"algorithm": "fedavg"},
+    {"algorithm": "fedadam"},
+    {"algorithm": "f3ast"},
+    {"algorithm": "f3ast_adam"},
+    {"algorithm": "poc", "reading": "released"},
+    {"algorithm": "f3ast", "reading": "released", "server_optimizer": "yogi", "local_steps": 3},
+]
+
+
+def train(engine: str, case: dict[str, Any], folder: Path) -> tuple[list[np.ndarray], list[Cohort]]:
+    """Returns the weights after every round and the cohorts."""
+    folder.mkdir()
+    parts = build_experiment(resolve({**SMALL, **case, "engine": engine}), folder)
+    weights, cohorts = [], []
+    try:
+        for t in range(1, ROUNDS + 1):
+            mask = parts.availability.mask(t)
+            cohort = parts.strategy.select(
+                t, mask, parts.constraint.k(t), parts.engine.client_losses
+            )
+            parts.engine.run_rounds(t, [cohort])
+            weights.append(np.concatenate([w.ravel() for w in parts.engine.weights()]))
+            cohorts.append(cohort)
+    finally:
+        parts.engine.close()
+    return weights, cohorts
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case.values())))
+def test_fifty_rounds_agree(case: dict[str, Any], tmp_path: Path) -> None:
+    expected, expected_cohorts = train("tff", case, tmp_path / "tff")
+    got, cohorts = train("fused", case, tmp_path / "fused")
+    for a, b in zip(cohorts, expected_cohorts):
+        np.testing.assert_array_equal(a.ids, b.ids)
+        np.testing.assert_array_equal(a.weights, b.weights)
+    for a, b in zip(got, expected):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+    assert np.abs(expected[-1]).max() > 0.01
+
+
+def test_non_finite_clients_are_dropped_alike(make_engine: Callable[..., Any]) -> None:
+    """Under a mean, what is left is averaged over those that are left."""
+    from f3ast_tff.local_work import LocalWork
+    from f3ast_tff.optimizer import Optimizer
+    from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
+
+    data = with_nan_client(tiny_data(), 2)
+    cohort = Cohort(np.array([0, 2, 5]), np.array([3.0, 100.0, 1.0]))
+    results = []
+    for name in ("tff", "fused", "fused_lanes"):
+        engine = make_engine(name, data, LocalWork(4), Optimizer("sgd", 1.0), "mean")
+        (outcome,) = engine.run_rounds(1, [cohort])
+        assert outcome.num_dropped == 1
+        results.append((engine.weights(), outcome))
+    for weights, outcome in results[1:]:
+        assert outcome.train_loss == pytest.approx(results[0][1].train_loss, rel=1e-5)
+        assert outcome.update_norm == pytest.approx(results[0][1].update_norm, rel=1e-5)
+        for a, b in zip(weights, results[0][0]):
+            np.testing.assert_allclose(a, b, atol=1e-6)
