@@ -5,7 +5,9 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 UV ?= uv
 
-DEMO_ROUNDS ?= 100
+DEMO_ROUNDS ?= 500
+DEMO_TFF_ROUNDS ?= 30
+DEMO_SEEDS ?= 0 1 2
 DEMO_DIR ?= runs/demo
 DEMO_ALGORITHMS := fedavg fedadam f3ast f3ast_adam poc
 
@@ -14,13 +16,19 @@ DEMO_ALGORITHMS := fedavg fedadam f3ast f3ast_adam poc
 help:  ## List the targets
 	@awk -F ':|##' '/^[a-z-]+:.*##/ { printf "%-10s%s\n", $$1, $$NF }' Makefile
 
-demo: $(STAMP)  ## Train five algorithms and plot them (DEMO_ROUNDS, DEMO_DIR)
-	@for a in $(DEMO_ALGORITHMS); do \
+demo: $(STAMP)  ## Train five algorithms, three seeds each, and plot them (DEMO_ROUNDS, DEMO_DIR)
+	@for a in $(DEMO_ALGORITHMS); do for seed in $(DEMO_SEEDS); do \
 	  $(PY) run_experiments.py --task=synthetic --algorithm=$$a --availability=home_devices \
-	    --engine=tff --rounds=$(DEMO_ROUNDS) --eval_every=5 \
-	    --output_dir=$(DEMO_DIR) --run_name=$$a || exit 1; \
+	    --rounds=$(DEMO_ROUNDS) --seed=$$seed --output_dir=$(DEMO_DIR)/runs \
+	    --run_name=$$a-seed$$seed || exit 1; \
+	done; done
+	@for engine in fused tff; do \
+	  $(PY) run_experiments.py --task=synthetic --algorithm=f3ast --availability=home_devices \
+	    --engine=$$engine --rounds=$(DEMO_TFF_ROUNDS) --eval_every=5 \
+	    --output_dir=$(DEMO_DIR)/engines --run_name=$$engine || exit 1; \
 	done
-	$(PY) -m analysis.compare --runs $(DEMO_DIR) --out $(DEMO_DIR)/accuracy.png
+	@$(PY) -m analysis.compare --runs $(DEMO_DIR)/runs --out $(DEMO_DIR)/accuracy.png
+	@$(PY) -m analysis.agreement $(DEMO_DIR)/engines/fused $(DEMO_DIR)/engines/tff
 
 test: lint  ## Lint, then run the tests not marked slow
 	$(PY) -m pytest -m "not slow"
@@ -37,9 +45,10 @@ format: $(STAMP)  ## Apply the formatter and the safe fixes
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-bench: $(STAMP)  ## Measure the cost of a round, and memory
+bench: $(STAMP)  ## Measure the cost of a round on each engine, and memory
 	$(PY) -m tests.benchmarks.round_cost
 	$(PY) -m tests.benchmarks.memory
+	$(PY) -m tests.benchmarks.engine_speed
 
 lock:  ## Regenerate requirements/lock.txt from lock.in and overrides.txt (needs uv)
 	$(UV) pip compile --quiet --universal --python-version 3.9 --only-binary :all: \

@@ -55,7 +55,8 @@ def build_engine(settings: Settings, data: FederatedData, folder: Path) -> Engin
     """Returns the engine; imports its framework.
 
     Raises:
-        EngineError: If the engine's framework or device is not there.
+        EngineError: If TFF's worker cannot be started.
+        SettingError: If there is no such device.
     """
     algorithm = ALGORITHMS[settings.algorithm]
     clip = settings.poc_clip_norm if algorithm.selection == "power_of_choice" else 0.0

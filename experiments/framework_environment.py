@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import MutableMapping
 
 from experiments.settings import Settings
+from f3ast_tff.errors import SettingError
+
+_FRAMEWORKS = {"tff": "tensorflow_federated", "fused": "jax"}
+
+
+def check_framework(settings: Settings) -> None:
+    """Checks that the engine's framework is installed, without importing it.
+
+    Raises:
+        SettingError: If it is not.
+    """
+    framework = _FRAMEWORKS[settings.engine]
+    if importlib.util.find_spec(framework) is None:
+        advice = (
+            f"needs {framework}, not installed here: pip install 'f3ast-tff[{settings.engine}]'"
+        )
+        raise SettingError("engine", settings.engine, advice)
 
 
 def prepare_environment(settings: Settings, environment: MutableMapping[str, str]) -> None:

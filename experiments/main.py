@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from experiments.framework_environment import prepare_environment
+from experiments.framework_environment import check_framework, prepare_environment
 from experiments.progress import ProgressBar
 from experiments.provenance import provenance
 from experiments.settings import Settings, resolve
@@ -36,6 +36,7 @@ def run(given: Mapping[str, Any]) -> int:
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
     try:
         settings = resolve(given)
+        check_framework(settings)
         folder = RunFolder(Path(settings.output_dir) / settings.run_name, settings.identity)
     except (SettingError, RunFolderError) as error:
         return _fail(error, BAD_INPUT)
@@ -45,11 +46,9 @@ def run(given: Mapping[str, Any]) -> int:
         if finished is not None:
             _report(folder, finished, "already finished")
             return 0
-        if not folder.file("config.json").exists():
-            folder.write_json("config.json", {"settings": settings.as_dict(), **provenance()})
         try:
             summary = _execute(settings, folder, stack)
-        except CheckpointError as error:
+        except (CheckpointError, SettingError) as error:
             return _fail(error, BAD_INPUT)
         except EngineError as error:
             return _fail(error, FAILED)
@@ -69,6 +68,8 @@ def _execute(settings: Settings, folder: RunFolder, stack: ExitStack) -> dict[st
 
     experiment = build_experiment(settings, folder.path)
     stack.callback(experiment.engine.close)
+    if not folder.file("config.json").exists():
+        folder.write_json("config.json", {"settings": settings.as_dict(), **provenance()})
     progress = ProgressBar(settings.run_name, settings.rounds)
     stack.callback(progress.close)
     return run_experiment(experiment, folder, progress)

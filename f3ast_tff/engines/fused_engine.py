@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -13,8 +14,8 @@ from f3ast_tff.engines.engine import EMPTY_ROUND, ClientScores, RoundOutcome
 from f3ast_tff.engines.fused_round import DeviceOutcome, FusedRound, ServerState
 from f3ast_tff.engines.fused_scorer import FusedScorer
 from f3ast_tff.engines.jax_optimizers import build_optimizer
-from f3ast_tff.engines.packing import pack
-from f3ast_tff.errors import EngineError
+from f3ast_tff.engines.packing import PackedWork, pack
+from f3ast_tff.errors import SettingError
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.local_work import LocalWork
 from f3ast_tff.models import Model
@@ -29,7 +30,7 @@ class FusedEngine:
     back before the end of a block.
     """
 
-    block_rounds = 1000
+    block_rounds = 100
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class FusedEngine:
                 what they save, and every client of the cohort on a GPU.
 
         Raises:
-            EngineError: If there is no such device.
+            SettingError: If there is no such device.
         """
         self._device = find_device(device)
         self._data = data
@@ -97,7 +98,11 @@ class FusedEngine:
 
     def run_rounds(self, first_round: int, cohorts: Sequence[Cohort]) -> list[RoundOutcome]:
         """See `Engine.run_rounds`."""
-        queued = [self._queue(t, cohort) for t, cohort in enumerate(cohorts, start=first_round)]
+        rounds = range(first_round, first_round + len(cohorts))
+        # XLA lets go of the interpreter while it computes: pack the next rounds meanwhile.
+        with ThreadPoolExecutor(1) as packer:
+            packed = packer.map(self._pack, rounds, cohorts)
+            queued = [self._queue(work, cohort) for work, cohort in zip(packed, cohorts)]
         return [
             EMPTY_ROUND
             if outcome is None
@@ -110,11 +115,15 @@ class FusedEngine:
             for outcome in jax.device_get(queued)
         ]
 
-    def _queue(self, round_number: int, cohort: Cohort) -> DeviceOutcome | None:
+    def _pack(self, round_number: int, cohort: Cohort) -> PackedWork | None:
         if len(cohort) == 0:
             return None
         lanes = self._num_lanes or len(cohort)
-        packed = pack(cohort, self._work, round_number, self._data.train.offsets, lanes)
+        return pack(cohort, self._work, round_number, self._data.train.offsets, lanes)
+
+    def _queue(self, packed: PackedWork | None, cohort: Cohort) -> DeviceOutcome | None:
+        if packed is None:
+            return None
         fields = tuple(getattr(packed, name) for name in packed.__dataclass_fields__)
         self._state, outcome = self._round(
             self._state, self._features, self._labels, fields, np.float32(len(cohort))
@@ -174,9 +183,9 @@ def find_device(name: str) -> jax.Device:
     """Returns the first device of a kind, `"auto"` being JAX's own choice.
 
     Raises:
-        EngineError: If JAX sees no such device.
+        SettingError: If JAX sees no such device.
     """
     try:
         return jax.devices(None if name == "auto" else name)[0]
     except RuntimeError as error:
-        raise EngineError(f"--device={name}: JAX sees no such device ({error})") from error
+        raise SettingError("device", name, f"JAX sees no such device ({error})") from error

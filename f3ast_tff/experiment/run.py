@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -15,8 +17,10 @@ from f3ast_tff.experiment.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.experiment.history import SelectionHistory
 from f3ast_tff.experiment.metrics import Row, append_csv, metrics_row, summarise, write_csv
 from f3ast_tff.experiment.run_folder import RunFolder
-from f3ast_tff.experiment.tensorboard_events import TensorBoardEvents
 from f3ast_tff.selection import Strategy
+
+if TYPE_CHECKING:
+    from f3ast_tff.experiment.tensorboard_events import TensorBoardEvents
 
 
 class Availability(Protocol):
@@ -84,7 +88,7 @@ class _Run:
         self._resume()
         self.started = time.monotonic()
         write_csv(folder.file("metrics.csv"), self.rows)
-        self.events = TensorBoardEvents(folder.path, self.rows)
+        self.events = _open_events(folder, self.rows)
 
     def _resume(self) -> None:
         checkpoint = self.store.load_newest()
@@ -135,7 +139,8 @@ class _Run:
             )
             self.rows.append(row)
             append_csv(self.folder.file("metrics.csv"), row)
-            self.events.add(row)
+            if self.events is not None:
+                self.events.add(row)
         if end % parts.checkpoint_every == 0 or end == parts.rounds:
             self.checkpoint()
         return end - first + 1, row
@@ -186,6 +191,15 @@ class _Run:
         return summary
 
 
+def _open_events(folder: RunFolder, rows: Sequence[Row]) -> TensorBoardEvents | None:
+    if importlib.util.find_spec("tensorboard") is None:
+        logging.warning("tensorboard is not installed: no event files are written")
+        return None
+    from f3ast_tff.experiment.tensorboard_events import TensorBoardEvents
+
+    return TensorBoardEvents(folder.path, rows)
+
+
 def run_experiment(experiment: Experiment, folder: RunFolder, progress: Progress) -> dict[str, Any]:
     """Runs an experiment to its end, from its last checkpoint if it has one.
 
@@ -210,5 +224,6 @@ def run_experiment(experiment: Experiment, folder: RunFolder, progress: Progress
         while run.round_number < experiment.rounds:
             progress.advance(*run.next_block())
     finally:
-        run.events.close()
+        if run.events is not None:
+            run.events.close()
     return run.finish()

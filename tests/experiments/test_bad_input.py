@@ -73,7 +73,7 @@ def test_output_dir_under_a_file(
     [
         (b"--rounds=0\n", "--rounds=0"),
         (b"--algorithm=poc\n--foo=1\n", "foo"),
-        (b"\xff\xfe binary", "flag"),
+        (b"\xff\xfe binary", "decode"),
     ],
 )
 def test_flagfile_with_bad_content(

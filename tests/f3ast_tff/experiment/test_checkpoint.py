@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +39,8 @@ def assert_same(got: Checkpoint | None, expected: Checkpoint) -> None:
         assert got.arrays[name].tobytes() == array.tobytes()
 
 
-def files(store_folder: Path) -> list[str]:
-    return sorted(path.name for path in store_folder.iterdir())
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 def test_what_is_saved_comes_back_bit_for_bit(store: CheckpointStore) -> None:
@@ -76,30 +76,23 @@ def test_truncated_file_is_named_and_the_one_before_is_taken(
     assert "damaged" in caplog.text
 
 
-def damaged_copies(content: bytes) -> Iterator[bytes]:
-    """Files with one wrong byte: any of the zip directory at the end, some of the rest."""
-    directory = content.index(b"PK\x01\x02")
-    for i in [*range(0, directory, 11), *range(directory, len(content))]:
-        for flip in (0x01, 0x20, 0x40, 0xFF):
-            yield content[:i] + bytes([content[i] ^ flip]) + content[i + 1 :]
-
-
-def test_one_wrong_byte_is_noticed_or_does_not_matter(
+def test_one_wrong_byte_is_noticed_wherever_it_is(
     store: CheckpointStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Of a flipped byte the file is either refused or, where it is unused, none the worse."""
+    """Also in a zip's directory, where NumPy would miss arrays without noticing."""
     caplog.set_level(logging.CRITICAL)
-    small = Checkpoint(2, {"a/x": np.arange(3.0), "b/y": np.zeros(0)}, {})
     store.save(checkpoint(1))
-    path = store.save(small)
-    refused = []
-    for content in damaged_copies(path.read_bytes()):
-        path.write_bytes(content)
-        loaded = store.load_newest()
-        assert loaded is not None
-        refused.append(loaded.round_number == 1)
-        assert_same(loaded, checkpoint(1) if refused[-1] else small)
-    assert np.mean(refused) > 0.5
+    path = store.save(Checkpoint(2, {"a/x": np.arange(3.0), "b/y": np.zeros(0)}, {}))
+    content = path.read_bytes()
+    directory = content.index(b"PK\x01\x02")
+    for i in [*range(0, directory, 23), *range(directory, len(content))]:
+        for flip in (0x01, 0xFF):
+            path.write_bytes(content[:i] + bytes([content[i] ^ flip]) + content[i + 1 :])
+            loaded = store.load_newest()
+            assert loaded is not None
+            assert loaded.round_number == 1
+    path.write_bytes(content)
+    assert store.load_newest().round_number == 2
 
 
 def test_none_left_names_every_file(store: CheckpointStore) -> None:
@@ -121,37 +114,35 @@ def test_file_of_another_run_is_refused(store: CheckpointStore, tmp_path: Path) 
     assert str(path) in str(caught.value)
 
 
-def write_npz(path: Path, **arrays: np.ndarray) -> None:
-    np.savez(path, **arrays)
+def test_file_of_another_format_is_refused(
+    store: CheckpointStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as context:
+        context.setattr("f3ast_tff.experiment.checkpoint._FORMAT", "f3ast-tff checkpoint 0")
+        path = store.save(checkpoint(1))
+    with pytest.raises(
+        CheckpointError, match="not of the format 'f3ast-tff checkpoint 1'"
+    ) as caught:
+        store.load_newest()
+    assert str(path) in str(caught.value)
 
 
-FOREIGN = {
-    "someone_elses_arrays": lambda path: write_npz(path, weights=np.ones(3)),
-    "header_no_json": lambda path: write_npz(path, header=np.array("hello")),
-    "header_no_dict": lambda path: write_npz(path, header=np.array("[1, 2]")),
-    "header_numbers": lambda path: write_npz(path, header=np.ones(3)),
-    "header_incomplete": lambda path: write_npz(
-        path, header=np.array('{"format": "f3ast-tff checkpoint 1"}')
-    ),
-    "objects": lambda path: write_npz(path, header=np.array([{}], dtype=object)),
-    "other_format": lambda path: write_npz(path, header=np.array('{"format": "pickled 9"}')),
+FOREIGN: dict[str, Callable[[Path], object]] = {
+    "someone_elses_arrays": lambda path: np.savez(path, weights=np.ones(3)),
+    "someone_elses_header": lambda path: np.savez(path, header=np.array("hello")),
+    "objects": lambda path: np.savez(path, header=np.array([{}], dtype=object)),
     "text": lambda path: path.write_text("not a checkpoint at all"),
-    "array": lambda path: path.write_bytes(npy_bytes(path)),
+    "nothing": lambda path: path.write_bytes(b""),
     "folder": lambda path: path.mkdir(),
 }
 
 
-def npy_bytes(path: Path) -> bytes:
-    temporary = path.with_suffix(".npy")
-    np.save(temporary, np.ones(3))
-    content = temporary.read_bytes()
-    temporary.unlink()
-    return content
-
-
 @pytest.mark.parametrize("write", FOREIGN.values(), ids=FOREIGN)
 def test_foreign_file_is_named_and_passed_over(
-    write: object, store: CheckpointStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    write: Callable[[Path], object],
+    store: CheckpointStore,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     path = tmp_path / "checkpoints" / "round_00000009.npz"
     write(path)
@@ -169,11 +160,10 @@ def test_a_crash_while_saving_leaves_the_older_ones(
     store.save(checkpoint(2))
     before = files(tmp_path / "checkpoints")
 
-    def half(file: object, **_: object) -> None:
-        file.write(b"PK\x03\x04 half a fi")
+    def no_space(*_: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(np, "savez", half)
+    monkeypatch.setattr("os.fsync", no_space)
     with pytest.raises(OSError, match="no space"):
         store.save(checkpoint(3))
     assert files(tmp_path / "checkpoints") == before

@@ -11,7 +11,7 @@ if at most one of the others is: none 0.06, only 0 0.06, only 2 0.04, only 1 0.2
 from __future__ import annotations
 
 import itertools
-from typing import Callable
+from collections.abc import Callable
 
 import numpy as np
 

@@ -1,0 +1,74 @@
+"""Whether two runs of one experiment agree, for example on two engines.
+
+python -m analysis.agreement RUN_FOLDER RUN_FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from analysis.runs import Run, RunsError, load_runs
+
+BAD_INPUT = 2
+DISAGREE = 1
+TOLERANCE = 1e-4
+_SCORES = ("train_loss", "test_sample_loss", "test_user_loss", "update_norm")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Compares two run folders; the exit code is 0 only if they agree."""
+    if len(argv) != 3:
+        return _fail("give two run folders")
+    try:
+        first, second = (_only_run(Path(folder)) for folder in argv[1:])
+        worst, selections_equal = differences(first, second)
+    except RunsError as error:
+        return _fail(str(error))
+    engines = " and ".join(str(run.settings.get("engine")) for run in (first, second))
+    said = "the same clients" if selections_equal else "DIFFERENT clients"
+    print(
+        f"{engines}: {said} over {first.settings['rounds']} rounds, "
+        f"losses differ by at most {worst:.1e} relatively (limit {TOLERANCE:.0e})"
+    )
+    return 0 if selections_equal and worst <= TOLERANCE else DISAGREE
+
+
+def differences(first: Run, second: Run) -> tuple[float, bool]:
+    """Compares two finished runs.
+
+    Returns:
+        The largest relative difference of losses and update norms over all evaluated rounds, and
+        whether both selected the same clients in every round.
+
+    Raises:
+        RunsError: If one is unfinished, or they did not evaluate the same rounds.
+    """
+    for run in (first, second):
+        if run.summary is None:
+            raise RunsError(f"{run.path} is not finished")
+    if not np.array_equal(first.metrics["round"], second.metrics["round"]):
+        raise RunsError(f"{first.path} and {second.path} evaluated different rounds")
+    scores = [run.metrics[list(_SCORES)].to_numpy(np.float64) for run in (first, second)]
+    worst = np.nanmax(np.abs(scores[0] - scores[1]) / np.maximum(np.abs(scores[0]), 1e-12))
+    with np.load(first.path / "selection.npz") as a, np.load(second.path / "selection.npz") as b:
+        return float(worst), bool(np.array_equal(a["selected"], b["selected"]))
+
+
+def _only_run(folder: Path) -> Run:
+    runs = load_runs(folder)
+    if len(runs) != 1:
+        raise RunsError(f"{folder} holds {len(runs)} runs, not one")
+    return runs[0]
+
+
+def _fail(message: str) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return BAD_INPUT
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
