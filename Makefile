@@ -49,6 +49,8 @@ bench: $(STAMP)  ## Measure the cost of a round on each engine, and memory
 	$(PY) -m tests.benchmarks.round_cost
 	$(PY) -m tests.benchmarks.memory
 	$(PY) -m tests.benchmarks.engine_speed
+	$(PY) -m tests.benchmarks.start_up
+	$(PY) -m tests.benchmarks.all_cells
 
 lock:  ## Regenerate requirements/lock.txt from lock.in and overrides.txt (needs uv)
 	$(UV) pip compile --quiet --universal --python-version 3.9 --only-binary :all: \

@@ -46,14 +46,18 @@ def test_sizes_are_a_lognormal_cut_to_integers() -> None:
     """P(n - 50 <= m) = P(X < m + 1) = Phi((log(m + 1) - 4) / 2), X ~ lognormal(4, 2).
 
     At m = 0, 6, 53, 402 that is Phi of -2, -1.03, -0.006, 1.0; over 800 clients the standard
-    errors are at most 0.018.
+    errors are at most 0.018. log(n - 50 + 1/2) has mean 4.002 and deviation 1.992 (4 and 2 but for
+    the cut: summed over these probabilities), standard errors 2 / sqrt(800) and 2 / sqrt(1600).
     """
     parts = [synthetic(N, 0.0, 0.0, seed) for seed in range(1, 5)]
     extra = np.concatenate([part.train.sizes + part.test.sizes for part in parts]) - 50
     for m in (0, 6, 53, 402):
         expected = 0.5 * (1 + math.erf((math.log(m + 1) - 4) / 2 / math.sqrt(2)))
         error = math.sqrt(expected * (1 - expected) / len(extra))
-        assert abs(np.mean(extra <= m) - expected) < 4.5 * error
+        assert abs(np.mean(extra <= m) - expected) < 3.5 * error
+    logs = np.log(extra + 0.5)
+    assert abs(logs.mean() - 4.002) < 3.5 * 2 / math.sqrt(800)
+    assert abs(logs.std() - 1.992) < 3.5 * 2 / math.sqrt(1600)
 
 
 def test_features_vary_as_j_to_the_minus_1_2(data: FederatedData) -> None:

@@ -107,7 +107,8 @@ EFFECTS: list[tuple[dict[str, Any], str, set[str]]] = [
     ({**F3AST, "availability": "smartphones"}, "smartphones_grid", WORLD),
     ({**F3AST, "availability": "scarce"}, "availability_draws", {"world.masks"}),
     ({**F3AST, "availability": "home_devices"}, "availability_draws", WORLD),
-    (POC, "poc_loss", {"engine.client_loss"}),
+    ({**POC, "engine": "fused"}, "poc_loss", {"engine.client_loss"}),
+    ({**POC, "engine": "tff"}, "poc_loss", {"engine.client_loss"}),
     (POC, "poc_clip_norm", {"engine.client"}),
     # What does not concern an algorithm or an availability leaves it alone.
     (FEDAVG, "poc_clip_norm", set()),
@@ -169,12 +170,14 @@ def test_algorithms_are_selection_aggregate_and_server_optimizer(algorithm: str)
     assert made["engine.client"].name == "sgd"
 
 
-def test_experiment_is_made_of_these_parts(tmp_path: Path) -> None:
-    settings = resolve({"num_clients": N, "clients_per_round": K, "rounds": 7, "eval_every": 4})
-    experiment = build_experiment(settings, tmp_path)
+@pytest.mark.parametrize("share", ["examples", "batches"])
+def test_experiment_is_made_of_these_parts(share: str, tmp_path: Path) -> None:
+    small = {"num_clients": N, "clients_per_round": K, "rounds": 7, "eval_every": 4}
+    experiment = build_experiment(resolve({**small, "client_share": share}), tmp_path)
     data = experiment.engine.arguments[0]
     assert data.train.num_clients == N
-    np.testing.assert_allclose(experiment.strategy.p, data.train.sizes / data.train.sizes.sum())
+    counts = {"examples": data.train.sizes, "batches": np.ceil(data.train.sizes / 20)}[share]
+    np.testing.assert_allclose(experiment.strategy.p, counts / counts.sum())
     assert experiment.constraint.k(1) == K
     assert experiment.availability.num_clients == N
     assert (experiment.rounds, experiment.eval_every, experiment.checkpoint_every) == (7, 4, 25)

@@ -63,6 +63,7 @@ def run(
             return engines[-1]
 
         monkeypatch.setattr(build, "build_engine", make)
+        monkeypatch.setattr(main, "check_framework", lambda settings: None)
         small = {"num_clients": 8, "clients_per_round": 3, "rounds": 6, "eval_every": 2}
         where = {"output_dir": str(tmp_path), "run_name": "x", "checkpoint_every": 2}
         return main.run({**small, **where, **given})

@@ -11,6 +11,7 @@ import pytest
 
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection import Strategy
+from tests.f3ast_tff.experiment.event_file import scalars
 from tests.f3ast_tff.experiment.small_run import (
     ROUNDS,
     STRATEGIES,
@@ -63,6 +64,14 @@ def test_strategies_see_the_availability_and_k(tmp_path: Path) -> None:
     for ids in record["selected"]:
         rates.update(ids[ids >= 0])
     np.testing.assert_array_equal(record["final_rates"], rates.values)
+
+
+def test_every_row_is_an_event_too(tmp_path: Path) -> None:
+    """A column of its own by tag; the training loss of the empty rounds 3 and 7 has no value."""
+    run(tmp_path, STRATEGIES["proportional"])
+    found = scalars(tmp_path)
+    assert {step for step, tag in found if tag == "test_user_loss"} == {3, 6, 7}
+    assert {step for step, tag in found if tag == "train_loss"} == {6}
 
 
 def test_blocks_end_at_evaluations_and_checkpoints(

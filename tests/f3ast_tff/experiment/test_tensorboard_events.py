@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tensorboard.compat.proto.event_pb2 import Event
 
 from f3ast_tff.experiment.metrics import COLUMNS
 from f3ast_tff.experiment.tensorboard_events import TensorBoardEvents
+from tests.f3ast_tff.experiment.event_file import scalars
 
 ROOT = Path(__file__).resolve().parents[3]
 WITHOUT_TENSORFLOW = """
@@ -37,21 +36,6 @@ def row(number: int, loss: float) -> dict[str, float]:
     return {**dict.fromkeys(COLUMNS, 1.5), "round": number, "train_loss": loss}
 
 
-def scalars(folder: Path) -> dict[tuple[int, str], float]:
-    """Returns value by (step, tag): a record is its length, a check sum, itself, a check sum."""
-    (path,) = folder.glob("events.out.tfevents.*")
-    content, start, found = path.read_bytes(), 0, {}
-    while start < len(content):
-        (length,) = struct.unpack_from("<Q", content, start)
-        event = Event.FromString(content[start + 12 : start + 12 + length])
-        start += 12 + length + 4
-        for value in event.summary.value:
-            assert (event.step, value.tag) not in found
-            found[event.step, value.tag] = value.simple_value
-    assert start == len(content)
-    return found
-
-
 def test_every_finite_column_is_a_scalar_at_its_round(tmp_path: Path) -> None:
     events = TensorBoardEvents(tmp_path, [])
     events.add(row(10, 0.25))
@@ -70,11 +54,20 @@ def test_a_resumed_run_has_each_row_once(tmp_path: Path) -> None:
     before.add(row(10, 1.0))
     before.add(row(20, 2.0))
     before.close()
+    (old,) = tmp_path.glob("events.out.tfevents.*")
+    old.rename(tmp_path / "events.out.tfevents.1600000000.earlier")
     resumed = TensorBoardEvents(tmp_path, [row(10, 1.0)])
     resumed.add(row(20, 3.0))
     resumed.close()
     found = scalars(tmp_path)
     assert (found[10, "train_loss"], found[20, "train_loss"]) == (1.0, 3.0)
+
+
+def test_rows_can_be_read_while_the_run_goes_on(tmp_path: Path) -> None:
+    events = TensorBoardEvents(tmp_path, [])
+    events.add(row(10, 0.25))
+    assert scalars(tmp_path)[10, "train_loss"] == 0.25
+    events.close()
 
 
 @pytest.fixture(scope="module")
