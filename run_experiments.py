@@ -23,7 +23,7 @@ def main(argv: list[str]) -> int:
     experiment_flags.define(values)
     try:
         rest = experiment_flags.parse(argv, values)
-    except flags.Error as error:
+    except (flags.Error, UnicodeDecodeError) as error:
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT
     if rest:

@@ -48,7 +48,8 @@ def final_table(runs: Sequence[Run]) -> pd.DataFrame:
 
 def render(table: pd.DataFrame) -> str:
     """Returns a `final_table` as text, at most 100 columns wide."""
-    names = list(table.columns[1 : table.columns.get_loc("runs")])
+    columns = [str(column) for column in table.columns]
+    names = columns[1 : columns.index("runs")]
     blocks = []
     for _, part in table.groupby(names, sort=False, dropna=False):
         condition = {name: part[name].iloc[0] for name in names}

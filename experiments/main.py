@@ -85,7 +85,8 @@ def _fail(error: Exception, code: int) -> int:
 
 
 def _report(folder: RunFolder, summary: Mapping[str, Any], state: str) -> None:
-    final = summary["final"]
+    # JSON has no NaN: a summary read back holds null.
+    final = {k: float("nan") if v is None else v for k, v in summary["final"].items()}
     print(
         f"{folder.path} {state}: round {final['round']}, "
         f"sample accuracy {final['test_sample_accuracy']:.4f}, "

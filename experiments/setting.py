@@ -76,7 +76,7 @@ def check(spec: Field, value: Any) -> None:
         bounds.append((value > rules["above"], f"above {rules['above']}"))
     if rules["below"] is not None:
         bounds.append((value < rules["below"], f"below {rules['below']}"))
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         bounds.append((False, "finite"))
     if not all(holds for holds, _ in bounds):
         raise SettingError(spec.name, value, "must be " + " and ".join(text for _, text in bounds))

@@ -28,7 +28,11 @@ class Settings:
     task: str = setting(_TASK, "data and model", "synthetic", choices=tuple(TASKS))
     num_clients: int = setting(_TASK, "number of clients N", kind=int, minimum=1)
     synthetic_alpha: float = setting(
-        _TASK, "how much clients' models differ", 1.0, kind=float, minimum=0
+        _TASK,
+        "spread of clients' model means (moves no label, see README)",
+        1.0,
+        kind=float,
+        minimum=0,
     )
     synthetic_beta: float = setting(
         _TASK, "how much clients' features differ", 1.0, kind=float, minimum=0

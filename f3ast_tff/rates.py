@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+_LEAST = 1e-150
+
 
 class ParticipationRates:
     """Exponentially smoothed participation rates r_k(t), one a client.
 
-    `r(t + 1) = (1 - beta) r(t) + beta 1_S`, eq. (5). Rates never reach 0: each starts above 0
-    and shrinks at most by a factor of 1 - beta a round.
+    `r(t + 1) = (1 - beta) r(t) + beta 1_S`, eq. (5). In exact arithmetic rates never reach 0; a
+    client absent for some 350 / beta rounds is kept at 1e-150, so that p^2 / r^2 stays finite.
 
     Example:
         >>> rates = ParticipationRates(np.array([0.5, 0.5]), beta=0.1)
@@ -48,6 +50,7 @@ class ParticipationRates:
                 which decays every rate.
         """
         self._values *= 1 - self.beta
+        np.maximum(self._values, _LEAST, out=self._values)
         self._values[selected] += self.beta
 
     def restore(self, values: np.ndarray) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import time
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -17,6 +19,28 @@ _CHANNEL_OPTIONS = [
     ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
 ]
 _START_LIMIT_S = 60.0
+_ATTEMPTS = 3
+
+
+def start_worker(log: Path) -> tuple[TffWorker, tff.framework.SyncExecutionContext]:
+    """Starts a worker and connects to it; another one if it ends at once (its port was taken).
+
+    Raises:
+        EngineError: If three workers in a row do not come up.
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        worker = TffWorker(log)
+        try:
+            return worker, execution_context(worker)
+        except EngineError as error:
+            worker.close()
+            if attempt == _ATTEMPTS:
+                raise
+            logging.warning("%s; starting another", error)
+        except BaseException:
+            worker.close()
+            raise
+    raise AssertionError("unreachable")
 
 
 def execution_context(worker: TffWorker) -> tff.framework.SyncExecutionContext:

@@ -13,9 +13,8 @@ import tensorflow_federated as tff
 
 from f3ast_tff.engines.client_loss import reduce_losses
 from f3ast_tff.engines.engine import EMPTY_ROUND, ClientScores, RoundOutcome
-from f3ast_tff.engines.tff_context import execution_context
+from f3ast_tff.engines.tff_context import start_worker
 from f3ast_tff.engines.tff_scorer import KerasScorer
-from f3ast_tff.engines.tff_worker import TffWorker
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.local_work import LocalWork
 from f3ast_tff.models import Model
@@ -74,9 +73,8 @@ class TffEngine:
                 metrics=[],
             )
 
-        self._worker = TffWorker(worker_log)
+        self._worker, self._context = start_worker(worker_log)
         try:
-            self._context = execution_context(self._worker)
             self._process = build_learning_process(
                 model_fn, work, client_optimizer, server_optimizer, aggregation
             )

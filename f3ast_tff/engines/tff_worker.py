@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import importlib.util
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -94,6 +95,13 @@ def worker_binary() -> Path:
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return int(probe.getsockname()[1])
+    """Returns a port that is free now, outside the range of outgoing connections (Linux)."""
+    ports = random.SystemRandom()
+    while True:
+        port = ports.randrange(15_000, 32_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("localhost", port))
+            except OSError:
+                continue
+            return port

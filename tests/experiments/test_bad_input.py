@@ -61,8 +61,12 @@ def test_bad_input_is_one_line(
 
 @pytest.mark.parametrize("below", ["file", "file/deeper"])
 def test_output_dir_under_a_file(
-    below: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    below: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr("experiments.main.check_framework", lambda settings: None)
     (tmp_path / "file").write_text("in the way")
     path = str(tmp_path / below)
     fails([f"--output_dir={path}"], [f"cannot write to {path}", "Not a directory"], capsys)
