@@ -1,0 +1,50 @@
+"""Whether two runs agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.agreement import BAD_INPUT, DISAGREE, main
+
+MakeRun = Callable[..., Path]
+
+
+def with_selection(folder: Path, ids: list[list[int]]) -> str:
+    np.savez(folder / "selection.npz", selected=np.array(ids))
+    return str(folder)
+
+
+def test_runs_with_close_losses_and_the_same_clients_agree(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Losses 1 and 1.00002 differ by 2e-5 relatively, below the limit of 1e-4."""
+    first = with_selection(make_run("a", engine="tff"), [[1, 2], [0, -1]])
+    second = with_selection(make_run("b", engine="fused", loss=1.00002), [[1, 2], [0, -1]])
+    assert main(["", first, second]) == 0
+    out = capsys.readouterr().out
+    assert "tff and fused: the same clients" in out and "2.0e-05" in out
+
+
+def test_other_losses_or_other_clients_disagree(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = with_selection(make_run("a"), [[1, 2]])
+    other_loss = with_selection(make_run("b", loss=1.01), [[1, 2]])
+    other_clients = with_selection(make_run("c"), [[1, 3]])
+    assert main(["", first, other_loss]) == DISAGREE
+    assert main(["", first, other_clients]) == DISAGREE
+    assert "DIFFERENT clients" in capsys.readouterr().out
+
+
+def test_bad_input_is_one_line(
+    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finished = with_selection(make_run("a"), [[1, 2]])
+    unfinished = str(make_run("b", unfinished=True))
+    for arguments in ([finished], [finished, unfinished], [finished, str(tmp_path / "none")]):
+        assert main(["", *arguments]) == BAD_INPUT
+        assert len(capsys.readouterr().err.splitlines()) == 1
