@@ -134,6 +134,23 @@ def test_interrupted_run_equals_an_undisturbed_one(undisturbed: Path, tmp_path: 
             np.testing.assert_array_equal(got[name], expected[name])
 
 
+def test_killed_fused_run_equals_an_undisturbed_one(tmp_path: Path) -> None:
+    """The same with rounds in blocks: `kill -9` twice."""
+    arguments = ["--engine=fused", "--device=cpu", "--rounds=1500", "--eval_every=5"]
+    undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
+    undisturbed.mkdir()
+    killed.mkdir()
+    assert start(undisturbed, *arguments).wait(timeout=120) == 0, log_of(undisturbed)
+    for evaluations in (20, 100):
+        process = start(killed, *arguments)
+        wait_for_evaluations(process, killed, evaluations)
+        process.kill()
+        process.wait(timeout=10)
+    assert start(killed, *arguments).wait(timeout=120) == 0, log_of(killed)
+    assert log_of(killed).count("resuming from round") == 2
+    pd.testing.assert_frame_equal(metrics(killed), metrics(undisturbed), check_exact=True)
+
+
 def test_a_lost_worker_is_one_line_and_the_run_goes_on_later(tmp_path: Path) -> None:
     process = start(tmp_path)
     wait_for_evaluations(process, tmp_path, 3)
