@@ -92,6 +92,7 @@ def build_engine(settings: Settings, data: FederatedData, folder: Path) -> Engin
         seed=settings.seed,
         client_loss=settings.poc_loss,
         device=settings.device,
+        cohort_size=settings.clients_per_round,
     )
 
 

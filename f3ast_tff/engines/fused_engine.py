@@ -44,6 +44,7 @@ class FusedEngine:
         seed: int,
         client_loss: str = "mean",
         device: str = "auto",
+        cohort_size: int = 1,
         num_lanes: int | None = None,
     ) -> None:
         """Puts data and model on the device; compiles at first use.
@@ -58,8 +59,10 @@ class FusedEngine:
             seed: Of the initial weights.
             client_loss: See `client_loss.reduce_losses`.
             device: `"auto"`, `"cpu"` or `"gpu"`.
+            cohort_size: Clients of the largest cohort, K.
             num_lanes: Clients that train side by side; by default 1 on a CPU, where lanes cost
-                what they save, and every client of the cohort on a GPU.
+                what they save, and K on a GPU. Never depends on a round: one shape, and the
+                same sums in a resumed run.
 
         Raises:
             SettingError: If there is no such device.
@@ -68,7 +71,8 @@ class FusedEngine:
         self._data = data
         self._work = work
         self._client_loss = client_loss
-        self._num_lanes = 1 if num_lanes is None and self._device.platform == "cpu" else num_lanes
+        on_cpu = self._device.platform == "cpu"
+        self._num_lanes = num_lanes or (1 if on_cpu else cohort_size)
         self._compilations = 0
         self._features = self._put(data.train.features)
         self._labels = self._put(data.train.labels)
@@ -118,8 +122,8 @@ class FusedEngine:
     def _pack(self, round_number: int, cohort: Cohort) -> PackedWork | None:
         if len(cohort) == 0:
             return None
-        lanes = self._num_lanes or len(cohort)
-        return pack(cohort, self._work, round_number, self._data.train.offsets, lanes)
+        offsets = self._data.train.offsets
+        return pack(cohort, self._work, round_number, offsets, self._num_lanes)
 
     def _queue(self, packed: PackedWork | None, cohort: Cohort) -> DeviceOutcome | None:
         if packed is None:
