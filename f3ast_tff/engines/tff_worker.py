@@ -19,6 +19,13 @@ from pathlib import Path
 from f3ast_tff.engines import die_with_parent
 from f3ast_tff.errors import EngineError
 
+# glibc's defaults let the worker's memory creep up by fragmentation, round after round.
+_ALLOCATOR = {
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": "65536",
+    "MALLOC_TRIM_THRESHOLD_": "1000000",
+}
+
 
 class TffWorker:
     """A running `worker_binary` of TensorFlow Federated, serving on localhost.
@@ -58,7 +65,11 @@ class TffWorker:
         ]
         with open(log, "ab") as output:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**_ALLOCATOR, **os.environ},
             )
         self.pid = self._process.pid
         atexit.register(self.close)
