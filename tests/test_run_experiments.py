@@ -39,6 +39,8 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            # A shell that puts the tests in the background has them ignore Ctrl-C.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
 

@@ -48,6 +48,13 @@ class ClientScores:
     correct: np.ndarray
     count: np.ndarray
 
+    @classmethod
+    def of_examples(cls, loss: np.ndarray, correct: np.ndarray, sizes: np.ndarray) -> ClientScores:
+        """Sums scores of examples, `float64 [n]`, one client after the other, by client."""
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        loss, correct = (np.bincount(owner, values, len(sizes)) for values in (loss, correct))
+        return cls(loss, correct, sizes.astype(np.float64))
+
     def sample_mean(self, sums: np.ndarray) -> float:
         """Returns the average over examples of one of the sums above."""
         return float(sums.sum() / self.count.sum())
@@ -106,3 +113,9 @@ class Engine(Protocol):
     def close(self) -> None:
         """Lets go of processes and devices."""
         ...
+
+
+def refuse_foreign_state(saved: dict[str, np.ndarray], own: dict[str, np.ndarray]) -> None:
+    """Raises `ValueError` if a saved state does not have the names and shapes of one's own."""
+    if {k: v.shape for k, v in saved.items()} != {k: v.shape for k, v in own.items()}:
+        raise ValueError("the saved state is that of another model or server optimizer")

@@ -10,7 +10,12 @@ import jax
 import numpy as np
 
 from f3ast_tff.engines.client_loss import reduce_losses
-from f3ast_tff.engines.engine import EMPTY_ROUND, ClientScores, RoundOutcome
+from f3ast_tff.engines.engine import (
+    EMPTY_ROUND,
+    ClientScores,
+    RoundOutcome,
+    refuse_foreign_state,
+)
 from f3ast_tff.engines.fused_round import DeviceOutcome, FusedRound, ServerState
 from f3ast_tff.engines.fused_scorer import FusedScorer
 from f3ast_tff.engines.jax_optimizers import build_optimizer
@@ -138,12 +143,7 @@ class FusedEngine:
         """See `Engine.evaluate`."""
         test = self._data.test
         loss, correct = self._test.rows(self._state.weights, np.arange(len(test.labels)))
-        owner = np.repeat(np.arange(test.num_clients), test.sizes)
-        return ClientScores(
-            np.bincount(owner, loss, test.num_clients),
-            np.bincount(owner, correct, test.num_clients),
-            test.sizes.astype(np.float64),
-        )
+        return ClientScores.of_examples(loss, correct, test.sizes)
 
     def client_losses(self, ids: np.ndarray) -> np.ndarray:
         """See `Engine.client_losses`."""
@@ -172,9 +172,7 @@ class FusedEngine:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """See `Engine.restore`."""
-        expected = self.state()
-        if {k: v.shape for k, v in state.items()} != {k: v.shape for k, v in expected.items()}:
-            raise ValueError("the saved state is that of another model or server optimizer")
+        refuse_foreign_state(state, self.state())
         leaves = [state[name] for name in sorted(state)]
         structure = jax.tree_util.tree_structure(self._state)
         self._state = self._put(jax.tree_util.tree_unflatten(structure, leaves))

@@ -12,7 +12,12 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from f3ast_tff.engines.client_loss import reduce_losses
-from f3ast_tff.engines.engine import EMPTY_ROUND, ClientScores, RoundOutcome
+from f3ast_tff.engines.engine import (
+    EMPTY_ROUND,
+    ClientScores,
+    RoundOutcome,
+    refuse_foreign_state,
+)
 from f3ast_tff.engines.tff_context import start_worker
 from f3ast_tff.engines.tff_scorer import KerasScorer
 from f3ast_tff.federated_data import FederatedData
@@ -147,9 +152,7 @@ class TffEngine:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """See `Engine.restore`."""
-        expected = self.state()
-        if {k: v.shape for k, v in state.items()} != {k: v.shape for k, v in expected.items()}:
-            raise ValueError("the saved state is that of another model or server optimizer")
+        refuse_foreign_state(state, self.state())
         leaves = [state[name] for name in sorted(state)]
         self._state = tf.nest.pack_sequence_as(self._state, leaves)
 

@@ -44,9 +44,4 @@ class KerasScorer:
     def clients(self, weights: list[np.ndarray], data: ClientExamples) -> ClientScores:
         """Scores all clients of a split."""
         loss, correct = self.examples(weights, data.features, data.labels)
-        owner = np.repeat(np.arange(data.num_clients), data.sizes)
-        return ClientScores(
-            np.bincount(owner, loss, data.num_clients),
-            np.bincount(owner, correct, data.num_clients),
-            data.sizes.astype(np.float64),
-        )
+        return ClientScores.of_examples(loss, correct, data.sizes)

@@ -45,6 +45,8 @@ def start_parent() -> tuple[subprocess.Popen, int]:
         stderr=subprocess.DEVNULL,
         text=True,
         env={**os.environ, "PYTHONPATH": os.getcwd()},
+        # A shell that puts the tests in the background has them ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert parent.stdout is not None
     return parent, int(parent.stdout.readline())
