@@ -29,18 +29,26 @@ ARGUMENTS = [
     "--seed=5",
 ]
 COMMAND = [sys.executable, "run_experiments.py", *ARGUMENTS]
+# A shell that puts the tests in the background has them, and what they start, ignore Ctrl-C.
+HEED_CTRL_C = """
+import runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen:
     with open(folder / "log.txt", "ab") as log:
         return subprocess.Popen(
-            [*COMMAND, f"--output_dir={folder}", "--run_name=run", *arguments],
+            [
+                *(sys.executable, "-c", HEED_CTRL_C, *COMMAND[1:]),
+                *(f"--output_dir={folder}", "--run_name=run", *arguments),
+            ],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            # A shell that puts the tests in the background has them ignore Ctrl-C.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
 

@@ -14,7 +14,8 @@ import pytest
 
 # Starts a stand-in for TFF's worker and says its pid; stdin says how to go.
 PARENT = """
-import os, subprocess, sys
+import os, signal, subprocess, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background shells
 from f3ast_tff.engines import die_with_parent
 child = subprocess.Popen(
     [sys.executable, "-S", "-E", die_with_parent.__file__, str(os.getpid()), "/bin/sleep", "600"]
@@ -45,8 +46,6 @@ def start_parent() -> tuple[subprocess.Popen, int]:
         stderr=subprocess.DEVNULL,
         text=True,
         env={**os.environ, "PYTHONPATH": os.getcwd()},
-        # A shell that puts the tests in the background has them ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert parent.stdout is not None
     return parent, int(parent.stdout.readline())
