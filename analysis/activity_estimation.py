@@ -14,11 +14,11 @@ from absl import flags
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from analysis.command_line import fail, parse
 from availability import FourClasses
 from f3ast_tff.estimation import ActivityPrior, EstimatedActivity
 from f3ast_tff.experiment.atomic import atomic_write
 
-BAD_INPUT = 2
 # The paper's: 10^1, 10^1.5, ..., 10^4.
 OBSERVATIONS = (10, 32, 100, 316, 1000, 3162, 10_000)
 DPI = 150
@@ -39,11 +39,6 @@ _HELP = {
 
 def main(argv: Sequence[str]) -> int:
     """Parses the command line, prints the table and draws the figure; returns the exit code."""
-    if any(arg in ("--help", "-help", "-h", "--helpshort", "--helpfull") for arg in argv[1:]):
-        print(
-            "\n".join([(__doc__ or "").strip(), "", *(f"  --{n}: {t}" for n, t in _HELP.items())])
-        )
-        return 0
     values = flags.FlagValues()
     flags.DEFINE_string("out", None, _HELP["out"], flag_values=values)
     for name, default, least in (
@@ -52,17 +47,12 @@ def main(argv: Sequence[str]) -> int:
         ("rounds", None, 2),
     ):
         flags.DEFINE_integer(name, default, _HELP[name], lower_bound=least, flag_values=values)
-    try:
-        rest = values(list(argv))[1:]
-    except flags.Error as error:
-        return _fail(str(error))
-    if rest:
-        return _fail(f"{rest[0]!r} is not a flag; see --help")
-    if not values["out"].value:
-        return _fail("--out must be given; see --help")
+    code = parse(argv, values, __doc__ or "", _HELP, ["out"])
+    if code is not None:
+        return code
     out = Path(values["out"].value)
     if out.suffix.lower() != ".png":
-        return _fail(f"--out={out}: must end in .png")
+        return fail(f"--out={out}: must end in .png")
     most = values["rounds"].value or OBSERVATIONS[-1]
     observations = [t for t in OBSERVATIONS if t < most] + [most]
     errors = estimation_errors(observations, values["num_clients"].value, values["num_seeds"].value)
@@ -70,7 +60,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         draw(observations, errors, out)
     except OSError as error:
-        return _fail(f"--out={out}: cannot write: {error.strerror}")
+        return fail(f"--out={out}: cannot write: {error.strerror}")
     print(f"figure: {out}")
     return 0
 
@@ -173,11 +163,6 @@ def draw(observations: Sequence[int], errors: dict[str, np.ndarray], path: Path)
     panel.legend(frameon=False)
     with atomic_write(path, "wb") as file:
         figure.savefig(file, format="png", dpi=DPI)
-
-
-def _fail(message: str) -> int:
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
-    return BAD_INPUT
 
 
 if __name__ == "__main__":

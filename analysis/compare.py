@@ -11,11 +11,11 @@ from pathlib import Path
 
 from absl import flags
 
+from analysis.command_line import fail, parse
 from analysis.curves import draw_curves
 from analysis.runs import RunsError, load_runs
 from analysis.table import final_table, render
 
-BAD_INPUT = 2
 _FLAGS = {
     "runs": "folder of runs, searched at any depth",
     "out": "PNG file to write or replace; its folder must exist",
@@ -24,21 +24,12 @@ _FLAGS = {
 
 def main(argv: Sequence[str]) -> int:
     """Parses the command line and compares; returns the exit code."""
-    if any(arg in ("--help", "-help", "-h", "--helpshort", "--helpfull") for arg in argv[1:]):
-        print(_help())
-        return 0
     values = flags.FlagValues()
     for name, text in _FLAGS.items():
         flags.DEFINE_string(name, None, text, flag_values=values)
-    try:
-        rest = values(list(argv))[1:]
-    except flags.Error as error:
-        return _fail(str(error))
-    if rest:
-        return _fail(f"{rest[0]!r} is not a flag; see --help")
-    missing = [f"--{name}" for name in _FLAGS if not values[name].value]
-    if missing:
-        return _fail(f"{' and '.join(missing)} must be given; see --help")
+    code = parse(argv, values, __doc__ or "", _FLAGS, list(_FLAGS))
+    if code is not None:
+        return code
     return compare(Path(values["runs"].value), Path(values["out"].value))
 
 
@@ -53,29 +44,17 @@ def compare(folder: Path, out: Path) -> int:
         The exit code: 0, or `BAD_INPUT` after one line on stderr.
     """
     if out.suffix.lower() != ".png":
-        return _fail(f"--out={out}: must end in .png")
+        return fail(f"--out={out}: must end in .png")
     try:
         runs = load_runs(folder)
         print(render(final_table(runs)))
         draw_curves(runs, out)
     except RunsError as error:
-        return _fail(str(error))
+        return fail(str(error))
     except OSError as error:
-        return _fail(f"--out={out}: cannot write: {error.strerror}")
+        return fail(f"--out={out}: cannot write: {error.strerror}")
     print(f"curves: {out}")
     return 0
-
-
-def _help() -> str:
-    lines = [(__doc__ or "").strip(), ""]
-    for name, text in _FLAGS.items():
-        lines += [f"  --{name}", f"      {text}"]
-    return "\n".join(lines)
-
-
-def _fail(message: str) -> int:
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
-    return BAD_INPUT
 
 
 if __name__ == "__main__":

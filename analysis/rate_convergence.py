@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from availability import AvailabilityProcess, IndependentAvailability, Markov, MarkovClusters
 from f3ast_tff.experiment.atomic import atomic_write
 from f3ast_tff.objective import variance_bound
 from f3ast_tff.randomness import generator
@@ -27,15 +28,15 @@ from f3ast_tff.rate_region import (
     optimal_rates,
 )
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, FixedPolicy, Strategy
+from f3ast_tff.selection import F3AST, FixedPolicy, Strategy, no_losses
 
 BETAS = (1e-1, 1e-2, 1e-3, 1e-4)
 VARIANCE_BETA = 1e-3
 # Duality gap of r*, as a share of H.
 TOLERANCE = 1e-6
 N, K, CLUSTERS = 20, 4, 4
-# Chance that a client of the Markov chain keeps its state for another round is at least this.
-STICKINESS = 0.95
+# Of the Markov clients from round to round; the clusters of the third world have none.
+CORRELATION = 0.95
 _DPI = 150
 _STYLES = {
     1e-1: ("#E69F00", (0, (1, 1)), "o"),
@@ -54,13 +55,18 @@ class World:
         name: For titles and tables.
         objective: The case of eq. (3) that goes with it.
         oracle: Its rate region.
-        masks: Who is available in each of so many rounds, for a seed, `bool [rounds, N]`.
+        process: The process of a seed.
     """
 
     name: str
     objective: str
     oracle: RegionOracle
-    masks: Callable[[int, int], np.ndarray]
+    process: Callable[[int], AvailabilityProcess]
+
+    def masks(self, rounds: int, seed: int) -> np.ndarray:
+        """Returns who is available in each of so many rounds, `bool [rounds, N]`."""
+        process = self.process(seed)
+        return np.array([process.mask(t) for t in range(1, rounds + 1)])
 
 
 def shares() -> np.ndarray:
@@ -74,32 +80,18 @@ def worlds() -> list[World]:
     q = generator(0, "rate_convergence availability").uniform(0.2, 0.8, N)
     clusters = np.arange(N) % CLUSTERS
     by_cluster = np.linspace(0.3, 0.7, CLUSTERS)
-
-    def iid(rounds: int, seed: int) -> np.ndarray:
-        return generator(seed, "rate_convergence iid").random((rounds, N)) < q
-
-    def markov(rounds: int, seed: int) -> np.ndarray:
-        draws = generator(seed, "rate_convergence markov").random((rounds, N))
-        masks = np.zeros((rounds, N), bool)
-        state = draws[0] < q
-        # State kept with chance STICKINESS, else drawn anew: availability q, correlation 0.95.
-        fresh = draws < q * (1 - STICKINESS)
-        lost = draws >= 1 - (1 - q) * (1 - STICKINESS)
-        for t in range(rounds):
-            state = (state & ~lost[t]) | fresh[t]
-            masks[t] = state
-        return masks
-
-    def clustered(rounds: int, seed: int) -> np.ndarray:
-        draws = generator(seed, "rate_convergence clustered").random((rounds, CLUSTERS))
-        return (draws < by_cluster)[:, clusters]
-
+    correlation = np.full(N, CORRELATION)
     independent = IndependentOracle(q, K)
     together = StatesOracle(cluster_states(by_cluster, clusters, K))
     return [
-        World("iid", "p_squared", independent, iid),
-        World("Markov", "p_squared", independent, markov),
-        World("clustered", "p", together, clustered),
+        World("iid", "p_squared", independent, lambda seed: IndependentAvailability(q, seed)),
+        World("Markov", "p_squared", independent, lambda seed: Markov(q, correlation, seed)),
+        World(
+            "clustered",
+            "p",
+            together,
+            lambda seed: MarkovClusters(N, seed, by_cluster, np.zeros(CLUSTERS), clusters),
+        ),
     ]
 
 
@@ -118,7 +110,7 @@ def track(
     )
     distances = []
     for t, mask in enumerate(world.masks(rounds, seed), start=1):
-        strategy.select(t, mask, K, _no_losses)
+        strategy.select(t, mask, K, no_losses)
         if t in looks:
             distances.append(float(np.linalg.norm(strategy.rates.values - best)))
     return np.array(distances)
@@ -213,7 +205,7 @@ def variances(rounds: int, beta: float, seed: int) -> pd.DataFrame:
 def _weights(strategy: Strategy, masks: np.ndarray, first: int) -> np.ndarray:
     weights = np.zeros(masks.shape)
     for t, mask in enumerate(masks):
-        cohort = strategy.select(first + t, mask, K, _no_losses)
+        cohort = strategy.select(first + t, mask, K, no_losses)
         weights[t, cohort.ids] = cohort.weights
     return weights
 
@@ -281,10 +273,6 @@ def draw_variances(table: pd.DataFrame, path: Path) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     with atomic_write(path, "wb") as file:
         figure.savefig(file, format="png", dpi=_DPI)
-
-
-def _no_losses(ids: np.ndarray) -> np.ndarray:
-    raise RuntimeError("no strategy here asks for losses")
 
 
 def main(argv: Sequence[str]) -> int:

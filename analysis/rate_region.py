@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from availability import IndependentAvailability
 from f3ast_tff.experiment.atomic import atomic_write
-from f3ast_tff.randomness import generator
 from f3ast_tff.rate_region import (
     StatesOracle,
     configurations,
@@ -25,7 +25,7 @@ from f3ast_tff.rate_region import (
     reach,
 )
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Proportional
+from f3ast_tff.selection import F3AST, Proportional, no_losses
 
 # Table I: independent over rounds and clients; Sec. I: one client a round, equal shares.
 AVAILABILITY = np.array([0.375, 0.8])
@@ -79,11 +79,11 @@ def region_figure(rounds: int, beta: float, seed: int) -> RegionFigure:
         "r*: optimum of H": optimum.rates,
         "ideal rate": IDEAL,
     }
+    world = IndependentAvailability(AVAILABILITY, seed)
     strategy = F3AST(P, ParticipationRates(START, beta), seed=seed)
     trajectory, took_part = [strategy.rates.values], np.zeros((rounds, 2))
     for t in range(1, rounds + 1):
-        mask = generator(seed, "fig1 availability", t).random(2) < AVAILABILITY
-        took_part[t - 1, strategy.select(t, mask, K, _no_losses).ids] = 1
+        took_part[t - 1, strategy.select(t, world.mask(t), K, no_losses).ids] = 1
         trajectory.append(strategy.rates.values)
     share = took_part[rounds // 2 :].mean(axis=0)
     return RegionFigure(corners, points, optimum.gap, np.array(trajectory), share)
@@ -91,10 +91,10 @@ def region_figure(rounds: int, beta: float, seed: int) -> RegionFigure:
 
 def proportional_rates(rounds: int, seed: int) -> np.ndarray:
     """Returns the rates that proportional sampling comes to, by simulation, `float64 [2]`."""
+    world = IndependentAvailability(AVAILABILITY, seed)
     strategy, took_part = Proportional(P, np.ones(2), seed=seed), np.zeros(2)
     for t in range(1, rounds + 1):
-        mask = generator(seed, "fig1 availability", t).random(2) < AVAILABILITY
-        took_part[strategy.select(t, mask, K, _no_losses).ids] += 1
+        took_part[strategy.select(t, world.mask(t), K, no_losses).ids] += 1
     return took_part / rounds
 
 
@@ -111,9 +111,9 @@ def table(found: RegionFigure, simulated: np.ndarray) -> pd.DataFrame:
     for name, r in rows.items():
         with np.errstate(divide="ignore"):
             bound = float(np.sum(P**2 / r))
-        records.append(
-            {"rates": name, "r1": r[0], "r2": r[1], "reach": reach(r, system), "H": bound}
-        )
+        # In a run of a few rounds nobody may have taken part: the region holds any multiple of 0.
+        within = reach(r, system) if np.any(r) else np.inf
+        records.append({"rates": name, "r1": r[0], "r2": r[1], "reach": within, "H": bound})
     return pd.DataFrame(records).set_index("rates")
 
 
@@ -160,10 +160,6 @@ def draw(found: RegionFigure, beta: float, path: Path) -> None:
     axes.legend(loc="upper right", fontsize="small", framealpha=0.95)
     with atomic_write(path, "wb") as file:
         figure.savefig(file, format="png", dpi=_DPI)
-
-
-def _no_losses(ids: np.ndarray) -> np.ndarray:
-    raise RuntimeError("no strategy here asks for losses")
 
 
 def main(argv: Sequence[str]) -> int:

@@ -13,6 +13,7 @@ from availability import (
     catalogue,
     constraint_from_text,
 )
+from availability.constraints.from_text import is_byte_budget
 from experiments.registry import ALGORITHMS, SELECTIONS
 from experiments.settings import Settings
 from experiments.tasks import MODELS, TASKS
@@ -76,8 +77,11 @@ def build_availability(settings: Settings, p: np.ndarray) -> AvailabilityProcess
 def build_constraint(settings: Settings, model: Model) -> CommunicationConstraint:
     """Returns how many may take part, given the model, whose size is what a client sends."""
     n, text = settings.num_clients, settings.communication or str(settings.clients_per_round)
-    update = sum(weight.nbytes for weight in model.initial_weights(settings.seed))
-    return constraint_from_text(text, n, _availability_seed(settings), np.full(n, update))
+    sizes = None
+    if is_byte_budget(text):
+        update = sum(weight.nbytes for weight in model.initial_weights(settings.seed))
+        sizes = np.full(n, update)
+    return constraint_from_text(text, n, _availability_seed(settings), sizes)
 
 
 def _availability_seed(settings: Settings) -> int:

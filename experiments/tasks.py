@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,10 +44,7 @@ class Task:
 
 def _softmax_regression(s: Settings, data: FederatedData) -> Model:
     shape = data.train.features.shape[1:]
-    num_features = 1
-    for side in shape:
-        num_features *= side
-    return SoftmaxRegression(num_features, data.num_classes, s.ridge, input_shape=shape)
+    return SoftmaxRegression(math.prod(shape), data.num_classes, s.ridge, input_shape=shape)
 
 
 def _image_shape(data: FederatedData) -> tuple[int, int, int]:
@@ -61,8 +59,6 @@ MODELS: dict[str, Callable[[Settings, FederatedData], Model]] = {
     "cafed_cnn": lambda s, data: cafed_cnn(_image_shape(data), data.num_classes),
     "fedlaavg_cnn": lambda s, data: fedlaavg_cnn(_image_shape(data), data.num_classes),
 }
-
-_IMAGE_MODELS = ("cafed_cnn", "fedlaavg_cnn", "softmax_regression")
 
 
 def _from(
@@ -111,7 +107,7 @@ TASKS: dict[str, Task] = {
     ),
     "cifar10": Task(
         lambda s: datasets.cifar10(Path(s.data_dir), s.num_clients, s.dirichlet_s, s.data_seed),
-        _IMAGE_MODELS,
+        ("cafed_cnn", "fedlaavg_cnn", "softmax_regression"),
         lambda s: ScaledPixels(-1.0, 1.0),
     ),
     "cifar10_one_class": Task(

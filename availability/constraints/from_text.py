@@ -57,6 +57,11 @@ def constraint_from_text(
     return constraint
 
 
+def is_byte_budget(text: str) -> bool:
+    """Returns whether a text describes a budget in bytes, for which sizes must be known."""
+    return text.startswith("bytes:")
+
+
 def _integers(text: str) -> tuple[int, ...]:
     return tuple(int(entry) for entry in text.split(","))
 

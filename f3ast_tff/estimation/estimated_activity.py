@@ -7,6 +7,7 @@ import numpy as np
 from f3ast_tff.errors import SettingError
 from f3ast_tff.estimation.activity import mask_checked
 from f3ast_tff.estimation.activity_prior import ActivityPrior
+from f3ast_tff.estimation.saved_state import check_saved
 
 AVAILABILITY_FROM = ("counts", "chain")
 TRANSITIONS_PER = ("visit", "round")
@@ -138,11 +139,7 @@ class EstimatedActivity:
         Raises:
             ValueError: If a part is missing, or is of another number of clients.
         """
-        for name, own in self.state().items():
-            if name not in state:
-                raise ValueError(f"saved activity lacks {name}")
-            if state[name].shape != own.shape:
-                raise ValueError(f"saved {name} has shape {state[name].shape}, not {own.shape}")
+        check_saved(state, self.state(), "activity")
         self._last_round, self._rounds = int(state["last_round"]), int(state["rounds"])
         self._last_mask = state["last_mask"].astype(bool)
         self._active = state["active"].astype(np.int64)

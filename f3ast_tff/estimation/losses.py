@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from f3ast_tff.errors import SettingError
+from f3ast_tff.estimation.saved_state import check_saved
 
 
 class LossEstimates:
@@ -114,11 +115,7 @@ class LossEstimates:
         Raises:
             ValueError: If a part is missing, or is of another number of clients.
         """
-        for name, own in self.state().items():
-            if name not in state:
-                raise ValueError(f"saved losses lack {name}")
-            if state[name].shape != own.shape:
-                raise ValueError(f"saved {name} has shape {state[name].shape}, not {own.shape}")
+        check_saved(state, self.state(), "losses")
         self._values = state["values"].astype(np.float64)
         self._minima = state["minima"].astype(np.float64)
         self._started = bool(state["started"])

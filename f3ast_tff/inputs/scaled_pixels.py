@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.inputs.nothing_drawn import NothingDrawn
+
 _WHITE = np.float32(255)
 
 
 @dataclass(frozen=True)
-class ScaledPixels:
+class ScaledPixels(NothingDrawn):
     """`uint8 [n, ...]` to `float32 [n, ...]`, nothing random.
 
     Attributes:
@@ -21,11 +23,6 @@ class ScaledPixels:
 
     black: float = 0.0
     white: float = 1.0
-    num_draws: int = 0
-
-    def draws(self, round_number: int, client: int, shape: tuple[int, ...]) -> np.ndarray:
-        """See `Inputs.draws`."""
-        return np.zeros((*shape, 0), np.int32)
 
     def in_jax(self, features: Any, draws: Any | None) -> Any:
         """See `Inputs.in_jax`."""

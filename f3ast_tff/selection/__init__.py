@@ -13,7 +13,7 @@ from f3ast_tff.selection.more_available import MoreAvailable
 from f3ast_tff.selection.policies import GreedyMixture, Policy, TabularPolicy
 from f3ast_tff.selection.power_of_choice import PowerOfChoice
 from f3ast_tff.selection.proportional import Proportional
-from f3ast_tff.selection.strategy import Losses, Strategy
+from f3ast_tff.selection.strategy import Losses, Strategy, no_losses
 from f3ast_tff.selection.unbiased import Unbiased
 from f3ast_tff.selection.uniform import Uniform
 
@@ -37,4 +37,5 @@ __all__ = [
     "TabularPolicy",
     "Unbiased",
     "Uniform",
+    "no_losses",
 ]

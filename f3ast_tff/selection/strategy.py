@@ -13,6 +13,11 @@ from f3ast_tff.selection.feasible import Feasible
 Losses = Callable[[np.ndarray], np.ndarray]
 
 
+def no_losses(ids: np.ndarray) -> np.ndarray:
+    """Losses where there is no model: for strategies that ask nobody, see `needs_losses`."""
+    raise RuntimeError(f"asked clients {ids} for their losses, but there is no model")
+
+
 class Strategy(Protocol):
     """A selection policy over N clients; owns neither data nor model.
 

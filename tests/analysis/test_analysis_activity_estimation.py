@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.activity_estimation import BAD_INPUT, ESTIMATES, estimation_errors, main, render
+from analysis.activity_estimation import ESTIMATES, estimation_errors, main, render
+from analysis.command_line import BAD_INPUT
 
 
 def test_table_and_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -149,7 +149,7 @@ def test_bad_readings_masks_and_states() -> None:
     activity = EstimatedActivity(ActivityPrior.uniform(2))
     with pytest.raises(ValueError, match=r"must be bool \[2\]"):
         activity.observe(1, np.ones(3, bool))
-    with pytest.raises(ValueError, match="saved activity lacks last_round"):
+    with pytest.raises(ValueError, match="saved activity: last_round is missing"):
         activity.restore({})
     with pytest.raises(ValueError, match="saved last_mask has shape"):
         activity.restore(EstimatedActivity(ActivityPrior.uniform(3)).state())

@@ -96,7 +96,7 @@ def test_bad_values() -> None:
         LossEstimates(2, initial=np.array([0, np.nan]))
     with pytest.raises(ValueError, match=r"must be \[m\]"):
         report(LossEstimates(2), [0, 1], [1.0])
-    with pytest.raises(ValueError, match="saved losses lack values"):
+    with pytest.raises(ValueError, match="saved losses: values is missing"):
         LossEstimates(2).restore({})
     with pytest.raises(ValueError, match="saved values has shape"):
         LossEstimates(2).restore(LossEstimates(3).state())
