@@ -6,6 +6,7 @@ STAMP := $(VENV)/.installed
 UV ?= uv
 
 TEST_PROCESSES ?= 2
+CHROMIUM ?= chromium
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff
 DEMO_ROUNDS ?= 500
 DEMO_TFF_ROUNDS ?= 30
@@ -13,7 +14,7 @@ DEMO_SEEDS ?= 0 1 2
 DEMO_DIR ?= runs/demo
 DEMO_ALGORITHMS := fedavg fedadam f3ast f3ast_adam poc
 
-.PHONY: help demo test test-slow lint format bench bench-data lock clean
+.PHONY: help demo test test-slow test-ray test-page lint format bench bench-data lock clean
 
 help:  ## List the targets
 	@awk -F ':|##' '/^[a-z-]+:.*##/ { printf "%-12s%s\n", $$1, $$NF }' Makefile
@@ -33,10 +34,18 @@ demo: $(STAMP)  ## Train five algorithms, three seeds each, and plot them (DEMO_
 	@$(PY) -m analysis.agreement $(DEMO_DIR)/engines/fused $(DEMO_DIR)/engines/tff
 
 test: lint  ## Lint, then run the tests not marked slow
-	$(PY) -m pytest -m "not slow" -n $(TEST_PROCESSES) --dist loadfile
+	$(PY) -m pytest -m "not slow and not page" -n $(TEST_PROCESSES) --dist loadfile
 
 test-slow: $(STAMP)  ## Run the tests marked slow
 	$(PY) -m pytest -m slow
+
+test-page: $(STAMP)  ## Open a report's page in headless Chromium (CHROMIUM)
+	@command -v $(CHROMIUM) >/dev/null || { \
+	  echo "error: $(CHROMIUM) is not there: apt-get install chromium, or set CHROMIUM" >&2; exit 1; }
+	CHROMIUM=$(CHROMIUM) $(PY) -m pytest -m page tests/analysis/report/test_report_page.py
+
+test-ray: $(STAMP)  ## Run the tests on a Ray cluster of two nodes, one of them killed
+	$(PY) -m pytest tests/experiments/campaign/test_ray_cluster.py
 
 lint: $(STAMP)  ## Check style, formatting and types
 	$(PY) -m ruff check .
@@ -52,8 +61,9 @@ bench: $(STAMP)  ## Measure the cost of a round on each engine, and memory
 	$(PY) -m tests.benchmarks.memory
 	$(PY) -m tests.benchmarks.engine_speed
 	$(PY) -m tests.benchmarks.start_up
-	$(PY) -m tests.benchmarks.all_cells
+	$(PY) -m tests.benchmarks.campaign_overhead
 	$(PY) -m tests.benchmarks.availability_speed
+	$(PY) -m tests.benchmarks.report_speed
 	taskset -c 0 $(PY) -m tests.benchmarks.selection_scale
 
 bench-data: $(STAMP)  ## The same for the real data and the large models (DATA_DIR)

@@ -1,9 +1,11 @@
-"""Runs a federated experiment under intermittent client availability.
+"""Runs a federated experiment under intermittent client availability, or a campaign of many.
 
 python run_experiments.py --algorithm=f3ast --availability=home_devices --rounds=100
+python run_experiments.py --campaign=table3_synthetic
 
 Writes <output_dir>/<run_name>/: config.json, metrics.csv, selection.npz, summary.json,
-checkpoints/ and TensorBoard events. The same command goes on with an interrupted run.
+checkpoints/ and TensorBoard events. A campaign writes <output_dir>/<campaign>/: manifest.json and
+runs/<run>/ for each. The same command goes on with what was interrupted.
 """
 
 import sys
@@ -29,7 +31,18 @@ def main(argv: list[str]) -> int:
     if rest:
         print(f"error: {rest[0]!r} is not a flag; see --help", file=sys.stderr)
         return BAD_INPUT
-    return run(experiment_flags.given(values))
+    given, of_campaign = experiment_flags.given(values), experiment_flags.given_of_campaign(values)
+    if not of_campaign:
+        return run(given)
+    if "campaign" not in of_campaign:
+        name = next(iter(of_campaign))
+        print(f"error: --{name} is of a campaign; --campaign is not given", file=sys.stderr)
+        return BAD_INPUT
+    # Here, so that a single run does without it.
+    from experiments.campaign.command import Options, run_campaign
+
+    of_campaign["list_only"] = of_campaign.pop("list", False)
+    return run_campaign(Options(**of_campaign), given)
 
 
 if __name__ == "__main__":

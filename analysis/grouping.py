@@ -20,12 +20,14 @@ NAMES = {
     "more_available": "More available",
     "adafed": "AdaFed",
     "ca_fed": "CA-Fed",
-    "ca_fed_f3ast": "F3AST as in CA-Fed",
+    "fedlaavg": "FedLaAvg",
+    "fedavg_then_fedlaavg": "FedAvg, then FedLaAvg",
+    "sequential_sgd": "Sequential SGD",
 }
 CONDITION = ("task", "availability", "reading", "clients_per_round", "rounds", "engine")
 _NOT_COMPARED = ("algorithm", "seed", "checkpoint_every", "output_dir", "run_name")
 # Algorithms may differ in these and still be compared; runs to be averaged may not.
-_OF_AN_ALGORITHM = (
+OF_AN_ALGORITHM = (
     "rate_beta",
     "rate_clusters",
     "policy_states",
@@ -35,9 +37,11 @@ _OF_AN_ALGORITHM = (
     "tau",
     "loss_beta",
     "more_available_pi",
-    "ca_fed_bias",
+    "loss_minima",
     "poc_candidates",
     "client_lr",
+    "client_lr_decay",
+    "switch_round",
     "server_lr",
     "epsilon",
     "client_optimizer",
@@ -53,6 +57,8 @@ _OF_AN_ALGORITHM = (
     "ties",
     "short_rounds",
     "poc_clip_norm",
+    "f3ast_rule",
+    "ca_fed_bias",
     "eval_every",
 )
 _PHRASES = {
@@ -119,7 +125,7 @@ def _further_settings(runs: Sequence[Run]) -> list[str]:
     for name in every_name:
         if name in CONDITION or name in _NOT_COMPARED:
             continue
-        same = [*CONDITION, "algorithm"] if name in _OF_AN_ALGORITHM else CONDITION
+        same = [*CONDITION, "algorithm"] if name in OF_AN_ALGORITHM else CONDITION
         seen: dict[tuple[Any, ...], Any] = {}
         for run in runs:
             value = run.settings.get(name)

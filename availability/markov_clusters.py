@@ -70,6 +70,11 @@ class MarkovClusters:
         """The pi of each client's cluster, `float64 [N]`."""
         return self._chains.pi[self.cluster_of]
 
+    @property
+    def eigenvalue(self) -> np.ndarray:
+        """The lambda of each client's cluster, `float64 [N]`."""
+        return self._chains.eigenvalue[self.cluster_of]
+
     def mask(self, round_number: int) -> np.ndarray:
         """See `AvailabilityProcess.mask`."""
         return gather(self._chains.mask(round_number), self.cluster_of)

@@ -14,10 +14,12 @@ from availability import (
     constraint_from_text,
 )
 from availability.constraints.from_text import is_byte_budget
+from experiments import fedlaavg
 from experiments.registry import ALGORITHMS, SELECTIONS
 from experiments.settings import Settings
 from experiments.tasks import MODELS, TASKS
 from f3ast_tff.engines import Engine
+from f3ast_tff.engines.latest_updates import LatestUpdates
 from f3ast_tff.errors import SettingError
 from f3ast_tff.experiment.run import Experiment
 from f3ast_tff.federated_data import FederatedData
@@ -32,7 +34,7 @@ _RELEASED_AVAILABILITY_SEED = 1
 
 
 def build_data(settings: Settings) -> FederatedData:
-    """Returns the task's data, its test clients thinned out if that is asked for.
+    """Returns the task's data: pooled, its test clients thinned out, if that is asked for.
 
     Raises:
         SettingError: If the data does not have that many clients.
@@ -42,6 +44,8 @@ def build_data(settings: Settings) -> FederatedData:
     found, wanted = data.train.num_clients, settings.num_clients
     if found != wanted:
         raise SettingError("num_clients", wanted, f"must be {found}, the number in these files")
+    if ALGORITHMS[settings.algorithm].pooled:
+        data = replace(data, train=data.train.pooled())
     if settings.test_clients is None:
         return data
     there = data.test.num_clients
@@ -118,6 +122,7 @@ def build_engine(settings: Settings, data: FederatedData, folder: Path) -> Engin
         settings.client_momentum,
         epsilon=settings.epsilon,
         clip_norm=clip or None,
+        decay=settings.client_lr_decay,
     )
     server = Optimizer(
         settings.server_optimizer,
@@ -126,7 +131,9 @@ def build_engine(settings: Settings, data: FederatedData, folder: Path) -> Engin
         epsilon=settings.epsilon,
     )
     task = TASKS[settings.task]
-    parts = (data, build_model(settings, data), build_local_work(settings), client, server)
+    model = build_model(settings, data)
+    parts = (data, model, build_local_work(settings), client, server)
+    latest = _latest_updates(settings, data, model) if algorithm.aggregation == "latest" else None
     if settings.engine == "tff":
         from f3ast_tff.engines.tff_engine import TffEngine
 
@@ -137,6 +144,7 @@ def build_engine(settings: Settings, data: FederatedData, folder: Path) -> Engin
             inputs=task.inputs(settings),
             client_loss=algorithm.client_loss or settings.poc_loss,
             clients_at_once=settings.tff_clients_at_once or task.tff_clients_at_once,
+            latest=latest,
             worker_log=folder / "tff_worker.log",
         )
     from f3ast_tff.engines.fused_engine import FusedEngine
@@ -147,9 +155,20 @@ def build_engine(settings: Settings, data: FederatedData, folder: Path) -> Engin
         seed=settings.seed,
         inputs=task.inputs(settings),
         client_loss=algorithm.client_loss or settings.poc_loss,
+        latest=latest,
         device=settings.device,
         cohort_size=settings.clients_per_round,
     )
+
+
+def _latest_updates(settings: Settings, data: FederatedData, model: Model) -> LatestUpdates:
+    num_weights = sum(weight.size for weight in model.initial_weights(settings.seed))
+    p = _client_share(settings, data)
+    return LatestUpdates(p, num_weights, fedlaavg.first_round(settings))
+
+
+def _client_share(settings: Settings, data: FederatedData) -> np.ndarray:
+    return client_share(data.train.sizes, build_local_work(settings), settings.client_share)
 
 
 def build_experiment(settings: Settings, folder: Path) -> Experiment:
@@ -160,7 +179,7 @@ def build_experiment(settings: Settings, folder: Path) -> Experiment:
         folder: The run's folder, for the engine's own files.
     """
     data = build_data(settings)
-    p = client_share(data.train.sizes, build_local_work(settings), settings.client_share)
+    p = _client_share(settings, data)
     world = build_availability(settings, p)
     return Experiment(
         world,

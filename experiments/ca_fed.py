@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from availability import AvailabilityProcess, IndependentAvailability
+from experiments.tasks import MODELS, TASKS
 from f3ast_tff.errors import SettingError
 from f3ast_tff.estimation import (
     Activity,
@@ -14,7 +15,9 @@ from f3ast_tff.estimation import (
     EstimatedActivity,
     KnownActivity,
     LossEstimates,
+    trained_minima,
 )
+from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.selection import AdaFed, CAFed, CAFedF3AST, MoreAvailable, Strategy, Unbiased
 
 if TYPE_CHECKING:
@@ -66,7 +69,7 @@ def ca_fed(s: Settings, p: np.ndarray, sizes: np.ndarray, world: AvailabilityPro
     return CAFed(
         p,
         activity(s, world, with_eigenvalue=True),
-        LossEstimates(len(p), s.loss_beta),
+        LossEstimates(len(p), s.loss_beta, minima=_minima(s)),
         s.kappa2,
         s.tau,
         bias_factor=4.0 if s.ca_fed_bias == "paper" else 1.0,
@@ -75,8 +78,17 @@ def ca_fed(s: Settings, p: np.ndarray, sizes: np.ndarray, world: AvailabilityPro
     )
 
 
-def ca_fed_f3ast(
-    s: Settings, p: np.ndarray, sizes: np.ndarray, world: AvailabilityProcess
-) -> Strategy:
+def _minima(s: Settings) -> np.ndarray | None:
+    if s.loss_minima == "running":
+        return None
+    task = TASKS[s.task]
+    data = task.data(s)
+    model = MODELS[s.model](s, data)
+    if not isinstance(model, SoftmaxRegression):
+        raise SettingError("loss_minima", s.loss_minima, f"must be running for {s.model}")
+    return trained_minima(model, task.inputs(s), data.train)
+
+
+def f3ast(s: Settings, p: np.ndarray, sizes: np.ndarray, world: AvailabilityProcess) -> Strategy:
     """Returns the rule that CA-Fed's authors ran under the name F3AST."""
     return CAFedF3AST(p, activity(s, world), s.rate_beta)

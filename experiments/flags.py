@@ -13,6 +13,16 @@ from experiments.readings import READINGS
 from experiments.setting import DERIVED
 from experiments.settings import Settings
 
+# Of a campaign, not of a run: what `--help` says of them.
+CAMPAIGN: dict[str, str] = {
+    "campaign": "run all runs of a campaign, in place of one run: the name of a built-in one or a "
+    "TOML file; settings that are given hold for every run",
+    "list": "list the campaign's runs and their states, and run none",
+    "processes": "runs at a time; default: one a core",
+    "seeds": "seeds in place of the campaign's, such as 0-9",
+    "ray_address": "run on an existing Ray cluster: auto, or HOST:PORT; run folders are on a file "
+    "system that all its nodes share, and only runs with --device=gpu get a GPU",
+}
 _WIDTH = 92
 _INDENT = " " * 6
 
@@ -33,6 +43,19 @@ def define(flag_values: flags.FlagValues) -> None:
             )
         else:
             define_by_kind[rules["kind"]](spec.name, None, text, flag_values=flag_values)
+    for name, text in CAMPAIGN.items():
+        if name == "list":
+            flags.DEFINE_bool(name, None, text, flag_values=flag_values)
+        elif name == "processes":
+            flags.DEFINE_integer(name, None, text, flag_values=flag_values)
+        else:
+            flags.DEFINE_string(name, None, text, flag_values=flag_values)
+
+
+def given_of_campaign(flag_values: flags.FlagValues) -> dict[str, Any]:
+    """Returns what was given of `CAMPAIGN`, by name."""
+    values = {name: flag_values[name].value for name in CAMPAIGN}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def given(flag_values: flags.FlagValues) -> dict[str, Any]:
@@ -51,6 +74,8 @@ def describe(spec: Field) -> str:
         reading = READINGS[spec.name]
         paper = "by eq. (3)" if reading.paper is None else reading.paper
         parts.append(f"paper: {paper}, released: {reading.released}")
+        if reading.ca_fed is not None:
+            parts[-1] += f", ca_fed: {reading.ca_fed}"
     elif rules["default"] is DERIVED:
         parts.append(
             "default: " + ("from the settings" if spec.name == "run_name" else "the task's")
@@ -72,6 +97,10 @@ def help_text(usage: str) -> str:
         lines += textwrap.wrap(
             describe(spec), _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT
         )
+    lines += ["", "Campaign:"]
+    for name, text in CAMPAIGN.items():
+        lines.append(f"  --{name}")
+        lines += textwrap.wrap(text, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
     lines += ["", "Flags files:", "  --flagfile", f"{_INDENT}a file with one flag a line"]
     return "\n".join(lines)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import sys
 from collections.abc import Mapping
@@ -11,7 +10,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from experiments.framework_environment import check_framework, prepare_environment
+from experiments.execute import execute
+from experiments.framework_environment import check_framework
 from experiments.progress import ProgressBar
 from experiments.provenance import provenance
 from experiments.resolve import resolve
@@ -69,17 +69,9 @@ def run(given: Mapping[str, Any]) -> int:
 def _execute(settings: Settings, folder: RunFolder, stack: ExitStack) -> dict[str, Any]:
     # A termination must unwind like Ctrl-C, so that what was started is ended.
     signal.signal(signal.SIGTERM, _terminate)
-    prepare_environment(settings, os.environ)
-    from experiments.build import build_experiment
-    from f3ast_tff.experiment.run import run_experiment
-
-    experiment = build_experiment(settings, folder.path)
-    stack.callback(experiment.engine.close)
-    if not folder.file("config.json").exists():
-        folder.write_json("config.json", {"settings": settings.as_dict(), **provenance()})
     progress = ProgressBar(settings.run_name, settings.rounds)
     stack.callback(progress.close)
-    return run_experiment(experiment, folder, progress)
+    return execute(settings, folder, progress, provenance())
 
 
 def _terminate(signum: int, frame: Any) -> None:

@@ -1,7 +1,7 @@
-"""Where the paper and its released code differ: one setting each, two presets.
+"""Where the paper, its released code and CA-Fed's authors differ: one setting each, three presets.
 
 Numbers are those of the README's table of readings. R6 is two tasks; R7 and R8 exist in one form
-here; an empty round (R15) leaves the model alone in both presets, the released code crashing there.
+here; an empty round (R15) leaves the model alone in all presets, the released code crashing there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-PRESETS = ("paper", "released")
+PRESETS = ("paper", "released", "ca_fed")
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,14 @@ class Reading:
         number: Its number.
         paper: What the paper says.
         released: What the released code does.
+        ca_fed: What the released code of CA-Fed's authors does; `None` where they say nothing of
+            it, and the paper stands.
     """
 
     number: str
     paper: Any
     released: Any
+    ca_fed: Any | None = None
 
 
 # By setting. `None` for R9's paper value: eq. (3) makes it depend on the availability process.
@@ -43,9 +46,15 @@ READINGS: dict[str, Reading] = {
     "client_share": Reading("R16", "examples", "batches"),
     "short_rounds": Reading("R17", "available_only", "fill_unavailable"),
     "poc_clip_norm": Reading("R18", 0.0, 1.0),
+    # CA-Fed: the rule that its authors ran under F3AST's name, and the form of its own eq. (16).
+    "f3ast_rule": Reading("R19", "f3ast", "f3ast", "ca_fed"),
+    "ca_fed_bias": Reading("R20", "paper", "paper", "released"),
 }
 
 
 def value_of(name: str, preset: str) -> Any | None:
     """Returns what a preset (one of `PRESETS`) sets a reading to."""
-    return getattr(READINGS[name], preset)
+    reading = READINGS[name]
+    if preset == "ca_fed" and reading.ca_fed is None:
+        return reading.paper
+    return getattr(reading, preset)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from availability import AvailabilityProcess as World
-from experiments import ca_fed
+from experiments import ca_fed, fedlaavg
 from f3ast_tff.errors import SettingError
 from f3ast_tff.rate_region import StatesOracle, greedy_policy, optimal_rates, sampled_states
 from f3ast_tff.rates import ParticipationRates
@@ -28,10 +28,18 @@ if TYPE_CHECKING:
     from experiments.settings import Settings
 
 
-def _proportional(s: Settings, p: np.ndarray, sizes: np.ndarray, world: World) -> Strategy:
+def _proportional(s: Settings, p: np.ndarray, sizes: np.ndarray, world: World) -> Proportional:
     by_size = s.baseline_average == "examples"
     average_weights = sizes.astype(np.float64) if by_size else np.ones(len(p))
     return Proportional(p, average_weights, s.baseline_sampling == "with_replacement", s.seed)
+
+
+def _longest_absent(s: Settings, p: np.ndarray, sizes: np.ndarray, world: World) -> Strategy:
+    return fedlaavg.longest_absent(s, p)
+
+
+def _switching(s: Settings, p: np.ndarray, sizes: np.ndarray, world: World) -> Strategy:
+    return fedlaavg.fedavg_then_fedlaavg(s, p, _proportional(s, p, sizes, world))
 
 
 def _uniform(s: Settings, p: np.ndarray, sizes: np.ndarray, world: World) -> Strategy:
@@ -39,6 +47,8 @@ def _uniform(s: Settings, p: np.ndarray, sizes: np.ndarray, world: World) -> Str
 
 
 def _f3ast(s: Settings, p: np.ndarray, sizes: np.ndarray, world: World) -> Strategy:
+    if s.f3ast_rule == "ca_fed":
+        return ca_fed.f3ast(s, p, sizes, world)
     initial_rates = {
         "k_over_n": np.full(len(p), s.clients_per_round / len(p)),
         "p": p,
@@ -86,11 +96,12 @@ SELECTIONS: dict[str, Callable[[Settings, np.ndarray, np.ndarray, World], Strate
     "f3ast": _f3ast,
     "fixed_policy": _fixed_policy,
     "power_of_choice": _power_of_choice,
+    "longest_absent": _longest_absent,
+    "switching": _switching,
     "unbiased": ca_fed.unbiased,
     "more_available": ca_fed.more_available,
     "adafed": ca_fed.adafed,
     "ca_fed": ca_fed.ca_fed,
-    "ca_fed_f3ast": ca_fed.ca_fed_f3ast,
 }
 
 
@@ -100,16 +111,18 @@ class Algorithm:
 
     Attributes:
         selection: One of `SELECTIONS`.
-        aggregation: `"mean"` or `"sum"`.
+        aggregation: `"mean"`, `"sum"`, or `"latest"` for the latest updates of all clients.
         server_optimizer: One of `f3ast_tff.optimizer.OPTIMIZERS`.
         client_loss: What a client reports as its loss (`f3ast_tff.engines.client_loss`); `None`
             for what `--poc_loss` says.
+        pooled: Whether one client holds all data, and is always there: no federated learning.
     """
 
     selection: str
     aggregation: str
     server_optimizer: str
     client_loss: str | None = None
+    pooled: bool = False
 
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -124,5 +137,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "more_available": Algorithm("more_available", "sum", "sgd"),
     "adafed": Algorithm("adafed", "sum", "sgd"),
     "ca_fed": Algorithm("ca_fed", "sum", "sgd", client_loss="one_batch"),
-    "ca_fed_f3ast": Algorithm("ca_fed_f3ast", "sum", "sgd"),
+    "fedlaavg": Algorithm("longest_absent", "latest", "sgd"),
+    "fedavg_then_fedlaavg": Algorithm("switching", "latest", "sgd"),
+    "sequential_sgd": Algorithm("uniform", "mean", "sgd", pooled=True),
 }

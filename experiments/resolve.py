@@ -13,6 +13,7 @@ from availability.catalogue import (
     parameters_of,
     part_names,
 )
+from availability.constraints.from_text import is_byte_budget
 from datasets import default_data_dir
 from experiments import readings
 from experiments.published import published
@@ -43,12 +44,15 @@ def resolve(given: Mapping[str, Any]) -> Settings:
         name: given.get(name) if given.get(name) is not None else spec.metadata["default"]
         for name, spec in specs.items()
     }
+    if given.get("algorithm") in ALGORITHMS and ALGORITHMS[given["algorithm"]].pooled:
+        values.update(_pooled(given))
     for deciding in ("task", "algorithm", "availability", "reading"):
         check(specs[deciding], values[deciding])
     for name in specs:
         if values[name] is DERIVED:
             values[name] = _derived(name, values)
         check(specs[name], values[name])
+        _check_of_algorithm(name, given.get(name), values)
         _check_of_task(specs[name], given.get(name), values)
         _check_of_availability(name, given.get(name), values)
     settings = Settings(**values)
@@ -56,10 +60,30 @@ def resolve(given: Mapping[str, Any]) -> Settings:
     return settings
 
 
+def _pooled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings of one client that is always there; refuses others."""
+    only = {"availability": "always", "clients_per_round": 1}
+    for name, value in only.items():
+        if given.get(name) not in (None, value):
+            allowed = f"must be {value} for {given['algorithm']}, which has one client"
+            raise SettingError(name, given[name], allowed)
+    if given.get("communication") is not None:
+        allowed = f"is not of {given['algorithm']}, which has one client"
+        raise SettingError("communication", given["communication"], allowed)
+    return only
+
+
 def _check_of_task(spec: Field, value: Any, values: Mapping[str, Any]) -> None:
     tasks, task = spec.metadata["tasks"], values["task"]
     if value is not None and tasks and task not in tasks:
         raise SettingError(spec.name, value, f"is of {', '.join(tasks)}; the task is {task}")
+
+
+def _check_of_algorithm(name: str, value: Any, values: Mapping[str, Any]) -> None:
+    """The rule that CA-Fed's authors ran stands for F3AST, and for nothing else."""
+    algorithm = values["algorithm"]
+    if name == "f3ast_rule" and value == "ca_fed" and ALGORITHMS[algorithm].selection != "f3ast":
+        raise SettingError(name, value, f"is of f3ast, f3ast_adam; the algorithm is {algorithm}")
 
 
 def _check_of_availability(name: str, value: Any, values: Mapping[str, Any]) -> None:
@@ -77,6 +101,8 @@ def _derived(name: str, values: Mapping[str, Any]) -> Any:
         return "-".join([*parts, f"seed{values['seed']}"])
     if name == "data_dir":
         return str(default_data_dir())
+    if name == "switch_round":
+        return values["rounds"] // 2 + 1
     if name == "model":
         return TASKS[values["task"]].models[0]
     if name in readings.READINGS:
@@ -100,6 +126,39 @@ def _positively_correlated(values: Mapping[str, Any]) -> bool:
     return any(ENTRIES[name].process.positively_correlated for name in names)
 
 
+def _check_communication(settings: Settings) -> None:
+    """Refuses what a selection would pass over in silence."""
+    selection, text = ALGORITHMS[settings.algorithm].selection, settings.communication
+    by_bytes = text is not None and is_byte_budget(text)
+    if selection == "fixed_policy":
+        if text is not None:
+            allowed = "f3ast_fixed has its policy for a fixed K: --clients_per_round"
+            raise SettingError("communication", text, allowed)
+        _must_be(settings, "aggregate", "sum", "for f3ast_fixed")
+    if selection == "proportional" and by_bytes:
+        _must_be(settings, "baseline_sampling", "without_replacement", "under a budget in bytes")
+    if selection == "f3ast" and by_bytes:
+        _must_be(settings, "short_rounds", "available_only", "under a budget in bytes")
+    if selection == "f3ast" and settings.rate_clusters is not None:
+        for name, value in (
+            ("aggregate", "sum"),
+            ("ties", "random"),
+            ("short_rounds", "available_only"),
+        ):
+            _must_be(settings, name, value, "with rate_clusters")
+    if selection == "f3ast" and settings.f3ast_rule == "ca_fed":
+        if settings.rate_clusters is not None:
+            allowed = "must not be given with f3ast_rule=ca_fed"
+            raise SettingError("rate_clusters", settings.rate_clusters, allowed)
+        for name, value in (("aggregate", "sum"), ("short_rounds", "available_only")):
+            _must_be(settings, name, value, "with f3ast_rule=ca_fed")
+
+
+def _must_be(settings: Settings, name: str, value: Any, when: str) -> None:
+    if getattr(settings, name) != value:
+        raise SettingError(name, getattr(settings, name), f"must be {value} {when}")
+
+
 def _check_together(settings: Settings) -> None:
     k, n = settings.clients_per_round, settings.num_clients
     if k > n:
@@ -107,6 +166,11 @@ def _check_together(settings: Settings) -> None:
     if settings.rate_clusters is not None and settings.rate_clusters > n:
         allowed = f"must be at most num_clients, {n}"
         raise SettingError("rate_clusters", settings.rate_clusters, allowed)
+    _check_communication(settings)
+    if settings.algorithm == "ca_fed" and settings.loss_minima == "trained":
+        _must_be(settings, "model", "softmax_regression", "with loss_minima=trained")
+        if not settings.ridge > 0:
+            raise SettingError("ridge", settings.ridge, "must be above 0 with loss_minima=trained")
     models = TASKS[settings.task].models
     if settings.model not in models:
         allowed = f"must be one of {', '.join(models)} for {settings.task}"

@@ -24,6 +24,7 @@ def setting(
     minimum: float | None = None,
     above: float | None = None,
     below: float | None = None,
+    maximum: float | None = None,
     optional: bool = False,
     decides_result: bool = True,
     tasks: Sequence[str] = (),
@@ -39,6 +40,7 @@ def setting(
         minimum: Least allowed value.
         above: Bound that the value must exceed.
         below: Bound that the value must stay under.
+        maximum: Greatest allowed value.
         optional: Whether `None` is a value of its own.
         decides_result: Whether a run with another value is another run.
         tasks: The tasks that have this setting; none named: all.
@@ -53,6 +55,7 @@ def setting(
             "minimum": minimum,
             "above": above,
             "below": below,
+            "maximum": maximum,
             "optional": optional,
             "decides_result": decides_result,
             "tasks": tuple(tasks),
@@ -94,6 +97,8 @@ def check(spec: Field, value: Any) -> None:
         bounds.append((value > rules["above"], f"above {rules['above']}"))
     if rules["below"] is not None:
         bounds.append((value < rules["below"], f"below {rules['below']}"))
+    if rules["maximum"] is not None:
+        bounds.append((value <= rules["maximum"], f"at most {rules['maximum']}"))
     if isinstance(value, float) and not math.isfinite(value):
         bounds.append((False, "finite"))
     if not all(holds for holds, _ in bounds):

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from availability.catalogue import (
-    ENTRIES,
-)
+from availability.catalogue import ENTRIES
 from availability.constraints.from_text import FORMS
 from experiments import readings
 from experiments.registry import ALGORITHMS
@@ -20,7 +18,7 @@ DEVICES = ("auto", "cpu", "gpu")
 
 _TASK, _ALGORITHM, _AVAILABILITY = "Task", "Algorithm", "Availability"
 _TRAINING, _ENGINE, _RUN = "Training", "Engine", "Run"
-_READING = "Readings (paper / released code)"
+_READING = "Readings (paper / released code / CA-Fed's authors)"
 
 
 @dataclass(frozen=True)
@@ -140,12 +138,12 @@ class Settings:
     more_available_pi: float = setting(
         _ALGORITHM, "more_available: least pi_k that counts, at most 1", 0.5, kind=float, above=0
     )
-    ca_fed_bias: str = setting(
+    loss_minima: str = setting(
         _ALGORITHM,
-        "CA-Fed's eq. (16) with factor 4 and a fall of more than tau; or its released code's "
-        "factor 1 and at least tau",
-        "paper",
-        choices=("paper", "released"),
+        "CA-Fed: F*_k is the least loss so far, or that of softmax regression trained on the "
+        "client's data alone",
+        "running",
+        choices=("running", "trained"),
     )
     poc_candidates: int = setting(
         _ALGORITHM, "d, candidates of Power-of-Choice", 30, kind=int, minimum=1
@@ -183,6 +181,12 @@ class Settings:
     )
 
     rounds: int = setting(_TRAINING, "number of rounds T", kind=int, minimum=1)
+    switch_round: int = setting(
+        _TRAINING,
+        "fedavg_then_fedlaavg: first round of FedLaAvg, half-way if not given",
+        kind=int,
+        minimum=1,
+    )
     local_epochs: int = setting(
         _TRAINING, "passes over a client's data a round", 1, kind=int, minimum=1
     )
@@ -203,6 +207,14 @@ class Settings:
         _TRAINING, "optimizer of the step along the aggregate", choices=OPTIMIZERS
     )
     client_lr: float = setting(_TRAINING, "client learning rate", kind=float, above=0)
+    client_lr_decay: float = setting(
+        _TRAINING,
+        "factor of the client learning rate from round to round",
+        1.0,
+        kind=float,
+        above=0,
+        maximum=1,
+    )
     server_lr: float = setting(_TRAINING, "server learning rate", kind=float, above=0)
     epsilon: float = setting(
         _TRAINING, "epsilon of an adaptive optimizer, as in TFF", kind=float, above=0
@@ -278,6 +290,18 @@ class Settings:
     )
     poc_clip_norm: float = setting(
         _READING, "R18: gradient norm limit in Power-of-Choice, 0 for none", kind=float, minimum=0
+    )
+    f3ast_rule: str = setting(
+        _READING,
+        "R19: F3AST is itself, or the rule that CA-Fed's authors ran in its name: it ranks by "
+        "p_k / pi_k, ties to the lowest id",
+        choices=("f3ast", "ca_fed"),
+    )
+    ca_fed_bias: str = setting(
+        _READING,
+        "R20: CA-Fed's eq. (16) with factor 4 and a fall of more than tau; or its released code's "
+        "factor 1 and at least tau",
+        choices=("paper", "released"),
     )
 
     seed: int = setting(_RUN, "seed of everything but the data", 0, kind=int, minimum=0)

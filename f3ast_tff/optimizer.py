@@ -21,6 +21,8 @@ class Optimizer:
             under the root in Adagrad; as in TFF.
         initial_accumulator: What the second moment starts from in Yogi and Adagrad.
         clip_norm: Global norm that gradients are clipped to before the step, or `None`.
+        decay: Factor of the learning rate from round to round, in (0, 1]; of a client's
+            optimizer alone.
     """
 
     name: str
@@ -31,7 +33,12 @@ class Optimizer:
     epsilon: float = 1e-7
     initial_accumulator: float = 1e-6
     clip_norm: float | None = None
+    decay: float = 1.0
 
     def __post_init__(self) -> None:
         if self.name not in OPTIMIZERS:
             raise ValueError(f"optimizer {self.name!r}: must be one of {', '.join(OPTIMIZERS)}")
+
+    def rate(self, round_number: int) -> float:
+        """Returns the learning rate of round t, from 1."""
+        return self.learning_rate * self.decay ** (round_number - 1)

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from f3ast_tff.cluster.workers import Workers
 from f3ast_tff.engines.client_loss import reduce_losses, scored_rows
 from f3ast_tff.engines.engine import (
     EMPTY_ROUND,
@@ -18,9 +19,12 @@ from f3ast_tff.engines.engine import (
 )
 from f3ast_tff.engines.fused_round import DeviceOutcome, FusedRound, ServerState
 from f3ast_tff.engines.fused_scorer import FusedScorer
+from f3ast_tff.engines.fused_trainer import merged
+from f3ast_tff.engines.jax_devices import find_device
 from f3ast_tff.engines.jax_optimizers import build_optimizer
+from f3ast_tff.engines.latest_round import Trained, flat, leaves_of, run_latest_round
+from f3ast_tff.engines.latest_updates import LatestUpdates
 from f3ast_tff.engines.packing import PackedWork, pack
-from f3ast_tff.errors import SettingError
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.inputs import AsStored, Inputs
 from f3ast_tff.local_work import LocalWork
@@ -50,6 +54,8 @@ class FusedEngine:
         seed: int,
         inputs: Inputs | None = None,
         client_loss: str = "mean",
+        latest: LatestUpdates | None = None,
+        workers: Workers | None = None,
         device: str = "auto",
         cohort_size: int = 1,
         num_lanes: int | None = None,
@@ -62,10 +68,13 @@ class FusedEngine:
             work: Local work of a client.
             client_optimizer: Of the local steps.
             server_optimizer: Of the step along the aggregate.
-            aggregation: `"sum"` or `"mean"`.
+            aggregation: `"sum"`, `"mean"` or `"latest"`.
             seed: Of the initial weights.
             inputs: From features to what the model reads; by default the features.
             client_loss: See `client_loss.reduce_losses`.
+            latest: FedLaAvg's memory, for the aggregation `"latest"`.
+            workers: Train the clients, in place of this process; not with `latest`. Closed with
+                the engine.
             device: `"auto"`, `"cpu"` or `"gpu"`.
             cohort_size: Clients of the largest cohort, K.
             num_lanes: Clients that train side by side; by default 1 on a CPU, where lanes cost
@@ -80,6 +89,9 @@ class FusedEngine:
         self._work = work
         self._inputs = inputs = inputs or AsStored()
         self._client_loss = client_loss
+        self._client_optimizer = client_optimizer
+        self._latest = latest
+        self._workers = workers
         on_cpu = self._device.platform == "cpu"
         self._num_lanes = num_lanes or (1 if on_cpu else cohort_size)
         self._compilations = 0
@@ -89,13 +101,22 @@ class FusedEngine:
         weights = self._put(model.initial_weights(seed))
         self._state = ServerState(weights, self._put(server.init(weights)))
         client = build_optimizer(client_optimizer)
-        fused_round = FusedRound(model, inputs, client, server, aggregation == "mean")
+        fused_round = FusedRound(
+            model,
+            inputs,
+            client,
+            server,
+            normalise=aggregation == "mean",
+            decays=client_optimizer.decay != 1,
+            keeps_updates=latest is not None,
+        )
 
-        def traced_round(*arguments: Any) -> tuple[ServerState, DeviceOutcome]:
+        def traced_round(*arguments: Any) -> tuple[ServerState, DeviceOutcome, Any]:
             self._count_compilation()
             return fused_round(*arguments)
 
         self._round = jax.jit(traced_round)
+        self._finish = jax.jit(fused_round.finish)
         train = (self._features, self._labels)
         test = (self._put(data.test.features), self._put(data.test.labels))
         self._train, self._test = (
@@ -111,21 +132,15 @@ class FusedEngine:
     def run_rounds(self, first_round: int, cohorts: Sequence[Cohort]) -> list[RoundOutcome]:
         """See `Engine.run_rounds`."""
         rounds = range(first_round, first_round + len(cohorts))
+        if self._workers is not None:
+            return [self._split_round(self._workers, *parts) for parts in zip(rounds, cohorts)]
         # XLA lets go of the interpreter while it computes: pack the next rounds meanwhile.
         with ThreadPoolExecutor(1) as packer:
             packed = packer.map(self._pack, rounds, cohorts)
-            queued = [self._queue(work, cohort) for work, cohort in zip(packed, cohorts)]
-        return [
-            EMPTY_ROUND
-            if outcome is None
-            else RoundOutcome(
-                float(outcome.train_loss),
-                float(outcome.update_norm),
-                int(outcome.num_dropped),
-                bool(outcome.rejected),
-            )
-            for outcome in jax.device_get(queued)
-        ]
+            if self._latest is not None:
+                return [self._latest_round(*parts) for parts in zip(rounds, cohorts, packed)]
+            queued = [self._queue(*parts) for parts in zip(rounds, cohorts, packed)]
+        return [_on_host(outcome) for outcome in jax.device_get(queued)]
 
     def _pack(self, round_number: int, cohort: Cohort) -> PackedWork | None:
         if len(cohort) == 0:
@@ -133,13 +148,55 @@ class FusedEngine:
         offsets = self._data.train.offsets
         return pack(cohort, self._work, self._inputs, round_number, offsets, self._num_lanes)
 
-    def _queue(self, packed: PackedWork | None, cohort: Cohort) -> DeviceOutcome | None:
+    def _queue(
+        self, round_number: int, cohort: Cohort, packed: PackedWork | None
+    ) -> DeviceOutcome | None:
         if packed is None:
             return None
-        fields = tuple(getattr(packed, name) for name in packed.__dataclass_fields__)
-        self._state, outcome = self._round(
-            self._state, self._features, self._labels, fields, np.float32(len(cohort))
+        self._state, outcome, _ = self._execute(round_number, cohort, packed, ())
+        return outcome
+
+    def _execute(
+        self, round_number: int, cohort: Cohort, packed: PackedWork, correction: Any
+    ) -> tuple[ServerState, DeviceOutcome, Any]:
+        return self._round(
+            self._state,
+            self._features,
+            self._labels,
+            packed.on_device,
+            np.float32(len(cohort)),
+            np.float32(self._client_optimizer.rate(round_number)),
+            correction,
         )
+
+    def _split_round(self, workers: Workers, round_number: int, cohort: Cohort) -> RoundOutcome:
+        if len(cohort) == 0:
+            return EMPTY_ROUND
+        parts = workers.train(self.weights(), round_number, cohort)
+        totals = self._put(merged(parts, self._state.weights))
+        self._state, outcome = self._finish(self._state, totals, np.float32(len(cohort)))
+        return _on_host(jax.device_get(outcome))
+
+    def _latest_round(
+        self, round_number: int, cohort: Cohort, packed: PackedWork | None
+    ) -> RoundOutcome:
+        def train(these: Cohort, correction: np.ndarray) -> Trained:
+            work = packed if these is cohort else self._pack(round_number, these)
+            assert work is not None
+            parts = leaves_of(correction, self._state.weights)
+            state, outcome, by_lane = self._execute(round_number, these, work, parts)
+            by_lane = jax.device_get(by_lane)
+            there = work.member >= 0
+            updates = [np.zeros((len(these), *leaf.shape[2:]), leaf.dtype) for leaf in by_lane]
+            for update, leaf in zip(updates, by_lane):
+                update[work.member[there]] = leaf[there]
+            return Trained(state, _on_host(jax.device_get(outcome)), flat(updates))
+
+        assert self._latest is not None
+        rate = self._client_optimizer.rate(round_number)
+        state, outcome = run_latest_round(self._latest, round_number, cohort, rate, train)
+        if state is not None:
+            self._state = state
         return outcome
 
     def evaluate(self) -> ClientScores:
@@ -162,6 +219,7 @@ class FusedEngine:
             "engine": "fused",
             "device": self._device.device_kind,
             "compilations": self._compilations,
+            **(self._workers.statistics() if self._workers is not None else {}),
         }
 
     def weights(self) -> list[np.ndarray]:
@@ -171,26 +229,30 @@ class FusedEngine:
     def state(self) -> dict[str, np.ndarray]:
         """See `Engine.state`."""
         leaves = jax.tree_util.tree_leaves(self._state)
-        return {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+        state = {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+        return {**state, **(self._latest.state() if self._latest is not None else {})}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """See `Engine.restore`."""
         refuse_foreign_state(state, self.state())
-        leaves = [state[name] for name in sorted(state)]
+        if self._latest is not None:
+            self._latest.restore(state)
+        leaves = [state[name] for name in sorted(state) if name.isdigit()]
         structure = jax.tree_util.tree_structure(self._state)
         self._state = self._put(jax.tree_util.tree_unflatten(structure, leaves))
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Ends the workers."""
+        if self._workers is not None:
+            self._workers.close()
 
 
-def find_device(name: str) -> jax.Device:
-    """Returns the first device of a kind, `"auto"` being JAX's own choice.
-
-    Raises:
-        SettingError: If JAX sees no such device.
-    """
-    try:
-        return jax.devices(None if name == "auto" else name)[0]
-    except RuntimeError as error:
-        raise SettingError("device", name, f"JAX sees no such device ({error})") from error
+def _on_host(outcome: DeviceOutcome | None) -> RoundOutcome:
+    if outcome is None:
+        return EMPTY_ROUND
+    return RoundOutcome(
+        float(outcome.train_loss),
+        float(outcome.update_norm),
+        int(outcome.num_dropped),
+        bool(outcome.rejected),
+    )

@@ -43,8 +43,8 @@ class _Local(NamedTuple):
     count: Any
 
 
-class _Totals(NamedTuple):
-    """Sums over the finite updates so far."""
+class Totals(NamedTuple):
+    """Sums over clients, those whose update is finite; two of them add up."""
 
     update: Tree
     weight: Any
@@ -63,6 +63,9 @@ class FusedRound:
         client: Optimizer of the local steps.
         server: Optimizer of the step along the aggregate.
         normalise: Whether the aggregate is the weighted mean, not the sum.
+        decays: Whether the client learning rate changes from round to round; what does not
+            change is a constant to XLA.
+        keeps_updates: Whether each client's update comes back (FedLaAvg).
     """
 
     model: Model
@@ -70,38 +73,63 @@ class FusedRound:
     client: JaxOptimizer
     server: JaxOptimizer
     normalise: bool
+    decays: bool = False
+    keeps_updates: bool = False
 
     def __call__(
-        self, state: ServerState, features: Any, labels: Any, packed: Any, num_clients: Any
-    ) -> tuple[ServerState, DeviceOutcome]:
-        """Executes a round.
+        self,
+        state: ServerState,
+        features: Any,
+        labels: Any,
+        packed: Any,
+        num_clients: Any,
+        learning_rate: Any,
+        correction: Tree = (),
+    ) -> tuple[ServerState, DeviceOutcome, Tree]:
+        """Executes a round: `train`, then `finish`; see both."""
+        work = (features, labels, packed, learning_rate)
+        totals, updates = self.train(state.weights, *work)
+        return (*self.finish(state, totals, num_clients, correction), updates)
+
+    def train(
+        self, weights: Tree, features: Any, labels: Any, packed: Any, learning_rate: Any
+    ) -> tuple[Totals, Tree]:
+        """Trains clients, all of a cohort or some.
 
         Args:
-            state: Model and server optimizer.
+            weights: The model.
             features: Training features of all clients, `[n, ...]`.
             labels: Their labels, `[n]`.
-            packed: The fields of `packing.PackedWork`, in its order.
-            num_clients: Clients that train, scalar.
+            packed: What is `PackedWork.on_device`.
+            learning_rate: Of the clients; read if it `decays`.
 
         Returns:
-            The state after the round and what happened in it. Where no update is finite, or the
-            aggregate is not, the state is as before.
+            The sums over these clients, and their updates, each leaf `[waves, lanes, ...]`, if it
+            `keeps_updates`.
         """
+        rate = learning_rate if self.decays else self.client.learning_rate
         rows, draws, first, steps, weight, num_waves, num_idle, idle_weight = packed
 
         def train(first: Any, steps: Any, rows: Any, draws: Any) -> _Local:
-            return self._train_client(state.weights, first, steps, rows, draws, features, labels)
+            batches = (first, steps, rows, draws, features, labels)
+            return self._train_client(weights, rate, *batches)
 
-        def wave(w: Any, totals: _Totals) -> _Totals:
+        def wave(w: Any, so_far: tuple[Totals, Tree]) -> tuple[Totals, Tree]:
+            totals, updates = so_far
             trained = self._train_wave(train, first[w], steps[w], rows, draws)
-            delta = _map(jnp.subtract, trained.weights, state.weights)
-            return _add(totals, delta, steps[w] > 0, weight[w], trained.loss, trained.count)
+            delta = _map(jnp.subtract, trained.weights, weights)
+            if self.keeps_updates:
+                updates = _map(lambda kept, d: kept.at[w].set(d), updates, delta)
+            busy = steps[w] > 0
+            return _add(totals, delta, busy, weight[w], trained.loss, trained.count), updates
 
         idle = (jnp.float32(idle_weight), jnp.float32(num_idle))
         nothing = (jnp.float32(0), jnp.float32(0))
-        totals = _Totals(_map(jnp.zeros_like, state.weights), *idle, *nothing)
-        totals = lax.fori_loop(0, num_waves, wave, totals)
-        return self._finish(state, totals, num_clients)
+        totals = Totals(_map(jnp.zeros_like, weights), *idle, *nothing)
+        updates: Tree = ()
+        if self.keeps_updates:
+            updates = _map(lambda v: jnp.zeros((*steps.shape, *v.shape), v.dtype), weights)
+        return lax.fori_loop(0, num_waves, wave, (totals, updates))
 
     @staticmethod
     def _train_wave(
@@ -114,18 +142,34 @@ class FusedRound:
         return _map(lambda leaf: leaf[None], trained)
 
     def _train_client(
-        self, start: Tree, first: Any, steps: Any, rows: Any, draws: Any, features: Any, labels: Any
+        self,
+        start: Tree,
+        rate: Any,
+        first: Any,
+        steps: Any,
+        rows: Any,
+        draws: Any,
+        features: Any,
+        labels: Any,
     ) -> _Local:
         def body(t: Any, local: _Local) -> _Local:
             batch = (rows[first + t], draws[first + t], features, labels)
-            weights, optimizer, loss, count = self._step(local.weights, local.optimizer, *batch)
+            before = (local.weights, local.optimizer)
+            weights, optimizer, loss, count = self._step(*before, rate, *batch)
             return _Local(weights, optimizer, local.loss + loss, local.count + count)
 
         begin = _Local(start, self.client.init(start), jnp.float32(0), jnp.float32(0))
         return lax.fori_loop(0, steps, body, begin)
 
     def _step(
-        self, weights: Tree, optimizer: State, rows: Any, draws: Any, features: Any, labels: Any
+        self,
+        weights: Tree,
+        optimizer: State,
+        rate: Any,
+        rows: Any,
+        draws: Any,
+        features: Any,
+        labels: Any,
     ) -> tuple[Tree, State, Any, Any]:
         here = rows >= 0
         present = jnp.maximum(rows, 0)
@@ -138,18 +182,34 @@ class FusedRound:
             return loss + self.model.penalty(weights), loss
 
         gradients, loss = jax.grad(objective, has_aux=True)(weights)
-        optimizer, weights = self.client.update(optimizer, weights, gradients)
+        optimizer, weights = self.client.update(optimizer, weights, gradients, rate)
         num_examples = jnp.sum(here.astype(jnp.float32))
         return weights, optimizer, loss * num_examples, num_examples
 
-    def _finish(
-        self, state: ServerState, totals: _Totals, num_clients: Any
+    def finish(
+        self, state: ServerState, totals: Totals, num_clients: Any, correction: Tree = ()
     ) -> tuple[ServerState, DeviceOutcome]:
+        """Makes the server's step.
+
+        Args:
+            state: Model and server optimizer.
+            totals: Of the whole cohort.
+            num_clients: Clients that train, scalar.
+            correction: Added to the aggregate, like the weights; read if it `keeps_updates`.
+
+        Returns:
+            The state after the round and what happened in it. Where no update is finite, or the
+            aggregate is not, the state is as before.
+        """
         delta = totals.update
         if self.normalise:
             delta = _map(lambda d: d / totals.weight, delta)
+        if self.keeps_updates:
+            delta = _map(jnp.add, delta, correction)
         negative = _map(jnp.negative, delta)
-        optimizer, weights = self.server.update(state.optimizer, state.weights, negative)
+        optimizer, weights = self.server.update(
+            state.optimizer, state.weights, negative, self.server.learning_rate
+        )
         accepted = (totals.finite > 0) & _all_finite(delta)
         new = _map(
             lambda after, before: jnp.where(accepted, after, before),
@@ -165,7 +225,7 @@ class FusedRound:
         return new, outcome
 
 
-def _add(totals: _Totals, delta: Tree, trained: Any, weight: Any, loss: Any, count: Any) -> _Totals:
+def _add(totals: Totals, delta: Tree, trained: Any, weight: Any, loss: Any, count: Any) -> Totals:
     finite = trained
     for leaf in jax.tree_util.tree_leaves(delta):
         finite &= jnp.all(jnp.isfinite(leaf), axis=tuple(range(1, leaf.ndim)))
@@ -173,7 +233,7 @@ def _add(totals: _Totals, delta: Tree, trained: Any, weight: Any, loss: Any, cou
     delta = _where(finite, delta, _map(jnp.zeros_like, delta))
     weight, finite_number = jnp.where(finite, weight, 0.0), jnp.sum(finite.astype(jnp.float32))
     update = _map(lambda total, d: total + jnp.tensordot(weight, d, axes=1), totals.update, delta)
-    return _Totals(
+    return Totals(
         update,
         totals.weight + jnp.sum(weight),
         totals.finite + finite_number,

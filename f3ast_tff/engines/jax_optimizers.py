@@ -35,11 +35,13 @@ class JaxOptimizer(NamedTuple):
 
     Attributes:
         init: Weights to state.
-        update: (state, weights, gradients) to (state, weights).
+        update: (state, weights, gradients, learning rate) to (state, weights).
+        learning_rate: The rate to give where it does not change.
     """
 
     init: Callable[[Tree], State]
-    update: Callable[[State, Tree, Tree], tuple[State, Tree]]
+    update: Callable[[State, Tree, Tree, Any], tuple[State, Tree]]
+    learning_rate: float
 
 
 def build_optimizer(optimizer: Optimizer) -> JaxOptimizer:
@@ -51,11 +53,11 @@ def build_optimizer(optimizer: Optimizer) -> JaxOptimizer:
         return built
     limit = optimizer.clip_norm
 
-    def update(state: State, weights: Tree, gradients: Tree) -> tuple[State, Tree]:
+    def update(state: State, weights: Tree, gradients: Tree, lr: Any) -> tuple[State, Tree]:
         scale = limit / jnp.maximum(global_norm(gradients), limit)
-        return built.update(state, weights, _map(lambda g: g * scale, gradients))
+        return built.update(state, weights, _map(lambda g: g * scale, gradients), lr)
 
-    return JaxOptimizer(built.init, update)
+    return built._replace(update=update)
 
 
 def global_norm(tree: Tree) -> jax.Array:
@@ -74,15 +76,15 @@ def _sgd(o: Optimizer) -> JaxOptimizer:
     def init(weights: Tree) -> State:
         return State(jnp.int32(0), _zeros(weights) if o.momentum else (), ())
 
-    def update(state: State, weights: Tree, gradients: Tree) -> tuple[State, Tree]:
+    def update(state: State, weights: Tree, gradients: Tree, lr: Any) -> tuple[State, Tree]:
         if not o.momentum:
-            new = _map(lambda w, g: w - o.learning_rate * g, weights, gradients)
+            new = _map(lambda w, g: w - lr * g, weights, gradients)
             return State(state.step + 1, (), ()), new
         velocity = _map(lambda v, g: o.momentum * v + g, state.first, gradients)
-        new = _map(lambda w, v: w - o.learning_rate * v, weights, velocity)
+        new = _map(lambda w, v: w - lr * v, weights, velocity)
         return State(state.step + 1, velocity, ()), new
 
-    return JaxOptimizer(init, update)
+    return JaxOptimizer(init, update, o.learning_rate)
 
 
 def _adaptive(
@@ -92,16 +94,16 @@ def _adaptive(
         second = _map(lambda w: jnp.full_like(w, initial_second), weights)
         return State(jnp.int32(0), _zeros(weights), second)
 
-    def update(state: State, weights: Tree, gradients: Tree) -> tuple[State, Tree]:
+    def update(state: State, weights: Tree, gradients: Tree, lr: Any) -> tuple[State, Tree]:
         step = state.step + 1
         t = step.astype(jnp.float32)
-        rate = o.learning_rate * jnp.sqrt(1 - o.beta_2**t) / (1 - o.beta_1**t)
+        rate = lr * jnp.sqrt(1 - o.beta_2**t) / (1 - o.beta_1**t)
         first = _map(lambda m, g: m + (g - m) * (1 - o.beta_1), state.first, gradients)
         second = _map(second_moment, state.second, gradients)
         new = _map(lambda w, m, v: w - rate * m / (jnp.sqrt(v) + o.epsilon), weights, first, second)
         return State(step, first, second), new
 
-    return JaxOptimizer(init, update)
+    return JaxOptimizer(init, update, o.learning_rate)
 
 
 def _adam(o: Optimizer) -> JaxOptimizer:
@@ -121,14 +123,14 @@ def _adagrad(o: Optimizer) -> JaxOptimizer:
         second = _map(lambda w: jnp.full_like(w, o.initial_accumulator), weights)
         return State(jnp.int32(0), (), second)
 
-    def update(state: State, weights: Tree, gradients: Tree) -> tuple[State, Tree]:
+    def update(state: State, weights: Tree, gradients: Tree, lr: Any) -> tuple[State, Tree]:
         second = _map(lambda v, g: v + jnp.square(g), state.second, gradients)
         new = _map(
-            lambda w, v, g: w - o.learning_rate * g / jnp.sqrt(v + o.epsilon),
+            lambda w, v, g: w - lr * g / jnp.sqrt(v + o.epsilon),
             weights,
             second,
             gradients,
         )
         return State(state.step + 1, (), second), new
 
-    return JaxOptimizer(init, update)
+    return JaxOptimizer(init, update, o.learning_rate)

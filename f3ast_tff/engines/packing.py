@@ -8,6 +8,7 @@ padded; with as many lanes as clients there is one wave.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,8 @@ class PackedWork:
     """The steps of a round.
 
     Attributes:
+        member: Place in the cohort of each client, -1 where a lane has none or is padded away,
+            `int32 [waves, lanes]`; clients without any step are in no lane.
         rows: Examples of each step, rows of the training data; -1 pads a short batch and a lane
             that is done. `int32 [length, lanes, batch_size]`, wave after wave.
         draws: What `Inputs.draws` gave for them, `int32 [length, lanes, batch_size, num_draws]`.
@@ -36,6 +39,7 @@ class PackedWork:
         idle_weight: Their weight in all.
     """
 
+    member: np.ndarray
     rows: np.ndarray
     draws: np.ndarray
     first: np.ndarray
@@ -44,6 +48,11 @@ class PackedWork:
     num_waves: int
     num_idle: int
     idle_weight: float
+
+    @property
+    def on_device(self) -> tuple[Any, ...]:
+        """All but `member`, in order."""
+        return tuple(getattr(self, name) for name in self.__dataclass_fields__ if name != "member")
 
 
 def pack(
@@ -80,6 +89,7 @@ def pack(
     by_wave = (_round_up(len(waves), _FEWEST_WAVES), num_lanes)
     first, steps = np.zeros(by_wave[0], np.int32), np.zeros(by_wave, np.int32)
     weight = np.zeros(by_wave, np.float32)
+    member = np.full(by_wave, -1, np.int32)
     first[: len(waves)] = ends[:-1]
     for w, wave in enumerate(waves):
         for lane, i in enumerate(wave.tolist()):
@@ -90,9 +100,11 @@ def pack(
             rows[here, lane] = _batches(order + np.int32(offsets[k]), work.batch_size, -1)
             draws[here, lane] = _batches(drawn, work.batch_size, 0)
             steps[w, lane], weight[w, lane] = count, cohort.weights[i]
+            member[w, lane] = i
     idle = num_steps == 0
     idle_weight = float(cohort.weights[idle].sum())
-    return PackedWork(rows, draws, first, steps, weight, len(waves), int(idle.sum()), idle_weight)
+    of_steps = (rows, draws, first, steps, weight)
+    return PackedWork(member, *of_steps, len(waves), int(idle.sum()), idle_weight)
 
 
 def _batches(visits: np.ndarray, batch_size: int, pad: int) -> np.ndarray:

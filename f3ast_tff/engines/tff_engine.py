@@ -18,6 +18,8 @@ from f3ast_tff.engines.engine import (
     RoundOutcome,
     refuse_foreign_state,
 )
+from f3ast_tff.engines.latest_round import Trained, flat, leaves_of, run_latest_round
+from f3ast_tff.engines.latest_updates import LatestUpdates
 from f3ast_tff.engines.tff_context import start_worker
 from f3ast_tff.engines.tff_cross_entropy import MeanCrossEntropy
 from f3ast_tff.engines.tff_scorer import KerasScorer
@@ -28,7 +30,8 @@ from f3ast_tff.models import Model
 from f3ast_tff.optimizer import Optimizer
 from f3ast_tff.process_memory import peak_memory_mib
 from f3ast_tff.processes.client_data import ClientBatches, client_dataset
-from f3ast_tff.processes.learning_process import build_learning_process
+from f3ast_tff.processes.learning_process import build_parts
+from f3ast_tff.processes.round_with_updates import build_round_with_updates
 from f3ast_tff.selection import Cohort
 
 
@@ -55,6 +58,7 @@ class TffEngine:
         inputs: Inputs | None = None,
         clients_at_once: int = -1,
         client_loss: str = "mean",
+        latest: LatestUpdates | None = None,
     ) -> None:
         """Builds the learning process and starts the worker.
 
@@ -64,18 +68,21 @@ class TffEngine:
             work: Local work of a client.
             client_optimizer: Of the local steps.
             server_optimizer: Of the step along the aggregate.
-            aggregation: `"sum"` or `"mean"`, see `build_learning_process`.
+            aggregation: `"sum"`, `"mean"` or `"latest"`, see `build_parts`.
             seed: Of the initial weights.
             worker_log: File for the worker's output.
             inputs: From features to what the model reads; by default the features.
             clients_at_once: Most clients that train at the same time, which bounds memory; -1
                 for no limit.
             client_loss: See `client_loss.reduce_losses`.
+            latest: FedLaAvg's memory, for the aggregation `"latest"`.
         """
         self._data = data
         self._work = work
         self._inputs = inputs = inputs or AsStored()
         self._client_loss = client_loss
+        self._client_optimizer = client_optimizer
+        self._latest = latest
         self._examples: dict[int, Any] = {}
 
         def model_fn() -> tff.learning.models.VariableModel:
@@ -88,13 +95,16 @@ class TffEngine:
 
         self._worker, self._context = start_worker(worker_log, clients_at_once)
         try:
-            self._process = build_learning_process(
+            parts = build_parts(
                 model_fn,
                 ClientBatches(stored_spec(data), work, inputs),
                 client_optimizer,
                 server_optimizer,
                 aggregation,
             )
+            self._process = parts.compose()
+            if latest is not None:
+                self._next_with_updates = build_round_with_updates(parts)
             self._scorer = KerasScorer(model, inputs, data.train)
             initial = tff.learning.models.ModelWeights(model.initial_weights(seed), [])
             with self._on_our_worker():
@@ -116,24 +126,58 @@ class TffEngine:
         ]
 
     def _run_round(self, round_number: int, cohort: Cohort) -> RoundOutcome:
-        feed = [
+        if self._latest is not None:
+            return self._latest_round(self._latest, round_number, cohort)
+        with self._on_our_worker():
+            output = self._process.next(
+                self._state_at(round_number), self._feed(round_number, cohort)
+            )
+        outcome = _outcome(output.metrics, len(cohort))
+        # Rejected: keep the server optimizer's state too, a step along nothing would move Adam.
+        if not outcome.rejected:
+            self._state = output.state
+        return outcome
+
+    def _latest_round(
+        self, latest: LatestUpdates, round_number: int, cohort: Cohort
+    ) -> RoundOutcome:
+        def train(these: Cohort, correction: np.ndarray) -> Trained:
+            aggregator = self._state.aggregator
+            parts = leaves_of(correction, tf.nest.flatten(aggregator))
+            start = self._state_at(round_number)._replace(
+                aggregator=tf.nest.pack_sequence_as(aggregator, parts)
+            )
+            with self._on_our_worker():
+                output, clients = self._next_with_updates(start, self._feed(round_number, these))
+            rows = [
+                flat([np.asarray(leaf)[None] for leaf in tf.nest.flatten(client.update)])
+                for client in clients
+            ]
+            updates = np.concatenate(rows)
+            # TFF makes zeros of an update that is not finite, and marks it by its weight.
+            dropped = np.array([float(client.update_weight) == 0 for client in clients])
+            updates[dropped & (these.weights != 0)] = np.nan
+            return Trained(output.state, _outcome(output.metrics, len(these)), updates)
+
+        rate = self._client_optimizer.rate(round_number)
+        state, outcome = run_latest_round(latest, round_number, cohort, rate, train)
+        if state is not None:
+            self._state = state
+        return outcome
+
+    def _state_at(self, round_number: int) -> Any:
+        """The state with the client learning rate of a round."""
+        if self._client_optimizer.decay == 1:
+            return self._state
+        rate = np.float32(self._client_optimizer.rate(round_number))
+        hparams = OrderedDict(self._state.client_work, learning_rate=rate)
+        return self._state._replace(client_work=hparams)
+
+    def _feed(self, round_number: int, cohort: Cohort) -> list[tf.data.Dataset]:
+        return [
             self._client(round_number, int(k), float(weight))
             for k, weight in zip(cohort.ids, cohort.weights)
         ]
-        with self._on_our_worker():
-            output = self._process.next(self._state, feed)
-        work_metrics = output.metrics["client_work"]
-        dropped = int(work_metrics["num_dropped"])
-        rejected = dropped == len(cohort) or bool(output.metrics["finalizer"]["update_non_finite"])
-        if rejected:
-            # Keep the server optimizer's state too: a step along nothing would still move Adam.
-            return RoundOutcome(float("nan"), 0.0, dropped, True)
-        self._state = output.state
-        return RoundOutcome(
-            train_loss=float(work_metrics["inner"]["train"]["loss"]),
-            update_norm=float(output.metrics["aggregator"]["update_norm"]),
-            num_dropped=dropped,
-        )
 
     def evaluate(self) -> ClientScores:
         """See `Engine.evaluate`."""
@@ -160,12 +204,15 @@ class TffEngine:
     def state(self) -> dict[str, np.ndarray]:
         """See `Engine.state`: the leaves of TFF's `LearningAlgorithmState`."""
         leaves = tf.nest.flatten(self._state)
-        return {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+        state = {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+        return {**state, **(self._latest.state() if self._latest is not None else {})}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """See `Engine.restore`."""
         refuse_foreign_state(state, self.state())
-        leaves = [state[name] for name in sorted(state)]
+        if self._latest is not None:
+            self._latest.restore(state)
+        leaves = [state[name] for name in sorted(state) if name.isdigit()]
         self._state = tf.nest.pack_sequence_as(self._state, leaves)
 
     def close(self) -> None:
@@ -184,6 +231,18 @@ class TffEngine:
         order = self._work.order(round_number, k, size)
         draws = self._inputs.draws(round_number, k, order.shape)
         return client_dataset(self._examples[k], tf.constant(order), tf.constant(draws), weight)
+
+
+def _outcome(metrics: Any, num_clients: int) -> RoundOutcome:
+    work = metrics["client_work"]
+    dropped = int(work["num_dropped"])
+    if dropped == num_clients or bool(metrics["finalizer"]["update_non_finite"]):
+        return RoundOutcome(float("nan"), 0.0, dropped, True)
+    return RoundOutcome(
+        train_loss=float(work["inner"]["train"]["loss"]),
+        update_norm=float(metrics["aggregator"]["update_norm"]),
+        num_dropped=dropped,
+    )
 
 
 def stored_spec(data: FederatedData) -> Any:

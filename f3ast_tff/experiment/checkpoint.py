@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from f3ast_tff.experiment.atomic import atomic_write
 _FORMAT = "f3ast-tff checkpoint 1"
 _KEPT = 2
 _DIGEST_BYTES = 32
+_CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,11 @@ class CheckpointStore:
             "meta": checkpoint.meta,
         }
         path = self._folder / f"round_{checkpoint.round_number:08d}.npz"
-        archive = io.BytesIO()
-        np.savez(archive, header=np.array(json.dumps(header)), **checkpoint.arrays)
-        payload = archive.getvalue()
         with atomic_write(path, "wb") as file:
-            file.write(payload)
+            hashed = _Hashed(file)
+            np.savez(hashed, header=np.array(json.dumps(header)), **checkpoint.arrays)
             # Behind a zip's end, where np.load does not look.
-            file.write(hashlib.sha256(payload).digest())
+            file.write(hashed.sha256.digest())
         for old in self._paths()[:-_KEPT]:
             old.unlink()
         return path
@@ -102,17 +100,53 @@ class CheckpointStore:
 
     def _load(self, path: Path) -> Checkpoint:
         try:
-            content = path.read_bytes()
+            with path.open("rb") as file:
+                if not _is_whole(file):
+                    raise CheckpointError(
+                        f"checkpoint {path} is damaged, or not a checkpoint at all"
+                    )
+                file.seek(0)
+                with np.load(file, allow_pickle=False) as archive:
+                    arrays = {name: archive[name] for name in archive.files}
         except OSError as error:
             raise CheckpointError(f"checkpoint {path} cannot be read ({error.strerror})") from error
-        payload, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
-        if hashlib.sha256(payload).digest() != digest:
-            raise CheckpointError(f"checkpoint {path} is damaged, or not a checkpoint at all")
-        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
         header = json.loads(str(arrays.pop("header")))
         if header["format"] != _FORMAT:
             raise CheckpointError(f"checkpoint {path} is not of the format '{_FORMAT}'")
         if header["run_id"] != self._run_id:
             raise CheckpointError(f"checkpoint {path} belongs to a run with other settings")
         return Checkpoint(header["round"], arrays, header["meta"])
+
+
+class _Hashed:
+    """Writes on to a file, and hashes: a large state is never in memory a second time.
+
+    Without `seek`, so that nothing written is changed later; with `read`, by which NumPy knows a
+    file from a path.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.sha256 = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        self.sha256.update(data)
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def read(self, size: int = -1) -> bytes:
+        raise OSError("write-only")
+
+
+def _is_whole(file: IO[bytes]) -> bool:
+    """Whether a file ends with the hash of what is before."""
+    left = file.seek(0, 2) - _DIGEST_BYTES
+    file.seek(0)
+    sha256 = hashlib.sha256()
+    while left > 0:
+        chunk = file.read(min(left, _CHUNK_BYTES))
+        sha256.update(chunk)
+        left -= len(chunk)
+    return file.read() == sha256.digest()

@@ -7,6 +7,7 @@ FedAdam differs from FedAvg in the server optimizer.
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any, Callable
 
 import tensorflow as tf
@@ -14,6 +15,7 @@ import tensorflow_federated as tff
 
 from f3ast_tff.optimizer import Optimizer
 from f3ast_tff.processes.client_data import ClientBatches
+from f3ast_tff.processes.corrected_sum import CorrectedSumFactory
 from f3ast_tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
 from f3ast_tff.processes.optimizers import build_optimizer
 from f3ast_tff.processes.weighted_client_work import build_weighted_client_work
@@ -21,28 +23,52 @@ from f3ast_tff.processes.weighted_client_work import build_weighted_client_work
 AGGREGATORS = {
     "sum": ImportanceWeightedSumFactory,
     "mean": tff.aggregators.MeanFactory,
+    "latest": CorrectedSumFactory,
 }
 
 
-def build_learning_process(
+@dataclass(frozen=True)
+class Parts:
+    """What a learning process is composed of."""
+
+    initial_weights: tff.Computation
+    distributor: tff.learning.templates.DistributionProcess
+    client_work: tff.learning.templates.ClientWorkProcess
+    aggregator: tff.templates.AggregationProcess
+    finalizer: tff.learning.templates.FinalizerProcess
+
+    def compose(self) -> tff.learning.templates.LearningProcess:
+        """Returns the process."""
+        return tff.learning.templates.compose_learning_process(
+            self.initial_weights,
+            self.distributor,
+            self.client_work,
+            self.aggregator,
+            self.finalizer,
+        )
+
+
+def build_parts(
     model_fn: Callable[[], tff.learning.models.VariableModel],
     batches: ClientBatches,
     client_optimizer: Optimizer,
     server_optimizer: Optimizer,
     aggregation: str,
-) -> tff.learning.templates.LearningProcess:
-    """Composes a learning process.
+) -> Parts:
+    """Builds the parts of a learning process.
 
     Args:
         model_fn: Makes the model; its `input_spec` must be `OrderedDict(x=..., y=...)`.
         batches: From a client's data to the batches that it trains on.
         client_optimizer: Of the local steps.
         server_optimizer: Of the step along the aggregate.
-        aggregation: `"sum"` for the importance-weighted sum, `"mean"` for the weighted mean.
+        aggregation: `"sum"` for the importance-weighted sum, `"mean"` for the weighted mean,
+            `"latest"` for FedLaAvg's corrected sum.
 
     Returns:
-        A process whose `next` takes `client_data.client_dataset`s and whose metrics hold, beside
-        TFF's own, `client_work/num_dropped` and `aggregator/update_norm` (the L2 norm of Delta).
+        Parts of a process whose `next` takes `client_data.client_dataset`s and whose metrics hold,
+        beside TFF's own, `client_work/num_dropped` and `aggregator/update_norm` (the L2 norm of
+        Delta).
     """
 
     @tff.tensorflow.computation
@@ -56,7 +82,7 @@ def build_learning_process(
     aggregator = tff.aggregators.add_measurements(
         AGGREGATORS[aggregation](), server_measurement_fn=_update_norm
     )
-    return tff.learning.templates.compose_learning_process(
+    return Parts(
         initial_weights,
         tff.learning.templates.build_broadcast_process(weights_type),
         build_weighted_client_work(local_training, batches),

@@ -14,6 +14,7 @@ from f3ast_tff.selection.policies import GreedyMixture, Policy, TabularPolicy
 from f3ast_tff.selection.power_of_choice import PowerOfChoice
 from f3ast_tff.selection.proportional import Proportional
 from f3ast_tff.selection.strategy import Losses, Strategy, no_losses
+from f3ast_tff.selection.switching import Switching
 from f3ast_tff.selection.unbiased import Unbiased
 from f3ast_tff.selection.uniform import Uniform
 
@@ -34,6 +35,7 @@ __all__ = [
     "PowerOfChoice",
     "Proportional",
     "Strategy",
+    "Switching",
     "TabularPolicy",
     "Unbiased",
     "Uniform",

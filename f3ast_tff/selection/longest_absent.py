@@ -57,8 +57,12 @@ class LongestAbsent:
             ids = k.admit(everyone)
         else:
             ids = largest(lambda part: self._absence(part, round_number), available, k, rng)
-        self._last[ids] = round_number
+        self.took_part(ids, round_number)
         return Cohort(ids, self.p[ids])
+
+    def took_part(self, ids: np.ndarray, round_number: int) -> None:
+        """Notes that these clients take part in a round, for one that was selected elsewhere."""
+        self._last[ids] = round_number
 
     def _absence(self, part: slice, round_number: int) -> np.ndarray:
         absence = round_number - self._last[part]

@@ -16,6 +16,7 @@ def test_the_papers_ten_clusters() -> None:
     process = MarkovClusters(100, seed=0)
     assert process.cluster_of.tolist() == [k // 10 for k in range(100)]
     np.testing.assert_allclose(process.stationary, [0.9] * 50 + [0.1] * 50)
+    np.testing.assert_allclose(process.eigenvalue, np.repeat(PAPER_EIGENVALUES, 10), atol=1e-12)
 
 
 def test_a_cluster_moves_as_one_and_clusters_apart() -> None:

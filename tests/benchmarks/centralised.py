@@ -17,7 +17,6 @@ import numpy as np
 from experiments.build import build_data, build_model
 from experiments.resolve import resolve
 from experiments.tasks import TASKS
-from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_work import LocalWork
 from f3ast_tff.optimizer import Optimizer
 from f3ast_tff.selection import Cohort
@@ -56,13 +55,6 @@ AIMS = {
 }
 
 
-def pooled(data: FederatedData) -> FederatedData:
-    """Returns the data with one client, who holds all training examples."""
-    train = data.train
-    everything = ClientExamples(train.features, train.labels, np.array([0, len(train.labels)]))
-    return replace(data, train=everything)
-
-
 def learn(task: str, data_dir: str, aim: Aim) -> bool:
     """Trains until the aim is reached or the budget spent; returns which."""
     from f3ast_tff.engines.fused_engine import FusedEngine
@@ -76,7 +68,8 @@ def learn(task: str, data_dir: str, aim: Aim) -> bool:
             "ridge": 0.0,
         }
     )
-    data = pooled(build_data(settings))
+    data = build_data(settings)
+    data = replace(data, train=data.train.pooled())
     engine = FusedEngine(
         data,
         build_model(settings, data),

@@ -22,6 +22,7 @@ from experiments.build import (
 )
 from experiments.readings import READINGS
 from experiments.resolve import resolve
+from f3ast_tff.estimation import KnownActivity, LossEstimates
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_work import client_share
 from f3ast_tff.rates import ParticipationRates
@@ -58,6 +59,10 @@ def content(value: Any) -> Any:
     """Returns something that compares by value."""
     if isinstance(value, ParticipationRates):
         return (value.beta, value.values.tolist())
+    if isinstance(value, KnownActivity):
+        return (value.pi.tolist(), value.eigenvalue.tolist())
+    if isinstance(value, LossEstimates):
+        return {name: part.tolist() for name, part in value.state().items()}
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
@@ -98,6 +103,7 @@ def moved(base: dict[str, Any], **switch: Any) -> set[str]:
 F3AST = {"algorithm": "f3ast", "availability": "always"}
 FEDAVG = {"algorithm": "fedavg", "availability": "always"}
 POC = {"algorithm": "poc", "availability": "always"}
+CA_FED = {"algorithm": "ca_fed", "availability": "always"}
 WORLD = {"world.chances", "world.masks"}
 # Settings to start from, the reading to switch to the released code's, the parts that move.
 EFFECTS: list[tuple[dict[str, Any], str, set[str]]] = [
@@ -119,9 +125,11 @@ EFFECTS: list[tuple[dict[str, Any], str, set[str]]] = [
     ({**POC, "engine": "fused"}, "poc_loss", {"engine.client_loss"}),
     ({**POC, "engine": "tff"}, "poc_loss", {"engine.client_loss"}),
     (POC, "poc_clip_norm", {"engine.client"}),
+    (CA_FED, "ca_fed_bias", {"strategy.bias_factor", "strategy.strict"}),
     ({**F3AST, "task": "cifar100"}, "resnet_variant", {"engine.model"}),
     # What does not concern an algorithm or an availability leaves it alone.
     (FEDAVG, "poc_clip_norm", set()),
+    (F3AST, "ca_fed_bias", set()),
     (FEDAVG, "ties", set()),
     (FEDAVG, "rate_init", set()),
     (F3AST, "baseline_average", set()),
@@ -135,11 +143,15 @@ EFFECTS: list[tuple[dict[str, Any], str, set[str]]] = [
 def test_a_reading_moves_exactly_its_part(
     base: dict[str, Any], reading: str, expected: set[str]
 ) -> None:
-    assert moved(base, **{reading: READINGS[reading].released}) == expected
+    values = READINGS[reading]
+    other = values.released if values.released != values.paper else values.ca_fed
+    assert moved(base, **{reading: other}) == expected
 
 
 def test_every_reading_moves_something() -> None:
-    assert {reading for _, reading, expected in EFFECTS if expected} == set(READINGS)
+    """R19 makes another strategy, of other parts: `test_ca_fed.py`."""
+    moving = {reading for _, reading, expected in EFFECTS if expected}
+    assert moving == set(READINGS) - {"f3ast_rule"}
 
 
 def test_values_of_the_paper_and_of_the_released_code() -> None:
@@ -178,6 +190,30 @@ def test_algorithms_are_selection_aggregate_and_server_optimizer(algorithm: str)
     assert made["engine.aggregation"] == ("sum" if plain == "f3ast" else "mean")
     assert made["engine.server"].name == ("adam" if algorithm.endswith("adam") else "sgd")
     assert made["engine.client"].name == "sgd"
+
+
+def test_sequential_sgd_has_one_client_with_all_data(tmp_path: Path) -> None:
+    experiment = build_experiment(resolve({"algorithm": "sequential_sgd"}), tmp_path)
+    data = experiment.engine.arguments[0]
+    federated = build_experiment(resolve({}), tmp_path).engine.arguments[0]
+    np.testing.assert_array_equal(data.train.sizes, [federated.train.sizes.sum()])
+    assert experiment.availability.mask(1).tolist() == [True]
+    assert experiment.constraint.k(1) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "first_round"),
+    [({"algorithm": "fedlaavg"}, 1), ({"algorithm": "fedavg_then_fedlaavg", "rounds": 9}, 5)],
+)
+def test_fedlaavg_has_a_memory(given: dict[str, Any], first_round: int, tmp_path: Path) -> None:
+    small = {"num_clients": N, "clients_per_round": K}
+    experiment = build_experiment(resolve({**given, **small}), tmp_path)
+    memory = experiment.engine.named["latest"]
+    updates = np.ones((N, memory.average.size), np.float32)
+    memory.store(np.arange(N), updates, 1.0)
+    np.testing.assert_allclose(memory.average, 1)
+    assert not memory.correction(first_round - 1, np.array([0]), 1.0).any()
+    assert memory.correction(first_round, np.array([0]), 1.0).all()
 
 
 @pytest.mark.parametrize("share", ["examples", "batches"])

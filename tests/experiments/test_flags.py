@@ -60,6 +60,8 @@ def test_help_lists_every_setting_under_its_group(
         elif line.startswith("      "):
             texts[name] += " " + line.strip()
     assert listed.pop("flagfile") == "Flags files"
+    for name in experiment_flags.CAMPAIGN:
+        assert listed.pop(name) == "Campaign"
     assert listed == {spec.name: spec.metadata["group"] for spec in fields(Settings)}
     for spec in fields(Settings):
         for choice in spec.metadata["choices"] or ():
@@ -68,6 +70,7 @@ def test_help_lists_every_setting_under_its_group(
             reading = READINGS[spec.name]
             paper = "by eq. (3)" if reading.paper is None else str(reading.paper)
             assert f"paper: {paper}, released: {reading.released}" in texts[spec.name]
+            assert ("ca_fed: " in texts[spec.name]) is (reading.ca_fed is not None)
         else:
             assert "default: " in texts[spec.name] or spec.metadata["default"] in (None, "")
     assert max(len(line) for line in out.splitlines()) <= 100

@@ -1,4 +1,4 @@
-"""The two presets of what the paper and its released code do otherwise."""
+"""The presets of what the paper, its released code and CA-Fed's authors do otherwise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from availability.catalogue import ENTRIES
-from experiments.readings import PRESETS, READINGS
+from experiments.readings import PRESETS, READINGS, value_of
 from experiments.resolve import resolve
 from experiments.settings import Settings
 
@@ -28,7 +28,11 @@ EXPECTED: dict[str, tuple[str, Any, Any]] = {
     "client_share": ("R16", "examples", "batches"),
     "short_rounds": ("R17", "available_only", "fill_unavailable"),
     "poc_clip_norm": ("R18", 0.0, 1.0),
+    "f3ast_rule": ("R19", "f3ast", "f3ast"),
+    "ca_fed_bias": ("R20", "paper", "paper"),
 }
+# What CA-Fed's authors do otherwise; in all else the paper stands.
+OF_CA_FED = {"f3ast_rule": "ca_fed", "ca_fed_bias": "released"}
 # What a process must be given. Where clients are available together.
 REQUIRED: dict[str, dict[str, Any]] = {
     "trace": {"trace_file": "x.json"},
@@ -48,16 +52,17 @@ def differences(one: Settings, other: Settings) -> set[str]:
 def test_table_of_readings() -> None:
     got = {name: (r.number, r.paper, r.released) for name, r in READINGS.items()}
     assert got == EXPECTED
-    assert PRESETS == ("paper", "released")
+    assert {name: r.ca_fed for name, r in READINGS.items() if r.ca_fed is not None} == OF_CA_FED
+    assert PRESETS == ("paper", "released", "ca_fed")
 
 
 @pytest.mark.parametrize("availability", ENTRIES)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_preset_is_its_values_one_by_one(preset: str, availability: str) -> None:
     """`--reading=released` and each released value alone resolve to the same settings."""
-    other = PRESETS[1 - PRESETS.index(preset)]
-    values = {name: getattr(reading, preset) for name, reading in READINGS.items()}
-    if preset == "paper":
+    other = "paper" if preset == "released" else "released"
+    values = {name: value_of(name, preset) for name in READINGS}
+    if preset != "released":
         values["availability_objective"] = "p" if availability in TOGETHER else "p_squared"
     base = {"availability": availability, "run_name": "same", **REQUIRED.get(availability, {})}
     by_preset = resolve({**base, "reading": preset})
@@ -66,11 +71,13 @@ def test_preset_is_its_values_one_by_one(preset: str, availability: str) -> None
 
 
 @each_reading
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", ["paper", "released"])
 def test_one_value_changes_that_setting_and_no_other(preset: str, name: str) -> None:
-    """On smartphones, where the two presets differ in every reading."""
-    other = PRESETS[1 - PRESETS.index(preset)]
-    base = {"availability": "smartphones", "reading": preset}
+    """On smartphones, where the presets differ in every reading: those of CA-Fed, or the others."""
+    other = "ca_fed" if name in OF_CA_FED else {"paper": "released", "released": "paper"}[preset]
+    # Of F3AST's own readings, that rule refuses all but the paper's.
+    rest = {"aggregate": "sum", "short_rounds": "available_only"} if name in OF_CA_FED else {}
+    base = {"availability": "smartphones", "reading": preset, **rest}
     value = getattr(resolve({**base, "reading": other}), name)
     switched = resolve({**base, name: value})
     assert differences(resolve(base), switched) == {name}
@@ -92,6 +99,7 @@ def test_values_are_among_the_choices(name: str) -> None:
     spec = next(spec for spec in fields(Settings) if spec.name == name)
     reading = READINGS[name]
     if spec.metadata["choices"]:
-        assert {reading.paper, reading.released} - {None} <= set(spec.metadata["choices"])
+        values = {reading.paper, reading.released, reading.ca_fed} - {None}
+        assert values <= set(spec.metadata["choices"])
     assert spec.metadata["help"].startswith(f"{reading.number}: ")
     assert spec.metadata["decides_result"]

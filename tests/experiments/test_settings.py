@@ -82,7 +82,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("task", "imagenet", "must be one of synthetic, synthetic_linear, cifar100"),
     ("algorithm", "fedsgd", "must be one of fedavg, fedadam, f3ast, f3ast_adam, f3ast_fixed"),
     ("availability", "never", "must be one of always, scarce, home_devices, smartphones, uneven"),
-    ("reading", "mine", "must be one of paper, released"),
+    ("reading", "mine", "must be one of paper, released, ca_fed"),
     ("rate_init", "zero", "must be one of k_over_n, p, one_over_n"),
     ("num_clients", 0, "at least 1"),
     ("num_clients", 9, "at most num_clients, 9"),
@@ -174,6 +174,79 @@ def test_power_of_choice_needs_as_many_candidates_as_clients() -> None:
         resolve({"algorithm": "poc", "poc_candidates": 9})
     assert resolve({"algorithm": "poc", "poc_candidates": 10}).poc_candidates == 10
     assert resolve({"algorithm": "f3ast", "poc_candidates": 9}).poc_candidates == 9
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"algorithm": "f3ast_fixed", "communication": "cycle:5,10"},
+            "--communication=cycle:5,10: f3ast_fixed has its policy for a fixed K: "
+            "--clients_per_round",
+        ),
+        (
+            {"algorithm": "f3ast_fixed", "reading": "released"},
+            "--aggregate=sum_over_k: must be sum for f3ast_fixed",
+        ),
+        (
+            {
+                "algorithm": "fedavg",
+                "communication": "bytes:5e6",
+                "baseline_sampling": "with_replacement",
+            },
+            "--baseline_sampling=with_replacement: must be without_replacement under a budget in "
+            "bytes",
+        ),
+        (
+            {"communication": "bytes:5e6", "short_rounds": "fill_unavailable"},
+            "--short_rounds=fill_unavailable: must be available_only under a budget in bytes",
+        ),
+        (
+            {"rate_clusters": 4, "ties": "lowest_id"},
+            "--ties=lowest_id: must be random with rate_clusters",
+        ),
+    ],
+)
+def test_what_a_selection_would_pass_over_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError) as error:
+        resolve(given)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"availability": "scarce"},
+            "--availability=scarce: must be always for sequential_sgd, which has one client",
+        ),
+        (
+            {"clients_per_round": 10},
+            "--clients_per_round=10: must be 1 for sequential_sgd, which has one client",
+        ),
+        (
+            {"communication": "cycle:1,2"},
+            "--communication=cycle:1,2: is not of sequential_sgd, which has one client",
+        ),
+    ],
+)
+def test_one_client_who_holds_all_is_always_there(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError) as error:
+        resolve({"algorithm": "sequential_sgd", **given})
+    assert str(error.value) == message
+    settings = resolve({"algorithm": "sequential_sgd"})
+    assert (settings.availability, settings.clients_per_round) == ("always", 1)
+    assert settings.run_name == "synthetic-sequential_sgd-always-paper-seed0"
+
+
+def test_fedlaavg_takes_over_half_way() -> None:
+    assert resolve({"algorithm": "fedavg_then_fedlaavg", "rounds": 100}).switch_round == 51
+    assert resolve({"rounds": 100, "switch_round": 7}).switch_round == 7
+
+
+def test_learning_rate_does_not_grow() -> None:
+    with pytest.raises(SettingError, match=r"--client_lr_decay=1.1: must be .*at most 1"):
+        resolve({"client_lr_decay": 1.1})
 
 
 def test_k_may_be_all_clients() -> None:

@@ -34,3 +34,11 @@ def test_offsets_that_do_not_cut_the_rows_are_refused(offsets: list[int]) -> Non
 def test_features_and_labels_of_other_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match="5 rows of features but 4 of labels"):
         examples([0, 5], labels=4)
+
+
+def test_pooled_is_one_client_with_the_same_rows() -> None:
+    features, labels = np.arange(10.0)[:, None], np.arange(10)
+    pooled = ClientExamples(features, labels, np.array([0, 3, 3, 10])).pooled()
+    assert pooled.num_clients == 1
+    np.testing.assert_array_equal(pooled.client(0)[0], features)
+    np.testing.assert_array_equal(pooled.client(0)[1], labels)

@@ -29,6 +29,9 @@ CASES = [
     {"algorithm": "f3ast"},
     {"algorithm": "f3ast_adam"},
     {"algorithm": "poc", "reading": "released"},
+    {"algorithm": "fedlaavg", "client_lr_decay": 0.99},
+    {"algorithm": "fedavg_then_fedlaavg", "switch_round": 20},
+    {"algorithm": "sequential_sgd", "clients_per_round": None, "availability": None},
     {"algorithm": "f3ast", "reading": "released", "server_optimizer": "yogi", "local_steps": 3},
 ]
 

@@ -43,7 +43,7 @@ def test_runs_where_tensorflow_cannot_be_imported(tmp_path: Any) -> None:
 
 
 def test_an_absent_device_is_a_setting_error() -> None:
-    from f3ast_tff.engines.fused_engine import find_device
+    from f3ast_tff.engines.jax_devices import find_device
 
     with pytest.raises(SettingError, match="--device=gpu: JAX sees no such device"):
         find_device("gpu")

@@ -33,7 +33,8 @@ def jax_steps(optimizer: Optimizer, gradients: list[np.ndarray]) -> np.ndarray:
     weights = [np.zeros(2, np.float32)]
     state = built.init(weights)
     for gradient in gradients:
-        state, weights = built.update(state, weights, [gradient.astype(np.float32)])
+        gradients = [gradient.astype(np.float32)]
+        state, weights = built.update(state, weights, gradients, built.learning_rate)
     return np.asarray(weights[0])
 
 

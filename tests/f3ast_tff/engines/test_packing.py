@@ -63,6 +63,10 @@ def test_every_batch_of_every_client_once_and_in_order(
         visited = visited[visited[:, 0] >= 0]
         np.testing.assert_array_equal(visited[:, 0], np.concatenate(expected))
         np.testing.assert_array_equal(visited[:, 1:], drawn)
+    there = packed.member >= 0
+    assert sorted(packed.member[there]) == trained
+    np.testing.assert_array_equal(packed.weight[there], weights[packed.member[there]])
+    np.testing.assert_array_equal(packed.steps[there], steps[packed.member[there]])
     assert packed.num_idle == len(sizes) - len(trained)
     assert packed.idle_weight == sum(weights[k] for k in range(len(sizes)) if steps[k] == 0)
     if lanes == 1:

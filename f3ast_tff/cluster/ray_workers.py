@@ -1,0 +1,137 @@
+"""Workers as Ray actors: one that dies is replaced, and its clients are done again."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.cluster.ray_connection import connect
+from f3ast_tff.cluster.shards import owners, shard, split
+from f3ast_tff.cluster.workers import Trainer, TrainerFactory
+from f3ast_tff.errors import EngineError
+from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.selection import Cohort
+
+_MOST_REPLACEMENTS = 3
+
+
+class TrainerActor:
+    """What Ray starts on a node."""
+
+    def __init__(self, make_trainer: TrainerFactory, examples: ClientExamples) -> None:
+        """Takes its shard."""
+        self._trainer: Trainer = make_trainer(examples)
+
+    def train(
+        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
+    ) -> list[np.ndarray]:
+        """See `Trainer.train`."""
+        return self._trainer.train(broadcast, round_number, cohort)
+
+
+class RayWorkers:
+    """See `Workers`.
+
+    A round is merged by the caller from what this returns, so that one which fails on the way has
+    changed nothing: it is repeated, never applied twice.
+    """
+
+    def __init__(
+        self,
+        make_trainer: TrainerFactory,
+        examples: ClientExamples,
+        num_workers: int,
+        address: str,
+        num_gpus: float = 0,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Starts the actors, each with its shard of the data.
+
+        Args:
+            make_trainer: Makes a worker's trainer there.
+            examples: Training data of all clients.
+            num_workers: Number of actors M, a core each.
+            address: See `ray_connection.connect`.
+            num_gpus: GPUs of each actor.
+            timeout_s: Seconds after which a round counts as hung; `None` for no limit.
+
+        Raises:
+            SettingError: If the cluster cannot be reached.
+        """
+        self._address = address
+        self._timeout_s = timeout_s
+        self._ray = connect(address, num_workers)
+        self._owner = owners(examples.sizes, num_workers)
+        self._make_trainer = self._ray.put(make_trainer)
+        self._shards = [
+            self._ray.put(shard(examples, self._owner, worker)) for worker in range(num_workers)
+        ]
+        self._actor_class = self._ray.remote(TrainerActor).options(
+            num_cpus=1, num_gpus=num_gpus, scheduling_strategy="SPREAD"
+        )
+        self._actors = [self._start(worker) for worker in range(num_workers)]
+        self._num_replaced = 0
+
+    def _start(self, worker: int) -> Any:
+        return self._actor_class.remote(self._make_trainer, self._shards[worker])
+
+    def train(
+        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
+    ) -> list[list[np.ndarray]]:
+        """See `Workers.train`."""
+        sent, parts = self._ray.put(list(broadcast)), split(cohort, self._owner)
+
+        def submit(worker: int) -> Any:
+            return self._actors[worker].train.remote(sent, round_number, parts[worker])
+
+        running = {submit(worker): worker for worker in parts}
+        done: dict[int, list[np.ndarray]] = {}
+        replaced: Counter[int] = Counter()
+        deadline = None if self._timeout_s is None else time.monotonic() + self._timeout_s
+        while running:
+            answered = self._wait(running, deadline, round_number)
+            worker = running.pop(answered)
+            try:
+                done[worker] = self._ray.get(answered)
+            except self._ray.exceptions.RayTaskError as error:
+                reason = str(error.cause).strip() or type(error.cause).__name__
+                raise self._failed(round_number, worker, reason) from error
+            except self._ray.exceptions.RayError as error:
+                replaced[worker] += 1
+                if replaced[worker] > _MOST_REPLACEMENTS:
+                    lost = f"was lost {replaced[worker]} times, {_first_line(error)}"
+                    raise self._failed(round_number, worker, lost) from error
+                self._num_replaced += 1
+                self._actors[worker] = self._start(worker)
+                running[submit(worker)] = worker
+        return [done[worker] for worker in parts]
+
+    def _wait(self, running: dict[Any, int], deadline: float | None, round_number: int) -> Any:
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        ready, _ = self._ray.wait(list(running), num_returns=1, timeout=left)
+        if not ready:
+            hung = f"has not answered within {self._timeout_s:g} s"
+            raise self._failed(round_number, min(running.values()), hung)
+        return ready[0]
+
+    def _failed(self, round_number: int, worker: int, reason: str) -> EngineError:
+        where = f"worker {worker} of {len(self._actors)} on the Ray cluster at {self._address}"
+        return EngineError(f"round {round_number}: {where} {reason}")
+
+    def statistics(self) -> dict[str, Any]:
+        """See `Workers.statistics`."""
+        return {"num_workers": len(self._actors), "replaced_workers": self._num_replaced}
+
+    def close(self) -> None:
+        """Ends the actors and disconnects; a cluster that was there stays."""
+        for actor in self._actors:
+            self._ray.kill(actor)
+        self._ray.shutdown()
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"

@@ -1,0 +1,118 @@
+"""The ranking of algorithms with paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from analysis.ordering import main, rankings
+from analysis.runs import RunsError, load_runs
+
+MakeRun = Callable[..., Path]
+
+
+@pytest.fixture
+def order(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Callable[..., tuple[int, list[str], str]]:
+    def call(*args: object) -> tuple[int, list[str], str]:
+        code = main(["ordering", f"--runs={tmp_path / 'runs'}", *map(str, args)])
+        out, err = capsys.readouterr()
+        return code, out.splitlines(), err
+
+    return call
+
+
+def three_seeds(make_run: MakeRun, algorithm: str, accuracies: list[float], **more: object) -> None:
+    for seed, accuracy in enumerate(accuracies):
+        name = f"{algorithm}-{seed}-{'-'.join(map(str, more.values()))}"
+        make_run(name, accuracy, loss=1 - accuracy, algorithm=algorithm, seed=seed, **more)
+
+
+def test_best_first_with_the_difference_to_the_next(make_run: MakeRun, order: Callable) -> None:
+    """Differences 0.1, 0.2, 0.3: mean 0.2, standard error 0.1 / sqrt 3, t(2) = 4.3027."""
+    three_seeds(make_run, "unbiased", [0.3, 0.3, 0.3])
+    three_seeds(make_run, "ca_fed", [0.4, 0.5, 0.6], kappa2=1.0)
+    three_seeds(make_run, "adafed", [0.2, 0.2, 0.2])
+    code, lines, err = order()
+    assert (code, err) == (0, "")
+    assert lines[0] == "synthetic, always, 4 rounds, engine tff"
+    rows = [line.split() for line in lines if "±" in line and "[" in line or line[:3] == "Ada"]
+    assert [row[0] for row in rows] == ["CA-Fed", "Unbiased", "AdaFed"]
+    assert rows[0][1:] == ["3", "0.5000", "±", "0.1000", "+0.2000", "[-0.0484,", "+0.4484]"]
+    assert rows[1][-3:] == ["+0.1000", "[+0.1000,", "+0.1000]"]
+    assert rows[2][-1] == "-"
+
+
+def test_a_low_loss_and_another_round(make_run: MakeRun, order: Callable, tmp_path: Path) -> None:
+    three_seeds(make_run, "unbiased", [0.3, 0.3])
+    three_seeds(make_run, "ca_fed", [0.4, 0.5])
+    _, lines, _ = order("--score=sample_loss")
+    assert [line.split()[0] for line in lines if " ± " in line][:2] == ["CA-Fed", "Unbiased"]
+    assert "-0.1500" in lines[3]
+    ranked = rankings(load_runs(tmp_path / "runs"), "sample_accuracy", 2)
+    assert [arm.scores for arm in ranked[0][1]] == [{0: 0.25, 1: 0.25}] * 2
+
+
+def test_all_against_one(make_run: MakeRun, order: Callable) -> None:
+    three_seeds(make_run, "unbiased", [0.3, 0.3])
+    three_seeds(make_run, "ca_fed", [0.5, 0.5])
+    three_seeds(make_run, "adafed", [0.4, 0.4])
+    _, lines, _ = order("--against=unbiased")
+    assert lines[2].endswith("minus Unbiased")
+    assert lines[3].endswith("+0.2000 [+0.2000, +0.2000]")
+    assert lines[5].endswith("-")
+    code, _, err = order("--against=poc")
+    assert code == 2
+    assert "--against=poc: must be one of those compared; found none" in err
+
+
+def test_two_forms_of_an_algorithm_are_told_apart(make_run: MakeRun, order: Callable) -> None:
+    """F3AST in two readings, beside an algorithm with another K, in one ranking."""
+    three_seeds(make_run, "f3ast", [0.3, 0.3], f3ast_rule="f3ast")
+    three_seeds(make_run, "f3ast", [0.2, 0.2], reading="ca_fed", f3ast_rule="ca_fed")
+    three_seeds(make_run, "unbiased", [0.4, 0.4], clients_per_round=9, f3ast_rule="f3ast")
+    _, lines, _ = order()
+    names = [line.split("  ")[0] for line in lines[3:6]]
+    assert names[0] == "Unbiased"
+    assert names[1].startswith("F3AST (reading paper")
+    assert names[2].startswith("F3AST (reading ca_fed")
+
+
+def test_other_conditions_are_ranked_apart(make_run: MakeRun, order: Callable) -> None:
+    three_seeds(make_run, "f3ast", [0.3, 0.3])
+    three_seeds(make_run, "f3ast", [0.2, 0.2], batch_size=5)
+    _, lines, _ = order()
+    assert [line for line in lines if "batch_size" in line] == [
+        "synthetic, always, 4 rounds, engine tff, batch_size 5",
+        "synthetic, always, 4 rounds, engine tff, batch_size 20",
+    ]
+
+
+def test_one_seed_has_no_interval_and_divergence_is_last(
+    make_run: MakeRun, order: Callable
+) -> None:
+    make_run("a", None, algorithm="unbiased")
+    make_run("b", 0.1, algorithm="ca_fed")
+    _, lines, _ = order()
+    assert [line.split() for line in lines[3:5]] == [
+        ["CA-Fed", "1", "0.1000", "-"],
+        ["Unbiased", "1", "nan", "-"],
+    ]
+
+
+def test_bad_input(make_run: MakeRun, order: Callable, tmp_path: Path) -> None:
+    make_run("a")
+    for flag, says in (
+        ("--score=speed", "--score=speed: must be one of sample_accuracy"),
+        ("--round=first", "--round=first: must be LAST or a number"),
+        ("--round=3", f"{tmp_path / 'runs' / 'a'} has no evaluation of round 3"),
+    ):
+        code, _, err = order(flag)
+        assert code == 2
+        assert says in err
+    make_run("b")
+    with pytest.raises(RunsError, match="are the same run"):
+        rankings(load_runs(tmp_path / "runs"), "sample_accuracy", None)

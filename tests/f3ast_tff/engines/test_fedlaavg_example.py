@@ -1,0 +1,90 @@
+"""FedLaAvg's Example 1: two clients take turns, each with a quadratic of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from availability import Alternating
+from f3ast_tff.engines import RoundOutcome
+from f3ast_tff.engines.fused_engine import FusedEngine
+from f3ast_tff.engines.latest_round import Trained, run_latest_round
+from f3ast_tff.engines.latest_updates import LatestUpdates
+from f3ast_tff.federated_data import ClientExamples, FederatedData
+from f3ast_tff.local_work import LocalWork
+from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.selection import Cohort, LongestAbsent, Proportional, no_losses
+
+MEANS, P = np.array([-1.0, 3.0]), np.array([0.5, 0.5])
+FIRST, SECOND = 6, 2
+RATE = 0.02
+
+
+def world() -> Alternating:
+    return Alternating(2, period=FIRST, ratio=SECOND / FIRST)
+
+
+def fedavg_at_period_ends(periods: int) -> list[float]:
+    strategy, model, ends = Proportional(P, np.ones(2)), 0.0, []
+    for t in range(1, periods * (FIRST + SECOND) + 1):
+        cohort = strategy.select(t, world().mask(t), 1, no_losses)
+        model -= RATE * float(np.mean(model - MEANS[cohort.ids]))
+        if t % (FIRST + SECOND) == 0:
+            ends.append(model)
+    return ends
+
+
+def fedlaavg(rounds: int) -> list[float]:
+    strategy, memory = LongestAbsent(P), LatestUpdates(P, 1)
+    model, path = 0.0, []
+
+    def train(cohort: Cohort, correction: np.ndarray) -> Trained:
+        updates = -RATE * (model - MEANS[cohort.ids])[:, None].astype(np.float32)
+        aggregate = float(cohort.weights @ updates[:, 0] + correction[0])
+        return Trained(model + aggregate, RoundOutcome(0.0, abs(aggregate)), updates)
+
+    for t in range(1, rounds + 1):
+        cohort = strategy.select(t, world().mask(t), 1, no_losses)
+        state, _ = run_latest_round(memory, t, cohort, RATE, train)
+        model = model if state is None else state
+        path.append(model)
+    return path
+
+
+def test_fedavg_oscillates_around_the_wrong_mean() -> None:
+    """Theorem 1: eq. (25) has a closed form, which weighs clients by how long they are there."""
+    a, b = (1 - RATE) ** FIRST, (1 - RATE) ** SECOND
+    limit = (MEANS[1] * (1 - b) + b * MEANS[0] * (1 - a)) / (1 - a * b)
+    ends = fedavg_at_period_ends(200)
+    assert ends[-1] == pytest.approx(limit, abs=1e-9)
+    by_time = (FIRST * MEANS[0] + SECOND * MEANS[1]) / (FIRST + SECOND)
+    assert abs(limit - by_time) < 0.1 < abs(limit - MEANS.mean())
+
+
+def test_fedlaavg_converges_to_the_right_mean() -> None:
+    """Theorem 2."""
+    path = fedlaavg(2000)
+    assert path[-1] == pytest.approx(MEANS.mean(), abs=1e-4)
+    assert max(path[-50:]) - min(path[-50:]) < 1e-4
+
+
+def test_so_does_an_engine() -> None:
+    """A model of one bias: client 0 has 3 in 4 labels of class 0, client 1 has 1 in 4."""
+    labels = np.array([0, 0, 0, 1, 1, 1, 1, 0], np.int32)
+    examples = ClientExamples(np.zeros((8, 1), np.float32), labels, np.array([0, 4, 8]))
+    data = FederatedData(examples, examples, 2)
+    model, work = SoftmaxRegression(1, 2), LocalWork(4)
+    client, server = Optimizer("sgd", 0.2), Optimizer("sgd", 1.0)
+
+    def probability_of_class_0(aggregation: str, memory: LatestUpdates | None) -> float:
+        parts = (data, model, work, client, server, aggregation)
+        engine = FusedEngine(*parts, seed=0, latest=memory, device="cpu")
+        strategy = LongestAbsent(P) if memory else Proportional(P, np.ones(2))
+        rounds = range(1, 100 * (FIRST + SECOND) + 1)
+        engine.run_rounds(1, [strategy.select(t, world().mask(t), 1, no_losses) for t in rounds])
+        logits = engine.weights()[1]
+        return float(np.exp(logits[0]) / np.exp(logits).sum())
+
+    assert probability_of_class_0("latest", LatestUpdates(P, 4)) == pytest.approx(0.5, abs=1e-3)
+    assert probability_of_class_0("mean", None) > 0.57

@@ -1,0 +1,88 @@
+"""The fused engine with its cohort split over workers is the fused engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.engines import Engine
+from f3ast_tff.engines.fused_trainer import FusedTrainerFactory
+from f3ast_tff.errors import EngineError
+from f3ast_tff.inputs import AsStored
+from f3ast_tff.local_work import LocalWork
+from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.selection import Cohort
+from tests.f3ast_tff.cluster.workers_here import WorkersHere
+from tests.f3ast_tff.engines.tiny import NUM_CLASSES, NUM_FEATURES, tiny_data, with_nan_client
+
+NAN_CLIENT = 2
+DATA = with_nan_client(tiny_data(), NAN_CLIENT)
+WORK = LocalWork(4, epochs=2, seed=3)
+CLIENT = Optimizer("sgd", 0.1, decay=0.9)
+COHORTS = [
+    Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2])),
+    Cohort(np.array([1]), np.array([0.4])),
+    Cohort(np.zeros(0, np.int64), np.zeros(0)),
+    Cohort(np.array([0, 1, NAN_CLIENT, 3, 4, 5]), np.arange(1.0, 7.0) / 7),
+    Cohort(np.array([4, 4, 1]), np.array([0.3, 0.3, 0.1])),
+]
+
+
+def trainers() -> FusedTrainerFactory:
+    model = SoftmaxRegression(NUM_FEATURES, NUM_CLASSES)
+    return FusedTrainerFactory(model, WORK, CLIENT, AsStored(), "cpu", 6)
+
+
+@pytest.mark.parametrize("aggregation", ["sum", "mean"])
+@pytest.mark.parametrize("num_workers", [1, 2, 4])
+def test_rounds_are_those_of_one_process(
+    num_workers: int, aggregation: str, make_engine: Callable[..., Any]
+) -> None:
+    """To 1e-6: sums are added in another order."""
+    parts = (DATA, WORK, Optimizer("adam", 0.05, epsilon=0.01), aggregation, CLIENT)
+    workers = WorkersHere(trainers(), DATA.train, num_workers)
+    whole, split = make_engine("fused", *parts), make_engine("fused", *parts, workers=workers)
+    expected, got = whole.run_rounds(1, COHORTS), split.run_rounds(1, COHORTS)
+    for a, b in zip(got, expected):
+        assert (a.num_dropped, a.rejected) == (b.num_dropped, b.rejected)
+        assert a.train_loss == pytest.approx(b.train_loss, rel=1e-5, nan_ok=True)
+        assert a.update_norm == pytest.approx(b.update_norm, rel=1e-5)
+    assert expected[3].num_dropped == 1
+    for a, b in zip(split.weights(), whole.weights()):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-6)
+    assert split.statistics()["num_workers"] == num_workers
+
+
+class Lost(WorkersHere):
+    """Fails in the second round."""
+
+    def train(self, broadcast: Any, round_number: int, cohort: Cohort) -> Any:
+        if round_number == 2:
+            raise EngineError("round 2: worker 0 of 2 was lost")
+        return super().train(broadcast, round_number, cohort)
+
+
+def test_lost_round_changes_nothing_and_can_be_repeated(make_engine: Callable[..., Any]) -> None:
+    parts = (DATA, WORK, Optimizer("sgd", 1.0), "sum", CLIENT)
+
+    def engine(kind: type[WorkersHere]) -> Engine:
+        return make_engine("fused", *parts, workers=kind(trainers(), DATA.train, 2))
+
+    lost, whole = engine(Lost), engine(WorkersHere)
+    (first,) = lost.run_rounds(1, COHORTS[:1])
+    before = lost.state()
+    with pytest.raises(EngineError, match="round 2"):
+        lost.run_rounds(2, COHORTS[1:2])
+    for name, value in lost.state().items():
+        np.testing.assert_array_equal(value, before[name])
+    resumed = engine(WorkersHere)
+    resumed.restore(before)
+    resumed.run_rounds(2, COHORTS[1:])
+    whole.run_rounds(1, COHORTS)
+    for a, b in zip(resumed.weights(), whole.weights()):
+        np.testing.assert_array_equal(a, b)
+    assert not first.rejected
