@@ -1,0 +1,100 @@
+"""How far a campaign is: one live line on a terminal, a line now and then in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+_LINE_EVERY_S = 30.0
+_DRAW_EVERY_S = 0.2
+
+
+class CampaignProgress:
+    """Counts of runs, rounds done, time left; failures as they happen."""
+
+    def __init__(self, name: str, num_runs: int, rounds: int, done_before: int) -> None:
+        """Starts the clock.
+
+        Args:
+            name: The campaign's.
+            num_runs: Runs in all.
+            rounds: Rounds of all runs.
+            done_before: Those done by now, in an earlier go.
+        """
+        self._name = name
+        self._num_runs = num_runs
+        self._rounds = rounds
+        self._done_before = done_before
+        self._started = time.monotonic()
+        self._shown = float("-inf")
+        self._bar: Any = None
+        if sys.stderr.isatty():
+            # Here, so that campaigns without a terminal do without it.
+            from tqdm import tqdm
+
+            self._bar = tqdm(
+                total=rounds,
+                initial=done_before,
+                bar_format="{desc} |{bar}| {percentage:.0f}%{postfix}",
+            )
+
+    def show(self, done: int, running: int, failed: int, rounds: int, now: bool = False) -> None:
+        """Shows where the campaign is, unless that was shown a moment ago.
+
+        Args:
+            done: Runs that have finished.
+            running: Runs that are running.
+            failed: Runs that have failed.
+            rounds: Rounds done.
+            now: Whether to show it in any case.
+        """
+        clock = time.monotonic()
+        every = _LINE_EVERY_S if self._bar is None else _DRAW_EVERY_S
+        if not now and clock - self._shown < every:
+            return
+        self._shown = clock
+        counts = f"{done} done, {running} running, {failed} failed of {self._num_runs}"
+        eta = f"ETA {self._time_left(rounds)}"
+        if self._bar is None:
+            share = 100 * rounds // max(1, self._rounds)
+            self._say(f"{self._name}: {counts}, {share}% of the rounds, {eta}")
+            return
+        self._bar.set_description_str(f"{self._name}: {counts}", refresh=False)
+        self._bar.set_postfix_str(eta, refresh=False)
+        self._bar.n = rounds
+        self._bar.refresh()
+
+    def _time_left(self, rounds: int) -> str:
+        done = rounds - self._done_before
+        if done <= 0:
+            return "?"
+        passed = time.monotonic() - self._started
+        return duration(passed / done * (self._rounds - rounds))
+
+    def failure(self, run: str, error: str) -> None:
+        """Says at once that a run has failed."""
+        line = f"{self._name}: {run} failed: {error}"
+        if self._bar is None:
+            self._say(line)
+        else:
+            self._bar.write(line, file=sys.stderr)
+
+    def close(self) -> None:
+        """Leaves the line as it is."""
+        if self._bar is not None:
+            self._bar.close()
+
+    @staticmethod
+    def _say(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+
+def duration(seconds: float) -> str:
+    """Returns a time span as people write it: `42 s`, `7 min 5 s`, `3 h 20 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
