@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from analysis.grouping import CONDITION, NAMES, Group, describe, group_runs
 from analysis.runs import Run, RunsError, finished_runs
+from analysis.styles import Style, styles_of
 from f3ast_tff.experiment.atomic import atomic_write
 
 DPI = 150
@@ -28,19 +29,6 @@ _PANELS = {
     "test_sample_accuracy": "test sample accuracy",
     "test_user_accuracy": "test user accuracy",
 }
-# Okabe and Ito's colours; a selection rule and its Adam variant share a hue.
-_STYLES: dict[str, tuple[str, Any, str]] = {
-    "fedavg": ("#0072B2", "--", "o"),
-    "fedadam": ("#56B4E9", ":", "s"),
-    "f3ast": ("#D55E00", "-", "^"),
-    "f3ast_adam": ("#E69F00", "-.", "D"),
-    "poc": ("#009E73", (0, (7, 2, 1, 2, 1, 2)), "v"),
-}
-_OTHER_STYLES: tuple[tuple[str, Any, str], ...] = (
-    ("#000000", (0, (4, 1)), "x"),
-    ("#CC79A7", (0, (1, 1)), "P"),
-    ("#999999", (0, (8, 3)), "*"),
-)
 
 
 def draw_curves(runs: Sequence[Run], path: Path) -> None:
@@ -69,24 +57,32 @@ def draw_curves(runs: Sequence[Run], path: Path) -> None:
         layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1),
     )
     panels = figure.subplots(len(rows), 2, squeeze=False)
-    styles = _styles(groups)
+    styles = styles_of(group.algorithm for group in groups)
     varying = [name for name in groups[0].condition if _values(groups, name) > 1]
     for row, members in zip(panels, rows.values()):
         for panel, (column, label) in zip(row, _PANELS.items()):
-            _draw_panel(panel, members, column, styles)
+            draw_panel(panel, members, column, styles)
             panel.set_ylabel(label)
             panel.set_title(_wrap(describe(members[0].condition, varying), 2), fontsize="medium")
     for panel in panels[-1]:
         panel.set_xlabel("round")
     figure.suptitle(_title(groups, varying, len(runs)), fontsize="medium")
-    _add_legend(figure)
+    add_legend(figure)
     with atomic_write(Path(path), "wb") as file:
         figure.savefig(file, format="png", dpi=DPI)
 
 
-def _draw_panel(
-    panel: Axes, groups: Sequence[Group], column: str, styles: dict[str, tuple[str, Any, str]]
+def draw_panel(
+    panel: Axes, groups: Sequence[Group], column: str, styles: Mapping[str, Style]
 ) -> None:
+    """Draws one column of `metrics.csv` against the round: a line and its band for each group.
+
+    Args:
+        panel: Where to draw.
+        groups: Of one condition, an algorithm each.
+        column: Name of the column.
+        styles: By algorithm.
+    """
     for number, group in enumerate(groups):
         series = [run.metrics.set_index("round")[column] for run in group.runs]
         scores = pd.concat(series, axis=1)
@@ -116,7 +112,8 @@ def _draw_panel(
     panel.set_xlim(left=0)
 
 
-def _add_legend(figure: Figure) -> None:
+def add_legend(figure: Figure, loc: Any = "outside lower center") -> None:
+    """Adds one legend with every label once, by default below all panels."""
     lines: dict[str, Any] = {}
     for panel in figure.axes:
         for handle, label in zip(*panel.get_legend_handles_labels()):
@@ -126,17 +123,11 @@ def _add_legend(figure: Figure) -> None:
     figure.legend(
         [lines[name] for name in order],
         order,
-        loc="outside lower center",
+        loc=loc,
         ncols=min(len(order), 5),
         frameon=False,
         handlelength=4,
     )
-
-
-def _styles(groups: Sequence[Group]) -> dict[str, tuple[str, Any, str]]:
-    others = sorted({group.algorithm for group in groups} - set(_STYLES))
-    extra = {name: _OTHER_STYLES[i % len(_OTHER_STYLES)] for i, name in enumerate(others)}
-    return {**_STYLES, **extra}
 
 
 def _values(groups: Sequence[Group], name: str) -> int:

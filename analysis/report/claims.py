@@ -1,0 +1,113 @@
+"""What the papers claim, as data: A better than B, where, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.report.paper_values import cafed_gains
+from analysis.report.samples import AS_IN_CA_FED
+
+# Runs that the papers average over: F3AST, Fig. 2; CA-Fed, Sec. V-B.
+F3AST_SEEDS = 3
+CAFED_SEEDS = 10
+_CAFED_BASELINES = ("adafed", "unbiased", "more_available", "f3ast", AS_IN_CA_FED)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim.
+
+    Attributes:
+        source: Where the paper makes it.
+        metric: The score it is about.
+        a: The algorithm said to be better.
+        b: Than which.
+        task: On which task.
+        at: In which column of the table; `None` for each one.
+        relation: One of `verdict.RELATIONS`.
+        paper: The paper's a - b; `None` where it gives no number.
+        seeds: Fewest common seeds to judge by.
+    """
+
+    source: str
+    metric: str
+    a: str
+    b: str
+    task: str
+    at: Any = None
+    relation: str = "better"
+    paper: float | None = None
+    seeds: int = F3AST_SEEDS
+
+
+def from_baselines(
+    source: str,
+    metric: str,
+    values: Mapping[tuple[str, Any, str], float],
+    baselines: Mapping[str, str],
+    across: str = "availability",
+) -> tuple[Claim, ...]:
+    """Reads claims off a printed table: each algorithm better than its baseline in each cell.
+
+    Where the paper prints no gain the claim is that both are the same (F3AST Sec. IV-A: "for all
+    but the Uneven model where the accuracy remains the same").
+    """
+    sign = 1 if metric.endswith("accuracy") else -1
+    claims = []
+    for (task, at, algorithm), value in values.items():
+        if algorithm in baselines:
+            difference = round(value - values[task, at, baselines[algorithm]], 6)
+            relation = "better" if sign * difference > 0 else "same"
+            claims.append(
+                Claim(
+                    source, metric, algorithm, baselines[algorithm], task, at, relation, difference
+                )
+            )
+    return tuple(claims)
+
+
+def _figure(source: str, metric: str) -> tuple[Claim, ...]:
+    return tuple(
+        Claim(source, metric, "f3ast", other, task, "home_devices")
+        for task in ("synthetic", "cifar100", "shakespeare")
+        for other in ("fedavg", "poc")
+    )
+
+
+# "F3AST achieves higher accuracy than FEDAVG and PoC on all datasets" (home devices).
+FIG_2 = _figure("Fig. 2", "sample_accuracy")
+# "In all cases F3AST converges to a model with smaller objective value."
+FIG_3 = _figure("Fig. 3", "sample_loss")
+# "F3AST achieves equal or higher performance than competing methods across all communication
+# levels."
+FIG_4 = tuple(
+    Claim("Fig. 4", "sample_accuracy", "f3ast", other, "synthetic", relation="not worse")
+    for other in ("fedavg", "poc")
+)
+
+
+def of_cafed() -> tuple[Claim, ...]:
+    """Returns "CA-Fed consistently outperforms the baselines" (Sec. V-B), with its lead."""
+    return tuple(
+        Claim(
+            "CA-Fed, Fig. 1",
+            "sample_accuracy",
+            "ca_fed",
+            other,
+            task,
+            "markov",
+            paper=gain if other == "adafed" else None,
+            seeds=CAFED_SEEDS,
+        )
+        for task, gain in cafed_gains().items()
+        for other in _CAFED_BASELINES
+    )
+
+
+def of_fedlaavg(values: Mapping[tuple[str, Any, str], float]) -> tuple[Claim, ...]:
+    """Returns "FedLaAvg outperforms FedAvg in the two client availability models" (Sec. 5.2)."""
+    return from_baselines(
+        "FedLaAvg, Table 2", "best_sample_accuracy", values, {"fedlaavg": "fedavg"}
+    )

@@ -1,0 +1,168 @@
+"""Figures of selections: who was picked how often, and F3AST's rates over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter, NullLocator
+
+from analysis.report.document import Picture
+from analysis.report.figures import in_order, new_figure, png
+from analysis.report.samples import Sample, Variant
+from analysis.report.selections import RATE_ALGORITHMS, Selections
+from analysis.report.words import name_of
+from analysis.styles import styles_of
+
+_CLIENTS = 5
+# Beyond this ratio rates are drawn on a log scale.
+_WIDE = 10.0
+# Darkest for the client with the most data.
+_RATE_STYLES = (
+    ("#000000", "-", "o"),
+    ("#0072B2", "--", "s"),
+    ("#D55E00", "-.", "^"),
+    ("#009E73", ":", "D"),
+    ("#CC79A7", (0, (7, 2, 1, 2)), "v"),
+)
+
+
+def picked(
+    name: str, task: str, variant: Variant, found: Mapping[Sample, Selections]
+) -> Picture | None:
+    """Draws the share of rounds in which a client was picked, against its share of the data.
+
+    A row for each availability model, a panel for each algorithm. Without an F3AST run the shares
+    p_k are not known, and clients stand in the order of their ids.
+    """
+    samples = [s for s in variant.samples if s.world["task"] == task and s in found]
+    if not samples:
+        return None
+    rows = in_order([s.world["availability"] for s in samples])
+    algorithms = list(dict.fromkeys(s.algorithm for s in samples))
+    shares = _shares(samples, found)
+    figure, panels = new_figure(
+        len(rows), len(algorithms), (1.8, 1.5), legend_rows=0, sharex=True, sharey=True
+    )
+    styles = styles_of(algorithms)
+    at = {(s.world["availability"], s.algorithm): s for s in samples}
+    for i, availability in enumerate(rows):
+        for j, algorithm in enumerate(algorithms):
+            panel = panels[i, j]
+            sample = at.get((availability, algorithm))
+            panel.grid(alpha=0.3)
+            panel.spines[["top", "right"]].set_visible(False)
+            if i == 0:
+                panel.set_title(name_of(algorithm), fontsize="medium", y=1.0)
+            if j == 0:
+                panel.set_ylabel(f"{availability}\nshare of rounds", fontsize="small")
+            if sample is None:
+                panel.text(0.5, 0.5, "not run", ha="center", transform=panel.transAxes)
+                continue
+            share = found[sample].picked
+            color, _, marker = styles[algorithm]
+            x = np.arange(len(share)) if shares is None else shares
+            panel.plot(x, share, linestyle="none", marker=marker, markersize=3, color=color)
+            k = sample.setting("clients_per_round")
+            if shares is not None:
+                line = np.geomspace(float(np.nanmin(x)), float(np.nanmax(x)), 50)
+                panel.plot(line, np.minimum(1, k * line), color="0.35", linewidth=1)
+                panel.set_xscale("log")
+                panel.xaxis.set_minor_locator(NullLocator())
+    # The line leaves the panel where it is far above what can be reached.
+    panels[0, 0].set_ylim(0, 1.15 * max(found[s].picked.max() for s in samples) or 1)
+    for panel in panels[-1]:
+        panel.set_xlabel("client id" if shares is None else r"$p_k$")
+    drawn = "" if shares is None else "; the line is min(1, K p_k)"
+    known = "" if shares is None else _unknown(shares)
+    caption = (
+        f"{task}, {variant.label}: share of rounds in which each client was picked{drawn}{known}."
+    )
+    return Picture(name, caption, png(figure))
+
+
+def rates(
+    name: str, task: str, variant: Variant, found: Mapping[Sample, Selections]
+) -> Picture | None:
+    """Draws F3AST's r_k(t) of five clients, from the largest to the smallest p_k."""
+    samples = [
+        s
+        for s in variant.samples
+        if s.world["task"] == task and s.algorithm == RATE_ALGORITHMS[0] and s in found
+    ]
+    tracked = {s.world["availability"]: found[s].rates for s in samples}
+    kept = {name: each for name, each in tracked.items() if each is not None}
+    if not kept:
+        return None
+    names = in_order(list(kept))
+    columns = min(3, len(names))
+    height = -(-len(names) // columns)
+    legend_rows = 1 if columns == 3 else 3
+    figure, panels = new_figure(
+        height, columns, (3.1 if columns > 1 else 4.2, 2.1), legend_rows, sharey=True
+    )
+    for panel in panels.flat[len(names) :]:
+        panel.set_visible(False)
+    lines: dict[str, Line2D] = {}
+    largest = max(each.values.max() / each.values.min() for each in kept.values())
+    for panel, availability in zip(panels.flat, names):
+        each = kept[availability]
+        known = np.flatnonzero(np.isfinite(each.shares))
+        order = known[np.argsort(-each.shares[known], kind="stable")]
+        ranks = np.unique(np.linspace(0, len(order) - 1, _CLIENTS).round().astype(int))
+        for number, (rank, style) in enumerate(zip(ranks, _RATE_STYLES)):
+            client = order[rank]
+            color, dashes, marker = style
+            (line,) = panel.plot(
+                each.rounds,
+                each.values[:, client],
+                color=color,
+                linestyle=dashes,
+                marker=marker,
+                markersize=4,
+                markevery=(number * 5, max(1, len(each.rounds) // 5)),
+                linewidth=1.5,
+            )
+            place = ("largest", "upper quartile", "median", "lower quartile", "smallest")[number]
+            lines.setdefault(rf"{place} $p_k$" if len(ranks) == _CLIENTS else str(number), line)
+        if largest > _WIDE:
+            panel.set_yscale("log")
+            panel.yaxis.set_minor_formatter(NullFormatter())
+        panel.set_title(availability, fontsize="medium", y=1.0)
+        panel.set_xlabel("round t")
+        panel.grid(alpha=0.3)
+        panel.spines[["top", "right"]].set_visible(False)
+    for row in panels:
+        row[0].set_ylabel(r"$r_k(t)$")
+    figure.legend(
+        list(lines.values()),
+        list(lines),
+        loc="lower center",
+        ncols=_CLIENTS if columns == 3 else 2,
+        frameon=False,
+        handlelength=4,
+    )
+    seeds = sorted({min(s.runs) for s in samples})
+    caption = (
+        f"{task}, {variant.label}: F3AST's rates r_k(t) of five clients, from the largest to the "
+        f"smallest p_k, in the run with seed {', '.join(map(str, seeds))}."
+    )
+    return Picture(name, caption, png(figure))
+
+
+def _shares(samples: list[Sample], found: Mapping[Sample, Selections]) -> np.ndarray | None:
+    """Returns p_k, of clients that some F3AST run selected; it is the same for all the samples."""
+    shares: np.ndarray | None = None
+    for sample in samples:
+        each = found[sample].rates
+        if each is not None:
+            shares = (
+                each.shares if shares is None else np.where(np.isnan(shares), each.shares, shares)
+            )
+    return shares
+
+
+def _unknown(shares: np.ndarray) -> str:
+    missing = int(np.isnan(shares).sum())
+    return f" ({missing} clients that F3AST never picked are left out)" if missing else ""

@@ -1,0 +1,189 @@
+"""A published table filled from runs, beside the paper's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.report.claims import Claim
+from analysis.report.comparison import Comparison, Score, compare, score, widening
+from analysis.report.published_tables import PaperTable
+from analysis.report.samples import Sample, Variant, freed, variants
+
+# Synthetic(1, 1), and runs that do not say.
+_ONE_ONE = ((1, 1), (None, None))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell.
+
+    Attributes:
+        paper: The paper's number, if it has one.
+        ours: Ours; `None` if it was not run.
+        relative: Improvement over the baseline relative to it, ours; negative is a lower score.
+        paper_relative: The paper's.
+    """
+
+    paper: float | None
+    ours: Score | None
+    relative: float | None
+    paper_relative: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class FilledTable:
+    """One variant of a published table.
+
+    Attributes:
+        table: What it regenerates.
+        variant: Which runs; `None` for the tasks that were not run at all.
+        columns: Heads of the columns.
+        cells: By task, algorithm and column, in the order of the rows; only those that make sense.
+        comparisons: Claims, then what no paper claims.
+    """
+
+    table: PaperTable
+    variant: Variant | None
+    columns: tuple[Any, ...]
+    cells: dict[tuple[str, str, Any], Cell]
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def tasks(self) -> list[str]:
+        """Tasks of its blocks."""
+        return list(dict.fromkeys(task for task, _, _ in self.cells))
+
+    def algorithms(self, task: str) -> list[str]:
+        """Algorithms of a block's rows."""
+        return list(dict.fromkeys(name for other, name, _ in self.cells if other == task))
+
+
+def fill(table: PaperTable, samples: Sequence[Sample], period: str) -> list[FilledTable]:
+    """Fills a published table from runs.
+
+    Args:
+        table: Which one.
+        samples: All samples; those that do not belong into it are left out.
+        period: As `Sample.scores` takes it.
+
+    Returns:
+        One filled table for each set of runs that may be compared, then one of the paper's tasks
+        that no run is of, if any.
+    """
+    fitting = [freed(s, table.free) for s in samples if column_of(table, s) is not None]
+    filled = []
+    for variant in variants(fitting, ("task", table.across, *table.follows)):
+        present = {column_of(table, s) for s in variant.samples}
+        columns = table.columns or tuple(sorted(present))
+        if table.columns or len(columns) > 1:
+            filled.append(_fill_variant(table, variant, columns, period))
+    ran = {task for each in filled for task in each.tasks}
+    rest = [t for t in table.tasks if t not in ran and any(c.task == t for c in table.claims)]
+    if rest:
+        filled.append(_of_tasks(table, None, rest, table.columns, {}, period))
+    return filled
+
+
+def column_of(table: PaperTable, sample: Sample) -> Any | None:
+    """Returns the column that a sample belongs into, `None` if it does not."""
+    if sample.world.get("task") not in table.tasks:
+        return None
+    if sample.algorithm == "sequential_sgd":
+        return "none" if "none" in table.columns else None
+    if any(sample.setting(name) != value for name, value in table.fixed.items()):
+        return None
+    value = sample.world.get(table.across)
+    if value is None or (table.columns and value not in table.columns):
+        return None
+    if any(sample.world.get(name) != value for name in table.follows):
+        return None
+    # The paper's other tables are of Synthetic(1, 1).
+    alpha = (sample.setting("synthetic_alpha"), sample.setting("synthetic_beta"))
+    if sample.world["task"] == "synthetic" and not table.follows and alpha not in _ONE_ONE:
+        return None
+    return value
+
+
+def _fill_variant(
+    table: PaperTable, variant: Variant, columns: tuple[Any, ...], period: str
+) -> FilledTable:
+    found = {(s.world["task"], s.algorithm, column_of(table, s)): s for s in variant.samples}
+    ran = {task for task, _, _ in found}
+    tasks = [task for task in table.tasks if task in ran]
+    return _of_tasks(table, variant, tasks, columns, found, period)
+
+
+def _of_tasks(
+    table: PaperTable,
+    variant: Variant | None,
+    tasks: Sequence[str],
+    columns: tuple[Any, ...],
+    found: dict[tuple[str, str, Any], Sample],
+    period: str,
+) -> FilledTable:
+    cells: dict[tuple[str, str, Any], Cell] = {}
+    comparisons: list[Comparison] = []
+    for task in tasks:
+        further = [a for t, a, _ in found if t == task and a not in table.algorithms]
+        for algorithm in dict.fromkeys((*table.algorithms, *further)):
+            # Sequential SGD has no clients, hence a column of its own.
+            own = [at for at in columns if (algorithm == "sequential_sgd") == (at == "none")]
+            for at in own:
+                cells[task, algorithm, at] = _cell(table, found, (task, algorithm, at), period)
+        rounds = table.rounds.get(task)
+        for claim, at in _to_compare(table, task, columns):
+            a, b = (found.get((task, name, at)) for name in (claim.a, claim.b))
+            if claim.source or (a is not None and b is not None):
+                comparisons.append(compare(claim, at, a, b, period, rounds))
+        if table.across == "clients_per_round" and len(columns) > 1:
+            ends = columns[0], columns[-1]
+            comparisons += [
+                widening(claim, ends, found, period)
+                for claim in table.claims
+                if all((task, name, at) in found for name in (claim.a, claim.b) for at in ends)
+            ]
+    return FilledTable(table, variant, columns, cells, tuple(comparisons))
+
+
+def _cell(
+    table: PaperTable,
+    found: dict[tuple[str, str, Any], Sample],
+    key: tuple[str, str, Any],
+    period: str,
+) -> Cell:
+    task, algorithm, at = key
+
+    def ours(name: str) -> Score | None:
+        sample = found.get((task, name, at))
+        metric = "converged_sample_accuracy" if name == "sequential_sgd" else table.metric
+        return None if sample is None else score(sample, metric, period)
+
+    value, paper = ours(algorithm), table.values.get((task, at, algorithm))
+    relative = paper_relative = None
+    if algorithm in table.baselines:
+        base = ours(table.baselines[algorithm])
+        printed = table.values.get((task, at, table.baselines[algorithm]))
+        if value is not None and base is not None and base.mean:
+            relative = value.mean / base.mean - 1
+        if paper is not None and printed is not None:
+            paper_relative = paper / printed - 1
+    return Cell(paper, value, relative, paper_relative)
+
+
+def _to_compare(table: PaperTable, task: str, columns: Sequence[Any]) -> list[tuple[Claim, Any]]:
+    claimed = [
+        (claim, at)
+        for claim in table.claims
+        for at in (columns if claim.at is None else [claim.at])
+        if claim.task == task
+    ]
+    pairs = {(claim.a, claim.b, at) for claim, at in claimed}
+    unclaimed = [
+        (Claim("", table.metric, a, b, task), at)
+        for a, b in table.baselines.items()
+        for at in columns
+        if (a, b, at) not in pairs
+    ]
+    return claimed + unclaimed

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from analysis.report.collect import collect
+from analysis.report.published_tables import PaperTable, published_tables
+from analysis.report.tables import FilledTable, fill
+
+MakeRun = Callable[..., Path]
+
+
+def table(name: str) -> PaperTable:
+    return next(each for each in published_tables() if each.name == name)
+
+
+def filled(name: str, folder: Path) -> list[FilledTable]:
+    return fill(table(name), collect(folder).samples, "final")
+
+
+def test_claims_follow_from_the_printed_numbers() -> None:
+    sources = Counter(claim.source for each in published_tables() for claim in each.claims)
+    assert sources == {
+        **{"Table III": 20, "Table IV": 20, "Table VII": 10, "Table VIII": 10, "Table IX": 3},
+        **{"Fig. 2": 6, "Fig. 3": 6, "Fig. 4": 2, "CA-Fed, Fig. 1": 15, "FedLaAvg, Table 2": 2},
+    }
+    same = [
+        (claim.source, claim.task, claim.at)
+        for each in published_tables()
+        for claim in each.claims
+        if claim.relation == "same"
+    ]
+    assert same == [
+        ("Table III", "cifar100", "uneven"),
+        ("Table III", "shakespeare", "uneven"),
+        ("Table VII", "shakespeare", "uneven"),
+    ]
+
+
+def test_a_cell_beside_the_papers(make_run: MakeRun, tmp_path: Path) -> None:
+    """F3AST 0.4, 0.6, 0.5 over FedAvg 0.2, 0.3, 0.25: means 0.5 and 0.25, +100%.
+
+    Differences 0.2, 0.3, 0.25: mean 0.25, standard error 0.05 / sqrt 3, t(0.975; 2) = 4.3027.
+    """
+    for seed, (ours, base) in enumerate([(0.4, 0.2), (0.6, 0.3), (0.5, 0.25)]):
+        common = {"task": "cifar100", "clients_per_round": 10, "rounds": 1000, "seed": seed}
+        make_run(f"a{seed}", ours, algorithm="f3ast", availability="scarce", **common)
+        make_run(f"b{seed}", base, algorithm="fedavg", availability="scarce", **common)
+    ran, not_run = filled("table3", tmp_path)
+    cell = ran.cells["cifar100", "f3ast", "scarce"]
+    assert cell.ours is not None
+    assert (cell.ours.mean, cell.ours.deviation) == pytest.approx((0.5, 0.1))
+    assert (cell.relative, cell.paper) == (pytest.approx(1.0), 0.201)
+    assert cell.paper_relative == pytest.approx(0.201 / 0.096 - 1)
+    always = ran.cells["cifar100", "f3ast", "always"]
+    assert (always.ours, always.relative, always.paper) == (None, None, 0.198)
+    (judged,) = [c for c in ran.comparisons if c.claim.source == "Table III" and c.found]
+    assert judged.found is not None
+    assert judged.verdict is not None
+    assert (judged.found.mean, judged.found.low) == pytest.approx(
+        (0.25, 0.25 - 4.3026527 * 0.05 / 3**0.5)
+    )
+    assert judged.verdict.verdict == "holds"
+    assert (judged.at, judged.claim.paper) == ("scarce", pytest.approx(0.105))
+    others = [c.verdict.reason for c in ran.comparisons if c.verdict and not c.found]
+    assert set(others) == {"not run"}
+    assert not_run.variant is None
+    assert not_run.tasks == ["shakespeare", "synthetic"]
+
+
+def test_other_rounds_than_the_papers_judge_nothing(make_run: MakeRun, tmp_path: Path) -> None:
+    for seed in range(3):
+        for algorithm, accuracy in (("f3ast", 0.5 + seed / 100), ("fedavg", 0.2)):
+            make_run(
+                f"{algorithm}{seed}",
+                accuracy,
+                task="cifar100",
+                algorithm=algorithm,
+                clients_per_round=10,
+                seed=seed,
+            )
+    ran = filled("table3", tmp_path)[0]
+    (judged,) = [c for c in ran.comparisons if c.found]
+    assert judged.verdict is not None
+    assert judged.verdict.verdict == "not enough runs"
+    assert judged.verdict.reason == "4 rounds, the paper's are 1000"
+
+
+def test_runs_of_another_k_are_no_cell_of_table_three(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run("a", task="cifar100", clients_per_round=20)
+    assert all(each.variant is None for each in filled("table3", tmp_path))
+
+
+def test_table_nine_needs_alpha_in_both_places(make_run: MakeRun, tmp_path: Path) -> None:
+    common = {"availability": "smartphones", "clients_per_round": 10}
+    make_run("a", 0.5, synthetic_alpha=0.5, synthetic_beta=0.5, **common)
+    make_run("b", 0.6, synthetic_alpha=0.0, synthetic_beta=1.0, **common)
+    (ran,) = filled("table9", tmp_path)
+    means = {at: ran.cells["synthetic", "f3ast", at].ours for at in ran.columns}
+    assert means[0] is None
+    assert means[0.5] is not None
+    assert means[0.5].mean == 0.5
+    # Neither is Synthetic(1, 1).
+    assert all(each.variant is None for each in filled("table3", tmp_path))
+
+
+def test_the_gap_over_k(make_run: MakeRun, tmp_path: Path) -> None:
+    """F3AST's lead is 0.1 at K = 5 and 0.3, 0.31, 0.32 at K = 20."""
+    for seed in range(3):
+        for k, lead in ((5, 0.1), (20, 0.3 + seed / 100)):
+            for algorithm, accuracy in (("fedavg", 0.2), ("f3ast", 0.2 + lead)):
+                make_run(
+                    f"{k}{algorithm}{seed}",
+                    accuracy,
+                    algorithm=algorithm,
+                    clients_per_round=k,
+                    seed=seed,
+                )
+    (ran,) = filled("fig4", tmp_path)
+    assert ran.columns == (5, 20)
+    (wider,) = [c for c in ran.comparisons if "widens" in c.claim.source]
+    assert wider.found is not None
+    assert wider.verdict is not None
+    assert (wider.found.mean, wider.at) == (pytest.approx(0.21), "5 to 20")
+    assert wider.verdict.verdict == "holds"
+
+
+def test_sequential_sgd_has_a_column_of_its_own(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run("a", 0.5, task="cifar10_one_class", algorithm="sequential_sgd")
+    make_run("b", 0.2, task="cifar10_one_class", algorithm="fedlaavg")
+    (ran,) = filled("fedlaavg_table2", tmp_path)
+    sequential = ran.cells["cifar10_one_class", "sequential_sgd", "none"]
+    assert sequential.ours is not None
+    assert (sequential.ours.mean, sequential.paper) == (pytest.approx(0.6), 0.6159)
+    best = ran.cells["cifar10_one_class", "fedlaavg", "always"]
+    assert best.ours is not None
+    assert (best.ours.mean, best.paper) == (0.25, 0.647)
+    assert ("cifar10_one_class", "fedavg", "none") not in ran.cells
+
+
+def test_cafeds_f3ast_has_a_k_and_a_reading_of_its_own(make_run: MakeRun, tmp_path: Path) -> None:
+    common = {"task": "leaf_synthetic", "availability": "markov"}
+    make_run("a", 0.8, algorithm="ca_fed", clients_per_round=100, **common)
+    make_run("b", 0.7, algorithm="f3ast", clients_per_round=45, f3ast_rule="f3ast", **common)
+    given = {"clients_per_round": 45, "reading": "ca_fed", "f3ast_rule": "ca_fed"}
+    make_run("c", 0.6, algorithm="f3ast", **given, **common)
+    ran = filled("cafed_fig1", tmp_path)[0]
+    means = {
+        name: cell.ours.mean for (_, name, _), cell in ran.cells.items() if cell.ours is not None
+    }
+    assert means == {"ca_fed": 0.8, "f3ast": 0.7, "f3ast_of_ca_fed": 0.6}

@@ -1,0 +1,86 @@
+"""Seconds and peak memory of the report of 1000 runs.
+
+python -m tests.benchmarks.report_speed
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from analysis.report.published_tables import AVAILABILITIES
+from tests.benchmarks.synthetic_runs import LEVELS, write_run
+from tests.benchmarks.timing import machine
+
+ROOT = Path(__file__).parent.parent.parent
+LIMIT_S = 30.0
+LIMIT_MIB = 1024.0
+SEEDS = range(10)
+_SWITCHES: tuple[dict[str, Any], ...] = (
+    {"rate_init": "p"},
+    {"aggregate": "sum_over_k"},
+    {"lognormal_spread": "sigma"},
+    {"smartphones_grid": "endpoints"},
+    {"ties": "lowest_id"},
+    {"client_share": "batches"},
+    {"availability_objective": "p_squared"},
+)
+
+
+def grid() -> Iterator[dict[str, Any]]:
+    """Yields the settings of 1000 runs: Table III, Fig. 4, Table IX and the reading study."""
+    for seed in SEEDS:
+        for reading in ("paper", "released"):
+            common: dict[str, Any] = {"seed": seed, "reading": reading}
+            for availability in AVAILABILITIES:
+                for algorithm in LEVELS:
+                    yield {**common, "availability": availability, "algorithm": algorithm}
+            for algorithm in ("fedavg", "f3ast"):
+                smartphones = {**common, "availability": "smartphones", "algorithm": algorithm}
+                for alpha in (0.0, 0.5):
+                    yield {**smartphones, "synthetic_alpha": alpha, "synthetic_beta": alpha}
+        for switch in _SWITCHES:
+            for algorithm in ("fedavg", "f3ast"):
+                yield {
+                    **{"seed": seed, "availability": "smartphones", "algorithm": algorithm},
+                    **switch,
+                }
+        for k in (5, 20, 40, 50, 60, 70, 80, 90, 100):
+            for algorithm in ("fedavg", "f3ast", "poc"):
+                yield {
+                    **{"seed": seed, "availability": "home_devices", "algorithm": algorithm},
+                    **{"clients_per_round": k, "poc_candidates": 100},
+                }
+        yield {"seed": seed, "task": "synthetic_linear"}
+
+
+def main() -> int:
+    """Prints seconds and peak memory; the exit code is 1 if either passes its limit."""
+    with tempfile.TemporaryDirectory() as folder:
+        runs = Path(folder) / "runs"
+        number = 0
+        for number, settings in enumerate(grid(), start=1):
+            write_run(runs / f"run{number:04d}", settings)
+        command = [sys.executable, "-m", "analysis.report"]
+        command += ["--runs", str(runs), "--out", f"{folder}/report"]
+        started = time.perf_counter()
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+        seconds = time.perf_counter() - started
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu, peak = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+        size = (Path(folder) / "report/report.html").stat().st_size / 2**20
+    print(
+        f"report of {number} runs: {seconds:.1f} s (limit {LIMIT_S:.0f}; CPU {cpu:.1f} s), "
+        f"peak memory {peak:.0f} MiB (limit {LIMIT_MIB:.0f}), page {size:.1f} MiB; {machine()}"
+    )
+    return int(seconds > LIMIT_S or peak > LIMIT_MIB)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
