@@ -1,0 +1,62 @@
+"""Run folders with the content of real ones, written without training anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.resolve import resolve
+
+COLUMNS = (
+    *("round", "train_loss", "test_sample_accuracy", "test_sample_loss", "test_user_accuracy"),
+    *("test_user_loss", "num_available", "num_selected", "update_norm", "wall_seconds"),
+)
+LEVELS = {"fedavg": 0.7, "fedadam": 0.75, "f3ast": 0.8, "f3ast_adam": 0.82, "poc": 0.65}
+
+
+def write_run(folder: Path, given: Mapping[str, Any]) -> None:
+    """Writes one finished run.
+
+    Args:
+        folder: Where; made here.
+        given: Settings, those of the command line. Accuracy grows to about `LEVELS` of the
+            algorithm, with noise of the seed; clients are drawn uniformly.
+    """
+    settings = resolve({**given, "run_name": folder.name}).as_dict()
+    seed = settings["seed"]
+    random = np.random.default_rng([seed, len(settings["algorithm"])])
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps({"settings": settings}, indent=2))
+    rounds = np.arange(settings["eval_every"], settings["rounds"] + 1, settings["eval_every"])
+    level = LEVELS[settings["algorithm"]] + random.normal(0, 0.01)
+    accuracy = level * (1 - np.exp(-rounds / 80)) + random.normal(0, 0.01, len(rounds))
+    loss = 2.3 - 2 * accuracy
+    rows = np.column_stack(
+        [rounds, loss, accuracy, loss, accuracy - 0.1, loss + 0.2, *[np.full(len(rounds), 10)] * 4]
+    )
+    lines = [",".join([str(int(row[0])), *map(repr, row[1:].tolist())]) for row in rows]
+    (folder / "metrics.csv").write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
+    final = dict(zip(COLUMNS, rows[-1].tolist()))
+    final["round"] = int(final["round"])
+    last = dict(zip(COLUMNS[1:], rows[-max(1, len(rows) // 10) :, 1:].mean(axis=0).tolist()))
+    summary = {"rounds": settings["rounds"], "final": final, "mean_of_last_10_percent": last}
+    (folder / "summary.json").write_text(json.dumps(summary))
+    _write_selection(folder, settings, random)
+
+
+def _write_selection(folder: Path, s: Mapping[str, Any], random: np.random.Generator) -> None:
+    n, k, beta = s["num_clients"], s["clients_per_round"], s["rate_beta"]
+    shares = np.random.default_rng(s["data_seed"]).dirichlet(np.ones(n))
+    selected = random.random((s["rounds"], n)).argsort(axis=1)[:, :k]
+    rates, weights = np.full(n, k / n), np.zeros(selected.shape)
+    for t, ids in enumerate(selected):
+        rates *= 1 - beta
+        rates[ids] += beta
+        weights[t] = shares[ids] / rates[ids]
+    tracked = {"final_rates": rates} if s["algorithm"].startswith("f3ast") else {}
+    with open(folder / "selection.npz", "wb") as file:
+        np.savez_compressed(file, selected=selected, weights=weights, **tracked)
