@@ -27,7 +27,7 @@ eval_every = 4
 [[variants]]
 name = "missing"
 task = "mnist"
-data_dir = "nowhere"
+data_dir = "/dev/null/nowhere"
 
 [[variants]]
 name = "f3ast"
