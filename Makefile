@@ -7,6 +7,7 @@ UV ?= uv
 
 TEST_PROCESSES ?= 2
 CHROMIUM ?= chromium
+RAY_TESTS := tests/f3ast_tff/cluster
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff
 DEMO_ROUNDS ?= 500
 DEMO_TFF_ROUNDS ?= 30
@@ -14,7 +15,6 @@ DEMO_SEEDS ?= 0 1 2
 DEMO_DIR ?= runs/demo
 DEMO_ALGORITHMS := fedavg fedadam f3ast f3ast_adam poc
 
-.PHONY: help demo test test-slow test-ray test-page lint format bench bench-data lock clean
 
 help:  ## List the targets
 	@awk -F ':|##' '/^[a-z-]+:.*##/ { printf "%-12s%s\n", $$1, $$NF }' Makefile
@@ -34,18 +34,20 @@ demo: $(STAMP)  ## Train five algorithms, three seeds each, and plot them (DEMO_
 	@$(PY) -m analysis.agreement $(DEMO_DIR)/engines/fused $(DEMO_DIR)/engines/tff
 
 test: lint  ## Lint, then run the tests not marked slow
-	$(PY) -m pytest -m "not slow and not page" -n $(TEST_PROCESSES) --dist loadfile
+	$(PY) -m pytest -m "not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile
+	$(PY) -m pytest -m "ray and not slow" $(RAY_TESTS)
 
 test-slow: $(STAMP)  ## Run the tests marked slow
-	$(PY) -m pytest -m slow
+	$(PY) -m pytest -m "slow and not ray"
 
 test-page: $(STAMP)  ## Open a report's page in headless Chromium (CHROMIUM)
 	@command -v $(CHROMIUM) >/dev/null || { \
 	  echo "error: $(CHROMIUM) is not there: apt-get install chromium, or set CHROMIUM" >&2; exit 1; }
 	CHROMIUM=$(CHROMIUM) $(PY) -m pytest -m page tests/analysis/report/test_report_page.py
 
-test-ray: $(STAMP)  ## Run the tests on a Ray cluster of two nodes, one of them killed
+test-ray: $(STAMP)  ## Run all tests on Ray clusters of two nodes, one of them killed
 	$(PY) -m pytest tests/experiments/campaign/test_ray_cluster.py
+	$(PY) -m pytest -m ray $(RAY_TESTS)
 
 lint: $(STAMP)  ## Check style, formatting and types
 	$(PY) -m ruff check .

@@ -42,6 +42,7 @@ def main(argv: list[str]) -> int:
     from experiments.campaign.command import Options, run_campaign
 
     of_campaign["list_only"] = of_campaign.pop("list", False)
+    of_campaign["ray_address"] = given.pop("ray_address", None)
     return run_campaign(Options(**of_campaign), given)
 
 

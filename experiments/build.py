@@ -18,6 +18,9 @@ from experiments import fedlaavg
 from experiments.registry import ALGORITHMS, SELECTIONS
 from experiments.settings import Settings
 from experiments.tasks import MODELS, TASKS
+from f3ast_tff.cluster.ray_connection import LOCAL, connect
+from f3ast_tff.cluster.ray_workers import RayWorkers
+from f3ast_tff.cluster.workers import TrainerFactory
 from f3ast_tff.engines import Engine
 from f3ast_tff.engines.latest_updates import LatestUpdates
 from f3ast_tff.errors import SettingError
@@ -131,33 +134,63 @@ def build_engine(settings: Settings, data: FederatedData, folder: Path) -> Engin
         epsilon=settings.epsilon,
     )
     task = TASKS[settings.task]
-    model = build_model(settings, data)
+    if settings.num_workers is not None:
+        connect(settings.ray_address or LOCAL, settings.num_workers)
+    model, inputs = build_model(settings, data), task.inputs(settings)
     parts = (data, model, build_local_work(settings), client, server)
     latest = _latest_updates(settings, data, model) if algorithm.aggregation == "latest" else None
     if settings.engine == "tff":
+        from f3ast_tff.engines.tff_composition import TffComposition
         from f3ast_tff.engines.tff_engine import TffEngine
+        from f3ast_tff.engines.tff_trainer import TffTrainerFactory
 
+        composition = TffComposition(model, parts[2], inputs, client, server, algorithm.aggregation)
+        trainers = TffTrainerFactory(composition, settings.device)
         return TffEngine(
             *parts,
             algorithm.aggregation,
             seed=settings.seed,
-            inputs=task.inputs(settings),
+            inputs=inputs,
             client_loss=algorithm.client_loss or settings.poc_loss,
             clients_at_once=settings.tff_clients_at_once or task.tff_clients_at_once,
             latest=latest,
+            runtime="worker" if settings.tff_runtime == "worker" else "tf",
+            device=settings.device,
+            workers=_workers(settings, data, trainers),
+            round_timeout_s=settings.round_timeout,
             worker_log=folder / "tff_worker.log",
         )
     from f3ast_tff.engines.fused_engine import FusedEngine
+    from f3ast_tff.engines.fused_trainer import FusedTrainerFactory
 
+    fused_trainers = FusedTrainerFactory(
+        model, parts[2], client, inputs, settings.device, settings.clients_per_round
+    )
     return FusedEngine(
         *parts,
         algorithm.aggregation,
         seed=settings.seed,
-        inputs=task.inputs(settings),
+        inputs=inputs,
         client_loss=algorithm.client_loss or settings.poc_loss,
         latest=latest,
+        workers=_workers(settings, data, fused_trainers),
         device=settings.device,
         cohort_size=settings.clients_per_round,
+    )
+
+
+def _workers(
+    settings: Settings, data: FederatedData, make_trainer: TrainerFactory
+) -> RayWorkers | None:
+    if settings.num_workers is None:
+        return None
+    return RayWorkers(
+        make_trainer,
+        data.train,
+        settings.num_workers,
+        settings.ray_address or LOCAL,
+        num_gpus=int(settings.device == "gpu"),
+        timeout_s=settings.round_timeout,
     )
 
 

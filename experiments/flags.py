@@ -20,8 +20,6 @@ CAMPAIGN: dict[str, str] = {
     "list": "list the campaign's runs and their states, and run none",
     "processes": "runs at a time; default: one a core",
     "seeds": "seeds in place of the campaign's, such as 0-9",
-    "ray_address": "run on an existing Ray cluster: auto, or HOST:PORT; run folders are on a file "
-    "system that all its nodes share, and only runs with --device=gpu get a GPU",
 }
 _WIDTH = 92
 _INDENT = " " * 6
@@ -77,9 +75,8 @@ def describe(spec: Field) -> str:
         if reading.ca_fed is not None:
             parts[-1] += f", ca_fed: {reading.ca_fed}"
     elif rules["default"] is DERIVED:
-        parts.append(
-            "default: " + ("from the settings" if spec.name == "run_name" else "the task's")
-        )
+        if "default:" not in rules["help"]:
+            parts.append("default: the task's")
     elif rules["default"] not in (None, ""):
         parts.append(f"default: {rules['default']}")
     return "; ".join(parts)

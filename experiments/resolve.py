@@ -55,6 +55,7 @@ def resolve(given: Mapping[str, Any]) -> Settings:
         _check_of_algorithm(name, given.get(name), values)
         _check_of_task(specs[name], given.get(name), values)
         _check_of_availability(name, given.get(name), values)
+    _check_of_engine(given, values)
     settings = Settings(**values)
     _check_together(settings)
     return settings
@@ -71,6 +72,35 @@ def _pooled(given: Mapping[str, Any]) -> dict[str, Any]:
         allowed = f"is not of {given['algorithm']}, which has one client"
         raise SettingError("communication", given["communication"], allowed)
     return only
+
+
+def _check_of_engine(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Refuses settings that the engine, or its runtime, would pass over in silence."""
+    tff, workers = values["engine"] == "tff", values["num_workers"]
+    for name in ("tff_runtime", "tff_clients_at_once"):
+        if given.get(name) is not None and not tff:
+            raise SettingError(name, given[name], "is of --engine=tff")
+    if tff and workers is not None and values["tff_runtime"] != "ray":
+        raise SettingError("num_workers", workers, "needs --tff_runtime=ray with --engine=tff")
+    if values["ray_address"] is not None and workers is None:
+        raise SettingError("ray_address", values["ray_address"], "is of --num_workers")
+    waits = workers is not None or (tff and values["tff_runtime"] == "worker")
+    if values["round_timeout"] is not None and not waits:
+        allowed = "is of --num_workers or --engine=tff with TFF's worker"
+        raise SettingError("round_timeout", values["round_timeout"], allowed)
+    if tff and values["tff_runtime"] == "worker" and values["device"] == "gpu":
+        allowed = "TFF's worker trains on the CPU alone: --tff_runtime=tf"
+        raise SettingError("device", "gpu", allowed)
+    if given.get("tff_clients_at_once") is not None and values["tff_runtime"] != "worker":
+        allowed = "is of --tff_runtime=worker; the others train one client after the other"
+        raise SettingError("tff_clients_at_once", given["tff_clients_at_once"], allowed)
+    if ALGORITHMS[values["algorithm"]].aggregation == "latest":
+        algorithm = values["algorithm"]
+        if workers is not None:
+            raise SettingError("num_workers", workers, f"is not of {algorithm}")
+        if tff and values["tff_runtime"] != "worker":
+            allowed = f"must be worker for {algorithm}, which needs each client's update"
+            raise SettingError("tff_runtime", values["tff_runtime"], allowed)
 
 
 def _check_of_task(spec: Field, value: Any, values: Mapping[str, Any]) -> None:
@@ -101,6 +131,8 @@ def _derived(name: str, values: Mapping[str, Any]) -> Any:
         return "-".join([*parts, f"seed{values['seed']}"])
     if name == "data_dir":
         return str(default_data_dir())
+    if name == "num_workers":
+        return 2 if values["tff_runtime"] == "ray" else None
     if name == "switch_round":
         return values["rounds"] // 2 + 1
     if name == "model":

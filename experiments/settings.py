@@ -15,6 +15,7 @@ from f3ast_tff.optimizer import OPTIMIZERS
 
 ENGINES = ("fused", "tff")
 DEVICES = ("auto", "cpu", "gpu")
+TFF_RUNTIMES = ("worker", "tf", "ray")
 
 _TASK, _ALGORITHM, _AVAILABILITY = "Task", "Algorithm", "Availability"
 _TRAINING, _ENGINE, _RUN = "Training", "Engine", "Run"
@@ -183,7 +184,7 @@ class Settings:
     rounds: int = setting(_TRAINING, "number of rounds T", kind=int, minimum=1)
     switch_round: int = setting(
         _TRAINING,
-        "fedavg_then_fedlaavg: first round of FedLaAvg, half-way if not given",
+        "fedavg_then_fedlaavg: first round of FedLaAvg; default: half-way",
         kind=int,
         minimum=1,
     )
@@ -230,7 +231,42 @@ class Settings:
         _ENGINE, "what executes a round: XLA programs, or TFF", "fused", choices=ENGINES
     )
     device: str = setting(
-        _ENGINE, "where the fused engine runs; TFF runs on the CPU", "auto", choices=DEVICES
+        _ENGINE, "where clients train; TFF's worker knows the CPU alone", "auto", choices=DEVICES
+    )
+    tff_runtime: str = setting(
+        _ENGINE,
+        "what executes TFF's processes: TFF's own worker process (CPU only), TensorFlow in this "
+        "process, or in Ray actors",
+        "worker",
+        choices=TFF_RUNTIMES,
+    )
+    num_workers: int | None = setting(
+        _ENGINE,
+        "split each cohort over so many Ray actors, each with a shard of the clients; default: "
+        "none, 2 with --tff_runtime=ray",
+        kind=int,
+        minimum=1,
+        optional=True,
+        decides_result=False,
+    )
+    ray_address: str | None = setting(
+        _ENGINE,
+        "an existing Ray cluster, auto or HOST:PORT, for --num_workers (without it this machine "
+        "alone) or for the runs of a campaign (run folders are then on a file system that all its "
+        "nodes share, and only runs with --device=gpu get a GPU)",
+        None,
+        optional=True,
+        decides_result=False,
+    )
+    round_timeout: float | None = setting(
+        _ENGINE,
+        "seconds after which a round on --num_workers or on TFF's worker counts as hung; default: "
+        "no limit",
+        None,
+        kind=float,
+        above=0,
+        optional=True,
+        decides_result=False,
     )
     tff_clients_at_once: int | None = setting(
         _ENGINE,
@@ -310,7 +346,9 @@ class Settings:
         _RUN, "rounds between checkpoints", 25, kind=int, minimum=1, decides_result=False
     )
     output_dir: str = setting(_RUN, "folder of all runs", "runs", decides_result=False)
-    run_name: str = setting(_RUN, "folder of this run", decides_result=False)
+    run_name: str = setting(
+        _RUN, "folder of this run; default: from the settings", decides_result=False
+    )
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -14,7 +14,9 @@ _ANSWER_S = 5.0
 
 
 def connect(address: str, num_cpus: int | None = None) -> Any:
-    """Connects to a cluster.
+    """Connects to a cluster; does nothing if this process is connected already.
+
+    A local cluster is forked off this process: before any framework with threads is imported.
 
     Args:
         address: `local` for processes of this machine alone; `auto` for the cluster that this
@@ -32,6 +34,8 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
     except ImportError as error:
         allowed = "needs Ray, not installed here: pip install 'f3ast-tff[ray]'"
         raise SettingError("ray_address", address, allowed) from error
+    if ray.is_initialized():
+        return ray
     where = {"num_cpus": num_cpus} if address == LOCAL else {}
     try:
         _check_reachable(address)

@@ -1,9 +1,10 @@
-"""The reference engine: rounds are executed by TensorFlow Federated's native runtime."""
+"""The reference engine: rounds are those of a TensorFlow Federated learning process."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from f3ast_tff.cluster.workers import Workers
 from f3ast_tff.engines.client_loss import reduce_losses, scored_rows
 from f3ast_tff.engines.engine import (
     EMPTY_ROUND,
@@ -20,27 +22,24 @@ from f3ast_tff.engines.engine import (
 )
 from f3ast_tff.engines.latest_round import Trained, flat, leaves_of, run_latest_round
 from f3ast_tff.engines.latest_updates import LatestUpdates
-from f3ast_tff.engines.tff_context import start_worker
-from f3ast_tff.engines.tff_cross_entropy import MeanCrossEntropy
+from f3ast_tff.engines.tff_client_feed import ClientFeed
+from f3ast_tff.engines.tff_composition import TffComposition
+from f3ast_tff.engines.tff_device import find_device
+from f3ast_tff.engines.tff_in_process import InProcessRuntime
 from f3ast_tff.engines.tff_scorer import KerasScorer
+from f3ast_tff.engines.tff_worker_runtime import WorkerRuntime
+from f3ast_tff.errors import EngineError
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.inputs import AsStored, Inputs
 from f3ast_tff.local_work import LocalWork
 from f3ast_tff.models import Model
 from f3ast_tff.optimizer import Optimizer
-from f3ast_tff.process_memory import peak_memory_mib
-from f3ast_tff.processes.client_data import ClientBatches, client_dataset
-from f3ast_tff.processes.learning_process import build_parts
 from f3ast_tff.processes.round_with_updates import build_round_with_updates
 from f3ast_tff.selection import Cohort
 
 
 class TffEngine:
-    """Executes rounds on TFF's worker, and evaluates in this process.
-
-    A client's examples become tensors once, when it is first selected; a round adds the order
-    of its batches and its weight.
-    """
+    """Executes rounds on a TFF runtime, and evaluates in this process."""
 
     block_rounds = 1
 
@@ -59,8 +58,12 @@ class TffEngine:
         clients_at_once: int = -1,
         client_loss: str = "mean",
         latest: LatestUpdates | None = None,
+        runtime: str = "worker",
+        device: str = "auto",
+        workers: Workers | None = None,
+        round_timeout_s: float | None = None,
     ) -> None:
-        """Builds the learning process and starts the worker.
+        """Builds the learning process and starts its runtime.
 
         Args:
             data: Of all clients.
@@ -70,73 +73,83 @@ class TffEngine:
             server_optimizer: Of the step along the aggregate.
             aggregation: `"sum"`, `"mean"` or `"latest"`, see `build_parts`.
             seed: Of the initial weights.
-            worker_log: File for the worker's output.
+            worker_log: File for the output of TFF's worker.
             inputs: From features to what the model reads; by default the features.
-            clients_at_once: Most clients that train at the same time, which bounds memory; -1
-                for no limit.
+            clients_at_once: Most clients that TFF's worker trains at the same time, which bounds
+                memory; -1 for no limit.
             client_loss: See `client_loss.reduce_losses`.
-            latest: FedLaAvg's memory, for the aggregation `"latest"`.
+            latest: FedLaAvg's memory, for the aggregation `"latest"`; on TFF's worker alone.
+            runtime: `"worker"` for TFF's, `"tf"` for TensorFlow in this process.
+            device: Of the latter, see `tff_device.find_device`.
+            workers: Train the clients, in place of this process; only with `"tf"`. Closed with
+                the engine.
+            round_timeout_s: Seconds after which a round on TFF's worker counts as hung; `None`
+                for no limit.
         """
         self._data = data
         self._work = work
-        self._inputs = inputs = inputs or AsStored()
         self._client_loss = client_loss
         self._client_optimizer = client_optimizer
         self._latest = latest
-        self._examples: dict[int, Any] = {}
-
-        def model_fn() -> tff.learning.models.VariableModel:
-            return tff.learning.models.from_keras_model(
-                model.keras_model(),
-                loss=MeanCrossEntropy(),
-                input_spec=batch_spec(data, inputs),
-                metrics=[],
-            )
-
-        self._worker, self._context = start_worker(worker_log, clients_at_once)
+        self._workers = workers
+        inputs = inputs or AsStored()
+        composition = TffComposition(
+            model, work, inputs, client_optimizer, server_optimizer, aggregation
+        )
+        self._runtime: WorkerRuntime | InProcessRuntime
+        if runtime == "tf":
+            # Before anything else of TensorFlow's: GPUs shall take memory as they need it.
+            device = find_device(device)
+        parts = composition.parts(data.train)
+        process = parts.compose()
+        if runtime == "tf":
+            self._runtime = InProcessRuntime(process, device)
+        else:
+            self._runtime = WorkerRuntime(process, worker_log, clients_at_once, round_timeout_s)
         try:
-            parts = build_parts(
-                model_fn,
-                ClientBatches(stored_spec(data), work, inputs),
-                client_optimizer,
-                server_optimizer,
-                aggregation,
-            )
-            self._process = parts.compose()
             if latest is not None:
                 self._next_with_updates = build_round_with_updates(parts)
+            self._feed = ClientFeed(data.train, work, inputs)
             self._scorer = KerasScorer(model, inputs, data.train)
             initial = tff.learning.models.ModelWeights(model.initial_weights(seed), [])
-            with self._on_our_worker():
-                state = self._process.initialize()
-                self._state = self._process.set_model_weights(state, initial)
+            self._state = self._runtime.initialize()._replace(global_model_weights=initial)
         except BaseException:
-            self._worker.close()
+            self._runtime.close()
             raise
 
     def run_rounds(self, first_round: int, cohorts: Sequence[Cohort]) -> list[RoundOutcome]:
         """See `Engine.run_rounds`.
 
         Raises:
-            EngineError: If the worker has died; the model is that of the last completed round.
+            EngineError: If a worker has died; the model is that of the last completed round.
         """
-        return [
-            self._run_round(t, cohort) if len(cohort) else EMPTY_ROUND
-            for t, cohort in enumerate(cohorts, start=first_round)
-        ]
+        outcomes = []
+        for t, cohort in enumerate(cohorts, start=first_round):
+            try:
+                outcomes.append(self._run_round(t, cohort) if len(cohort) else EMPTY_ROUND)
+            except EngineError as error:
+                if self._workers is not None:
+                    raise
+                raise EngineError(f"round {t}: {error}") from error
+        return outcomes
 
     def _run_round(self, round_number: int, cohort: Cohort) -> RoundOutcome:
         if self._latest is not None:
             return self._latest_round(self._latest, round_number, cohort)
-        with self._on_our_worker():
-            output = self._process.next(
-                self._state_at(round_number), self._feed(round_number, cohort)
-            )
+        output = self._next(self._state_at(round_number), round_number, cohort)
         outcome = _outcome(output.metrics, len(cohort))
         # Rejected: keep the server optimizer's state too, a step along nothing would move Adam.
         if not outcome.rejected:
             self._state = output.state
         return outcome
+
+    def _next(self, state: Any, round_number: int, cohort: Cohort) -> Any:
+        runtime = self._runtime
+        if self._workers is None:
+            return runtime.next(state, self._feed.datasets(round_number, cohort))
+        assert isinstance(runtime, InProcessRuntime)
+        parts = self._workers.train(runtime.prepare(state), round_number, cohort)
+        return runtime.finish(state, reduce(runtime.merge, parts))
 
     def _latest_round(
         self, latest: LatestUpdates, round_number: int, cohort: Cohort
@@ -147,8 +160,9 @@ class TffEngine:
             start = self._state_at(round_number)._replace(
                 aggregator=tf.nest.pack_sequence_as(aggregator, parts)
             )
-            with self._on_our_worker():
-                output, clients = self._next_with_updates(start, self._feed(round_number, these))
+            assert isinstance(self._runtime, WorkerRuntime)
+            feed = self._feed.datasets(round_number, these)
+            output, clients = self._runtime.run(self._next_with_updates, start, feed)
             rows = [
                 flat([np.asarray(leaf)[None] for leaf in tf.nest.flatten(client.update)])
                 for client in clients
@@ -173,12 +187,6 @@ class TffEngine:
         hparams = OrderedDict(self._state.client_work, learning_rate=rate)
         return self._state._replace(client_work=hparams)
 
-    def _feed(self, round_number: int, cohort: Cohort) -> list[tf.data.Dataset]:
-        return [
-            self._client(round_number, int(k), float(weight))
-            for k, weight in zip(cohort.ids, cohort.weights)
-        ]
-
     def evaluate(self) -> ClientScores:
         """See `Engine.evaluate`."""
         return self._scorer.clients(self.weights(), self._data.test)
@@ -193,8 +201,9 @@ class TffEngine:
         return reduce_losses(scores, sizes, self._client_loss, self._work.batch_size)
 
     def statistics(self) -> dict[str, Any]:
-        """See `Engine.statistics`: the worker's memory, which this process's leaves out."""
-        return {"engine": "tff", "worker_peak_memory_mib": peak_memory_mib(self._worker.pid)}
+        """See `Engine.statistics`: what the runtime and the workers say of themselves."""
+        workers = {} if self._workers is None else self._workers.statistics()
+        return {"engine": "tff", **self._runtime.statistics(), **workers}
 
     def weights(self) -> list[np.ndarray]:
         """See `Engine.weights`."""
@@ -216,21 +225,10 @@ class TffEngine:
         self._state = tf.nest.pack_sequence_as(self._state, leaves)
 
     def close(self) -> None:
-        """Ends the worker."""
-        self._worker.close()
-
-    def _on_our_worker(self) -> Any:
-        # Outside, TFF would start a worker of its own, which outlives this process.
-        return tff.framework.get_context_stack().install(self._context)
-
-    def _client(self, round_number: int, k: int, weight: float) -> tf.data.Dataset:
-        if k not in self._examples:
-            x, y = self._data.train.client(k)
-            self._examples[k] = OrderedDict(x=tf.constant(x), y=tf.constant(y))
-        size = int(self._data.train.sizes[k])
-        order = self._work.order(round_number, k, size)
-        draws = self._inputs.draws(round_number, k, order.shape)
-        return client_dataset(self._examples[k], tf.constant(order), tf.constant(draws), weight)
+        """Ends the runtime and the workers."""
+        self._runtime.close()
+        if self._workers is not None:
+            self._workers.close()
 
 
 def _outcome(metrics: Any, num_clients: int) -> RoundOutcome:
@@ -243,20 +241,3 @@ def _outcome(metrics: Any, num_clients: int) -> RoundOutcome:
         update_norm=float(metrics["aggregator"]["update_norm"]),
         num_dropped=dropped,
     )
-
-
-def stored_spec(data: FederatedData) -> Any:
-    """Returns the `tf.TensorSpec`s of training examples as they are stored."""
-    x, y = data.train.features, data.train.labels
-    return OrderedDict(
-        x=tf.TensorSpec([None, *x.shape[1:]], tf.as_dtype(x.dtype)),
-        y=tf.TensorSpec([None, *y.shape[1:]], tf.as_dtype(y.dtype)),
-    )
-
-
-def batch_spec(data: FederatedData, inputs: Inputs | None = None) -> Any:
-    """Returns the `tf.TensorSpec`s of a batch of what the model reads, and its labels."""
-    stored = stored_spec(data)
-    example = tf.zeros([1, *stored["x"].shape[1:]], stored["x"].dtype)
-    read = (inputs or AsStored()).in_tf(example, None)
-    return OrderedDict(x=tf.TensorSpec([None, *read.shape[1:]], read.dtype), y=stored["y"])

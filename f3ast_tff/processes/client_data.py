@@ -53,7 +53,11 @@ class ClientBatches:
         batches = self._segment(element, 0)
         for row in range(1, self.work.num_segments):
             batches = batches.concatenate(self._segment(element, row))
-        return batches
+        options = tf.data.Options()
+        # For so short a pipeline, looking for improvements takes longer than they save.
+        options.experimental_optimization.apply_default_optimizations = False
+        options.autotune.enabled = False
+        return batches.with_options(options)
 
     def _segment(self, element: Any, row: int) -> tf.data.Dataset:
         order = element["orders"][row]

@@ -77,7 +77,12 @@ def build_parts(
 
     weights_type = initial_weights.type_signature.result
     local_training = tff.learning.templates.build_model_delta_client_work(
-        model_fn, build_optimizer(client_optimizer), tff.learning.ClientWeighting.UNIFORM
+        model_fn,
+        build_optimizer(client_optimizer),
+        tff.learning.ClientWeighting.UNIFORM,
+        # The other way, `Dataset.reduce`, prepares the training step anew for every client where
+        # TensorFlow runs in this process, and keeps it off a GPU.
+        loop_implementation=tff.learning.LoopImplementation.DATASET_ITERATOR,
     )
     aggregator = tff.aggregators.add_measurements(
         AGGREGATORS[aggregation](), server_measurement_fn=_update_norm

@@ -59,7 +59,7 @@ def main() -> int:
                 engine.evaluate()
             if t % 50 == 0:
                 gc.collect()
-                python, worker = resident_mib(os.getpid()), resident_mib(engine._worker.pid)
+                python, worker = resident_mib(os.getpid()), resident_mib(engine._runtime.pid)
                 totals[t] = python + worker
                 print(f"round {t}: Python {python:.0f} MiB, worker {worker:.0f} MiB", flush=True)
         engine.close()

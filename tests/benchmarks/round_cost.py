@@ -45,7 +45,8 @@ def compare(name: str, data: FederatedData, folder: Path, repeats: int) -> float
     import tensorflow as tf
     import tensorflow_federated as tff
 
-    from f3ast_tff.engines.tff_engine import TffEngine, batch_spec
+    from f3ast_tff.engines.tff_client_feed import batch_spec
+    from f3ast_tff.engines.tff_engine import TffEngine
     from f3ast_tff.processes.optimizers import build_optimizer
 
     model = SoftmaxRegression(60, 10)
@@ -63,7 +64,7 @@ def compare(name: str, data: FederatedData, folder: Path, repeats: int) -> float
         lambda: tff.learning.models.from_keras_model(
             model.keras_model(),
             loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-            input_spec=batch_spec(data),
+            input_spec=batch_spec(data.train),
         ),
         build_optimizer(CLIENT),
         build_optimizer(SERVER),
@@ -72,7 +73,7 @@ def compare(name: str, data: FederatedData, folder: Path, repeats: int) -> float
         tf.data.Dataset.from_tensor_slices(OrderedDict(x=x, y=y)).batch(BATCH_SIZE)
         for x, y in map(data.train.client, range(data.train.num_clients))
     ]
-    context = tff.framework.get_context_stack().install(engine._context)
+    context = tff.framework.get_context_stack().install(engine._runtime._context)
     with context:
         stock_state = stock.initialize()
 

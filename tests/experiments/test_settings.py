@@ -73,6 +73,9 @@ def test_identity_is_all_but_where_and_how_often_it_is_saved() -> None:
         "checkpoint_every",
         "data_dir",
         "tff_clients_at_once",
+        "num_workers",
+        "ray_address",
+        "round_timeout",
     }
     assert json.loads(json.dumps(settings.identity)) == settings.identity
 
@@ -145,6 +148,8 @@ def test_every_listed_choice_resolves() -> None:
                 given["task"] = spec.metadata["tasks"][0]
             if spec.name == "model":
                 given["task"] = next(name for name, task in TASKS.items() if value in task.models)
+            if spec.name == "tff_runtime":
+                given["engine"] = "tff"
             if spec.name.startswith(("markov_", "trace_")):
                 process = spec.name.split("_")[0]
                 given.update(availability=process, **required.get(process, {}))
@@ -237,6 +242,46 @@ def test_one_client_who_holds_all_is_always_there(given: dict[str, Any], message
     settings = resolve({"algorithm": "sequential_sgd"})
     assert (settings.availability, settings.clients_per_round) == ("always", 1)
     assert settings.run_name == "synthetic-sequential_sgd-always-paper-seed0"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"tff_runtime": "tf"}, "--tff_runtime=tf: is of --engine=tff"),
+        (
+            {"engine": "tff", "num_workers": 2},
+            "--num_workers=2: needs --tff_runtime=ray with --engine=tff",
+        ),
+        ({"ray_address": "auto"}, "--ray_address=auto: is of --num_workers"),
+        (
+            {"round_timeout": 5.0},
+            "--round_timeout=5.0: is of --num_workers or --engine=tff with TFF's worker",
+        ),
+        (
+            {"engine": "tff", "device": "gpu"},
+            "--device=gpu: TFF's worker trains on the CPU alone: --tff_runtime=tf",
+        ),
+        (
+            {"engine": "tff", "tff_runtime": "tf", "tff_clients_at_once": 3},
+            "--tff_clients_at_once=3: is of --tff_runtime=worker; the others train one client "
+            "after the other",
+        ),
+        ({"algorithm": "fedlaavg", "num_workers": 2}, "--num_workers=2: is not of fedlaavg"),
+        (
+            {"algorithm": "fedlaavg", "engine": "tff", "tff_runtime": "tf"},
+            "--tff_runtime=tf: must be worker for fedlaavg, which needs each client's update",
+        ),
+    ],
+)
+def test_what_the_engine_would_pass_over_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError) as error:
+        resolve(given)
+    assert str(error.value) == message
+
+
+def test_ray_has_two_workers_if_not_told() -> None:
+    assert resolve({"engine": "tff", "tff_runtime": "ray"}).num_workers == 2
+    assert resolve({}).num_workers is None
 
 
 def test_fedlaavg_takes_over_half_way() -> None:

@@ -34,7 +34,7 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("table9", 2 * 2 * 3 * 10),
         ("fig2", 3 * 3 * 3),
         ("fig4_vary_k", 3 * 4 * 10),
-        ("cafed_fig1", 6 * 10),
+        ("cafed_fig1", 7 * 10),
     ],
 )
 def test_number_of_runs(name: str, runs: int) -> None:

@@ -20,7 +20,7 @@ from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.selection import Cohort
 
 # Ray lets go of files and of its processes' handles without closing them.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 EXAMPLES = ClientExamples(np.arange(12.0)[:, None], np.arange(12), np.arange(0, 13, 2))
 EVERYBODY = Cohort(np.arange(6), np.arange(1.0, 7.0))

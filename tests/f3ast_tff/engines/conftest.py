@@ -32,11 +32,12 @@ def make_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[.
     ) -> Engine:
         model = SoftmaxRegression(data.train.features.shape[1], data.num_classes)
         parts = (data, model, work, client, server, aggregation)
-        if name == "tff":
+        if name.startswith("tff"):
             from f3ast_tff.engines.tff_engine import TffEngine
 
             log = tmp_path_factory.mktemp("engine") / "worker.log"
-            engines.append(TffEngine(*parts, seed=0, worker_log=log, **kwargs))
+            runtime = {"tff": "worker", "tff_in_process": "tf"}[name]
+            engines.append(TffEngine(*parts, seed=0, worker_log=log, runtime=runtime, **kwargs))
         else:
             from f3ast_tff.engines.fused_engine import FusedEngine
 

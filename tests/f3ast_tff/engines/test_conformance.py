@@ -21,7 +21,7 @@ NAN_CLIENT = 2
 COHORT = Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2]))
 
 
-@pytest.fixture(scope="module", params=["tff", "fused", "fused_lanes"])
+@pytest.fixture(scope="module", params=["tff", "tff_in_process", "fused", "fused_lanes"])
 def sum_engine(request: pytest.FixtureRequest, make_engine: Callable[..., Any]) -> Any:
     """F3AST's composition; client 2 has a NaN."""
     data = with_nan_client(tiny_data(), NAN_CLIENT)

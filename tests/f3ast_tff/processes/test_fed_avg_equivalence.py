@@ -21,7 +21,8 @@ def test_equals_build_weighted_fed_avg(server: Optimizer, tmp_path: Path) -> Non
     import tensorflow as tf
     import tensorflow_federated as tff
 
-    from f3ast_tff.engines.tff_engine import TffEngine, batch_spec
+    from f3ast_tff.engines.tff_client_feed import batch_spec
+    from f3ast_tff.engines.tff_engine import TffEngine
     from f3ast_tff.processes.optimizers import build_optimizer
 
     data, work = tiny_data(), LocalWork(4, seed=5)
@@ -35,7 +36,7 @@ def test_equals_build_weighted_fed_avg(server: Optimizer, tmp_path: Path) -> Non
         return tff.learning.models.from_keras_model(
             model.keras_model(),
             loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-            input_spec=batch_spec(data),
+            input_spec=batch_spec(data.train),
         )
 
     def batches(round_number: int, k: int) -> tf.data.Dataset:
@@ -48,7 +49,7 @@ def test_equals_build_weighted_fed_avg(server: Optimizer, tmp_path: Path) -> Non
     )
     rng = np.random.default_rng(0)
     try:
-        with tff.framework.get_context_stack().install(engine._context):
+        with tff.framework.get_context_stack().install(engine._runtime._context):
             state = stock.initialize()
             for round_number in range(1, 6):
                 ids = rng.choice(6, 3, replace=False)

@@ -1,4 +1,4 @@
-"""The fused engine with its cohort split over workers is the fused engine."""
+"""An engine with its cohort split over workers is that engine."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.cluster.workers import TrainerFactory
 from f3ast_tff.engines import Engine
 from f3ast_tff.engines.fused_trainer import FusedTrainerFactory
 from f3ast_tff.errors import EngineError
@@ -32,20 +33,35 @@ COHORTS = [
 ]
 
 
-def trainers() -> FusedTrainerFactory:
-    model = SoftmaxRegression(NUM_FEATURES, NUM_CLASSES)
-    return FusedTrainerFactory(model, WORK, CLIENT, AsStored(), "cpu", 6)
+MODEL = SoftmaxRegression(NUM_FEATURES, NUM_CLASSES)
+ADAM = Optimizer("adam", 0.05, epsilon=0.01)
 
 
-@pytest.mark.parametrize("aggregation", ["sum", "mean"])
-@pytest.mark.parametrize("num_workers", [1, 2, 4])
+def trainers(name: str = "fused", aggregation: str = "sum") -> TrainerFactory:
+    if name == "fused":
+        return FusedTrainerFactory(MODEL, WORK, CLIENT, AsStored(), "cpu", 6)
+    from f3ast_tff.engines.tff_composition import TffComposition
+    from f3ast_tff.engines.tff_trainer import TffTrainerFactory
+
+    composition = TffComposition(MODEL, WORK, AsStored(), CLIENT, ADAM, aggregation)
+    return TffTrainerFactory(composition, "cpu")
+
+
+@pytest.mark.parametrize(
+    ("name", "aggregation", "num_workers"),
+    [
+        *(("fused", aggregation, m) for aggregation in ("sum", "mean") for m in (1, 2, 4)),
+        ("tff_in_process", "sum", 2),
+        ("tff_in_process", "mean", 3),
+    ],
+)
 def test_rounds_are_those_of_one_process(
-    num_workers: int, aggregation: str, make_engine: Callable[..., Any]
+    name: str, aggregation: str, num_workers: int, make_engine: Callable[..., Any]
 ) -> None:
     """To 1e-6: sums are added in another order."""
-    parts = (DATA, WORK, Optimizer("adam", 0.05, epsilon=0.01), aggregation, CLIENT)
-    workers = WorkersHere(trainers(), DATA.train, num_workers)
-    whole, split = make_engine("fused", *parts), make_engine("fused", *parts, workers=workers)
+    parts = (DATA, WORK, ADAM, aggregation, CLIENT)
+    workers = WorkersHere(trainers(name, aggregation), DATA.train, num_workers)
+    whole, split = make_engine(name, *parts), make_engine(name, *parts, workers=workers)
     expected, got = whole.run_rounds(1, COHORTS), split.run_rounds(1, COHORTS)
     for a, b in zip(got, expected):
         assert (a.num_dropped, a.rejected) == (b.num_dropped, b.rejected)

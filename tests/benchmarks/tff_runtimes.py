@@ -1,0 +1,210 @@
+"""Seconds and memory of a round on the in-process TFF runtime, against TFF's worker.
+
+    python -m tests.benchmarks.tff_runtimes [--tasks synthetic cifar100] [--rounds 2] [--growth]
+
+Both sides get the same learning process, cohorts and feeds, in turns in one process: 20 rounds of
+Synthetic(1,1), `--rounds` of `cifar100` (ResNet-18, 10 clients of 100 images of noise: a round
+costs what real images cost), after one of a single client, which compiles. The memory of the
+in-process side is that of a process of its own. Start it with `taskset -c 1` for one core.
+`--growth` runs 200 rounds in process
+and reads the memory after 50 and after 200.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from datasets import synthetic
+from f3ast_tff.federated_data import ClientExamples, FederatedData
+from f3ast_tff.inputs import AsStored, ImageCrops, Inputs
+from f3ast_tff.local_work import LocalWork
+from f3ast_tff.models import Model, ResNet18, SoftmaxRegression
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.process_memory import peak_memory_mib
+from tests.benchmarks.timing import machine
+
+COHORT, BATCH_SIZE = 10, 20
+SIDES = ("tf", "worker")
+# Aims: seconds of tf over worker, MiB of the tf side's process, growth of 200 rounds over 50.
+RATIO = {"synthetic": 1.0, "cifar100": 0.8}
+MEMORY_MIB, GROWTH = 1536, 1.05
+
+
+def noise(num_clients: int = 20, size: int = 100) -> FederatedData:
+    """Images and labels as CIFAR-100 has them in shape."""
+    rng = np.random.default_rng(0)
+    n = num_clients * size
+    images = rng.integers(0, 256, (n, 32, 32, 3), dtype=np.uint8)
+    split = ClientExamples(images, rng.integers(0, 100, n), np.arange(0, n + 1, size))
+    return FederatedData(split, split, 100)
+
+
+def parts(task: str) -> tuple[FederatedData, Model, Inputs]:
+    """Data, network and what it reads."""
+    if task == "synthetic":
+        return synthetic(100, 1, 1, 0), SoftmaxRegression(60, 10), AsStored()
+    return noise(), ResNet18("released"), ImageCrops(32, 24)
+
+
+class Sides:
+    """A learning process, its first state, and its runtimes by name."""
+
+    def __init__(self, task: str, sides: Sequence[str], log: Path) -> None:
+        """Builds the process and starts these runtimes."""
+        import tensorflow_federated as tff
+
+        from f3ast_tff.engines.tff_client_feed import batch_spec, stored_spec
+        from f3ast_tff.engines.tff_cross_entropy import MeanCrossEntropy
+        from f3ast_tff.engines.tff_in_process import InProcessRuntime
+        from f3ast_tff.engines.tff_worker_runtime import WorkerRuntime
+        from f3ast_tff.processes.client_data import ClientBatches
+        from f3ast_tff.processes.learning_process import build_parts
+
+        self.data, model, self._inputs = parts(task)
+        self._work = LocalWork(BATCH_SIZE)
+
+        def model_fn() -> tff.learning.models.VariableModel:
+            spec = batch_spec(self.data.train, self._inputs)
+            return tff.learning.models.from_keras_model(
+                model.keras_model(), MeanCrossEntropy(), input_spec=spec, metrics=[]
+            )
+
+        process = build_parts(
+            model_fn,
+            ClientBatches(stored_spec(self.data.train), self._work, self._inputs),
+            Optimizer("sgd", 0.01),
+            Optimizer("sgd", 1.0),
+            "sum",
+        ).compose()
+        at_once = -1 if task == "synthetic" else 1
+        make: dict[str, Callable[[], Any]] = {
+            "tf": lambda: InProcessRuntime(process, "cpu"),
+            "worker": lambda: WorkerRuntime(process, log, at_once),
+        }
+        self.runtimes = {side: make[side]() for side in sides}
+        initial = tff.learning.models.ModelWeights(model.initial_weights(0), [])
+        state = self.runtimes[sides[0]].initialize()
+        # `process.set_model_weights` would start a worker of TFF's own.
+        self._state = state._replace(global_model_weights=initial)
+
+    def task(self, side: str, num_clients: int = COHORT) -> Callable[[int], Any]:
+        """Returns a task that executes a round of a random cohort, always from the first state."""
+
+        def one_round(repeat: int) -> None:
+            rng = np.random.default_rng(repeat)
+            ids = rng.choice(self.data.train.num_clients, num_clients, replace=False)
+            feed = [self._client(repeat, int(k)) for k in ids]
+            self.runtimes[side].next(self._state, feed)
+
+        return one_round
+
+    def _client(self, round_number: int, k: int) -> Any:
+        import tensorflow as tf
+
+        from f3ast_tff.processes.client_data import client_dataset
+
+        x, y = self.data.train.client(k)
+        order = self._work.order(round_number, k, len(y))
+        draws = self._inputs.draws(round_number, k, order.shape)
+        examples = {"x": tf.constant(x), "y": tf.constant(y)}
+        return client_dataset(examples, tf.constant(order), tf.constant(draws), 0.1)
+
+    def close(self) -> None:
+        """Ends the worker."""
+        for runtime in self.runtimes.values():
+            runtime.close()
+
+
+def in_turns(task: str, rounds: int) -> float:
+    """Prints rounds of both sides in one process, in turns; returns tf over worker."""
+    with tempfile.TemporaryDirectory() as folder:
+        sides = Sides(task, SIDES, Path(folder) / "worker.log")
+        for side in SIDES:
+            sides.task(side, 1)(0)
+        seconds: dict[str, list[float]] = {side: [] for side in SIDES}
+        for t in range(1, rounds + 1):
+            for side in SIDES:
+                started = time.perf_counter()
+                sides.task(side)(t)
+                seconds[side].append(time.perf_counter() - started)
+        worker = sides.runtimes["worker"].statistics()["worker_peak_memory_mib"]
+        sides.close()
+    median = {side: float(np.median(seconds[side])) for side in SIDES}
+    for side in SIDES:
+        print(f"{task}, {side}: {median[side]:.3f} s a round", flush=True)
+    print(f"{task}: TFF's worker took at most {worker:.0f} MiB, its parent apart", flush=True)
+    return median["tf"] / median["worker"]
+
+
+def memory_alone(task: str) -> float:
+    """Prints and returns the MiB of two rounds in process, by a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "mib"
+        command = [sys.executable, "-m", __spec__.name, "--tasks", task, "--out", str(out)]
+        with open(Path(folder) / "log.txt", "wb") as log:
+            subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        peak = float(out.read_text())
+    print(f"{task}, tf: at most {peak:.0f} MiB in all (aim {MEMORY_MIB})", flush=True)
+    return peak
+
+
+def one_side(task: str, out: Path) -> None:
+    """Writes the most MiB that this process held in two rounds."""
+    sides = Sides(task, ["tf"], Path(os.devnull))
+    for t in (1, 2):
+        sides.task("tf")(t)
+    out.write_text(str(peak_memory_mib()))
+
+
+def growth() -> float:
+    """Prints and returns the memory after 200 rounds over that after 50."""
+    import psutil
+
+    sides = Sides("synthetic", ["tf"], Path(os.devnull))
+    resident = {}
+    for t in range(1, 201):
+        sides.task("tf")(t)
+        if t in (50, 200):
+            resident[t] = psutil.Process().memory_info().rss / 2**20
+            print(f"synthetic, tf: {resident[t]:.0f} MiB after round {t}", flush=True)
+    sides.close()
+    return resident[200] / resident[50]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Prints both sides; the exit code is 1 if an aim is missed."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tasks", nargs="+", choices=list(RATIO), default=list(RATIO))
+    parser.add_argument("--rounds", type=int, default=2, help="of CIFAR-100")
+    parser.add_argument("--growth", action="store_true", help="200 rounds in process, memory")
+    parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args(argv)
+    if given.out:
+        one_side(given.tasks[0], given.out)
+        return 0
+    print(machine(), flush=True)
+    met = []
+    for task in given.tasks:
+        ratio = in_turns(task, 20 if task == "synthetic" else given.rounds)
+        print(f"{task}: tf over worker {ratio:.2f} (at most {RATIO[task]})", flush=True)
+        met += [ratio <= RATIO[task], memory_alone(task) <= MEMORY_MIB]
+    if given.growth:
+        grown = growth()
+        print(f"memory of round 200 over round 50: {grown:.3f} (at most {GROWTH})", flush=True)
+        met.append(grown <= GROWTH)
+    return int(not all(met))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

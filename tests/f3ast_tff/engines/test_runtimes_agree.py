@@ -1,0 +1,63 @@
+"""TFF's runtimes give the same model: its worker, TensorFlow in this process, a split cohort."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments import build
+from experiments.resolve import resolve
+from tests.f3ast_tff.cluster.workers_here import WorkersHere
+
+ROUNDS = 20
+SMALL = {
+    "engine": "tff",
+    "num_clients": 15,
+    "clients_per_round": 4,
+    "availability": "smartphones",
+    "client_lr": 0.05,
+    "seed": 3,
+}
+RUNTIMES: dict[str, dict[str, Any]] = {
+    "worker": {"tff_runtime": "worker"},
+    "tf": {"tff_runtime": "tf"},
+    "ray": {"tff_runtime": "ray", "num_workers": 3},
+}
+
+
+def weights_after(given: dict[str, Any], folder: Path) -> np.ndarray:
+    folder.mkdir()
+    parts = build.build_experiment(resolve({**SMALL, **given}), folder)
+    try:
+        for t in range(1, ROUNDS + 1):
+            mask = parts.availability.mask(t)
+            cohort = parts.strategy.select(
+                t, mask, parts.constraint.limit(t), parts.engine.client_losses
+            )
+            parts.engine.run_rounds(t, [cohort])
+        return np.concatenate([w.ravel() for w in parts.engine.weights()])
+    finally:
+        parts.engine.close()
+
+
+@pytest.mark.parametrize("algorithm", ["fedavg", "f3ast", "f3ast_adam"])
+def test_twenty_rounds_agree(
+    algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The split is that over Ray, without its processes."""
+
+    def workers_here(make: Any, examples: Any, num_workers: int, *more: Any, **named: Any) -> Any:
+        return WorkersHere(make, examples, num_workers)
+
+    monkeypatch.setattr(build, "connect", lambda *where: None)
+    monkeypatch.setattr(build, "RayWorkers", workers_here)
+    found = {
+        name: weights_after({"algorithm": algorithm, **given}, tmp_path / name)
+        for name, given in RUNTIMES.items()
+    }
+    assert np.abs(found["worker"]).max() > 0.01
+    for name in ("tf", "ray"):
+        np.testing.assert_allclose(found[name], found["worker"], rtol=0, atol=1e-5)

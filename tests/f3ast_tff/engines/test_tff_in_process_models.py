@@ -1,0 +1,66 @@
+"""Two rounds of every network in this process and on TFF's worker."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from f3ast_tff.engines.tff_cross_entropy import MeanCrossEntropy
+from f3ast_tff.engines.tff_engine import batch_spec, stored_spec
+from f3ast_tff.engines.tff_in_process import InProcessRuntime
+from f3ast_tff.engines.tff_worker_runtime import WorkerRuntime
+from f3ast_tff.local_work import LocalWork
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.processes.client_data import ClientBatches, client_dataset
+from f3ast_tff.processes.learning_process import build_parts
+from tests.f3ast_tff.engines.test_models_agree import CASES, small_data
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_two_rounds_are_the_workers(name: str, tmp_path: Path) -> None:
+    """To 1e-4 of how far the weights moved."""
+    model, inputs, shape, rate = CASES[name]
+    data, work = small_data(model, shape), LocalWork(2, seed=2)
+
+    def model_fn() -> tff.learning.models.VariableModel:
+        spec = batch_spec(data, inputs)
+        return tff.learning.models.from_keras_model(
+            model.keras_model(), MeanCrossEntropy(), input_spec=spec, metrics=[]
+        )
+
+    process = build_parts(
+        model_fn,
+        ClientBatches(stored_spec(data), work, inputs),
+        Optimizer("sgd", rate),
+        Optimizer("sgd", 1.0),
+        "sum",
+    ).compose()
+
+    def client(t: int, k: int) -> tf.data.Dataset:
+        x, y = data.train.client(k)
+        order = work.order(t, k, len(y))
+        draws = inputs.draws(t, k, order.shape)
+        examples = OrderedDict(x=tf.constant(x), y=tf.constant(y))
+        return client_dataset(examples, tf.constant(order), tf.constant(draws), 0.3 + k)
+
+    runtimes = [InProcessRuntime(process, "cpu"), WorkerRuntime(process, tmp_path / "log", 1)]
+    start = model.initial_weights(0)
+    ends = []
+    for runtime in runtimes:
+        initial = tff.learning.models.ModelWeights(start, [])
+        # `process.set_model_weights` would start a worker of TFF's own.
+        state = runtime.initialize()._replace(global_model_weights=initial)
+        for t in (1, 2):
+            state = runtime.next(state, [client(t, 1), client(t, 0)]).state
+        ends.append(state.global_model_weights.trainable)
+        runtime.close()
+    moved = [np.linalg.norm(end - begin) for end, begin in zip(ends[1], start)]
+    assert max(moved) > 1e-3
+    for here, there, distance in zip(*ends, moved):
+        assert np.linalg.norm(here - there) <= 1e-4 * max(distance, 1e-2)

@@ -1,0 +1,102 @@
+"""Learning processes over the tiny data, ours and TFF's own, and what to feed them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from f3ast_tff.engines.tff_client_feed import batch_spec, stored_spec
+from f3ast_tff.engines.tff_cross_entropy import MeanCrossEntropy
+from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.local_work import LocalWork
+from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.processes.client_data import ClientBatches, client_dataset
+from f3ast_tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
+from f3ast_tff.processes.learning_process import build_parts
+from f3ast_tff.processes.optimizers import build_optimizer
+from tests.f3ast_tff.engines.tiny import NUM_CLASSES, NUM_FEATURES
+
+CLIENT = Optimizer("sgd", 0.1)
+SGD, ADAM = Optimizer("sgd", 0.7), Optimizer("adam", 0.05, epsilon=0.01)
+WORK = LocalWork(4, epochs=2, seed=5)
+
+
+def ours(data: FederatedData, aggregation: str, server: Optimizer = SGD) -> Any:
+    """Our process; it takes `element_feed`."""
+
+    def model_fn() -> tff.learning.models.VariableModel:
+        model = SoftmaxRegression(NUM_FEATURES, NUM_CLASSES)
+        return tff.learning.models.from_keras_model(
+            model.keras_model(), MeanCrossEntropy(), input_spec=batch_spec(data.train), metrics=[]
+        )
+
+    batches = ClientBatches(stored_spec(data.train), WORK)
+    return build_parts(model_fn, batches, CLIENT, server, aggregation).compose()
+
+
+def element_feed(data: FederatedData, round_number: int, ids: np.ndarray) -> list[tf.data.Dataset]:
+    """What `TffEngine` feeds, each client with a weight of its own."""
+
+    def client(k: int) -> tf.data.Dataset:
+        x, y = data.train.client(k)
+        order = WORK.order(round_number, k, len(y))
+        examples = OrderedDict(x=tf.constant(x), y=tf.constant(y))
+        draws = np.zeros((*order.shape, 0), np.int32)
+        return client_dataset(examples, tf.constant(order), tf.constant(draws), 0.2 + 0.1 * k)
+
+    return [client(int(k)) for k in ids]
+
+
+def batch_feed(data: FederatedData, round_number: int, ids: np.ndarray) -> list[tf.data.Dataset]:
+    """Ordinary datasets, shuffled and mapped, for TFF's own algorithms."""
+
+    def client(k: int) -> tf.data.Dataset:
+        x, y = data.train.client(k)
+        examples = tf.data.Dataset.from_tensor_slices(OrderedDict(x=x, y=y))
+        return examples.shuffle(100, seed=round_number).map(_doubled).batch(4)
+
+    return [client(int(k)) for k in ids]
+
+
+def _doubled(example: Any) -> Any:
+    return OrderedDict(x=example["x"] * 2, y=example["y"])
+
+
+def stock(name: str, data: FederatedData) -> Any:
+    """One of TFF's own algorithms; it takes `batch_feed`."""
+
+    def model_fn() -> tff.learning.models.VariableModel:
+        return tff.learning.models.from_keras_model(
+            SoftmaxRegression(NUM_FEATURES, NUM_CLASSES).keras_model(),
+            tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+            input_spec=batch_spec(data.train),
+            metrics=[tf.keras.metrics.SparseCategoricalAccuracy()],
+        )
+
+    algorithms, learning = tff.learning.algorithms, tff.learning
+    client, server = build_optimizer(CLIENT), build_optimizer(ADAM)
+    loop = learning.LoopImplementation.DATASET_ITERATOR
+    if name == "fed_prox":
+        return algorithms.build_weighted_fed_prox(
+            model_fn, 0.5, client, server, loop_implementation=loop
+        )
+    aggregators = {
+        "robust": learning.robust_aggregator(zeroing=True, clipping=True),
+        "clipped_sum": ImportanceWeightedSumFactory(
+            tff.aggregators.clipping_factory(0.05, tff.aggregators.SumFactory())
+        ),
+    }
+    return algorithms.build_weighted_fed_avg(
+        model_fn,
+        client,
+        server,
+        model_aggregator=aggregators.get(name),
+        loop_implementation=learning.LoopImplementation.DATASET_REDUCE
+        if name == "reduce"
+        else loop,
+    )
