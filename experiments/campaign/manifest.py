@@ -17,6 +17,8 @@ from f3ast_tff.experiment.atomic import atomic_write
 NAME = "manifest.json"
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
 _SAVE_EVERY_S = 1.0
+# The file of a large campaign takes long to write: seldom enough that it costs 2% at most.
+_SAVE_EVERY_COSTS = 50
 _PROVENANCE = ("python", "packages", "git_commit", "git_modified")
 # Of a manifest before this one: what the run's folder does not say.
 _KEPT = ("started", "ended", "seconds", "worker")
@@ -25,7 +27,8 @@ _KEPT = ("started", "ended", "seconds", "worker")
 class Manifest:
     """The manifest of a campaign while it runs.
 
-    A crash loses at most its last second; the next start reads that from the runs' folders.
+    A crash loses at most its last second (more in a campaign of thousands of runs); the next start
+    reads that from the runs' folders.
     """
 
     def __init__(self, campaign: Campaign, provenance: Mapping[str, Any]) -> None:
@@ -47,7 +50,8 @@ class Manifest:
             **provenance,
         }
         self._entries = {run.name: _entry(run, before.get(run.name, {})) for run in campaign.runs}
-        self._saved = 0.0
+        self._due = 0.0
+        self._changed = True
         self.save()
 
     def _before(self) -> dict[str, dict[str, Any]]:
@@ -71,6 +75,7 @@ class Manifest:
     def started(self, run: PlannedRun, worker: str) -> None:
         """Says that a run has begun."""
         self._entries[run.name].update(state=RUNNING, worker=worker, started=now(), error=None)
+        self._changed = True
 
     def ended(self, run: PlannedRun, outcome: Outcome) -> None:
         """Says how a run ended."""
@@ -84,21 +89,29 @@ class Manifest:
             seconds=round(outcome.seconds, 3),
         )
         entry.update(_of_folder(run))
+        self._changed = True
 
     def interrupted(self) -> None:
         """Says that what runs has been stopped."""
         for entry in self._entries.values():
             if entry["state"] == RUNNING:
                 entry.update(state=INTERRUPTED, ended=now())
+                self._changed = True
 
     def save(self, only_if_due: bool = False) -> None:
-        """Writes the file, atomically; `only_if_due`: unless that was done a moment ago."""
-        if only_if_due and time.monotonic() - self._saved < _SAVE_EVERY_S:
+        """Writes the file, atomically; `only_if_due`: unless that was done a moment ago.
+
+        Nothing is written if nothing has changed.
+        """
+        started = time.monotonic()
+        if not self._changed or (only_if_due and started < self._due):
             return
         with atomic_write(self._path) as file:
             json.dump({**self._head, "runs": list(self._entries.values())}, file, indent=1)
             file.write("\n")
-        self._saved = time.monotonic()
+        self._changed = False
+        ended = time.monotonic()
+        self._due = ended + max(_SAVE_EVERY_S, _SAVE_EVERY_COSTS * (ended - started))
 
 
 def _entry(run: PlannedRun, before: Mapping[str, Any]) -> dict[str, Any]:
