@@ -20,20 +20,23 @@ from f3ast_tff.experiment.atomic import atomic_write
 _FLAGS = {
     "runs": "folder of runs, searched at any depth",
     "out": "CSV file to write or replace; its folder must exist",
+    "every": "keep rounds that are multiples of this, and the last; default: 1, all evaluated",
 }
 
 
 def main(argv: Sequence[str]) -> int:
     """Parses the command line and writes the file; returns the exit code."""
     values = flags.FlagValues()
-    for name, text in _FLAGS.items():
-        flags.DEFINE_string(name, None, text, flag_values=values)
-    code = parse(argv, values, __doc__ or "", _FLAGS, list(_FLAGS))
+    for name in ("runs", "out"):
+        flags.DEFINE_string(name, None, _FLAGS[name], flag_values=values)
+    flags.DEFINE_integer("every", 1, _FLAGS["every"], lower_bound=1, flag_values=values)
+    code = parse(argv, values, __doc__ or "", _FLAGS, ["runs", "out"])
     if code is not None:
         return code
     out = Path(values["out"].value)
     try:
-        table = tidy_scores(finished_runs(load_runs(Path(values["runs"].value))))
+        runs = finished_runs(load_runs(Path(values["runs"].value)))
+        table = tidy_scores(runs, values["every"].value)
         with atomic_write(out, newline="") as file:
             table.to_csv(file, index=False, lineterminator="\n")
     except RunsError as error:
@@ -44,11 +47,12 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def tidy_scores(runs: Sequence[Run]) -> pd.DataFrame:
+def tidy_scores(runs: Sequence[Run], every: int = 1) -> pd.DataFrame:
     """Returns the scores of runs, a row an evaluation.
 
     Args:
         runs: Finished runs.
+        every: Rounds that are multiples of it are kept, and the last of each run.
 
     Returns:
         Columns `task`, `algorithm`, the further settings that differ between groups of runs,
@@ -67,7 +71,9 @@ def tidy_scores(runs: Sequence[Run]) -> pd.DataFrame:
     parts = []
     for group in groups:
         for run in sorted(group.runs, key=lambda run: run.settings["seed"]):
-            scores = run.metrics[["round", *(f"test_{score}" for score in SCORES)]].round(6)
+            rounds = run.metrics["round"]
+            kept = run.metrics[(rounds % every == 0) | (rounds == rounds.iloc[-1])]
+            scores = kept[["round", *(f"test_{score}" for score in SCORES)]].round(6)
             scores = scores.rename(columns=lambda name: name.removeprefix("test_"))
             of_group = {name: group.condition[name] for name in differing}
             settings = {"task": group.condition["task"], "algorithm": group.algorithm, **of_group}

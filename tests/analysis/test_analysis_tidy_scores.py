@@ -32,6 +32,13 @@ def test_a_row_an_evaluation(make_run: MakeRun, tmp_path: Path) -> None:
     ]
 
 
+def test_fewer_rounds_and_always_the_last(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run("b", 0.7, 0.3)
+    out = tmp_path / "scores.csv"
+    assert main(["x", f"--runs={tmp_path / 'runs'}", f"--out={out}", "--every=3"]) == 0
+    assert [line.split(",")[3] for line in out.read_text().splitlines()] == ["round", "4"]
+
+
 def test_bad_input(make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "no" / "scores.csv"
     make_run("a", unfinished=True)
