@@ -47,6 +47,7 @@ test-page: $(STAMP)  ## Open a report's page in headless Chromium (CHROMIUM)
 
 test-ray: $(STAMP)  ## Run all tests on Ray clusters of two nodes, one of them killed
 	$(PY) -m pytest tests/experiments/campaign/test_ray_cluster.py
+	$(PY) -m pytest tests/experiments/test_ray_run.py
 	$(PY) -m pytest -m ray $(RAY_TESTS)
 
 lint: $(STAMP)  ## Check style, formatting and types
@@ -66,6 +67,7 @@ bench: $(STAMP)  ## Measure the cost of a round on each engine, and memory
 	$(PY) -m tests.benchmarks.campaign_overhead
 	$(PY) -m tests.benchmarks.availability_speed
 	$(PY) -m tests.benchmarks.report_speed
+	$(PY) -m tests.benchmarks.ray_rounds
 	taskset -c 0 $(PY) -m tests.benchmarks.selection_scale
 
 bench-data: $(STAMP)  ## The same for the real data and the large models (DATA_DIR)

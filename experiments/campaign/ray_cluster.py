@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import platform
-import socket
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,9 +15,7 @@ from experiments.campaign.outcome import LOST, Outcome, now
 from experiments.campaign.workers import Worker
 from experiments.provenance import provenance
 from experiments.settings import Settings
-from f3ast_tff.errors import SettingError
-
-_ANSWER_S = 5.0
+from f3ast_tff.cluster.ray_connection import connect
 
 
 class RunActor:
@@ -45,13 +40,6 @@ def _node_id() -> str:
     return str(ray.get_runtime_context().get_node_id())
 
 
-def _check_reachable(address: str) -> None:
-    """Tries the port for a moment, as Ray would for more than a minute."""
-    host, _, port = address.rpartition(":")
-    if host and port.isdecimal() and "/" not in host:
-        socket.create_connection((host, int(port)), _ANSWER_S).close()
-
-
 class RayCluster:
     """Processes of a Ray cluster, a core each, and a GPU each for runs with `--device=gpu`.
 
@@ -73,22 +61,7 @@ class RayCluster:
         Raises:
             SettingError: If Ray is not installed, or no cluster answers there.
         """
-        try:
-            import ray
-        except ImportError as error:
-            allowed = "needs Ray, not installed here: pip install 'f3ast-tff[ray]'"
-            raise SettingError("ray_address", address, allowed) from error
-        try:
-            _check_reachable(address)
-            with warnings.catch_warnings():
-                # Of a default of future versions.
-                warnings.filterwarnings("ignore", "Tip: In future versions of Ray", FutureWarning)
-                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-        except (OSError, RuntimeError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            allowed = f"no Ray cluster can be reached there: {reason}"
-            raise SettingError("ray_address", address, allowed) from error
-        self._ray = ray
+        self._ray = ray = connect(address)
         self.slots = slots or max(1, int(ray.cluster_resources().get("CPU", 1)))
         self._arguments = (campaign.absolute(), list(command))
 

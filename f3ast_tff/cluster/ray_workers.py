@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.cluster.last_words import LastWords
 from f3ast_tff.cluster.ray_connection import connect
+from f3ast_tff.cluster.ray_watch import RayWatch
 from f3ast_tff.cluster.shards import owners, shard, split
 from f3ast_tff.cluster.workers import Trainer, TrainerFactory
 from f3ast_tff.errors import EngineError
@@ -17,20 +19,39 @@ from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.selection import Cohort
 
 _MOST_REPLACEMENTS = 3
+# Starting a process takes seconds; a machine that has no core for it, for ever.
+_PLACE_S = 60.0
+_LOOK_S = 0.5
 
 
 class TrainerActor:
     """What Ray starts on a node."""
 
-    def __init__(self, make_trainer: TrainerFactory, examples: ClientExamples) -> None:
-        """Takes its shard."""
-        self._trainer: Trainer = make_trainer(examples)
+    def __init__(self, parts: Sequence[Any]) -> None:
+        """Takes Ray's promises of a `TrainerFactory` and a shard, and waits for neither."""
+        self._parts = parts
+        self._trainer: Trainer | None = None
+
+    def placed(self) -> None:
+        """Answers once the actor has a place."""
+
+    def prepare(self) -> None:
+        """Makes the trainer, for which nobody need wait."""
+        self._ready()
+
+    def _ready(self) -> Trainer:
+        import ray
+
+        if self._trainer is None:
+            make_trainer, examples = ray.get(list(self._parts))
+            self._trainer = make_trainer(examples)
+        return self._trainer
 
     def train(
         self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
     ) -> list[np.ndarray]:
         """See `Trainer.train`."""
-        return self._trainer.train(broadcast, round_number, cohort)
+        return self._ready().train(broadcast, round_number, cohort)
 
 
 class RayWorkers:
@@ -64,7 +85,10 @@ class RayWorkers:
         """
         self._address = address
         self._timeout_s = timeout_s
+        self._place = {"CPU": 1.0, **({"GPU": float(num_gpus)} if num_gpus else {})}
         self._ray = connect(address, num_workers)
+        self._watch = RayWatch(self._ray)
+        self._last_words = LastWords()
         self._owner = owners(examples.sizes, num_workers)
         self._make_trainer = self._ray.put(make_trainer)
         self._shards = [
@@ -73,16 +97,34 @@ class RayWorkers:
         self._actor_class = self._ray.remote(TrainerActor).options(
             num_cpus=1, num_gpus=num_gpus, scheduling_strategy="SPREAD"
         )
-        self._actors = [self._start(worker) for worker in range(num_workers)]
+        self._actors: dict[int, Any] = {}
+        self._unplaced: dict[int, tuple[Any, float]] = {}
+        # Ray complains of promises that nobody keeps.
+        self._prepared: dict[int, Any] = {}
+        for worker in range(num_workers):
+            self._start(worker)
         self._num_replaced = 0
 
-    def _start(self, worker: int) -> Any:
-        return self._actor_class.remote(self._make_trainer, self._shards[worker])
+    def _start(self, worker: int) -> None:
+        actor = self._actor_class.remote([self._make_trainer, self._shards[worker]])
+        self._actors[worker] = actor
+        self._unplaced[worker] = (actor.placed.remote(), time.monotonic())
+        self._prepared[worker] = actor.prepare.remote()
 
     def train(
         self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
     ) -> list[list[np.ndarray]]:
         """See `Workers.train`."""
+        with self._watch.in_use:
+            # Ray ends a process on the spot whose node is gone while it moves an array.
+            ended = "Ray ended this run on the spot, if nobody else did"
+            self._last_words.leave(f"error: {self._lost(round_number, ended)}")
+            return self._train(broadcast, round_number, cohort)
+
+    def _train(
+        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
+    ) -> list[list[np.ndarray]]:
+        self._check_cluster(round_number)
         sent, parts = self._ray.put(list(broadcast)), split(cohort, self._owner)
 
         def submit(worker: int) -> Any:
@@ -95,6 +137,7 @@ class RayWorkers:
         while running:
             answered = self._wait(running, deadline, round_number)
             worker = running.pop(answered)
+            self._check_cluster(round_number)
             try:
                 done[worker] = self._ray.get(answered)
             except self._ray.exceptions.RayTaskError as error:
@@ -105,18 +148,46 @@ class RayWorkers:
                 if replaced[worker] > _MOST_REPLACEMENTS:
                     lost = f"was lost {replaced[worker]} times, {_first_line(error)}"
                     raise self._failed(round_number, worker, lost) from error
+                self._check_cluster(round_number)
                 self._num_replaced += 1
-                self._actors[worker] = self._start(worker)
+                self._start(worker)
                 running[submit(worker)] = worker
         return [done[worker] for worker in parts]
 
     def _wait(self, running: dict[Any, int], deadline: float | None, round_number: int) -> Any:
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        ready, _ = self._ray.wait(list(running), num_returns=1, timeout=left)
-        if not ready:
-            hung = f"has not answered within {self._timeout_s:g} s"
-            raise self._failed(round_number, min(running.values()), hung)
-        return ready[0]
+        while True:
+            self._check_cluster(round_number)
+            left = np.inf if deadline is None else max(0.0, deadline - time.monotonic())
+            ready, _ = self._ray.wait(list(running), num_returns=1, timeout=min(left, _LOOK_S))
+            if ready:
+                return ready[0]
+            if left == 0:
+                hung = f"has not answered within {self._timeout_s:g} s"
+                raise self._failed(round_number, min(running.values()), hung)
+            self._check_placed(round_number, list(running.values()))
+
+    def _check_cluster(self, round_number: int) -> None:
+        lost = self._watch.check()
+        if lost is not None:
+            raise EngineError(self._lost(round_number, lost))
+
+    def _lost(self, round_number: int, reason: str) -> str:
+        return f"round {round_number}: the Ray cluster at {self._address} is lost: {reason}"
+
+    def _check_placed(self, round_number: int, workers: Sequence[int]) -> None:
+        for worker in workers:
+            if worker not in self._unplaced:
+                continue
+            answer, since = self._unplaced[worker]
+            if self._ray.wait([answer], timeout=0)[0]:
+                del self._unplaced[worker]
+            elif time.monotonic() - since > _PLACE_S:
+                wanted = self._place
+                free = self._ray.available_resources()
+                there = " and ".join(f"{free.get(name, 0):g} {name}" for name in wanted)
+                asked = " and ".join(f"{number:g} {name}" for name, number in wanted.items())
+                lacks = f"found no place within {_PLACE_S:g} s: it needs {asked}, free are {there}"
+                raise self._failed(round_number, worker, lacks)
 
     def _failed(self, round_number: int, worker: int, reason: str) -> EngineError:
         where = f"worker {worker} of {len(self._actors)} on the Ray cluster at {self._address}"
@@ -128,9 +199,12 @@ class RayWorkers:
 
     def close(self) -> None:
         """Ends the actors and disconnects; a cluster that was there stays."""
-        for actor in self._actors:
-            self._ray.kill(actor)
+        self._watch.stop()
+        if self._watch.check() is None:
+            for actor in self._actors.values():
+                self._ray.kill(actor)
         self._ray.shutdown()
+        self._last_words.take_back()
 
 
 def _first_line(error: Exception) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import psutil
 import pytest
@@ -21,58 +18,20 @@ from tests.experiments.campaign.campaigns import (
     wait_until,
     workers_of,
 )
+from tests.ray_clusters import RayCluster, ray_cluster
 
 WriteGrid = Callable[..., Path]
-# In a process of its own, which ends what it started when its stdin ends.
-CLUSTER = """
-import sys
-from ray.cluster_utils import Cluster
-
-node = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 80 * 2**20}
-cluster = Cluster(initialize_head=True, head_node_args=node)
-node.pop("include_dashboard")
-cluster.add_node(**node)
-print("ADDRESS", cluster.address, flush=True)
-sys.stdin.read()
-cluster.shutdown()
-"""
-
-
-class Cluster(NamedTuple):
-    """A running cluster: its head's address, and the process that all others descend from."""
-
-    address: str
-    pid: int
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """Every process of the cluster is gone afterwards."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", CLUSTER],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert process.stdin is not None and process.stdout is not None
-    started = []
-    try:
-        lines = (line.split() for line in process.stdout)
-        address = next(words[1] for words in lines if words[:1] == ["ADDRESS"])
-        yield Cluster(address, process.pid)
-        started = psutil.Process(process.pid).children(recursive=True)
-        process.stdin.close()
-        process.wait(timeout=30)
-    finally:
-        process.kill()
-        process.wait(timeout=10)
-        process.stdout.close()
-        for left in psutil.wait_procs(started, timeout=10)[1]:
-            left.kill()
+def cluster() -> Iterator[RayCluster]:
+    with ray_cluster(cpus_per_node=1) as running:
+        yield running
 
 
-def test_runs_finish_on_both_nodes(cluster: Cluster, write_grid: WriteGrid, tmp_path: Path) -> None:
+def test_runs_finish_on_both_nodes(
+    cluster: RayCluster, write_grid: WriteGrid, tmp_path: Path
+) -> None:
     grid, folder = write_grid(SMALL), tmp_path / "out"
     process = start(grid, folder, f"--ray_address={cluster.address}")
     assert process.wait(timeout=120) == 0, log_of(folder)
@@ -90,7 +49,7 @@ def test_runs_finish_on_both_nodes(cluster: Cluster, write_grid: WriteGrid, tmp_
 
 @pytest.mark.slow
 def test_a_run_whose_actor_is_killed_goes_on(
-    cluster: Cluster, write_grid: WriteGrid, tmp_path: Path
+    cluster: RayCluster, write_grid: WriteGrid, tmp_path: Path
 ) -> None:
     folder = tmp_path / "out"
     arguments = ["--seeds=7", *LONG, f"--ray_address={cluster.address}"]
@@ -102,7 +61,7 @@ def test_a_run_whose_actor_is_killed_goes_on(
     assert "trying again" in log_of(folder)
 
 
-def actors_in_a_run(cluster: Cluster, folder: Path) -> list[psutil.Process]:
+def actors_in_a_run(cluster: RayCluster, folder: Path) -> list[psutil.Process]:
     """Returns our actors, once a run has got somewhere."""
     if not list(folder.glob("mine/runs/*/checkpoints/*.npz")):
         return []

@@ -72,6 +72,14 @@ def train(workers: RayWorkers, order: int, round_number: int) -> list[Any]:
     return workers.train([np.array(order)], round_number, EVERYBODY)
 
 
+# Before the others: afterwards this process is connected.
+def test_unreachable_cluster_is_named() -> None:
+    started = time.monotonic()
+    with pytest.raises(SettingError, match="--ray_address=127.0.0.1:1: no Ray cluster can be"):
+        connect("127.0.0.1:1")
+    assert time.monotonic() - started < 10
+
+
 def test_each_client_is_trained_once_where_its_data_is(workers: RayWorkers) -> None:
     parts = train(workers, 0, 1)
     assert len(parts) == 2
@@ -105,10 +113,3 @@ def test_hung_worker_is_named(workers: RayWorkers) -> None:
     workers._timeout_s = 1
     with pytest.raises(EngineError, match="round 6: worker 0 of 2 .* not answered within 1 s"):
         train(workers, 3, 6)
-
-
-def test_unreachable_cluster_is_named() -> None:
-    started = time.monotonic()
-    with pytest.raises(SettingError, match="--ray_address=127.0.0.1:1: no Ray cluster can be"):
-        connect("127.0.0.1:1")
-    assert time.monotonic() - started < 10

@@ -1,0 +1,131 @@
+"""Seconds of a round with the cohort split over 1, 2 and 4 Ray actors, against this process alone.
+
+    python -m tests.benchmarks.ray_rounds [--rounds 20] [--image_rounds 3]
+
+The fused engine on the CPU, all sides in turns: Synthetic(1,1) with 100 clients, and the CNN of
+CA-Fed (3.4 million weights) on noise in CIFAR-10's shape, 20 clients of 100 images; 10 clients a
+round. More actors than cores cannot be faster. A last table, on paper, says for each model how
+many bytes a round moves, and at which bandwidth that takes as long as the arithmetic.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from datasets import synthetic
+from f3ast_tff.cluster.ray_connection import LOCAL, connect
+from f3ast_tff.federated_data import ClientExamples, FederatedData
+from f3ast_tff.inputs import AsStored, Inputs, ScaledPixels
+from f3ast_tff.local_work import LocalWork
+from f3ast_tff.models import Model, SoftmaxRegression, cafed_cnn
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.selection import Cohort
+from tests.benchmarks.timing import interleaved, machine
+
+ACTORS = (1, 2, 4)
+COHORT = 10
+BATCH_SIZE = 20
+FLOAT32 = 4
+# Seconds of a client's training on one core, measured on the machine of the README's figures.
+ON_PAPER = [
+    ("softmax regression", 610, None),
+    ("CA-Fed's CNN", 3_353_034, None),
+    ("Shakespeare's LSTM", 820_522, 2.4),
+    ("ResNet-18", 11_227_812, 3.08),
+]
+
+
+def noise(num_clients: int = 20, size: int = 100) -> FederatedData:
+    """Images and labels as CIFAR-10 has them in shape."""
+    rng = np.random.default_rng(0)
+    n = num_clients * size
+    images = rng.integers(0, 256, (n, 32, 32, 3), dtype=np.uint8)
+    split = ClientExamples(images, rng.integers(0, 10, n), np.arange(0, n + 1, size))
+    return FederatedData(split, split, 10)
+
+
+def sides(data: FederatedData, model: Model, inputs: Inputs) -> tuple[dict[str, Any], list[Any]]:
+    """Returns a round of each side by its name, and the engines to close."""
+    # Ray forks, so that it comes before JAX.
+    from f3ast_tff.cluster.ray_workers import RayWorkers
+
+    connect(LOCAL, 2 * sum(ACTORS))
+    from f3ast_tff.engines.fused_engine import FusedEngine
+    from f3ast_tff.engines.fused_trainer import FusedTrainerFactory
+
+    work, client = LocalWork(BATCH_SIZE), Optimizer("sgd", 0.01)
+    factory = FusedTrainerFactory(model, work, client, inputs, "cpu", COHORT)
+    server = Optimizer("sgd", 1.0)
+
+    def engine(num_actors: int) -> FusedEngine:
+        workers = RayWorkers(factory, data.train, num_actors, LOCAL) if num_actors else None
+        common: dict[str, Any] = {"seed": 0, "inputs": inputs, "device": "cpu"}
+        parts = (data, model, work, client, server, "sum")
+        return FusedEngine(*parts, workers=workers, cohort_size=COHORT, **common)
+
+    def one_round(of: FusedEngine) -> Callable[[int], object]:
+        def task(repeat: int) -> object:
+            rng = np.random.default_rng(repeat)
+            ids = np.sort(rng.choice(data.train.num_clients, COHORT, replace=False))
+            return of.run_rounds(repeat, [Cohort(ids, np.full(COHORT, 1 / COHORT))])
+
+        return task
+
+    engines = {"no actors": engine(0), **{f"{m} actors": engine(m) for m in ACTORS}}
+    return {name: one_round(of) for name, of in engines.items()}, list(engines.values())
+
+
+def measure(name: str, repeats: int, *parts: Any) -> tuple[dict[str, float], list[Any]]:
+    """Prints and returns the seconds of a round by side; the engines are left open."""
+    tasks, engines = sides(*parts)
+    seconds = interleaved(tasks, repeats)
+    alone = seconds["no actors"]
+    for side, s in seconds.items():
+        print(f"{name}, {side}: {s:.4f} s a round, ratio to no actors {s / alone:.2f}", flush=True)
+    return seconds, engines
+
+
+def on_paper() -> None:
+    """Prints bytes of a round and the bandwidth that makes them as slow as the arithmetic."""
+    print(f"\n{COHORT} clients a round; a core an actor; MB and MB/s are 10^6 bytes (a second)")
+    print("| model | one update | K updates | actors | crosses | arithmetic | as long at |")
+    print("|---|---|---|---|---|---|---|")
+    for name, num_weights, client_s in ON_PAPER:
+        update = num_weights * FLOAT32 / 1e6
+        for m in ACTORS:
+            # A broadcast to each actor, and a partial sum from each.
+            crosses, rest = 2 * m * update, "not measured | - |"
+            if client_s is not None:
+                arithmetic = client_s * -(-COHORT // m)
+                rest = f"{arithmetic:.3g} s | {crosses / arithmetic:.3g} MB/s |"
+            print(
+                f"| {name} | {update:.4g} MB | {COHORT * update:.4g} MB | {m} | {crosses:.4g} MB "
+                f"| {rest}"
+            )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Prints all; there is no aim to miss."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=20, help="of Synthetic")
+    parser.add_argument("--image_rounds", type=int, default=3, help="of the CNN")
+    given = parser.parse_args(argv)
+    print(f"{machine()}, Ray {version('ray')}, JAX {version('jax')}", flush=True)
+    softmax = (synthetic(100, 1, 1, 0), SoftmaxRegression(60, 10), AsStored())
+    _, engines = measure("Synthetic", given.rounds, *softmax)
+    images = (noise(), cafed_cnn(), ScaledPixels(-1.0, 1.0))
+    _, others = measure("CNN", given.image_rounds, *images)
+    # Only now: Ray cannot be started again once JAX has threads.
+    for engine in [*engines, *others]:
+        engine.close()
+    on_paper()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
