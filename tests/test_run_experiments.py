@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -171,7 +172,8 @@ def test_a_lost_worker_is_one_line_and_the_run_goes_on_later(tmp_path: Path) -> 
         worker.kill()
     assert process.wait(timeout=30) == 1
     last = log_of(tmp_path).splitlines()[-1]
-    assert last.startswith("error: TFF's worker on localhost:") and "tff_worker.log" in last
+    assert re.match("error: round [0-9]+: TFF's worker on localhost:[0-9]+ ended", last)
+    assert "tff_worker.log" in last
     assert list((tmp_path / "run" / "checkpoints").glob("round_*.npz"))
 
 

@@ -10,8 +10,8 @@ import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from f3ast_tff.engines.tff_client_feed import batch_spec, stored_spec
 from f3ast_tff.engines.tff_cross_entropy import MeanCrossEntropy
-from f3ast_tff.engines.tff_engine import batch_spec, stored_spec
 from f3ast_tff.engines.tff_in_process import InProcessRuntime
 from f3ast_tff.engines.tff_worker_runtime import WorkerRuntime
 from f3ast_tff.local_work import LocalWork
@@ -29,14 +29,14 @@ def test_two_rounds_are_the_workers(name: str, tmp_path: Path) -> None:
     data, work = small_data(model, shape), LocalWork(2, seed=2)
 
     def model_fn() -> tff.learning.models.VariableModel:
-        spec = batch_spec(data, inputs)
+        spec = batch_spec(data.train, inputs)
         return tff.learning.models.from_keras_model(
             model.keras_model(), MeanCrossEntropy(), input_spec=spec, metrics=[]
         )
 
     process = build_parts(
         model_fn,
-        ClientBatches(stored_spec(data), work, inputs),
+        ClientBatches(stored_spec(data.train), work, inputs),
         Optimizer("sgd", rate),
         Optimizer("sgd", 1.0),
         "sum",
