@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import resource
 import sys
 from pathlib import Path
@@ -21,3 +23,11 @@ def peak_memory_mib(pid: int | None = None) -> float:
         return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+
+def return_free_memory() -> None:
+    """Gives back to the system what this process has freed but its allocator keeps (glibc)."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

@@ -34,6 +34,7 @@ from f3ast_tff.inputs import AsStored, Inputs
 from f3ast_tff.local_work import LocalWork
 from f3ast_tff.models import Model
 from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.process_memory import return_free_memory
 from f3ast_tff.processes.round_with_updates import build_round_with_updates
 from f3ast_tff.selection import Cohort
 
@@ -113,6 +114,9 @@ class TffEngine:
             self._scorer = KerasScorer(model, inputs, data.train)
             initial = tff.learning.models.ModelWeights(model.initial_weights(seed), [])
             self._state = self._runtime.initialize()._replace(global_model_weights=initial)
+            if runtime == "tf":
+                # What building leaves behind, some 100 MiB, the rounds would come on top of.
+                return_free_memory()
         except BaseException:
             self._runtime.close()
             raise

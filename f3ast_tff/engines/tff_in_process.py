@@ -110,6 +110,8 @@ class InProcessRuntime:
             self._check(dataset)
             update = self._call("work", tf.data.experimental.to_variant(dataset), *sent)
             total = self._call("accumulate", *total, *update)
+            # Another model, not to be kept while the next client trains.
+            del update
         return total
 
     def merge(self, one: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> list[np.ndarray]:
