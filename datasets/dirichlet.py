@@ -49,6 +49,26 @@ def dirichlet_shares(s: float, num_classes: int, num_clients: int, seed: int) ->
     return shares / shares.sum(axis=1, keepdims=True)
 
 
+def grouped_shares(
+    s: float, num_classes: int, num_clients: int, num_groups: int, seed: int
+) -> np.ndarray:
+    """Draws shares for groups of clients, whose members are alike (CA-Fed, Fig. 5b).
+
+    Args:
+        s: Parameter, for the groups.
+        num_classes: Number of classes.
+        num_clients: Number of clients N.
+        num_groups: Groups are blocks of ids, as equal as can be; as those of `MarkovClusters`.
+        seed: Seed of the draws.
+
+    Returns:
+        `float64 [num_classes, N]`, rows sum to 1.
+    """
+    group = np.arange(num_clients) * num_groups // num_clients
+    of_groups = dirichlet_shares(s, num_classes, num_groups, seed)
+    return of_groups[:, group] / np.bincount(group)[group]
+
+
 def allocate(classes: np.ndarray, shares: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
     """Shares the examples of each class out over clients, each example to one client.
 

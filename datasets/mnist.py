@@ -10,7 +10,7 @@ from f3ast_tff.randomness import generator
 
 from . import mnist_files
 from .cache import prepared
-from .dirichlet import check_dirichlet, dirichlet_shares, federate
+from .dirichlet import check_dirichlet, dirichlet_shares, federate, grouped_shares
 from .mnist_files import read_mnist
 
 
@@ -20,6 +20,7 @@ def mnist(
     dirichlet_s: float,
     seed: int,
     validation_share: float = 0.2,
+    num_groups: int | None = None,
 ) -> FederatedData:
     """Returns MNIST with each class shared out over clients by Dirichlet(s).
 
@@ -34,6 +35,8 @@ def mnist(
         dirichlet_s: Parameter s, positive; large: all clients alike, small: each class at one.
         seed: Seed of the split.
         validation_share: Share of the training images that is set aside, at least 0, below 1.
+        num_groups: Share each class out over so many groups of clients, whose members are alike;
+            by default over single clients.
 
     Returns:
         Features `uint8 [n, 28, 28, 1]`, labels `int32 [n]` in 0..9.
@@ -47,11 +50,18 @@ def mnist(
         raise SettingError("validation_share", validation_share, "must be at least 0, below 1")
     kept = round((1 - validation_share) * files.train.num_images)
     check_dirichlet(num_clients, dirichlet_s, kept)
+    if num_groups is not None and not 1 <= num_groups <= num_clients:
+        allowed = f"must be from 1 to num_clients, {num_clients}"
+        raise SettingError("dirichlet_groups", num_groups, allowed)
 
     def prepare() -> FederatedData:
         train, test = read_mnist(data_dir, files)
         chosen = generator(seed, "validation images").permutation(len(train.pixels))[:kept]
-        shares = dirichlet_shares(dirichlet_s, files.num_classes, num_clients, seed)
+        of = (dirichlet_s, files.num_classes, num_clients)
+        if num_groups is None:
+            shares = dirichlet_shares(*of, seed)
+        else:
+            shares = grouped_shares(*of, num_groups, seed)
         return federate(train.subset(chosen), test, shares, seed)
 
     key: dict[str, int | float | str] = {
@@ -62,4 +72,6 @@ def mnist(
         "train": files.train.digest,
         "test": files.test.digest,
     }
+    if num_groups is not None:
+        key["groups"] = num_groups
     return prepared(data_dir, "mnist", key, prepare)

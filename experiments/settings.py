@@ -67,6 +67,15 @@ class Settings:
         above=0,
         tasks=("mnist", "cifar10"),
     )
+    dirichlet_groups: int | None = setting(
+        _TASK,
+        "share each class out over so many blocks of client ids, whose members are alike",
+        None,
+        kind=int,
+        minimum=1,
+        optional=True,
+        tasks=("mnist",),
+    )
     size_spread: float = setting(
         _TASK,
         "standard deviation of a client's number of images over its mean",

@@ -101,7 +101,13 @@ TASKS: dict[str, Task] = {
         ("softmax_regression",),
     ),
     "mnist": Task(
-        lambda s: datasets.mnist(Path(s.data_dir), s.num_clients, s.dirichlet_s, s.data_seed),
+        lambda s: datasets.mnist(
+            Path(s.data_dir),
+            s.num_clients,
+            s.dirichlet_s,
+            s.data_seed,
+            num_groups=s.dirichlet_groups,
+        ),
         ("softmax_regression", "cafed_cnn", "fedlaavg_cnn"),
         lambda s: ScaledPixels(),
     ),

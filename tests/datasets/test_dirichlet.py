@@ -14,6 +14,7 @@ from datasets.dirichlet import (
     check_dirichlet,
     dirichlet_shares,
     federate,
+    grouped_shares,
     leave_nobody_empty,
     log_dirichlet,
 )
@@ -44,6 +45,18 @@ def test_shares_are_positive_and_sum_to_one() -> None:
     shares = dirichlet_shares(0.5, 10, 100, seed=1)
     assert shares.shape == (10, 100) and np.all(shares > 0)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
+def test_members_of_a_group_share_alike() -> None:
+    """23 clients in 5 blocks of 4 or 5."""
+    shares = grouped_shares(0.5, 4, 23, 5, seed=3)
+    group = np.arange(23) * 5 // 23
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    of_groups = dirichlet_shares(0.5, 4, 5, seed=3)
+    for g in range(5):
+        members = shares[:, group == g]
+        np.testing.assert_array_equal(members, members[:, :1].repeat(members.shape[1], axis=1))
+        np.testing.assert_allclose(members.sum(axis=1), of_groups[:, g])
 
 
 def test_logarithms_do_not_underflow() -> None:

@@ -36,6 +36,16 @@ def test_s_reaches_the_split(tmp_path: Path, mnist_files: MnistFiles) -> None:
     assert np.bincount(even.client(1)[1]).tolist() == [5] * 10
 
 
+def test_groups_share_alike(tmp_path: Path, mnist_files: MnistFiles) -> None:
+    """And are prepared apart from single clients with the same s and seed."""
+    single = mnist(tmp_path, 4, 0.3, 0, validation_share=0.0).train
+    grouped = mnist(tmp_path, 4, 0.3, 0, validation_share=0.0, num_groups=2).train
+    counts = [np.bincount(grouped.client(k)[1], minlength=10) for k in range(4)]
+    assert np.abs(counts[0] - counts[1]).max() <= 1 and np.abs(counts[2] - counts[3]).max() <= 1
+    assert np.abs(counts[0] - counts[2]).max() > 1
+    assert single.sizes.tolist() != grouped.sizes.tolist()
+
+
 @pytest.mark.parametrize(
     ("settings", "name"),
     [
@@ -43,6 +53,7 @@ def test_s_reaches_the_split(tmp_path: Path, mnist_files: MnistFiles) -> None:
         ({"dirichlet_s": 0.0}, "dirichlet_s"),
         ({"validation_share": 1.0}, "validation_share"),
         ({"validation_share": -0.1}, "validation_share"),
+        ({"num_groups": 9}, "dirichlet_groups"),
     ],
 )
 def test_settings_out_of_range_are_named(

@@ -65,7 +65,8 @@ def test_these_are_all_files() -> None:
     names = {path.stem for path in (ROOT / FOLDER).iterdir()}
     cells = {f"cafed_fig{figure}_{method}" for figure, method in CELLS}
     assert {name for name in names if name.startswith("cafed_")} == cells | {
-        f"cafed_fig{figure}" for figure in FIGURES
+        *(f"cafed_fig{figure}" for figure in FIGURES),
+        *(f"cafed_fig5{panel}_ca_fed" for panel in "abc"),
     }
 
 
@@ -134,6 +135,20 @@ def test_learning_rates_of_leaf_synthetic() -> None:
         }
         assert len(rates) == 1
         assert rates <= {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0}
+
+
+def test_panels_of_figure_5_differ_in_the_data_alone() -> None:
+    """Fig. 5a: all alike; 5b: alike within clusters; 5c: the clients of 5d."""
+    base = resolve(given("cafed_fig5d_ca_fed")).as_dict()
+    differing = {
+        panel: {
+            name: value
+            for name, value in resolve(given(f"cafed_fig5{panel}_ca_fed")).as_dict().items()
+            if value != base[name]
+        }
+        for panel in "abc"
+    }
+    assert differing == {"a": {"dirichlet_s": 1e6}, "b": {"dirichlet_groups": 10}, "c": {}}
 
 
 def test_files_say_what_is_published_and_what_is_chosen() -> None:
