@@ -75,11 +75,11 @@ def run_isolated(settings: Settings, provenance: Mapping[str, Any], worker: str)
             try:
                 if folder.read_json("summary.json") is None:
                     execute(settings, folder, _NoProgress(), provenance)
-            except Exception:
+            except Exception as caught:  # One run's failure, whatever it is, must not end others.
+                error = _in_one_line(caught)
                 folder.file("error.txt").write_text(traceback.format_exc())
-                raise
-    except Exception as caught:  # One run's failure, whatever it is, must not end the others.
-        error = _in_one_line(caught)
+    except (RunFolderError, OSError) as caught:  # No folder, or no more room in it.
+        error = error or _in_one_line(caught)
     _forget_programs()
     seconds = time.monotonic() - clock
     return Outcome(FAILED if error else FINISHED, error, started, now(), seconds, worker)

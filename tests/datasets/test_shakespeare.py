@@ -185,7 +185,8 @@ def test_a_missing_file_that_cannot_be_fetched(
 def test_the_real_text() -> None:
     """The figures of the README; needs the file in the default data folder."""
     if not any((default_data_dir() / name).is_file() for name in module.FILES):
-        pytest.skip(f"no t8.shakespeare.txt in {default_data_dir()}")
+        where = f"put t8.shakespeare.txt into {default_data_dir()}"
+        pytest.skip(f"the project ships no data and tests fetch none: {where}")
     data = shakespeare(default_data_dir())
     assert (data.train.num_clients, data.test.num_clients) == (715, 715)
     assert (len(data.train.labels), len(data.test.labels)) == (41_073, 12_923)
