@@ -108,7 +108,7 @@ class FusedRound:
             `keeps_updates`.
         """
         rate = learning_rate if self.decays else self.client.learning_rate
-        rows, draws, first, steps, weight, num_waves, num_idle, idle_weight = packed
+        rows, draws, first, steps, times, weight, num_waves, num_idle, idle_weight = packed
 
         def train(first: Any, steps: Any, rows: Any, draws: Any) -> _Local:
             batches = (first, steps, rows, draws, features, labels)
@@ -120,8 +120,7 @@ class FusedRound:
             delta = _map(jnp.subtract, trained.weights, weights)
             if self.keeps_updates:
                 updates = _map(lambda kept, d: kept.at[w].set(d), updates, delta)
-            busy = steps[w] > 0
-            return _add(totals, delta, busy, weight[w], trained.loss, trained.count), updates
+            return _add(totals, delta, times[w], weight[w], trained.loss, trained.count), updates
 
         idle = (jnp.float32(idle_weight), jnp.float32(num_idle))
         nothing = (jnp.float32(0), jnp.float32(0))
@@ -225,20 +224,20 @@ class FusedRound:
         return new, outcome
 
 
-def _add(totals: Totals, delta: Tree, trained: Any, weight: Any, loss: Any, count: Any) -> Totals:
-    finite = trained
+def _add(totals: Totals, delta: Tree, times: Any, weight: Any, loss: Any, count: Any) -> Totals:
+    finite = times > 0
     for leaf in jax.tree_util.tree_leaves(delta):
         finite &= jnp.all(jnp.isfinite(leaf), axis=tuple(range(1, leaf.ndim)))
     # A select, not a product: 0 * NaN would be NaN.
     delta = _where(finite, delta, _map(jnp.zeros_like, delta))
-    weight, finite_number = jnp.where(finite, weight, 0.0), jnp.sum(finite.astype(jnp.float32))
+    weight, times = jnp.where(finite, weight, 0.0), jnp.where(finite, times, 0.0)
     update = _map(lambda total, d: total + jnp.tensordot(weight, d, axes=1), totals.update, delta)
     return Totals(
         update,
         totals.weight + jnp.sum(weight),
-        totals.finite + finite_number,
-        totals.loss + jnp.sum(jnp.where(finite, loss, 0.0)),
-        totals.count + jnp.sum(jnp.where(finite, count, 0.0)),
+        totals.finite + jnp.sum(times),
+        totals.loss + jnp.sum(jnp.where(finite, loss, 0.0) * times),
+        totals.count + jnp.sum(jnp.where(finite, count, 0.0) * times),
     )
 
 

@@ -2,7 +2,8 @@
 
 A wave is as many clients as there are lanes, one a lane, those with about as many steps together;
 it takes the steps of the longest. With one lane clients train one after another and nothing is
-padded; with as many lanes as clients there is one wave.
+padded; with as many lanes as clients there is one wave. A client that was drawn several times
+(with replacement) does the same work each time: it is trained once and counted as often.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ class PackedWork:
     """The steps of a round.
 
     Attributes:
-        member: Place in the cohort of each client, -1 where a lane has none or is padded away,
-            `int32 [waves, lanes]`; clients without any step are in no lane.
+        member: (First) place in the cohort of each client, -1 where a lane has none or is padded
+            away, `int32 [waves, lanes]`; clients without any step are in no lane.
         rows: Examples of each step, rows of the training data; -1 pads a short batch and a lane
             that is done. `int32 [length, lanes, batch_size]`, wave after wave.
         draws: What `Inputs.draws` gave for them, `int32 [length, lanes, batch_size, num_draws]`.
         first: First step of each wave, `int32 [waves]`.
         steps: Steps of each client, 0 where a lane has none, `int32 [waves, lanes]`.
-        weight: Its weight in the aggregate, `float32 [waves, lanes]`.
+        times: How often it is in the cohort, 0 where a lane has none, `float32 [waves, lanes]`.
+        weight: Its weight in the aggregate, over all times, `float32 [waves, lanes]`.
         num_waves: Waves that have clients, at most `waves`.
         num_idle: Clients without any step: an update of zero, which counts in a mean.
         idle_weight: Their weight in all.
@@ -44,6 +46,7 @@ class PackedWork:
     draws: np.ndarray
     first: np.ndarray
     steps: np.ndarray
+    times: np.ndarray
     weight: np.ndarray
     num_waves: int
     num_idle: int
@@ -76,7 +79,8 @@ def pack(
     Returns:
         The packed steps; numbers of steps and of waves are rounded up to one of a few.
     """
-    sizes = np.diff(offsets)[cohort.ids]
+    ids, place, times, weights = _each_once(cohort)
+    sizes = np.diff(offsets)[ids]
     num_steps = work.num_batches(sizes)
     by_length = np.argsort(-num_steps, kind="stable")
     busy = by_length[num_steps[by_length] > 0]
@@ -88,23 +92,32 @@ def pack(
     draws = np.zeros((*rows.shape, inputs.num_draws), np.int32)
     by_wave = (_round_up(len(waves), _FEWEST_WAVES), num_lanes)
     first, steps = np.zeros(by_wave[0], np.int32), np.zeros(by_wave, np.int32)
-    weight = np.zeros(by_wave, np.float32)
+    times_of, weight = np.zeros(by_wave, np.float32), np.zeros(by_wave, np.float32)
     member = np.full(by_wave, -1, np.int32)
     first[: len(waves)] = ends[:-1]
     for w, wave in enumerate(waves):
         for lane, i in enumerate(wave.tolist()):
-            k, count = int(cohort.ids[i]), int(num_steps[i])
+            k, count = int(ids[i]), int(num_steps[i])
             order = work.order(round_number, k, int(sizes[i]))
             drawn = inputs.draws(round_number, k, order.shape)
             here = slice(ends[w], ends[w] + count)
             rows[here, lane] = _batches(order + np.int32(offsets[k]), work.batch_size, -1)
             draws[here, lane] = _batches(drawn, work.batch_size, 0)
-            steps[w, lane], weight[w, lane] = count, cohort.weights[i]
-            member[w, lane] = i
+            steps[w, lane], times_of[w, lane], weight[w, lane] = count, times[i], weights[i]
+            member[w, lane] = place[i]
     idle = num_steps == 0
-    idle_weight = float(cohort.weights[idle].sum())
-    of_steps = (rows, draws, first, steps, weight)
-    return PackedWork(member, *of_steps, len(waves), int(idle.sum()), idle_weight)
+    idle_weight = float(weights[idle].sum())
+    of_steps = (rows, draws, first, steps, times_of, weight)
+    return PackedWork(member, *of_steps, len(waves), int(times[idle].sum()), idle_weight)
+
+
+def _each_once(cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Returns each client's id, first place, number of places and whole weight, in order."""
+    unique = np.unique(cohort.ids, return_index=True, return_inverse=True, return_counts=True)
+    ids, place, which, times = unique
+    weights = np.bincount(which.reshape(-1), cohort.weights, len(ids))
+    order = np.argsort(place)
+    return ids[order], place[order], times[order], weights[order]
 
 
 def _batches(visits: np.ndarray, batch_size: int, pad: int) -> np.ndarray:

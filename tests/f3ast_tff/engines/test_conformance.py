@@ -76,6 +76,20 @@ def test_repeated_client_counts_twice(engine: Any) -> None:
         np.testing.assert_allclose(a, b, atol=1e-7)
 
 
+def test_repeated_clients_count_in_loss_and_drops(engine: Any) -> None:
+    start = engine.state()
+    alone = []
+    for k in (3, 5):
+        alone.append(run_round(engine, 1, Cohort(np.array([k]), np.array([1.0]))).train_loss)
+        engine.restore(start)
+    ids = np.array([5, NAN_CLIENT, 3, 5, NAN_CLIENT, 5])
+    outcome = run_round(engine, 1, Cohort(ids, np.full(6, 0.2)))
+    sizes = tiny_data().train.sizes[[3, 5]]
+    expected = np.average(alone, weights=[sizes[0], 3 * sizes[1]])
+    assert outcome.train_loss == pytest.approx(expected, rel=1e-5)
+    assert outcome.num_dropped == 2 and not outcome.rejected
+
+
 def test_non_finite_update_is_dropped_and_counted(engine: Any) -> None:
     """The NaN client leaves exactly the sum over the others."""
     cohort = Cohort(np.array([0, NAN_CLIENT, 5]), np.array([0.5, 9.0, 0.2]))

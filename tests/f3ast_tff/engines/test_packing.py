@@ -84,6 +84,18 @@ def test_clients_of_about_equal_length_share_a_wave() -> None:
     np.testing.assert_array_equal(packed.first[:2], [0, 10])
 
 
+def test_a_repeated_client_is_trained_once() -> None:
+    offsets = np.cumsum([0, 4, 8, 0])
+    cohort = Cohort(np.array([1, 2, 0, 1, 2, 1]), np.arange(1.0, 7.0))
+    packed = pack(cohort, LocalWork(4), AsStored(), 1, offsets, 1)
+    assert packed.num_waves == 2
+    np.testing.assert_array_equal(packed.steps[:2, 0], [2, 1])
+    np.testing.assert_array_equal(packed.times[:2, 0], [3, 1])
+    np.testing.assert_array_equal(packed.weight[:2, 0], [1 + 4 + 6, 3])
+    np.testing.assert_array_equal(packed.member[:2, 0], [0, 2])
+    assert (packed.num_idle, packed.idle_weight) == (2, 2 + 5)
+
+
 @pytest.mark.parametrize(("steps", "length"), [(1, 64), (64, 64), (65, 256), (1000, 1024)])
 def test_lengths_are_few(steps: int, length: int) -> None:
     cohort, offsets = Cohort(np.array([0]), np.ones(1)), np.array([0, steps])
