@@ -23,6 +23,10 @@ _NO_MATTER = (
     "output_dir",
     "run_name",
     "tff_clients_at_once",
+    "tff_runtime",
+    "num_workers",
+    "ray_address",
+    "round_timeout",
 )
 
 
@@ -108,7 +112,8 @@ def samples_of(runs: Iterable[Run]) -> tuple[list[Sample], list[str]]:
     found: dict[tuple[Any, ...], Sample] = {}
     repeated = []
     for run in runs:
-        settings = run.settings
+        # `None` is a setting not in use, and what an older version did not know was not.
+        settings = {name: value for name, value in run.settings.items() if value is not None}
         world = {n: v for n, v in settings.items() if n not in (*OF_AN_ALGORITHM, *_NO_MATTER)}
         own = {n: v for n, v in settings.items() if n in OF_AN_ALGORITHM}
         algorithm = settings["algorithm"]

@@ -24,6 +24,16 @@ def test_only_the_seed_is_averaged_over(make_run: MakeRun, tmp_path: Path) -> No
     assert {0: 0.4, 1: 0.6} in scores
 
 
+def test_runs_of_an_older_version_and_on_workers_belong_together(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    make_run("old", seed=0)
+    make_run("new", seed=1, dirichlet_groups=None, tff_runtime="worker")
+    make_run("split", seed=2, num_workers=2, ray_address="auto", round_timeout=60.0)
+    (sample,) = collect(tmp_path).samples
+    assert sorted(sample.runs) == [0, 1, 2]
+
+
 def test_metrics_and_periods(make_run: MakeRun, tmp_path: Path) -> None:
     """Accuracy is 0.25, then 0.2; its mean over the last 10% is made to be 0.1 higher."""
     make_run("a", accuracy=0.2, loss=None)
