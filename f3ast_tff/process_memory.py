@@ -25,9 +25,15 @@ def peak_memory_mib(pid: int | None = None) -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
-def return_free_memory() -> None:
-    """Gives back to the system what this process has freed but its allocator keeps (glibc)."""
-    gc.collect()
+def return_free_memory(collect: bool = True) -> None:
+    """Gives back to the system what this process has freed but its allocator keeps (glibc).
+
+    Args:
+        collect: Whether to look for garbage first, which takes tenths of a second where much is
+            imported.
+    """
+    if collect:
+        gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

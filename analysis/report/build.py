@@ -19,6 +19,7 @@ from analysis.report.tables import FilledTable, column_of, fill
 from analysis.report.verdict import DOES_NOT_HOLD, HOLDS, MARGIN, NOT_ENOUGH
 from analysis.runs import SCORES, RunsError
 
+_MOST_LINES = 5
 _VERDICTS = (HOLDS, DOES_NOT_HOLD, NOT_ENOUGH)
 # Tables whose runs also give the figures of selections.
 _SELECTIONS = ("table3", "cafed_fig1", "fedlaavg_table2")
@@ -79,11 +80,17 @@ def _about(collected: Collected, damaged: Sequence[str], period: str) -> Section
         ("Unfinished, left out", collected.unfinished),
         ("Damaged, left out", collected.damaged),
         ("Selections that cannot be read", damaged),
-        ("There twice, left out", collected.repeated),
+        ("There twice, left out", _shortened(collected.repeated)),
     ):
         if lines:
             blocks.append(Listing(title, tuple(lines)))
     return Section("What this is made of", blocks)
+
+
+def _shortened(lines: Sequence[str]) -> list[str]:
+    """Returns the first lines, and how many follow: campaigns may share hundreds of runs."""
+    rest = len(lines) - _MOST_LINES
+    return [*lines[:_MOST_LINES], f"and {rest} more"] if rest > 1 else list(lines)
 
 
 def _claims(filled: dict[str, list[FilledTable]]) -> Section:

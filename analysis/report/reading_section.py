@@ -11,6 +11,7 @@ from analysis.report import words
 from analysis.report.document import Block, Grid, Section, Text
 from analysis.report.paper_values import paper_values
 from analysis.report.reading_study import ALPHAS, Effect, Ordering, effects, table9_orderings
+from analysis.report.reading_summary import count, summarise
 from analysis.report.samples import Sample
 
 _METRIC = "sample_accuracy"
@@ -35,9 +36,11 @@ def reading_section(samples: Sequence[Sample], period: str) -> ReadingSection:
                 "A base is a preset; a switch is the one reading that differs, or the whole other "
                 "preset. The effect is the switched runs' sample accuracy minus the base's, seed "
                 "by seed; the lead is F3AST minus FedAvg, where a reading that does not concern an "
-                "algorithm leaves its runs of the base in place."
+                "algorithm leaves its runs of the base in place. Of effects that are none, one in "
+                "twenty leaves out 0 as well: no correction is made for their number."
             ),
             Text(_summary(found)),
+            _summary_grid(found),
             _effect_grid("Effect on the lead", [e for e in found if e.what == "lead"]),
             _effect_grid("Effect on each algorithm", [e for e in found if e.what != "lead"]),
         ]
@@ -67,6 +70,30 @@ def _summary(found: Sequence[Effect]) -> str:
         for e in moving[:5]
     )
     return f"{len(moving)} of {len(found)} effects leave out 0. The largest: {said}."
+
+
+def _summary_grid(found: Sequence[Effect]) -> Grid:
+    head = ("reading", "moves a result", "the lead in", "most", "scores in", "most")
+    rows = tuple(
+        (
+            each.number,
+            each.moves,
+            count(each.leads),
+            _largest(each.leads),
+            count(each.scores),
+            _largest(each.scores),
+        )
+        for each in summarise(found)
+    )
+    return Grid("Each reading alone (how many of its cases leave out 0)", head, rows)
+
+
+def _largest(effects: Sequence[Effect]) -> str:
+    if not effects:
+        return "–"
+    first = effects[0]
+    whose = "" if first.what == "lead" else f"{_what(first)}, "
+    return f"{words.interval(first.found)} ({whose}{first.preset}, {first.place})"
 
 
 def _effect_grid(caption: str, found: Sequence[Effect]) -> Grid:

@@ -11,6 +11,7 @@ client; `DATASET_ITERATOR` does not, and is what TFF asks for on GPUs.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,8 +23,11 @@ from f3ast_tff.engines.tff_device import find_device
 from f3ast_tff.engines.tff_function import TffFunction
 from f3ast_tff.engines.tff_structure import Layout
 from f3ast_tff.errors import EngineError
+from f3ast_tff.process_memory import return_free_memory
 
 _PARTS = ("prepare", "work", "zero", "accumulate", "merge", "report", "update")
+# A return takes milliseconds, as long as a small client trains.
+_SECONDS_BETWEEN_RETURNS = 1.0
 _SECURE = ("secure_sum_bitwidth", "secure_sum_max_input", "secure_modular_sum_modulus")
 
 
@@ -68,6 +72,7 @@ class InProcessRuntime:
         self._initial = TffFunction(initial, self.device)
         self._parts = {name: TffFunction(getattr(form, name), self.device) for name in _PARTS}
         self._known_specs: set[str] = set()
+        self._memory_returned = time.monotonic()
 
     def initialize(self) -> Any:
         """See `TffRuntime.initialize`."""
@@ -112,7 +117,15 @@ class InProcessRuntime:
             total = self._call("accumulate", *total, *update)
             # Another model, not to be kept while the next client trains.
             del update
+            self._return_free_memory()
         return total
+
+    def _return_free_memory(self) -> None:
+        """Now and then: the allocator keeps some 100 MiB of what training a ResNet has freed."""
+        now = time.monotonic()
+        if now - self._memory_returned > _SECONDS_BETWEEN_RETURNS:
+            return_free_memory(collect=False)
+            self._memory_returned = now
 
     def merge(self, one: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Returns the accumulator of the clients of both."""

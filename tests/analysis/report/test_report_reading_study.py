@@ -7,6 +7,7 @@ import pytest
 
 from analysis.report.collect import collect
 from analysis.report.reading_study import effects, switched, table9_orderings
+from analysis.report.reading_summary import count, summarise
 from experiments.readings import READINGS
 
 MakeRun = Callable[..., Path]
@@ -57,6 +58,22 @@ def test_effects_on_scores_and_on_the_lead(make_run: MakeRun, tmp_path: Path) ->
     assert lead.found.mean == pytest.approx(-0.29 / 3)
     assert f3ast.found.mean == pytest.approx(-0.29 / 3)
     assert lead.moves == "yes"
+
+
+def test_a_line_for_each_reading(make_run: MakeRun, tmp_path: Path) -> None:
+    make(make_run, "fedavg", [0.3, 0.3, 0.3])
+    make(make_run, "f3ast", [0.5, 0.52, 0.54])
+    make(make_run, "f3ast", [0.4, 0.43, 0.44], aggregate="sum_over_k")
+    make(make_run, "f3ast", [0.51, 0.51, 0.54], ties="lowest_id")
+    make(make_run, "f3ast", [0.6, 0.62], rate_init="p")
+    found = effects(collect(tmp_path).samples, "sample_accuracy", "final")
+    lines = {line.number: line for line in summarise(found)}
+    assert list(lines) == [f"R{n}" for n in range(1, 19)]
+    moves = {number: line.moves for number, line in lines.items()}
+    assert moves["R2"] == "yes" and moves["R11"] == "not seen"
+    assert moves["R1"] == "not enough runs" and moves["R4"] == "not run"
+    assert "one form" in moves["R7"]
+    assert (count(lines["R2"].leads), count(lines["R11"].leads)) == ("1 of 1", "0 of 1")
 
 
 def test_the_other_preset_is_one_switch(make_run: MakeRun, tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
-"""Two rounds of every network in this process and on TFF's worker."""
+"""Two rounds of every network on the runtimes: worker, in this process, split and merged."""
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,11 +23,26 @@ from f3ast_tff.processes.client_data import ClientBatches, client_dataset
 from f3ast_tff.processes.learning_process import build_parts
 from tests.f3ast_tff.engines.test_models_agree import CASES, small_data
 
+SGD, ADAM = Optimizer("sgd", 1.0), Optimizer("adam", 0.03, epsilon=1e-3)
+# Aggregation and server optimizer.
+COMPOSITIONS = {"FedAvg": ("mean", SGD), "F3AST": ("sum", SGD), "F3AST+Adam": ("sum", ADAM)}
+
+
+class SplitRuntime(InProcessRuntime):
+    """As over Ray: each client accumulated by itself, on the host in between."""
+
+    def next(self, state: Any, client_data: Sequence[tf.data.Dataset]) -> Any:
+        prepared = self.prepare(state)
+        parts = [self.accumulate(prepared, [dataset]) for dataset in client_data]
+        return self.finish(state, functools.reduce(self.merge, parts))
+
 
 @pytest.mark.slow
+@pytest.mark.parametrize("composition", COMPOSITIONS)
 @pytest.mark.parametrize("name", CASES)
-def test_two_rounds_are_the_workers(name: str, tmp_path: Path) -> None:
+def test_two_rounds_are_the_workers(name: str, composition: str, tmp_path: Path) -> None:
     """To 1e-4 of how far the weights moved."""
+    aggregation, server = COMPOSITIONS[composition]
     model, inputs, shape, rate = CASES[name]
     data, work = small_data(model, shape), LocalWork(2, seed=2)
 
@@ -38,8 +56,8 @@ def test_two_rounds_are_the_workers(name: str, tmp_path: Path) -> None:
         model_fn,
         ClientBatches(stored_spec(data.train), work, inputs),
         Optimizer("sgd", rate),
-        Optimizer("sgd", 1.0),
-        "sum",
+        server,
+        aggregation,
     ).compose()
 
     def client(t: int, k: int) -> tf.data.Dataset:
@@ -49,7 +67,11 @@ def test_two_rounds_are_the_workers(name: str, tmp_path: Path) -> None:
         examples = OrderedDict(x=tf.constant(x), y=tf.constant(y))
         return client_dataset(examples, tf.constant(order), tf.constant(draws), 0.3 + k)
 
-    runtimes = [InProcessRuntime(process, "cpu"), WorkerRuntime(process, tmp_path / "log", 1)]
+    runtimes = [
+        WorkerRuntime(process, tmp_path / "log", 1),
+        InProcessRuntime(process, "cpu"),
+        SplitRuntime(process, "cpu"),
+    ]
     start = model.initial_weights(0)
     ends = []
     for runtime in runtimes:
@@ -60,7 +82,9 @@ def test_two_rounds_are_the_workers(name: str, tmp_path: Path) -> None:
             state = runtime.next(state, [client(t, 1), client(t, 0)]).state
         ends.append(state.global_model_weights.trainable)
         runtime.close()
-    moved = [np.linalg.norm(end - begin) for end, begin in zip(ends[1], start)]
+    reference, *others = ends
+    moved = [np.linalg.norm(end - begin) for end, begin in zip(reference, start)]
     assert max(moved) > 1e-3
-    for here, there, distance in zip(*ends, moved):
-        assert np.linalg.norm(here - there) <= 1e-4 * max(distance, 1e-2)
+    for end in others:
+        for here, there, distance in zip(end, reference, moved):
+            assert np.linalg.norm(here - there) <= 1e-4 * max(distance, 1e-2)
