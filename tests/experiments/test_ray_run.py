@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -98,8 +100,9 @@ def test_run_that_loses_a_node_is_the_undisturbed_run(
 
 
 @pytest.mark.slow
-def test_lost_cluster_is_said_in_a_line_and_the_run_goes_on_without(
-    cluster: RayCluster, tmp_path: Path
+@pytest.mark.parametrize("another", [True, False], ids=["on_another", "without"])
+def test_lost_cluster_is_said_in_a_line_and_the_run_goes_on(
+    another: bool, cluster: RayCluster, tmp_path: Path
 ) -> None:
     process = start(tmp_path, "--rounds=2000", *over(cluster))
     wait_for_evaluations(process, tmp_path, 4)
@@ -112,8 +115,11 @@ def test_lost_cluster_is_said_in_a_line_and_the_run_goes_on_without(
     assert f"the Ray cluster at {cluster.address} is lost: " in line
     last = max(int(f.stem[-8:]) for f in (tmp_path / "run" / "checkpoints").glob("*.npz"))
 
-    process = start(tmp_path, "--rounds=2000")
-    assert finish(process, tmp_path) == 0
+    with ray_cluster(cpus_per_node=2) if another else nullcontext() as new:
+        process = start(tmp_path, "--rounds=2000", *(over(new) if new else []))
+        assert finish(process, tmp_path) == 0
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary.get("num_workers") == (2 if another else None)
     lines = (tmp_path / "log.txt").read_text().splitlines()
     rounds = [int(s.split()[2].partition("/")[0]) for s in lines if s.startswith("run: round ")]
     assert rounds[0] == last + 2 and rounds[-1] == 2000

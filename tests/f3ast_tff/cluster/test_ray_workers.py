@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.cluster import ray_workers
 from f3ast_tff.cluster.ray_connection import connect
 from f3ast_tff.cluster.ray_workers import RayWorkers
 from f3ast_tff.errors import EngineError, SettingError
@@ -59,7 +60,7 @@ class Summing:
 def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayWorkers]:
     folder = tmp_path_factory.mktemp("markers")
     made = RayWorkers(
-        lambda examples: Summing(examples, folder), EXAMPLES, 2, "local", timeout_s=20
+        lambda examples: Summing(examples, folder), EXAMPLES, 2, "local", timeout_s=60
     )
     # What Ray has let go of is found here, not in another file's tests.
     gc.collect()
@@ -113,3 +114,15 @@ def test_hung_worker_is_named(workers: RayWorkers) -> None:
     workers._timeout_s = 1
     with pytest.raises(EngineError, match="round 6: worker 0 of 2 .* not answered within 1 s"):
         train(workers, 3, 6)
+
+
+# The last one: it fills the cluster, and leaves it to the fixture to end.
+def test_worker_without_a_place_is_named(
+    workers: RayWorkers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_workers, "_PLACE_S", 1.0)
+    crowded = RayWorkers(lambda examples: Summing(examples, tmp_path), EXAMPLES, 1, "local")
+    wanted = "found no place within 1 s: it needs 1 CPU, free are 0 CPU"
+    with pytest.raises(EngineError, match=f"round 7: worker 0 of 1 .* {wanted}"):
+        train(crowded, 0, 7)
+    crowded._watch.stop()
