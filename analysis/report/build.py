@@ -76,6 +76,13 @@ def _about(collected: Collected, damaged: Sequence[str], period: str) -> Section
             "than the paper's, there are not enough runs."
         ),
     ]
+    if any(s.setting("availability_draws") == "by_round_only" for s in collected.samples):
+        blocks.append(
+            Text(
+                "Under R13's by_round_only all seeds share one draw of the availability: standard "
+                "deviations and intervals of these runs do not cover it."
+            )
+        )
     for title, lines in (
         ("Unfinished, left out", collected.unfinished),
         ("Damaged, left out", collected.damaged),

@@ -36,8 +36,7 @@ def reading_section(samples: Sequence[Sample], period: str) -> ReadingSection:
                 "A base is a preset; a switch is the one reading that differs, or the whole other "
                 "preset. The effect is the switched runs' sample accuracy minus the base's, seed "
                 "by seed; the lead is F3AST minus FedAvg, where a reading that does not concern an "
-                "algorithm leaves its runs of the base in place. Of effects that are none, one in "
-                "twenty leaves out 0 as well: no correction is made for their number."
+                "algorithm leaves its runs of the base in place."
             ),
             Text(_summary(found)),
             _summary_grid(found),

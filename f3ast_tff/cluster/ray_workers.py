@@ -82,6 +82,7 @@ class RayWorkers:
 
         Raises:
             SettingError: If the cluster cannot be reached.
+            EngineError: If it does not take the data.
         """
         self._address = address
         self._timeout_s = timeout_s
@@ -90,9 +91,10 @@ class RayWorkers:
         self._watch = RayWatch(self._ray)
         self._last_words = LastWords()
         self._owner = owners(examples.sizes, num_workers)
-        self._make_trainer = self._ray.put(make_trainer)
+        self._make_trainer = self._put(make_trainer, "before round 1")
         self._shards = [
-            self._ray.put(shard(examples, self._owner, worker)) for worker in range(num_workers)
+            self._put(shard(examples, self._owner, worker), "before round 1")
+            for worker in range(num_workers)
         ]
         self._actor_class = self._ray.remote(TrainerActor).options(
             num_cpus=1, num_gpus=num_gpus, scheduling_strategy="SPREAD"
@@ -125,7 +127,8 @@ class RayWorkers:
         self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
     ) -> list[list[np.ndarray]]:
         self._check_cluster(round_number)
-        sent, parts = self._ray.put(list(broadcast)), split(cohort, self._owner)
+        sent = self._put(list(broadcast), f"round {round_number}")
+        parts = split(cohort, self._owner)
 
         def submit(worker: int) -> Any:
             return self._actors[worker].train.remote(sent, round_number, parts[worker])
@@ -153,6 +156,13 @@ class RayWorkers:
                 self._start(worker)
                 running[submit(worker)] = worker
         return [done[worker] for worker in parts]
+
+    def _put(self, value: Any, when: str) -> Any:
+        try:
+            return self._ray.put(value)
+        except self._ray.exceptions.RayError as error:
+            refused = f"takes no more data: {_first_line(error)}"
+            raise EngineError(f"{when}: the Ray cluster at {self._address} {refused}") from error
 
     def _wait(self, running: dict[Any, int], deadline: float | None, round_number: int) -> Any:
         while True:

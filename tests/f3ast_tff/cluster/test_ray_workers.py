@@ -116,6 +116,18 @@ def test_hung_worker_is_named(workers: RayWorkers) -> None:
         train(workers, 3, 6)
 
 
+def test_full_object_store_is_named(workers: RayWorkers, monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = workers._ray
+
+    def full(value: Any) -> Any:
+        raise ray.exceptions.ObjectStoreFullError("no room for 45 MB")
+
+    monkeypatch.setattr(ray, "put", full)
+    message = "round 8: the Ray cluster at local takes no more data: ObjectStoreFullError: no room"
+    with pytest.raises(EngineError, match=message):
+        train(workers, 0, 8)
+
+
 # The last one: it fills the cluster, and leaves it to the fixture to end.
 def test_worker_without_a_place_is_named(
     workers: RayWorkers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
