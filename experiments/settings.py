@@ -260,9 +260,9 @@ class Settings:
     )
     ray_address: str | None = setting(
         _ENGINE,
-        "an existing Ray cluster, auto or HOST:PORT, for --num_workers (without it this machine "
-        "alone) or for the runs of a campaign (run folders are then on a file system that all its "
-        "nodes share, and only runs with --device=gpu get a GPU)",
+        "an existing Ray cluster, auto, HOST:PORT or ray://HOST:PORT, for --num_workers (without "
+        "it this machine alone) or for the runs of a campaign (run folders are then on a file "
+        "system that all its nodes share, and only runs with --device=gpu get a GPU)",
         None,
         optional=True,
         decides_result=False,

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
 
+_ROOT = Path(__file__).parents[1]
 # In a process of its own, which ends what it started when its stdin ends.
 _CLUSTER = """
 import sys
 from ray.cluster_utils import Cluster
 
 node = {"num_cpus": int(sys.argv[1]), "object_store_memory": 80 * 2**20}
-cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
+head = {**node, "include_dashboard": False}
+if len(sys.argv) > 2:
+    head["ray_client_server_port"] = int(sys.argv[2])
+cluster = Cluster(initialize_head=True, head_node_args=head)
 # The last address noted on a machine is the one whose node a run there attaches itself to.
 cluster.add_node(**node, node_ip_address="127.0.0.2")
 nodes = [cluster.head_node, *cluster.worker_nodes]
@@ -52,14 +58,19 @@ class RayCluster(NamedTuple):
 
 
 @contextmanager
-def ray_cluster(cpus_per_node: int) -> Iterator[RayCluster]:
+def ray_cluster(cpus_per_node: int, client_port: int | None = None) -> Iterator[RayCluster]:
     """Starts a cluster of two nodes; every process of it is gone afterwards.
 
     Args:
         cpus_per_node: Actors that each node has a place for.
+        client_port: Where the server of Ray's client shall listen; `None` for no such server.
     """
+    port = [] if client_port is None else [str(client_port)]
+    # Ray's client sends no code: its nodes have the package installed.
+    environment = {**os.environ, **({"PYTHONPATH": str(_ROOT)} if port else {})}
     process = subprocess.Popen(
-        [sys.executable, "-c", _CLUSTER, str(cpus_per_node)],
+        [sys.executable, "-c", _CLUSTER, str(cpus_per_node), *port],
+        env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

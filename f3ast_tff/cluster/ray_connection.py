@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from f3ast_tff.cluster.ray_watch import client_server
 from f3ast_tff.errors import SettingError
 
 LOCAL = "local"
@@ -27,7 +28,8 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
 
     Args:
         address: `local` for processes of this machine alone; `auto` for the cluster that this
-            machine is part of; `HOST:PORT` of a cluster's head.
+            machine is part of; `HOST:PORT` of a cluster's head; `ray://HOST:PORT` of the server of
+            Ray's client, from a machine that is not part of it.
         num_cpus: Cores of a local cluster, by default the machine's.
 
     Returns:
@@ -44,6 +46,7 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
         raise SettingError("ray_address", address, allowed) from error
     if ray.is_initialized():
         return ray
+    logging.getLogger("ray.util.client").setLevel(logging.CRITICAL)
     where = {"num_cpus": num_cpus} if address == LOCAL else {}
     try:
         _check_reachable(address)
@@ -98,5 +101,8 @@ def _no_stderr() -> Iterator[None]:
 def _check_reachable(address: str) -> None:
     """Tries the port for a moment, as Ray would for more than a minute."""
     host, _, port = address.rpartition(":")
-    if host and port.isdecimal() and "/" not in host:
-        socket.create_connection((host, int(port)), _ANSWER_S).close()
+    place = client_server(address)
+    if place is None and host and port.isdecimal() and "/" not in host:
+        place = (host, int(port))
+    if place is not None:
+        socket.create_connection(place, _ANSWER_S).close()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import socket
 import threading
 from typing import Any
+from urllib.parse import urlsplit
 
+Place = tuple[str, int]
+_CLIENT_PORT = 10001
 _EVERY_S = 1.0
 # Ray itself gives a head 60 s to come back.
 _HEAD_SILENT_S = 10.0
@@ -14,28 +17,35 @@ _HEAD_SILENT_S = 10.0
 class RayWatch:
     """Tries the two ports that a process cannot do without; when one is silent, lets go of Ray.
 
-    A process that calls Ray after its node is gone is ended by Ray at once: hence `check`.
+    Through Ray's client (`ray://`) there is one, that of its server, which may be far away. A
+    process that calls Ray after its node is gone is ended by Ray at once: hence `check`.
 
     Attributes:
         in_use: Held by whoever calls Ray, so that it is not let go of at that moment.
         lost: What does not answer, in words; `None` while all do.
     """
 
-    def __init__(self, ray: Any) -> None:
+    def __init__(self, ray: Any, address: str) -> None:
         """Starts watching.
 
         Args:
             ray: The module, connected.
+            address: As it was given to `ray_connection.connect`.
         """
         self._ray = ray
-        context = ray.get_runtime_context()
-        host, _, port = context.gcs_address.rpartition(":")
-        self._head = (host, int(port))
-        (self._node,) = (
-            (node["NodeManagerAddress"], int(node["NodeManagerPort"]))
-            for node in ray.nodes()
-            if node["NodeID"] == context.get_node_id()
-        )
+        self._node: Place | None = None
+        server = client_server(address)
+        if server is not None:
+            self._head = server
+        else:
+            context = ray.get_runtime_context()
+            host, _, port = context.gcs_address.rpartition(":")
+            self._head = (host, int(port))
+            (self._node,) = (
+                (node["NodeManagerAddress"], int(node["NodeManagerPort"]))
+                for node in ray.nodes()
+                if node["NodeID"] == context.get_node_id()
+            )
         self.in_use = threading.Lock()
         self.lost: str | None = None
         self._stopped = threading.Event()
@@ -44,7 +54,7 @@ class RayWatch:
 
     def check(self) -> str | None:
         """Returns `lost`, after a look at the node of this process: a process of this machine."""
-        if self.lost is None and not _answers(self._node):
+        if self.lost is None and self._node is not None and not _answers(self._node):
             self.lost = "the node that this run is attached to is gone"
         return self.lost
 
@@ -65,7 +75,13 @@ class RayWatch:
         self._thread.join()
 
 
-def _answers(place: tuple[str, int]) -> bool:
+def client_server(address: str) -> Place | None:
+    """Returns the place of the server of Ray's client in `ray://HOST:PORT`, else `None`."""
+    parts = urlsplit(address)
+    return (parts.hostname or "", parts.port or _CLIENT_PORT) if parts.scheme == "ray" else None
+
+
+def _answers(place: Place) -> bool:
     try:
         socket.create_connection(place, _EVERY_S).close()
     except OSError:

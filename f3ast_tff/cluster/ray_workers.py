@@ -14,7 +14,7 @@ from f3ast_tff.cluster.ray_connection import connect
 from f3ast_tff.cluster.ray_watch import RayWatch
 from f3ast_tff.cluster.shards import owners, shard, split
 from f3ast_tff.cluster.workers import Trainer, TrainerFactory
-from f3ast_tff.errors import EngineError
+from f3ast_tff.errors import EngineError, SettingError
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.selection import Cohort
 
@@ -81,14 +81,14 @@ class RayWorkers:
             timeout_s: Seconds after which a round counts as hung; `None` for no limit.
 
         Raises:
-            SettingError: If the cluster cannot be reached.
+            SettingError: If the cluster cannot be reached, or lacks this package.
             EngineError: If it does not take the data.
         """
         self._address = address
         self._timeout_s = timeout_s
         self._place = {"CPU": 1.0, **({"GPU": float(num_gpus)} if num_gpus else {})}
         self._ray = connect(address, num_workers)
-        self._watch = RayWatch(self._ray)
+        self._watch = RayWatch(self._ray, address)
         self._last_words = LastWords()
         self._owner = owners(examples.sizes, num_workers)
         self._make_trainer = self._put(make_trainer, "before round 1")
@@ -121,7 +121,11 @@ class RayWorkers:
             # Ray ends a process on the spot whose node is gone while it moves an array.
             ended = "Ray ended this run on the spot, if nobody else did"
             self._last_words.leave(f"error: {self._lost(round_number, ended)}")
-            return self._train(broadcast, round_number, cohort)
+            try:
+                return self._train(broadcast, round_number, cohort)
+            except ConnectionError as error:
+                # Of Ray's client.
+                raise EngineError(self._lost(round_number, _first_line(error))) from error
 
     def _train(
         self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
@@ -149,7 +153,7 @@ class RayWorkers:
             except self._ray.exceptions.RayError as error:
                 replaced[worker] += 1
                 if replaced[worker] > _MOST_REPLACEMENTS:
-                    lost = f"was lost {replaced[worker]} times, {_first_line(error)}"
+                    lost = f"was lost {replaced[worker]} times, {_reason(error)}"
                     raise self._failed(round_number, worker, lost) from error
                 self._check_cluster(round_number)
                 self._num_replaced += 1
@@ -160,6 +164,10 @@ class RayWorkers:
     def _put(self, value: Any, when: str) -> Any:
         try:
             return self._ray.put(value)
+        except ModuleNotFoundError as error:
+            # Of Ray's client, whose server unpacks what it gets.
+            lacks = f"its nodes must have this package installed: {error}"
+            raise SettingError("ray_address", self._address, lacks) from error
         except self._ray.exceptions.RayError as error:
             refused = f"takes no more data: {_first_line(error)}"
             raise EngineError(f"{when}: the Ray cluster at {self._address} {refused}") from error
@@ -215,6 +223,14 @@ class RayWorkers:
                 self._ray.kill(actor)
         self._ray.shutdown()
         self._last_words.take_back()
+
+
+def _reason(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    # What an actor could not be made for (a node without this package) stands below its traceback.
+    if len(lines) > 1 and "creation task" in lines[0]:
+        return f"it could not be made: {lines[-1].strip()}"
+    return _first_line(error)
 
 
 def _first_line(error: Exception) -> str:

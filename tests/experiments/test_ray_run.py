@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -44,6 +45,12 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen:
             stdout=log,
             stderr=log,
         )
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def over(cluster: RayCluster) -> list[str]:
@@ -125,6 +132,24 @@ def test_lost_cluster_is_said_in_a_line_and_the_run_goes_on(
     assert rounds[0] == last + 2 and rounds[-1] == 2000
     table = pd.read_csv(tmp_path / "run" / "metrics.csv")
     assert table["round"].tolist() == list(range(2, 2001, 2))
+
+
+@pytest.mark.slow
+def test_through_rays_client(tmp_path: Path) -> None:
+    """Another way to the same workers; when it is cut, that is said in a line."""
+    port, rounds = free_port(), ["--rounds=20"]
+    here, there, cut = (tmp_path / name for name in ("here", "there", "cut"))
+    assert finish(start(here, *rounds, "--num_workers=2"), here) == 0
+    with ray_cluster(cpus_per_node=2, client_port=port) as cluster:
+        through = ["--num_workers=2", f"--ray_address=ray://127.0.0.1:{port}"]
+        assert finish(start(there, *rounds, *through), there) == 0
+        assert_same_run(there, here)
+        process = start(cut, "--rounds=5000", *through)
+        wait_for_evaluations(process, cut, 4)
+        cluster.kill()
+        assert finish(process, cut) == 1
+    (line,) = said(cut)
+    assert f"the Ray cluster at ray://127.0.0.1:{port} is lost: " in line
 
 
 def test_unreachable_cluster_is_bad_input(tmp_path: Path) -> None:
