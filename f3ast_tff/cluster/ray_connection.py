@@ -46,7 +46,8 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
         raise SettingError("ray_address", address, allowed) from error
     if ray.is_initialized():
         return ray
-    logging.getLogger("ray.util.client").setLevel(logging.CRITICAL)
+    # Ray sets its level anew.
+    logging.getLogger("ray.util.client.logsclient").disabled = True
     where = {"num_cpus": num_cpus} if address == LOCAL else {}
     try:
         _check_reachable(address)
