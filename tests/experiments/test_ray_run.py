@@ -111,7 +111,7 @@ def test_run_that_loses_a_node_is_the_undisturbed_run(
 def test_lost_cluster_is_said_in_a_line_and_the_run_goes_on(
     another: bool, cluster: RayCluster, tmp_path: Path
 ) -> None:
-    process = start(tmp_path, "--rounds=2000", *over(cluster))
+    process = start(tmp_path, "--rounds=600", *over(cluster))
     wait_for_evaluations(process, tmp_path, 4)
     cluster.kill()
     assert finish(process, tmp_path) == 1
@@ -123,15 +123,15 @@ def test_lost_cluster_is_said_in_a_line_and_the_run_goes_on(
     last = max(int(f.stem[-8:]) for f in (tmp_path / "run" / "checkpoints").glob("*.npz"))
 
     with ray_cluster(cpus_per_node=2) if another else nullcontext() as new:
-        process = start(tmp_path, "--rounds=2000", *(over(new) if new else []))
+        process = start(tmp_path, "--rounds=600", *(over(new) if new else []))
         assert finish(process, tmp_path) == 0
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary.get("num_workers") == (2 if another else None)
     lines = (tmp_path / "log.txt").read_text().splitlines()
     rounds = [int(s.split()[2].partition("/")[0]) for s in lines if s.startswith("run: round ")]
-    assert rounds[0] == last + 2 and rounds[-1] == 2000
+    assert rounds[0] == last + 2 and rounds[-1] == 600
     table = pd.read_csv(tmp_path / "run" / "metrics.csv")
-    assert table["round"].tolist() == list(range(2, 2001, 2))
+    assert table["round"].tolist() == list(range(2, 601, 2))
 
 
 @pytest.mark.slow
