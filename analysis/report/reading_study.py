@@ -170,7 +170,8 @@ def _of_base(
             concerned = any(algorithm in _CONCERNS.get(n, LEAD) for n in names) or not names
             if algorithm not in full and not concerned and algorithm in base:
                 full[algorithm] = base[algorithm]
-        if all(algorithm in part for algorithm in LEAD for part in (full, base)):
+        both = all(algorithm in part for algorithm in LEAD for part in (full, base))
+        if both and any(algorithm in members for algorithm in LEAD):
             leads = [_lead(part, metric, period) for part in (full, base)]
             found.append(_effect(place, preset, "lead", text, *leads))
     return sorted(found, key=lambda e: (e.what != "lead", e.what, -_size(e)))

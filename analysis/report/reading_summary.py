@@ -43,11 +43,14 @@ class ReadingSummary:
 
 
 def summarise(effects: Sequence[Effect]) -> list[ReadingSummary]:
-    """Returns a summary for each of R1 to R18, in order; the largest effects first."""
+    """Returns a summary for each of R1 to R18, in order.
+
+    Its effects are sorted: those that leave out 0 first, the largest of them first.
+    """
     found = []
     for number in NUMBERS:
         of_it = [e for e in effects if e.switch.partition(" ")[0] == number and e.found is not None]
-        of_it.sort(key=lambda e: -abs(e.found.mean) if e.found is not None else 0.0)
+        of_it.sort(key=lambda e: (e.moves != "yes", -abs(e.found.mean) if e.found else 0.0))
         leads = tuple(e for e in of_it if e.what == "lead")
         found.append(ReadingSummary(number, leads, tuple(e for e in of_it if e.what != "lead")))
     return found

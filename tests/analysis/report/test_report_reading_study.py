@@ -66,6 +66,9 @@ def test_a_line_for_each_reading(make_run: MakeRun, tmp_path: Path) -> None:
     make(make_run, "f3ast", [0.4, 0.43, 0.44], aggregate="sum_over_k")
     make(make_run, "f3ast", [0.51, 0.51, 0.54], ties="lowest_id")
     make(make_run, "f3ast", [0.6, 0.62], rate_init="p")
+    # Of Power-of-Choice alone: it cannot move the lead.
+    make(make_run, "poc", [0.3, 0.31, 0.3])
+    make(make_run, "poc", [0.4, 0.4, 0.42], poc_clip_norm=1.0)
     found = effects(collect(tmp_path).samples, "sample_accuracy", "final")
     lines = {line.number: line for line in summarise(found)}
     assert list(lines) == [f"R{n}" for n in range(1, 19)]
@@ -73,6 +76,7 @@ def test_a_line_for_each_reading(make_run: MakeRun, tmp_path: Path) -> None:
     assert moves["R2"] == "yes" and moves["R11"] == "not seen"
     assert moves["R1"] == "not enough runs" and moves["R4"] == "not run"
     assert "one form" in moves["R7"]
+    assert (count(lines["R18"].leads), count(lines["R18"].scores)) == ("–", "1 of 1")
     assert (count(lines["R2"].leads), count(lines["R11"].leads)) == ("1 of 1", "0 of 1")
 
 
