@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 
 import psutil
@@ -16,6 +17,14 @@ def test_peak_of_a_process_is_at_least_what_it_holds() -> None:
     assert peak_memory_mib() >= held - 1
     if sys.platform == "linux":
         assert peak_memory_mib(os.getpid()) == pytest.approx(peak_memory_mib(), rel=0.05)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process starts from nothing")
+def test_peak_is_not_that_of_the_process_that_started_it() -> None:
+    large = bytearray(os.urandom(1)) * 300_000_000
+    code = "from f3ast_tff.process_memory import peak_memory_mib; print(peak_memory_mib())"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert float(found.stdout) < len(large) / 2**20
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only glibc keeps and gives back")
