@@ -34,7 +34,7 @@ from f3ast_tff.inputs import AsStored, Inputs
 from f3ast_tff.local_work import LocalWork
 from f3ast_tff.models import Model
 from f3ast_tff.optimizer import Optimizer
-from f3ast_tff.process_memory import return_free_memory
+from f3ast_tff.process_memory import return_free_memory, share_arenas
 from f3ast_tff.processes.round_with_updates import build_round_with_updates
 from f3ast_tff.selection import Cohort
 
@@ -100,6 +100,7 @@ class TffEngine:
         self._runtime: WorkerRuntime | InProcessRuntime
         if runtime == "tf":
             # Before anything else of TensorFlow's: GPUs shall take memory as they need it.
+            share_arenas()
             device = find_device(device)
         parts = composition.parts(data.train)
         process = parts.compose()

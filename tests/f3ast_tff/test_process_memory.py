@@ -37,3 +37,29 @@ def test_what_is_freed_goes_back() -> None:
     return_free_memory()
     assert before - psutil.Process().memory_info().rss > 50e6
     assert len(last) == 60_000
+
+
+_ARENAS = """
+import ctypes, sys, threading
+from f3ast_tff.process_memory import share_arenas
+if sys.argv[1] == "shared":
+    share_arenas(2)
+together = threading.Barrier(6)
+def work():
+    together.wait()
+    pieces = [bytearray(1000) for _ in range(1000)]
+    together.wait()
+threads = [threading.Thread(target=work) for _ in range(6)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+ctypes.CDLL(None).malloc_stats()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc has arenas")
+@pytest.mark.parametrize(("how", "fewest", "most"), [("shared", 1, 2), ("default", 3, 99)])
+def test_threads_share_arenas(how: str, fewest: int, most: int) -> None:
+    found = subprocess.run([sys.executable, "-c", _ARENAS, how], capture_output=True, check=True)
+    assert fewest <= found.stderr.decode().count("Arena ") <= most
