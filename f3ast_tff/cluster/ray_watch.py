@@ -77,8 +77,10 @@ class RayWatch:
 
 def client_server(address: str) -> Place | None:
     """Returns the place of the server of Ray's client in `ray://HOST:PORT`, else `None`."""
+    if not address.startswith("ray://"):
+        return None
     parts = urlsplit(address)
-    return (parts.hostname or "", parts.port or _CLIENT_PORT) if parts.scheme == "ray" else None
+    return parts.hostname or "", parts.port or _CLIENT_PORT
 
 
 def _answers(place: Place) -> bool:
