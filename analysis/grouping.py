@@ -25,7 +25,8 @@ NAMES = {
     "sequential_sgd": "Sequential SGD",
 }
 CONDITION = ("task", "availability", "reading", "clients_per_round", "rounds", "engine")
-_NOT_COMPARED = ("algorithm", "seed", "checkpoint_every", "output_dir", "run_name")
+# What is a run's own, or only its place.
+NOT_COMPARED = ("algorithm", "seed", "checkpoint_every", "output_dir", "run_name")
 # Algorithms may differ in these and still be compared; runs to be averaged may not.
 OF_AN_ALGORITHM = (
     "rate_beta",
@@ -123,7 +124,7 @@ def _further_settings(runs: Sequence[Run]) -> list[str]:
     further = []
     every_name = dict.fromkeys(name for run in runs for name in run.settings)
     for name in every_name:
-        if name in CONDITION or name in _NOT_COMPARED:
+        if name in CONDITION or name in NOT_COMPARED:
             continue
         same = [*CONDITION, "algorithm"] if name in OF_AN_ALGORITHM else CONDITION
         seen: dict[tuple[Any, ...], Any] = {}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from analysis.grouping import NAMES, OF_AN_ALGORITHM, describe
+from analysis.grouping import NAMES, NOT_COMPARED, OF_AN_ALGORITHM, describe
 from analysis.runs import Run
 from experiments.readings import READINGS
 
@@ -16,12 +16,8 @@ PERIODS = ("final", "mean_of_last_10_percent")
 AS_IN_CA_FED = "f3ast_of_ca_fed"
 # Where a run was kept and how it was carried out decides no result.
 _NO_MATTER = (
-    "algorithm",
-    "seed",
-    "checkpoint_every",
+    *NOT_COMPARED,
     "data_dir",
-    "output_dir",
-    "run_name",
     "tff_clients_at_once",
     "tff_runtime",
     "num_workers",

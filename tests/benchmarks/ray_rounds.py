@@ -19,12 +19,13 @@ import numpy as np
 
 from datasets import synthetic
 from f3ast_tff.cluster.ray_connection import LOCAL, connect
-from f3ast_tff.federated_data import ClientExamples, FederatedData
+from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.inputs import AsStored, Inputs, ScaledPixels
 from f3ast_tff.local_work import LocalWork
 from f3ast_tff.models import Model, SoftmaxRegression, cafed_cnn
 from f3ast_tff.optimizer import Optimizer
 from f3ast_tff.selection import Cohort
+from tests.benchmarks.noise import noise
 from tests.benchmarks.timing import interleaved, machine
 
 ACTORS = (1, 2, 4)
@@ -35,18 +36,9 @@ FLOAT32 = 4
 ON_PAPER = [
     ("softmax regression", 610, None),
     ("CA-Fed's CNN", 3_353_034, None),
-    ("Shakespeare's LSTM", 820_522, 2.4),
-    ("ResNet-18", 11_227_812, 3.08),
+    ("Shakespeare's LSTM", 820_522, 2.74),
+    ("ResNet-18", 11_227_812, 2.24),
 ]
-
-
-def noise(num_clients: int = 20, size: int = 100) -> FederatedData:
-    """Images and labels as CIFAR-10 has them in shape."""
-    rng = np.random.default_rng(0)
-    n = num_clients * size
-    images = rng.integers(0, 256, (n, 32, 32, 3), dtype=np.uint8)
-    split = ClientExamples(images, rng.integers(0, 10, n), np.arange(0, n + 1, size))
-    return FederatedData(split, split, 10)
 
 
 def sides(data: FederatedData, model: Model, inputs: Inputs) -> tuple[dict[str, Any], list[Any]]:
@@ -118,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{machine()}, Ray {version('ray')}, JAX {version('jax')}", flush=True)
     softmax = (synthetic(100, 1, 1, 0), SoftmaxRegression(60, 10), AsStored())
     _, engines = measure("Synthetic", given.rounds, *softmax)
-    images = (noise(), cafed_cnn(), ScaledPixels(-1.0, 1.0))
+    images = (noise(10), cafed_cnn(), ScaledPixels(-1.0, 1.0))
     _, others = measure("CNN", given.image_rounds, *images)
     # Only now: Ray cannot be started again once JAX has threads.
     for engine in [*engines, *others]:

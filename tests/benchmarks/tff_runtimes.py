@@ -25,12 +25,13 @@ from typing import Any
 import numpy as np
 
 from datasets import synthetic
-from f3ast_tff.federated_data import ClientExamples, FederatedData
+from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.inputs import AsStored, ImageCrops, Inputs
 from f3ast_tff.local_work import LocalWork
 from f3ast_tff.models import Model, ResNet18, SoftmaxRegression
 from f3ast_tff.optimizer import Optimizer
 from f3ast_tff.process_memory import peak_memory_mib
+from tests.benchmarks.noise import noise
 from tests.benchmarks.timing import machine
 
 COHORT, BATCH_SIZE = 10, 20
@@ -40,20 +41,11 @@ RATIO = {"synthetic": 1.0, "cifar100": 0.8}
 MEMORY_MIB, GROWTH = 1536, 1.05
 
 
-def noise(num_clients: int = 20, size: int = 100) -> FederatedData:
-    """Images and labels as CIFAR-100 has them in shape."""
-    rng = np.random.default_rng(0)
-    n = num_clients * size
-    images = rng.integers(0, 256, (n, 32, 32, 3), dtype=np.uint8)
-    split = ClientExamples(images, rng.integers(0, 100, n), np.arange(0, n + 1, size))
-    return FederatedData(split, split, 100)
-
-
 def parts(task: str) -> tuple[FederatedData, Model, Inputs]:
     """Data, network and what it reads."""
     if task == "synthetic":
         return synthetic(100, 1, 1, 0), SoftmaxRegression(60, 10), AsStored()
-    return noise(), ResNet18("released"), ImageCrops(32, 24)
+    return noise(100), ResNet18("released"), ImageCrops(32, 24)
 
 
 class Sides:
