@@ -7,7 +7,7 @@ UV ?= uv
 
 TEST_PROCESSES ?= 2
 CHROMIUM ?= chromium
-RAY_TESTS := tests/f3ast_tff/cluster
+RAY_TESTS := tests/f3ast_tff/engines/distributed
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff
 DEMO_ROUNDS ?= 500
 DEMO_TFF_ROUNDS ?= 30
@@ -30,8 +30,8 @@ demo: $(STAMP)  ## Train five algorithms, three seeds each, and plot them (DEMO_
 	    --engine=$$engine --rounds=$(DEMO_TFF_ROUNDS) --eval_every=5 \
 	    --output_dir=$(DEMO_DIR)/engines --run_name=$$engine || exit 1; \
 	done
-	@$(PY) -m analysis.compare --runs $(DEMO_DIR)/runs --out $(DEMO_DIR)/accuracy.png
-	@$(PY) -m analysis.agreement $(DEMO_DIR)/engines/fused $(DEMO_DIR)/engines/tff
+	@$(PY) -m f3ast_tff.analysis.compare --runs $(DEMO_DIR)/runs --out $(DEMO_DIR)/accuracy.png
+	@$(PY) -m f3ast_tff.analysis.agreement $(DEMO_DIR)/engines/fused $(DEMO_DIR)/engines/tff
 
 test: lint  ## Lint, then run the tests not marked slow
 	$(PY) -m pytest -m "not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile
@@ -46,8 +46,8 @@ test-page: $(STAMP)  ## Open a report's page in headless Chromium (CHROMIUM)
 	CHROMIUM=$(CHROMIUM) $(PY) -m pytest -m page tests/analysis/report/test_report_page.py
 
 test-ray: $(STAMP)  ## Run all tests on Ray clusters of two nodes, one of them killed
-	$(PY) -m pytest tests/experiments/campaign/test_ray_cluster.py
-	$(PY) -m pytest tests/experiments/test_ray_run.py
+	$(PY) -m pytest tests/f3ast_tff/campaigns/test_ray_cluster.py
+	$(PY) -m pytest tests/f3ast_tff/configuration/test_ray_run.py
 	$(PY) -m pytest -m ray $(RAY_TESTS)
 
 lint: $(STAMP)  ## Check style, formatting and types

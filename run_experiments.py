@@ -12,8 +12,8 @@ import sys
 
 from absl import flags
 
-from experiments import flags as experiment_flags
-from experiments.main import BAD_INPUT, run
+from f3ast_tff.command_line import flags as experiment_flags
+from f3ast_tff.command_line.run import BAD_INPUT, run
 
 
 def main(argv: list[str]) -> int:
@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
         print(f"error: --{name} is of a campaign; --campaign is not given", file=sys.stderr)
         return BAD_INPUT
     # Here, so that a single run does without it.
-    from experiments.campaign.command import Options, run_campaign
+    from f3ast_tff.campaigns.command import Options, run_campaign
 
     of_campaign["list_only"] = of_campaign.pop("list", False)
     of_campaign["ray_address"] = given.pop("ray_address", None)

@@ -1,6 +1,6 @@
 """How fast estimates of availability and correlation converge (CA-Fed, Fig. 4a): table and figure.
 
-python -m analysis.activity_estimation --out fig4a.png
+python -m f3ast_tff.analysis.activity_estimation --out fig4a.png
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from absl import flags
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from analysis.command_line import fail, parse
-from availability import FourClasses
+from f3ast_tff.analysis.command_line import fail, parse
+from f3ast_tff.availability import FourClasses
 from f3ast_tff.estimation import ActivityPrior, EstimatedActivity
-from f3ast_tff.experiment.atomic import atomic_write
+from f3ast_tff.training.atomic import atomic_write
 
 # The paper's: 10^1, 10^1.5, ..., 10^4.
 OBSERVATIONS = (10, 32, 100, 316, 1000, 3162, 10_000)

@@ -1,6 +1,6 @@
 """Whether two runs of one experiment agree, for example on two engines.
 
-python -m analysis.agreement RUN_FOLDER RUN_FOLDER
+python -m f3ast_tff.analysis.agreement RUN_FOLDER RUN_FOLDER
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.runs import Run, RunsError, load_runs
+from f3ast_tff.analysis.runs import Run, RunsError, load_runs
 
 BAD_INPUT = 2
 DISAGREE = 1

@@ -1,6 +1,6 @@
 """Compares the algorithms of a folder of runs: a table, and a picture of the curves.
 
-python -m analysis.compare --runs runs/demo --out runs/demo/accuracy.png
+python -m f3ast_tff.analysis.compare --runs runs/demo --out runs/demo/accuracy.png
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from pathlib import Path
 
 from absl import flags
 
-from analysis.command_line import fail, parse
-from analysis.curves import draw_curves
-from analysis.runs import RunsError, load_runs
-from analysis.table import final_table, render
+from f3ast_tff.analysis.command_line import fail, parse
+from f3ast_tff.analysis.curves import draw_curves
+from f3ast_tff.analysis.runs import RunsError, load_runs
+from f3ast_tff.analysis.table import final_table, render
 
 _FLAGS = {
     "runs": "folder of runs, searched at any depth",

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
-from analysis.grouping import CONDITION, NAMES, Group, describe, group_runs
-from analysis.runs import Run, RunsError, finished_runs
-from analysis.styles import Style, styles_of
-from f3ast_tff.experiment.atomic import atomic_write
+from f3ast_tff.analysis.grouping import CONDITION, NAMES, Group, describe, group_runs
+from f3ast_tff.analysis.runs import Run, RunsError, finished_runs
+from f3ast_tff.analysis.styles import Style, styles_of
+from f3ast_tff.training.atomic import atomic_write
 
 DPI = 150
 WIDTH = 10.0

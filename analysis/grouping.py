@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.runs import Run, RunsError
+from f3ast_tff.analysis.runs import Run, RunsError
 
 NAMES = {
     "fedavg": "FedAvg",

@@ -1,6 +1,6 @@
 """Ranks algorithms by their mean score, with paired differences over the seeds they share.
 
-python -m analysis.ordering --runs runs/cafed_fig1a
+python -m f3ast_tff.analysis.ordering --runs runs/cafed_fig1a
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from absl import flags
 
-from analysis.command_line import fail, parse
-from analysis.grouping import NAMES, OF_AN_ALGORITHM, Group, describe, group_runs
-from analysis.paired_difference import paired_difference
-from analysis.runs import SCORES, Run, RunsError, finished_runs, load_runs
+from f3ast_tff.analysis.command_line import fail, parse
+from f3ast_tff.analysis.grouping import NAMES, OF_AN_ALGORITHM, Group, describe, group_runs
+from f3ast_tff.analysis.paired_difference import paired_difference
+from f3ast_tff.analysis.runs import SCORES, Run, RunsError, finished_runs, load_runs
 
 LAST = "LAST"
 # What algorithms that are ranked together may differ in, beside settings of their own.

@@ -1,6 +1,6 @@
 """Theorem III.3 and Lemma III.4 shown: |r(t) - r*| as beta falls, and the variance of the sum.
 
-python -m analysis.rate_convergence --out DIR
+python -m f3ast_tff.analysis.rate_convergence --out DIR
 """
 
 from __future__ import annotations
@@ -15,8 +15,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from availability import AvailabilityProcess, IndependentAvailability, Markov, MarkovClusters
-from f3ast_tff.experiment.atomic import atomic_write
+from f3ast_tff.availability import (
+    AvailabilityProcess,
+    IndependentAvailability,
+    Markov,
+    MarkovClusters,
+)
 from f3ast_tff.objective import variance_bound
 from f3ast_tff.randomness import generator
 from f3ast_tff.rate_region import (
@@ -29,6 +33,7 @@ from f3ast_tff.rate_region import (
 )
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection import F3AST, FixedPolicy, Strategy, no_losses
+from f3ast_tff.training.atomic import atomic_write
 
 BETAS = (1e-1, 1e-2, 1e-3, 1e-4)
 VARIANCE_BETA = 1e-3
@@ -278,7 +283,7 @@ def draw_variances(table: pd.DataFrame, path: Path) -> None:
 def main(argv: Sequence[str]) -> int:
     """Parses the command line, prints both tables and draws; returns the exit code."""
     parser = argparse.ArgumentParser(
-        prog="analysis.rate_convergence", description=(__doc__ or "").split("\n")[0]
+        prog="f3ast_tff.analysis.rate_convergence", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--out", type=Path, required=True, help="folder to write into")
     parser.add_argument(

@@ -1,6 +1,6 @@
 """Fig. 1: the achievable rates of two clients, and F3AST on its way to the best of them.
 
-python -m analysis.rate_region --out fig1.png
+python -m f3ast_tff.analysis.rate_region --out fig1.png
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from availability import IndependentAvailability
-from f3ast_tff.experiment.atomic import atomic_write
+from f3ast_tff.availability import IndependentAvailability
 from f3ast_tff.rate_region import (
     StatesOracle,
     configurations,
@@ -26,6 +25,7 @@ from f3ast_tff.rate_region import (
 )
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection import F3AST, Proportional, no_losses
+from f3ast_tff.training.atomic import atomic_write
 
 # Table I: independent over rounds and clients; Sec. I: one client a round, equal shares.
 AVAILABILITY = np.array([0.375, 0.8])
@@ -165,7 +165,7 @@ def draw(found: RegionFigure, beta: float, path: Path) -> None:
 def main(argv: Sequence[str]) -> int:
     """Parses the command line, prints the table and draws; returns the exit code."""
     parser = argparse.ArgumentParser(
-        prog="analysis.rate_region", description=(__doc__ or "").split("\n")[0]
+        prog="f3ast_tff.analysis.rate_region", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--out", type=Path, required=True, help="PNG file to write or replace")
     parser.add_argument("--rounds", type=int, default=20_000, help="rounds of F3AST")

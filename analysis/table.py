@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.grouping import NAMES, Group, describe, group_runs
-from analysis.runs import PERIODS, SCORES, Run, finished_runs
+from f3ast_tff.analysis.grouping import NAMES, Group, describe, group_runs
+from f3ast_tff.analysis.runs import PERIODS, SCORES, Run, finished_runs
 
 _HEADINGS = {"final": "final round", "mean_of_last_10_percent": "mean of last 10%"}
 # Beyond this, four decimals would take the table past 100 columns.

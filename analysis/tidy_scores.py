@@ -1,6 +1,6 @@
 """Writes the scores of a folder of runs as one tidy CSV file, to be kept when the runs are not.
 
-python -m analysis.tidy_scores --runs runs/cafed_fig1a --out analysis/results/cafed_fig1a.csv
+python -m f3ast_tff.analysis.tidy_scores --runs runs/cafed_fig1a --out analysis/results/cafed_fig1a.csv
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 import pandas as pd
 from absl import flags
 
-from analysis.command_line import fail, parse
-from analysis.grouping import group_runs
-from analysis.runs import SCORES, Run, RunsError, finished_runs, load_runs
-from f3ast_tff.experiment.atomic import atomic_write
+from f3ast_tff.analysis.command_line import fail, parse
+from f3ast_tff.analysis.grouping import group_runs
+from f3ast_tff.analysis.runs import SCORES, Run, RunsError, finished_runs, load_runs
+from f3ast_tff.training.atomic import atomic_write
 
 _FLAGS = {
     "runs": "folder of runs, searched at any depth",

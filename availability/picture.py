@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from f3ast_tff.experiment.atomic import atomic_write
+from f3ast_tff.training.atomic import atomic_write
 
 from .preview import Preview
 

@@ -1,4 +1,4 @@
-"""CIFAR-10 with Dirichlet label allocation, as in CA-Fed's experiments."""
+"""CIFAR-10 with Dirichlet label allocation, as in CA-Fed's f3ast_tff.configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CIFAR-10 with one class a client and uneven sizes, as in FedLaAvg's experiments."""
+"""CIFAR-10 with one class a client and uneven sizes, as in FedLaAvg's f3ast_tff.configuration."""
 
 from __future__ import annotations
 

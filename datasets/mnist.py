@@ -1,4 +1,4 @@
-"""MNIST with Dirichlet label allocation, as in CA-Fed's experiments."""
+"""MNIST with Dirichlet label allocation, as in CA-Fed's f3ast_tff.configuration."""
 
 from __future__ import annotations
 

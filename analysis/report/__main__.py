@@ -1,6 +1,6 @@
 """The papers' tables and figures from run folders, beside the papers' numbers, with verdicts.
 
-python -m analysis.report --runs runs --out report
+python -m f3ast_tff.analysis.report --runs runs --out report
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from pathlib import Path
 
 from absl import flags
 
-from analysis.command_line import fail, parse
-from analysis.report.build import build
-from analysis.report.collect import Collected, collect
-from analysis.report.document import Document
-from analysis.report.markdown import to_markdown
-from analysis.report.page import to_html
-from analysis.report.samples import PERIODS
-from analysis.runs import RunsError
-from f3ast_tff.experiment.atomic import atomic_write
+from f3ast_tff.analysis.command_line import fail, parse
+from f3ast_tff.analysis.report.build import build
+from f3ast_tff.analysis.report.collect import Collected, collect
+from f3ast_tff.analysis.report.document import Document
+from f3ast_tff.analysis.report.markdown import to_markdown
+from f3ast_tff.analysis.report.page import to_html
+from f3ast_tff.analysis.report.samples import PERIODS
+from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.training.atomic import atomic_write
 
 _HELP = {
     "runs": "folder of runs, searched at any depth",

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.report import figures, selection_figures, words
-from analysis.report.collect import Collected
-from analysis.report.document import Block, Document, Grid, Listing, Section, Text
-from analysis.report.published_tables import PaperTable, published_tables
-from analysis.report.reading_section import reading_section
-from analysis.report.reading_study import switched
-from analysis.report.samples import PERIODS, Sample, Variant, freed, variants
-from analysis.report.selections import Selections, selections_of
-from analysis.report.tables import FilledTable, column_of, fill
-from analysis.report.verdict import DOES_NOT_HOLD, HOLDS, MARGIN, NOT_ENOUGH
-from analysis.runs import SCORES, RunsError
+from f3ast_tff.analysis.report import figures, selection_figures, words
+from f3ast_tff.analysis.report.collect import Collected
+from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Section, Text
+from f3ast_tff.analysis.report.published_tables import PaperTable, published_tables
+from f3ast_tff.analysis.report.reading_section import reading_section
+from f3ast_tff.analysis.report.reading_study import switched
+from f3ast_tff.analysis.report.samples import PERIODS, Sample, Variant, freed, variants
+from f3ast_tff.analysis.report.selections import Selections, selections_of
+from f3ast_tff.analysis.report.tables import FilledTable, column_of, fill
+from f3ast_tff.analysis.report.verdict import DOES_NOT_HOLD, HOLDS, MARGIN, NOT_ENOUGH
+from f3ast_tff.analysis.runs import SCORES, RunsError
 
 _MOST_LINES = 5
 _VERDICTS = (HOLDS, DOES_NOT_HOLD, NOT_ENOUGH)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.report.paper_values import cafed_gains
-from analysis.report.samples import AS_IN_CA_FED
+from f3ast_tff.analysis.report.paper_values import cafed_gains
+from f3ast_tff.analysis.report.samples import AS_IN_CA_FED
 
 # Runs that the papers average over: F3AST, Fig. 2; CA-Fed, Sec. V-B.
 F3AST_SEEDS = 3

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.report.samples import Sample, samples_of
-from analysis.runs import Run, RunsError, load_runs
+from f3ast_tff.analysis.report.samples import Sample, samples_of
+from f3ast_tff.analysis.runs import Run, RunsError, load_runs
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from analysis.paired_difference import PairedDifference, paired_difference
-from analysis.report.claims import Claim
-from analysis.report.samples import Sample, higher_is_better
-from analysis.report.verdict import NOT_ENOUGH, Verdict, judge
+from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.report.claims import Claim
+from f3ast_tff.analysis.report.samples import Sample, higher_is_better
+from f3ast_tff.analysis.report.verdict import NOT_ENOUGH, Verdict, judge
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from analysis.curves import add_legend, draw_panel
-from analysis.grouping import Group
-from analysis.report.document import Picture
-from analysis.report.published_tables import AVAILABILITIES
-from analysis.report.samples import Sample, Variant
-from analysis.report.tables import FilledTable
-from analysis.report.words import name_of
-from analysis.styles import styles_of
+from f3ast_tff.analysis.curves import add_legend, draw_panel
+from f3ast_tff.analysis.grouping import Group
+from f3ast_tff.analysis.report.document import Picture
+from f3ast_tff.analysis.report.published_tables import AVAILABILITIES
+from f3ast_tff.analysis.report.samples import Sample, Variant
+from f3ast_tff.analysis.report.tables import FilledTable
+from f3ast_tff.analysis.report.words import name_of
+from f3ast_tff.analysis.styles import styles_of
 
 DPI = 100
 _COLUMNS = {"test_sample_accuracy": "sample accuracy", "test_sample_loss": "sample loss"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.report.document import Block, Document, Grid, Listing, Picture, Text
+from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Picture, Text
 
 
 def to_markdown(document: Document) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 
-from analysis.report.document import Block, Document, Grid, Listing, Picture, Text
+from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Picture, Text
 
 # The page may load what it holds itself and nothing else.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"

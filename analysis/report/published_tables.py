@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.report.claims import (
+from f3ast_tff.analysis.report.claims import (
     FIG_2,
     FIG_3,
     FIG_4,
@@ -15,8 +15,8 @@ from analysis.report.claims import (
     of_cafed,
     of_fedlaavg,
 )
-from analysis.report.paper_values import paper_values
-from analysis.report.samples import AS_IN_CA_FED
+from f3ast_tff.analysis.report.paper_values import paper_values
+from f3ast_tff.analysis.report.samples import AS_IN_CA_FED
 
 AVAILABILITIES = ("always", "scarce", "home_devices", "uneven", "smartphones")
 ALGORITHMS = ("fedavg", "f3ast", "fedadam", "f3ast_adam", "poc")

@@ -7,12 +7,18 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.report import words
-from analysis.report.document import Block, Grid, Section, Text
-from analysis.report.paper_values import paper_values
-from analysis.report.reading_study import ALPHAS, Effect, Ordering, effects, table9_orderings
-from analysis.report.reading_summary import count, summarise
-from analysis.report.samples import Sample
+from f3ast_tff.analysis.report import words
+from f3ast_tff.analysis.report.document import Block, Grid, Section, Text
+from f3ast_tff.analysis.report.paper_values import paper_values
+from f3ast_tff.analysis.report.reading_study import (
+    ALPHAS,
+    Effect,
+    Ordering,
+    effects,
+    table9_orderings,
+)
+from f3ast_tff.analysis.report.reading_summary import count, summarise
+from f3ast_tff.analysis.report.samples import Sample
 
 _METRIC = "sample_accuracy"
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from analysis.paired_difference import PairedDifference, paired_difference
-from analysis.report.samples import Sample, higher_is_better
-from availability.catalogue import ENTRIES
-from experiments.readings import PRESETS, READINGS, value_of
+from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.report.samples import Sample, higher_is_better
+from f3ast_tff.availability.catalogue import ENTRIES
+from f3ast_tff.configuration.readings import PRESETS, READINGS, value_of
 
 # What a reading concerns, where that is not every algorithm.
 _CONCERNS = {

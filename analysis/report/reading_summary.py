@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.report.reading_study import Effect
+from f3ast_tff.analysis.report.reading_study import Effect
 
 NUMBERS = tuple(f"R{n}" for n in range(1, 19))
 # Those that no setting switches.

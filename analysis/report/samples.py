@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from analysis.grouping import NAMES, NOT_COMPARED, OF_AN_ALGORITHM, describe
-from analysis.runs import Run
-from experiments.readings import READINGS
+from f3ast_tff.analysis.grouping import NAMES, NOT_COMPARED, OF_AN_ALGORITHM, describe
+from f3ast_tff.analysis.runs import Run
+from f3ast_tff.configuration.readings import READINGS
 
 PERIODS = ("final", "mean_of_last_10_percent")
 # F3AST by the rule that CA-Fed's authors ran under its name.
@@ -50,7 +50,7 @@ class Sample:
         """Returns a score by seed.
 
         Args:
-            metric: One of `analysis.runs.SCORES`; `best_<score>` for the best over all
+            metric: One of `f3ast_tff.analysis.runs.SCORES`; `best_<score>` for the best over all
                 evaluations; `converged_<score>` for the mean of the last 10%.
             period: One of `PERIODS`, for a plain score.
 

@@ -8,12 +8,12 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from analysis.report.document import Picture
-from analysis.report.figures import in_order, new_figure, png
-from analysis.report.samples import Sample, Variant
-from analysis.report.selections import RATE_ALGORITHMS, Selections
-from analysis.report.words import name_of
-from analysis.styles import styles_of
+from f3ast_tff.analysis.report.document import Picture
+from f3ast_tff.analysis.report.figures import in_order, new_figure, png
+from f3ast_tff.analysis.report.samples import Sample, Variant
+from f3ast_tff.analysis.report.selections import RATE_ALGORITHMS, Selections
+from f3ast_tff.analysis.report.words import name_of
+from f3ast_tff.analysis.styles import styles_of
 
 _CLIENTS = 5
 # Beyond this ratio rates are drawn on a log scale.

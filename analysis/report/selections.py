@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.report.samples import Sample
-from analysis.runs import Run, RunsError
+from f3ast_tff.analysis.report.samples import Sample
+from f3ast_tff.analysis.runs import Run, RunsError
 
 RATE_ALGORITHMS = ("f3ast", "f3ast_adam")
 _POINTS = 200

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.report.claims import Claim
-from analysis.report.comparison import Comparison, Score, compare, score, widening
-from analysis.report.published_tables import PaperTable
-from analysis.report.samples import Sample, Variant, freed, variants
+from f3ast_tff.analysis.report.claims import Claim
+from f3ast_tff.analysis.report.comparison import Comparison, Score, compare, score, widening
+from f3ast_tff.analysis.report.published_tables import PaperTable
+from f3ast_tff.analysis.report.samples import Sample, Variant, freed, variants
 
 # Synthetic(1, 1), and runs that do not say.
 _ONE_ONE = ((1, 1), (None, None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from analysis.paired_difference import PairedDifference
+from f3ast_tff.analysis.paired_difference import PairedDifference
 
 HOLDS = "holds"
 DOES_NOT_HOLD = "does not hold"

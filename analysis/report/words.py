@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.grouping import NAMES
-from analysis.paired_difference import PairedDifference
-from analysis.report.comparison import Score
-from analysis.report.document import Grid
-from analysis.report.samples import AS_IN_CA_FED
-from analysis.report.tables import Cell, FilledTable
+from f3ast_tff.analysis.grouping import NAMES
+from f3ast_tff.analysis.paired_difference import PairedDifference
+from f3ast_tff.analysis.report.comparison import Score
+from f3ast_tff.analysis.report.document import Grid
+from f3ast_tff.analysis.report.samples import AS_IN_CA_FED
+from f3ast_tff.analysis.report.tables import Cell, FilledTable
 
 NOT_RUN = "not run"
 _HEADS = {"synthetic_alpha": "alpha", "clients_per_round": "K"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from f3ast_tff.engines.engine import ExampleScores
-from f3ast_tff.local_work import LocalWork
+from f3ast_tff.local_training import LocalWork
 
 LOSS_REDUCTIONS = ("mean", "sum_of_batches", "one_batch")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.inputs import Inputs
 from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.preprocessing import Inputs
 
 _MOST_STEPS = 1000
 _LARGEST_SLOPE = 1e-4

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.activity_estimation import ESTIMATES, estimation_errors, main, render
-from analysis.command_line import BAD_INPUT
+from f3ast_tff.analysis.activity_estimation import ESTIMATES, estimation_errors, main, render
+from f3ast_tff.analysis.command_line import BAD_INPUT
 
 
 def test_table_and_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,5 +75,5 @@ def test_bad_command_lines(flags: list[str], says: str, capsys: pytest.CaptureFi
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["activity_estimation", "--help"]) == 0
     stdout = capsys.readouterr().out
-    assert "python -m analysis.activity_estimation --out fig4a.png" in stdout
+    assert "python -m f3ast_tff.analysis.activity_estimation --out fig4a.png" in stdout
     assert "--num_seeds" in stdout

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.agreement import BAD_INPUT, DISAGREE, main
+from f3ast_tff.analysis.agreement import BAD_INPUT, DISAGREE, main
 
 MakeRun = Callable[..., Path]
 

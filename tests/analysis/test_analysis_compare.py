@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.compare import main
+from f3ast_tff.analysis.compare import main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -89,7 +89,7 @@ def test_help(compare: Callable[..., tuple[int, str, str]]):
 def test_as_a_module_without_a_display(make_run: Callable[..., Path], tmp_path: Path):
     runs, out = make_run("a"), tmp_path / "out.png"
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
-    command = [sys.executable, "-m", "analysis.compare", f"--runs={runs}", f"--out={out}"]
+    command = [sys.executable, "-m", "f3ast_tff.analysis.compare", f"--runs={runs}", f"--out={out}"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith(f"curves: {out}\n")

@@ -8,9 +8,9 @@ import matplotlib.figure
 import numpy as np
 import pytest
 
-from analysis import curves
-from analysis.curves import draw_curves
-from analysis.runs import RunsError, load_runs
+from f3ast_tff.analysis import curves
+from f3ast_tff.analysis.curves import draw_curves
+from f3ast_tff.analysis.runs import RunsError, load_runs
 
 
 def size(path: Path) -> tuple[int, int]:

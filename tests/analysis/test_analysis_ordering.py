@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.ordering import main, rankings
-from analysis.runs import RunsError, load_runs
+from f3ast_tff.analysis.ordering import main, rankings
+from f3ast_tff.analysis.runs import RunsError, load_runs
 
 MakeRun = Callable[..., Path]
 

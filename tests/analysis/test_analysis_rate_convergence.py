@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import rate_convergence
-from analysis.rate_convergence import (
+from f3ast_tff.analysis import rate_convergence
+from f3ast_tff.analysis.rate_convergence import (
     CLUSTERS,
     N,
     main,

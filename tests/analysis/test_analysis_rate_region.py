@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.rate_region import main, proportional_rates, region_figure, table
+from f3ast_tff.analysis.rate_region import main, proportional_rates, region_figure, table
 
 pytest.importorskip("scipy")
 # SciPy 1.9 calls what NumPy 1.25 deprecates.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.runs import RunsError, finished_runs, load_runs
+from f3ast_tff.analysis.runs import RunsError, finished_runs, load_runs
 
 
 def test_runs_are_found_at_any_depth_and_sorted(make_run: Callable[..., Path], tmp_path: Path):

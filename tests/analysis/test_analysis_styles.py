@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from analysis.grouping import NAMES
-from analysis.styles import styles_of
+from f3ast_tff.analysis.grouping import NAMES
+from f3ast_tff.analysis.styles import styles_of
 
 
 def test_no_two_algorithms_look_alike() -> None:

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.grouping import group_runs
-from analysis.runs import RunsError, load_runs
-from analysis.table import final_table, render
+from f3ast_tff.analysis.grouping import group_runs
+from f3ast_tff.analysis.runs import RunsError, load_runs
+from f3ast_tff.analysis.table import final_table, render
 
 
 @pytest.fixture

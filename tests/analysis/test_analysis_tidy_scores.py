@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.tidy_scores import main
+from f3ast_tff.analysis.tidy_scores import main
 
 MakeRun = Callable[..., Path]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 
 
 # SciPy's own, with the NumPy that is locked.

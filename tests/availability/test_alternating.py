@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from availability import Alternating
+from f3ast_tff.availability import Alternating
 from f3ast_tff.errors import SettingError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from availability import Always, Scarce
+from f3ast_tff.availability import Always, Scarce
 
 
 def test_always_is_everyone() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from availability import FourClasses, Mix, Product, Scarce, Smartphones, Table
-from availability.catalogue import ENTRIES, build, parameters_of
+from f3ast_tff.availability import FourClasses, Mix, Product, Scarce, Smartphones, Table
+from f3ast_tff.availability.catalogue import ENTRIES, build, parameters_of
 from f3ast_tff.errors import DataError, SettingError
 
 N = 12

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from availability.draws import LEAN_FROM, bernoulli, byte_levels, gather, lean, smallest_integers
+from f3ast_tff.availability.draws import (
+    LEAN_FROM,
+    bernoulli,
+    byte_levels,
+    gather,
+    lean,
+    smallest_integers,
+)
 
 # More than two pieces, and not a multiple of a byte draw.
 N = 70_003

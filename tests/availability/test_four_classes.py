@@ -1,11 +1,11 @@
-"""The four client classes of CA-Fed's experiments."""
+"""The four client classes of CA-Fed's f3ast_tff.configuration."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from availability import FourClasses
+from f3ast_tff.availability import FourClasses
 from f3ast_tff.errors import SettingError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from availability import HomeDevices, IndependentAvailability, Smartphones
+from f3ast_tff.availability import HomeDevices, IndependentAvailability, Smartphones
 
 N = 20_000
 

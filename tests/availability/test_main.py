@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from availability.__main__ import BAD_INPUT, main
+from f3ast_tff.availability.__main__ import BAD_INPUT, main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -93,7 +93,7 @@ def test_help_names_every_flag(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_module_runs_and_bad_input_imports_nothing_slow() -> None:
     """`-X importtime` lists on stderr what is imported."""
-    command = [sys.executable, "-X", "importtime", "-m", "availability", "--plot=out.pdf"]
+    command = [sys.executable, "-X", "importtime", "-m", "f3ast_tff.availability", "--plot=out.pdf"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == BAD_INPUT
     assert re.search(r"\|\s+availability\.catalogue\b", done.stderr)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from availability import Markov
-from availability.draws import LEAN_FROM
-from availability.markov import least_eigenvalue
+from f3ast_tff.availability import Markov
+from f3ast_tff.availability.draws import LEAN_FROM
+from f3ast_tff.availability.markov import least_eigenvalue
 
 PI = np.array([0.9, 0.9, 0.1, 0.1, 0.5, 0.5, 0.3, 0.0, 1.0])
 EIGENVALUE = np.array([0.9, 0.0, 0.9, -0.1, -0.8, 1.0, 0.5, 0.5, -0.0])

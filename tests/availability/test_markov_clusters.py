@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from availability import Markov, MarkovClusters
-from availability.markov_clusters import PAPER_EIGENVALUES, PAPER_PI
+from f3ast_tff.availability import Markov, MarkovClusters
+from f3ast_tff.availability.markov_clusters import PAPER_EIGENVALUES, PAPER_PI
 from f3ast_tff.errors import SettingError
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from availability import Alternating, Mix, Product, Scarce, Table
-from availability.mix import draw_members
+from f3ast_tff.availability import Alternating, Mix, Product, Scarce, Table
+from f3ast_tff.availability.mix import draw_members
 from f3ast_tff.errors import SettingError
 
 

@@ -8,9 +8,9 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from availability import Product, Table, UniformK, picture
-from availability.picture import SIZE, draw
-from availability.preview import preview
+from f3ast_tff.availability import Product, Table, UniformK, picture
+from f3ast_tff.availability.picture import SIZE, draw
+from f3ast_tff.availability.preview import preview
 
 # Fewer dots an inch than pictures have, for speed.
 DPI = 40

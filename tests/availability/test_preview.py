@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from availability import Always, FixedK, Markov, Product, Scarce, Table
-from availability.preview import MOST_SHOWN, preview, report
+from f3ast_tff.availability import Always, FixedK, Markov, Product, Scarce, Table
+from f3ast_tff.availability.preview import MOST_SHOWN, preview, report
 
 
 def test_by_hand() -> None:

@@ -7,8 +7,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from availability import Always, HomeDevices, IndependentAvailability, Scarce, Smartphones, Uneven
-from availability.draws import LEAN_FROM
+from f3ast_tff.availability import (
+    Always,
+    HomeDevices,
+    IndependentAvailability,
+    Scarce,
+    Smartphones,
+    Uneven,
+)
+from f3ast_tff.availability.draws import LEAN_FROM
 
 SHARES = np.arange(1, 21) / 210
 MAKERS: dict[str, Callable[[int], IndependentAvailability]] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from availability import Alternating, Markov, Product, Scarce, Smartphones, Table
-from availability.combined import part_seed
+from f3ast_tff.availability import Alternating, Markov, Product, Scarce, Smartphones, Table
+from f3ast_tff.availability.combined import part_seed
 
 
 def test_available_where_all_are() -> None:

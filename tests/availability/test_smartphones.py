@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from availability import Smartphones
+from f3ast_tff.availability import Smartphones
 
 
 def wave(grid: str, rounds: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from availability import Table
+from f3ast_tff.availability import Table
 from f3ast_tff.errors import DataError
 
 MATRIX = np.array([[1, 0, 0], [1, 1, 0]])

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from availability import DeviceTraces, Trace
-from availability.trace import DAY, assign_devices
+from f3ast_tff.availability import DeviceTraces, Trace
+from f3ast_tff.availability.trace import DAY, assign_devices
 from f3ast_tff.errors import DataError, SettingError
 
 HOUR = 3600

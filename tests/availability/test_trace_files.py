@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from availability import DeviceTraces, read_traces
-from availability.trace_files import is_eligible
+from f3ast_tff.availability import DeviceTraces, read_traces
+from f3ast_tff.availability.trace_files import is_eligible
 from f3ast_tff.errors import DataError, SettingError
 
 STATES = [[0, "AVL_TRAIN"], [300, "UN_AVL"], [600, "AVL_EVAL"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from availability import Uneven
+from f3ast_tff.availability import Uneven
 
 
 def test_q_is_inverse_to_the_share() -> None:

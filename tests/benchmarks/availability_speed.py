@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from availability import (
+from f3ast_tff.availability import (
     Alternating,
     Always,
     AvailabilityProcess,
@@ -32,7 +32,7 @@ from availability import (
     Trace,
     Uneven,
 )
-from availability.mix import draw_members
+from f3ast_tff.availability.mix import draw_members
 from tests.benchmarks.timing import machine
 
 # Independent clients, 10^7 of them: `mask` must stay below this.

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from experiments.build import build_data, build_model
-from experiments.resolve import resolve
-from experiments.tasks import TASKS
-from f3ast_tff.local_work import LocalWork
+from f3ast_tff.configuration.build import build_data, build_model
+from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.configuration.tasks import TASKS
+from f3ast_tff.local_training import LocalWork
 from f3ast_tff.optimizer import Optimizer
 from f3ast_tff.selection import Cohort
 from tests.benchmarks.timing import machine
@@ -57,7 +57,7 @@ AIMS = {
 
 def learn(task: str, data_dir: str, aim: Aim) -> bool:
     """Trains until the aim is reached or the budget spent; returns which."""
-    from f3ast_tff.engines.fused_engine import FusedEngine
+    from f3ast_tff.engines.jax.engine import FusedEngine
 
     settings = resolve(
         {

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.cifar100 import cifar100
-from datasets.cifar_files import CIFAR100
+from f3ast_tff.datasets.cifar100 import cifar100
+from f3ast_tff.datasets.cifar_files import CIFAR100
 from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.inputs import ImageCrops
-from f3ast_tff.local_work import LocalWork
+from f3ast_tff.local_training import LocalWork
+from f3ast_tff.preprocessing import ImageCrops
 from tests.benchmarks.timing import interleaved, machine
 
 ROOT = Path(__file__).parent.parent.parent
@@ -31,7 +31,7 @@ REPEATS = 5
 OPEN = """
 import sys
 from pathlib import Path
-from datasets.cifar100 import cifar100
+from f3ast_tff.datasets.cifar100 import cifar100
 assert cifar100(Path(sys.argv[1])).train.num_clients == 500
 """
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from datasets import synthetic
+from f3ast_tff.datasets import synthetic
 from f3ast_tff.engines import Engine
 from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_work import LocalWork
+from f3ast_tff.local_training import LocalWork
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.selection import Cohort
 from tests.benchmarks.round_cost import BATCH_SIZE, CLIENT, SERVER, even_data
@@ -89,8 +89,8 @@ def rounds(engine: Engine, data: FederatedData, count: int) -> Callable[[int], A
 
 def compare(name: str, data: FederatedData, log: Path, yardstick: bool) -> dict[str, float]:
     """Prints milliseconds a round of all sides; returns fused over the others."""
-    from f3ast_tff.engines.fused_engine import FusedEngine
-    from f3ast_tff.engines.tff_engine import TffEngine
+    from f3ast_tff.engines.jax.engine import FusedEngine
+    from f3ast_tff.engines.tff.engine import TffEngine
 
     parts = (data, SoftmaxRegression(60, 10), LocalWork(BATCH_SIZE), CLIENT, SERVER, "sum")
     fused = FusedEngine(*parts, seed=0, device="cpu")
@@ -114,7 +114,7 @@ def compare(name: str, data: FederatedData, log: Path, yardstick: bool) -> dict[
 
 def evaluation_cost(data: FederatedData) -> float:
     """Prints and returns what evaluating every 10 rounds adds, as a share of the training."""
-    from f3ast_tff.engines.fused_engine import FusedEngine
+    from f3ast_tff.engines.jax.engine import FusedEngine
 
     parts = (data, SoftmaxRegression(60, 10), LocalWork(BATCH_SIZE), CLIENT, SERVER, "sum")
     engine = FusedEngine(*parts, seed=0, device="cpu")

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import psutil
 
-from availability import HomeDevices
-from datasets import synthetic
-from f3ast_tff.local_work import LocalWork, client_share
+from f3ast_tff.availability import HomeDevices
+from f3ast_tff.datasets import synthetic
+from f3ast_tff.local_training import LocalWork, client_share
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.optimizer import Optimizer
 from f3ast_tff.rates import ParticipationRates
@@ -33,7 +33,7 @@ def resident_mib(pid: int) -> float:
 def main() -> int:
     """Prints the memory after rounds 50, 100, ..; the exit code is 1 if it grew above the limit."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    from f3ast_tff.engines.tff_engine import TffEngine
+    from f3ast_tff.engines.tff.engine import TffEngine
 
     data, work = synthetic(100, 1, 1, 0), LocalWork(20)
     p = client_share(data.train.sizes, work, "examples")

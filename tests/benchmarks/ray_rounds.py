@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from datasets import synthetic
-from f3ast_tff.cluster.ray_connection import LOCAL, connect
+from f3ast_tff.datasets import synthetic
+from f3ast_tff.engines.distributed.ray_connection import LOCAL, connect
 from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.inputs import AsStored, Inputs, ScaledPixels
-from f3ast_tff.local_work import LocalWork
+from f3ast_tff.local_training import LocalWork
 from f3ast_tff.models import Model, SoftmaxRegression, cafed_cnn
 from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.preprocessing import AsStored, Inputs, ScaledPixels
 from f3ast_tff.selection import Cohort
 from tests.benchmarks.noise import noise
 from tests.benchmarks.timing import interleaved, machine
@@ -44,11 +44,11 @@ ON_PAPER = [
 def sides(data: FederatedData, model: Model, inputs: Inputs) -> tuple[dict[str, Any], list[Any]]:
     """Returns a round of each side by its name, and the engines to close."""
     # Ray forks, so that it comes before JAX.
-    from f3ast_tff.cluster.ray_workers import RayWorkers
+    from f3ast_tff.engines.distributed.ray_workers import RayWorkers
 
     connect(LOCAL, 2 * sum(ACTORS))
-    from f3ast_tff.engines.fused_engine import FusedEngine
-    from f3ast_tff.engines.fused_trainer import FusedTrainerFactory
+    from f3ast_tff.engines.jax.engine import FusedEngine
+    from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
 
     work, client = LocalWork(BATCH_SIZE), Optimizer("sgd", 0.01)
     factory = FusedTrainerFactory(model, work, client, inputs, "cpu", COHORT)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from analysis.report.published_tables import AVAILABILITIES
+from f3ast_tff.analysis.report.published_tables import AVAILABILITIES
 from tests.benchmarks.synthetic_runs import LEVELS, write_run
 from tests.benchmarks.timing import machine
 
@@ -67,7 +67,7 @@ def main() -> int:
         number = 0
         for number, settings in enumerate(grid(), start=1):
             write_run(runs / f"run{number:04d}", settings)
-        command = [sys.executable, "-m", "analysis.report"]
+        command = [sys.executable, "-m", "f3ast_tff.analysis.report"]
         command += ["--runs", str(runs), "--out", f"{folder}/report"]
         started = time.perf_counter()
         subprocess.run(command, cwd=ROOT, check=True, capture_output=True)

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets import synthetic
+from f3ast_tff.datasets import synthetic
 from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.local_work import LocalWork
+from f3ast_tff.local_training import LocalWork
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.optimizer import Optimizer
 from f3ast_tff.selection import Cohort
@@ -45,9 +45,9 @@ def compare(name: str, data: FederatedData, folder: Path, repeats: int) -> float
     import tensorflow as tf
     import tensorflow_federated as tff
 
-    from f3ast_tff.engines.tff_client_feed import batch_spec
-    from f3ast_tff.engines.tff_engine import TffEngine
-    from f3ast_tff.processes.optimizers import build_optimizer
+    from f3ast_tff.engines.tff.client_feed import batch_spec
+    from f3ast_tff.engines.tff.engine import TffEngine
+    from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
 
     model = SoftmaxRegression(60, 10)
     engine = TffEngine(

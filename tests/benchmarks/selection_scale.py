@@ -16,7 +16,7 @@ import time
 
 import numpy as np
 
-import availability
+from f3ast_tff import availability
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection import F3AST, no_losses
 from tests.benchmarks.timing import machine

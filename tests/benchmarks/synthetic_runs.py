@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.resolve import resolve
+from f3ast_tff.configuration.resolve import resolve
 
 COLUMNS = (
     *("round", "train_loss", "test_sample_accuracy", "test_sample_loss", "test_user_accuracy"),

@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from datasets import synthetic
+from f3ast_tff.datasets import synthetic
 from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.inputs import AsStored, ImageCrops, Inputs
-from f3ast_tff.local_work import LocalWork
+from f3ast_tff.local_training import LocalWork
 from f3ast_tff.models import Model, ResNet18, SoftmaxRegression
 from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.preprocessing import AsStored, ImageCrops, Inputs
 from f3ast_tff.process_memory import peak_memory_mib
 from tests.benchmarks.noise import noise
 from tests.benchmarks.timing import machine
@@ -55,12 +55,12 @@ class Sides:
         """Builds the process and starts these runtimes."""
         import tensorflow_federated as tff
 
-        from f3ast_tff.engines.tff_client_feed import batch_spec, stored_spec
-        from f3ast_tff.engines.tff_cross_entropy import MeanCrossEntropy
-        from f3ast_tff.engines.tff_in_process import InProcessRuntime
-        from f3ast_tff.engines.tff_worker_runtime import WorkerRuntime
-        from f3ast_tff.processes.client_data import ClientBatches
-        from f3ast_tff.processes.learning_process import build_parts
+        from f3ast_tff.engines.tff.client_feed import batch_spec, stored_spec
+        from f3ast_tff.engines.tff.cross_entropy import MeanCrossEntropy
+        from f3ast_tff.engines.tff.in_process import InProcessRuntime
+        from f3ast_tff.engines.tff.processes.client_data import ClientBatches
+        from f3ast_tff.engines.tff.processes.learning_process import build_parts
+        from f3ast_tff.engines.tff.worker_runtime import WorkerRuntime
 
         self.data, model, self._inputs = parts(task)
         self._work = LocalWork(BATCH_SIZE)
@@ -103,7 +103,7 @@ class Sides:
     def _client(self, round_number: int, k: int) -> Any:
         import tensorflow as tf
 
-        from f3ast_tff.processes.client_data import client_dataset
+        from f3ast_tff.engines.tff.processes.client_data import client_dataset
 
         x, y = self.data.train.client(k)
         order = self._work.order(round_number, k, len(y))

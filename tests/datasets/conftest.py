@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from datasets.cifar_files import CifarFiles
-from datasets.mnist_files import MnistFiles
+from f3ast_tff.datasets.cifar_files import CifarFiles
+from f3ast_tff.datasets.mnist_files import MnistFiles
 from tests.datasets import tiny_files
 
 
@@ -20,19 +20,19 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def cifar100_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CifarFiles:
     files = tiny_files.tiny_cifar100(tmp_path)
-    monkeypatch.setattr("datasets.cifar_files.CIFAR100", files)
+    monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR100", files)
     return files
 
 
 @pytest.fixture
 def cifar10_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CifarFiles:
     files = tiny_files.tiny_cifar10(tmp_path)
-    monkeypatch.setattr("datasets.cifar_files.CIFAR10", files)
+    monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR10", files)
     return files
 
 
 @pytest.fixture
 def mnist_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MnistFiles:
     files = tiny_files.tiny_mnist(tmp_path)
-    monkeypatch.setattr("datasets.mnist_files.MNIST", files)
+    monkeypatch.setattr("f3ast_tff.datasets.mnist_files.MNIST", files)
     return files

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from datasets.cache import prepared
+from f3ast_tff.datasets.cache import prepared
 from f3ast_tff.errors import DataError
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 
@@ -130,7 +130,7 @@ PROGRAM = """
 import os, signal, sys, time
 from pathlib import Path
 import numpy as np
-from datasets import cache
+from f3ast_tff.datasets import cache
 from tests.datasets.test_cache import KEY, data
 
 def prepare():

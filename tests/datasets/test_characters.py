@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from datasets.characters import BOS, EOS, NUM_IDS, OOV, PAD, VOCABULARY, sequences
+from f3ast_tff.datasets.characters import BOS, EOS, NUM_IDS, OOV, PAD, VOCABULARY, sequences
 
 
 def test_ids() -> None:

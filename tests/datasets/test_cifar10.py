@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets.cifar10 import cifar10
-from datasets.cifar_files import CifarFiles
-from datasets.images import LabelledImages
+from f3ast_tff.datasets.cifar10 import cifar10
+from f3ast_tff.datasets.cifar_files import CifarFiles
+from f3ast_tff.datasets.images import LabelledImages
 from f3ast_tff.errors import SettingError
 
 

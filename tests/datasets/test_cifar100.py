@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from datasets.cifar100 import cifar100
-from datasets.cifar_files import CifarFiles
-from datasets.images import LabelledImages
+from f3ast_tff.datasets.cifar100 import cifar100
+from f3ast_tff.datasets.cifar_files import CifarFiles
+from f3ast_tff.datasets.images import LabelledImages
 from f3ast_tff.errors import SettingError
 from f3ast_tff.federated_data import ClientExamples
 

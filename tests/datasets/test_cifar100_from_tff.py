@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets.cifar100_from_tff import cifar100_from_tff
-from datasets.cifar_files import CifarFiles
+from f3ast_tff.datasets.cifar100_from_tff import cifar100_from_tff
+from f3ast_tff.datasets.cifar_files import CifarFiles
 from f3ast_tff.errors import DataError
 from f3ast_tff.federated_data import FederatedData
 from tests.datasets.tiny_files import example, images, tiny_tff_cifar100
@@ -29,7 +29,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def files(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> CifarFiles:
     """In `tmp_path / "given"`."""
     found = tiny_tff_cifar100(tmp_path / "given/cifar100.sqlite")
-    monkeypatch.setattr("datasets.cifar_files.CIFAR100", found)
+    monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR100", found)
     return found
 
 
@@ -149,7 +149,7 @@ def test_other_images_are_taken_with_a_notice(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     other = replace(files, test=replace(files.test, digest="0" * 64))
-    monkeypatch.setattr("datasets.cifar_files.CIFAR100", other)
+    monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR100", other)
     check(cifar100_from_tff(tmp_path / "given"))
     (message,) = caplog.messages
     assert "its test images and labels are not quite those of CIFAR-100" in message

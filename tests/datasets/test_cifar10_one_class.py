@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets.cifar10_one_class import cifar10_one_class, one_class_shares
-from datasets.cifar_files import CifarFiles
+from f3ast_tff.datasets.cifar10_one_class import cifar10_one_class, one_class_shares
+from f3ast_tff.datasets.cifar_files import CifarFiles
 from f3ast_tff.errors import SettingError
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from datasets.cifar_pickle import load_batch
+from f3ast_tff.datasets.cifar_pickle import load_batch
 from tests.datasets.tiny_files import images, python2_pickle
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datasets.dirichlet import (
+from f3ast_tff.datasets.dirichlet import (
     allocate,
     check_dirichlet,
     dirichlet_shares,
@@ -18,7 +18,7 @@ from datasets.dirichlet import (
     leave_nobody_empty,
     log_dirichlet,
 )
-from datasets.images import LabelledImages
+from f3ast_tff.datasets.images import LabelledImages
 from f3ast_tff.errors import SettingError
 from tests.datasets.tiny_files import images
 

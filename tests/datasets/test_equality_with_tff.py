@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from datasets.characters import BOS, EOS, OOV, PAD, VOCABULARY, sequences
-from datasets.shakespeare_from_tff import shakespeare_from_tff
+from f3ast_tff.datasets.characters import BOS, EOS, OOV, PAD, VOCABULARY, sequences
+from f3ast_tff.datasets.shakespeare_from_tff import shakespeare_from_tff
 from tests.datasets.tff_files import write_database
 
 pytestmark = pytest.mark.skipif(

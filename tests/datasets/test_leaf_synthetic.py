@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from datasets.leaf_synthetic import leaf_synthetic
-from datasets.synthetic import synthetic
+from f3ast_tff.datasets.leaf_synthetic import leaf_synthetic
+from f3ast_tff.datasets.synthetic import synthetic
 from f3ast_tff.errors import SettingError
 from f3ast_tff.federated_data import FederatedData
 

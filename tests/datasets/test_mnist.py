@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from datasets.mnist import mnist
-from datasets.mnist_files import MnistFiles
+from f3ast_tff.datasets.mnist import mnist
+from f3ast_tff.datasets.mnist_files import MnistFiles
 from f3ast_tff.errors import SettingError
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets.mnist_files import MNIST, MnistFiles, read_mnist
+from f3ast_tff.datasets.mnist_files import MNIST, MnistFiles, read_mnist
 from f3ast_tff.errors import DataError
 from tests.datasets.tiny_files import idx, images, tiny_mnist
 
@@ -102,7 +102,7 @@ def test_damaged_files_are_named(
 def test_a_missing_file_is_named_with_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datasets.mnist_files._MIRROR", "http://127.0.0.1:9/")
+    monkeypatch.setattr("f3ast_tff.datasets.mnist_files._MIRROR", "http://127.0.0.1:9/")
     with pytest.raises(DataError, match=f"{IMAGES} is missing") as caught:
         read_mnist(tmp_path, MNIST)
     assert f"put it into {tmp_path / 'mnist'} (from http://127.0.0.1:9/" in str(caught.value)
@@ -111,7 +111,9 @@ def test_a_missing_file_is_named_with_its_place(
 def test_missing_files_are_fetched(
     tmp_path: Path, tiny: MnistFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datasets.mnist_files._MIRROR", f"{(tmp_path / 'mnist').as_uri()}/")
+    monkeypatch.setattr(
+        "f3ast_tff.datasets.mnist_files._MIRROR", f"{(tmp_path / 'mnist').as_uri()}/"
+    )
     fetched, _ = read_mnist(tmp_path / "new", tiny)
     assert fetched.digest == tiny.train.digest
     assert len(list((tmp_path / "new/mnist").iterdir())) == 4

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from datasets.pachinko import pachinko
+from f3ast_tff.datasets.pachinko import pachinko
 
 CLIENTS, SIZE, COARSE, INSIDE = 500, 100, 20, 5
 ALPHA, BETA = 0.1, 10.0

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from datasets.progress import progress
+from f3ast_tff.datasets.progress import progress
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
-from datasets.progress import progress
+from f3ast_tff.datasets.progress import progress
 with progress("sharing out", 3, "client") as advance:
     for _ in range(3):
         advance(1)

@@ -12,16 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets.characters import sequences
-from datasets.shakespeare import shakespeare
-from datasets.shakespeare_plays import Role, parse_roles
-from datasets.source import Download, default_data_dir
+from f3ast_tff.datasets.characters import sequences
+from f3ast_tff.datasets.shakespeare import shakespeare
+from f3ast_tff.datasets.shakespeare_plays import Role, parse_roles
+from f3ast_tff.datasets.source import Download, default_data_dir
 from f3ast_tff.errors import DataError, SettingError
 from f3ast_tff.federated_data import ClientExamples
 from tests.datasets.shakespeare_works import ERRORS, OTHELLO, play, works
 
-# `datasets.shakespeare` is the function of that name.
-module = importlib.import_module("datasets.shakespeare")
+# `f3ast_tff.datasets.shakespeare` is the function of that name.
+module = importlib.import_module("f3ast_tff.datasets.shakespeare")
 
 # Numbers of speeches 6, 5, 2, 1 and of characters 60, 75, 20, 100; B and D have as many.
 SPEECHES = {"A": 6 * ["ten chars."], "B": 2 * ["ten chars."], "C": 5 * ["fifteen chars ."]}

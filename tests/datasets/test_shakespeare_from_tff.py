@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets.characters import sequences
-from datasets.shakespeare_from_tff import shakespeare_from_tff
+from f3ast_tff.datasets.characters import sequences
+from f3ast_tff.datasets.shakespeare_from_tff import shakespeare_from_tff
 from f3ast_tff.errors import DataError
 from tests.datasets.tff_files import example, write_database
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datasets.shakespeare_plays import Role, parse_roles
+from f3ast_tff.datasets.shakespeare_plays import Role, parse_roles
 from tests.datasets.shakespeare_works import END, ERRORS, HEAD, OTHELLO, SONNETS, play, works
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets.source import Download, content_digest, default_data_dir, locate, row_hashes
+from f3ast_tff.datasets.source import Download, content_digest, default_data_dir, locate, row_hashes
 from f3ast_tff.errors import DataError
 
 NAMES = ("some/thing", "thing.gz")

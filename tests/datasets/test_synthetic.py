@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from datasets import synthetic
+from f3ast_tff.datasets import synthetic
 from f3ast_tff.federated_data import FederatedData
 
 N = 200

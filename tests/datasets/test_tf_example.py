@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from datasets.tf_example import int64_features
+from f3ast_tff.datasets.tf_example import int64_features
 from tests.datasets.tiny_files import example
 
 # `SerializeToString(deterministic=True)` of TensorFlow 2.14 for the Example with image = [0, 127,

@@ -1,6 +1,6 @@
 """Small files in the distributors' formats, and the descriptions that make them the right ones.
 
-Put a description in the place of the real one, `datasets.cifar_files.CIFAR100` say, and the
+Put a description in the place of the real one, `f3ast_tff.datasets.cifar_files.CIFAR100` say, and the
 loaders take the small files for the distributor's.
 """
 
@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from datasets.cifar_files import CIFAR10, CIFAR100, Batch, CifarFiles, Part
-from datasets.images import LabelledImages
-from datasets.mnist_files import MNIST, IdxPair, MnistFiles
-from datasets.source import Download
+from f3ast_tff.datasets.cifar_files import CIFAR10, CIFAR100, Batch, CifarFiles, Part
+from f3ast_tff.datasets.images import LabelledImages
+from f3ast_tff.datasets.mnist_files import MNIST, IdxPair, MnistFiles
+from f3ast_tff.datasets.source import Download
 
 Labels = Mapping[str, np.ndarray]
 

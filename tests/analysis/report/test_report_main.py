@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.__main__ import main
+from f3ast_tff.analysis.report.__main__ import main
 from tests.benchmarks.synthetic_runs import write_run
 
 MakeRun = Callable[..., Path]
@@ -30,7 +30,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "runs" / "damaged" / "metrics.csv").write_text("round\n")
     write_run(folder / "runs" / "no-selection", {"seed": 9, "rounds": 400, "algorithm": "poc"})
     (folder / "runs" / "no-selection" / "selection.npz").unlink()
-    command = [sys.executable, "-m", "analysis.report"]
+    command = [sys.executable, "-m", "f3ast_tff.analysis.report"]
     command += [f"--runs={folder / 'runs'}", f"--out={folder / 'new' / 'out'}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.collect import collect
-from analysis.report.reading_study import effects, switched, table9_orderings
-from analysis.report.reading_summary import count, summarise
-from experiments.readings import READINGS
+from f3ast_tff.analysis.report.collect import collect
+from f3ast_tff.analysis.report.reading_study import effects, switched, table9_orderings
+from f3ast_tff.analysis.report.reading_summary import count, summarise
+from f3ast_tff.configuration.readings import READINGS
 
 MakeRun = Callable[..., Path]
 PAPER = {name: reading.paper for name, reading in READINGS.items()}

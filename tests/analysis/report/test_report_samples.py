@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.collect import collect
-from analysis.report.samples import variants
-from analysis.runs import RunsError
+from f3ast_tff.analysis.report.collect import collect
+from f3ast_tff.analysis.report.samples import variants
+from f3ast_tff.analysis.runs import RunsError
 
 MakeRun = Callable[..., Path]
 CELL = ("task", "availability")

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.report.collect import collect
-from analysis.report.selections import selections_of
-from analysis.runs import RunsError
+from f3ast_tff.analysis.report.collect import collect
+from f3ast_tff.analysis.report.selections import selections_of
+from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.rates import ParticipationRates
 
 MakeRun = Callable[..., Path]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.collect import collect
-from analysis.report.published_tables import PaperTable, published_tables
-from analysis.report.tables import FilledTable, fill
+from f3ast_tff.analysis.report.collect import collect
+from f3ast_tff.analysis.report.published_tables import PaperTable, published_tables
+from f3ast_tff.analysis.report.tables import FilledTable, fill
 
 MakeRun = Callable[..., Path]
 

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from availability import (
+from f3ast_tff.availability import (
     CommunicationConstraint,
     FixedK,
     MarkovK,

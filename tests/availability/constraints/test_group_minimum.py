@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from availability import FixedK, GroupMinimum, Schedule
+from f3ast_tff.availability import FixedK, GroupMinimum, Schedule
 from f3ast_tff.errors import SettingError
 
 

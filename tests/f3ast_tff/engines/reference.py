@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.local_work import LocalWork
+from f3ast_tff.local_training import LocalWork
 
 Weights = list[np.ndarray]
 

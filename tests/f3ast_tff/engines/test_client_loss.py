@@ -10,7 +10,7 @@ import pytest
 
 from f3ast_tff.engines.client_loss import reduce_losses, scored_rows
 from f3ast_tff.engines.engine import ExampleScores
-from f3ast_tff.local_work import LocalWork
+from f3ast_tff.local_training import LocalWork
 from f3ast_tff.optimizer import Optimizer
 from tests.f3ast_tff.engines import reference
 from tests.f3ast_tff.engines.tiny import tiny_data

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.engines import Engine, RoundOutcome
-from f3ast_tff.local_work import LocalWork
+from f3ast_tff.local_training import LocalWork
 from f3ast_tff.optimizer import Optimizer
 from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines import reference

@@ -20,7 +20,7 @@ def by_hand() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_label_sums_in_jax() -> None:
     import jax.numpy as jnp
 
-    from f3ast_tff.engines.jax_cross_entropy import label_sums
+    from f3ast_tff.engines.jax.cross_entropy import label_sums
 
     for got, expected in zip(label_sums(jnp.asarray(LOGITS), jnp.asarray(LABELS)), by_hand()):
         np.testing.assert_allclose(got, expected, rtol=1e-5)
@@ -28,7 +28,7 @@ def test_label_sums_in_jax() -> None:
 
 def test_label_losses_in_tensorflow() -> None:
     pytest.importorskip("tensorflow")
-    from f3ast_tff.engines.tff_cross_entropy import MeanCrossEntropy, label_losses
+    from f3ast_tff.engines.tff.cross_entropy import MeanCrossEntropy, label_losses
 
     loss, counts = label_losses(LOGITS, LABELS)
     expected, _, expected_counts = by_hand()
@@ -41,7 +41,7 @@ def test_label_losses_in_tensorflow() -> None:
 def test_what_does_not_count_may_be_nan() -> None:
     """The label of a pad is not looked at, nor are its logits."""
     tf = pytest.importorskip("tensorflow")
-    from f3ast_tff.engines.tff_cross_entropy import label_losses
+    from f3ast_tff.engines.tff.cross_entropy import label_losses
 
     logits = tf.where((LABELS >= 0)[..., None], LOGITS, np.float32(np.nan))
     assert np.all(np.isfinite(label_losses(logits, LABELS)[0]))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.build import build_experiment
-from experiments.resolve import resolve
+from f3ast_tff.configuration.build import build_experiment
+from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.selection import Cohort
 
 ROUNDS = 50
@@ -69,7 +69,7 @@ def test_fifty_rounds_agree(case: dict[str, Any], tmp_path: Path) -> None:
 
 def test_non_finite_clients_are_dropped_alike(make_engine: Callable[..., Any]) -> None:
     """Under a mean, what is left is averaged over those that are left."""
-    from f3ast_tff.local_work import LocalWork
+    from f3ast_tff.local_training import LocalWork
     from f3ast_tff.optimizer import Optimizer
     from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
 

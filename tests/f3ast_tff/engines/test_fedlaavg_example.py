@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from availability import Alternating
+from f3ast_tff.aggregation.update_memory import LatestUpdates
+from f3ast_tff.availability import Alternating
 from f3ast_tff.engines import RoundOutcome
-from f3ast_tff.engines.fused_engine import FusedEngine
-from f3ast_tff.engines.latest_round import Trained, run_latest_round
-from f3ast_tff.engines.latest_updates import LatestUpdates
+from f3ast_tff.engines.jax.engine import FusedEngine
+from f3ast_tff.engines.memory_round import Trained, run_latest_round
 from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.local_work import LocalWork
+from f3ast_tff.local_training import LocalWork
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.optimizer import Optimizer
 from f3ast_tff.selection import Cohort, LongestAbsent, Proportional, no_losses

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from f3ast_tff.engines.fused_engine import FusedEngine
-from f3ast_tff.engines.tff_engine import TffEngine
+from f3ast_tff.engines.jax.engine import FusedEngine
+from f3ast_tff.engines.tff.engine import TffEngine
 from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.inputs import AsStored, ImageCrops, Inputs, ScaledPixels
-from f3ast_tff.local_work import LocalWork
+from f3ast_tff.local_training import LocalWork
 from f3ast_tff.models import (
     CharacterLSTM,
     Model,
@@ -21,6 +20,7 @@ from f3ast_tff.models import (
     fedlaavg_cnn,
 )
 from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.preprocessing import AsStored, ImageCrops, Inputs, ScaledPixels
 from f3ast_tff.selection import Cohort
 
 SIZES = (3, 2)
@@ -57,7 +57,7 @@ def small_data(model: Model, shape: tuple[int, ...]) -> FederatedData:
     return FederatedData(split, split, 10)
 
 
-# To compile these takes TFF and XLA minutes; tests/experiments has each for a round or two.
+# To compile these takes TFF and XLA minutes; tests/f3ast_tff.configuration has each for a round or two.
 _SLOW = ["resnet18-released", "resnet18-strided", "character_lstm", "cafed_cnn"]
 
 

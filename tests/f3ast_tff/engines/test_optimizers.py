@@ -16,7 +16,7 @@ Steps = Callable[[Optimizer, list], np.ndarray]
 def tff_steps(optimizer: Optimizer, gradients: list[np.ndarray]) -> np.ndarray:
     import tensorflow as tf
 
-    from f3ast_tff.processes.optimizers import build_optimizer
+    from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
 
     built = build_optimizer(optimizer)
     weights = tf.zeros(2)
@@ -27,7 +27,7 @@ def tff_steps(optimizer: Optimizer, gradients: list[np.ndarray]) -> np.ndarray:
 
 
 def jax_steps(optimizer: Optimizer, gradients: list[np.ndarray]) -> np.ndarray:
-    from f3ast_tff.engines.jax_optimizers import build_optimizer
+    from f3ast_tff.engines.jax.optimizers import build_optimizer
 
     built = build_optimizer(optimizer)
     weights = [np.zeros(2, np.float32)]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments import build
-from experiments.resolve import resolve
-from tests.f3ast_tff.cluster.workers_here import WorkersHere
+from f3ast_tff.configuration import build
+from f3ast_tff.configuration.resolve import resolve
+from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 
 ROUNDS = 20
 SMALL = {

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.cluster.workers import TrainerFactory
 from f3ast_tff.engines import Engine
-from f3ast_tff.engines.fused_trainer import FusedTrainerFactory
+from f3ast_tff.engines.distributed.workers import TrainerFactory
+from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
 from f3ast_tff.errors import EngineError
-from f3ast_tff.inputs import AsStored
-from f3ast_tff.local_work import LocalWork
+from f3ast_tff.local_training import LocalWork
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.preprocessing import AsStored
 from f3ast_tff.selection import Cohort
-from tests.f3ast_tff.cluster.workers_here import WorkersHere
+from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 from tests.f3ast_tff.engines.tiny import NUM_CLASSES, NUM_FEATURES, tiny_data, with_nan_client
 
 NAN_CLIENT = 2
@@ -40,8 +40,8 @@ ADAM = Optimizer("adam", 0.05, epsilon=0.01)
 def trainers(name: str = "fused", aggregation: str = "sum") -> TrainerFactory:
     if name == "fused":
         return FusedTrainerFactory(MODEL, WORK, CLIENT, AsStored(), "cpu", 6)
-    from f3ast_tff.engines.tff_composition import TffComposition
-    from f3ast_tff.engines.tff_trainer import TffTrainerFactory
+    from f3ast_tff.engines.tff.composition import TffComposition
+    from f3ast_tff.engines.tff.trainer import TffTrainerFactory
 
     composition = TffComposition(MODEL, WORK, AsStored(), CLIENT, ADAM, aggregation)
     return TffTrainerFactory(composition, "cpu")

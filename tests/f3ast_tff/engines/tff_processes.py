@@ -9,16 +9,16 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.engines.tff_client_feed import batch_spec, stored_spec
-from f3ast_tff.engines.tff_cross_entropy import MeanCrossEntropy
+from f3ast_tff.engines.tff.client_feed import batch_spec, stored_spec
+from f3ast_tff.engines.tff.cross_entropy import MeanCrossEntropy
+from f3ast_tff.engines.tff.processes.client_data import ClientBatches, client_dataset
+from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
+from f3ast_tff.engines.tff.processes.learning_process import build_parts
+from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
 from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_work import LocalWork
+from f3ast_tff.local_training import LocalWork
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.optimizer import Optimizer
-from f3ast_tff.processes.client_data import ClientBatches, client_dataset
-from f3ast_tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
-from f3ast_tff.processes.learning_process import build_parts
-from f3ast_tff.processes.optimizers import build_optimizer
 from tests.f3ast_tff.engines.tiny import NUM_CLASSES, NUM_FEATURES
 
 CLIENT = Optimizer("sgd", 0.1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from availability import Markov
+from f3ast_tff.availability import Markov
 from f3ast_tff.errors import SettingError
 from f3ast_tff.estimation import ActivityPrior, EstimatedActivity
 

@@ -9,8 +9,8 @@ import pytest
 
 from f3ast_tff.estimation import trained_minima
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.inputs import AsStored, ScaledPixels
 from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.preprocessing import AsStored, ScaledPixels
 
 pytest.importorskip("scipy")
 

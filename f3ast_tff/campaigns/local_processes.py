@@ -1,0 +1,120 @@
+"""Worker processes of this machine; none outlives the campaign, however that ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any
+
+from f3ast_tff.campaigns.grid import PlannedRun
+from f3ast_tff.campaigns.outcome import LOST, Outcome, now
+from f3ast_tff.campaigns.workers import Worker
+from f3ast_tff.engines import die_with_parent
+
+_ROOT = Path(__file__).resolve().parents[2]
+_UNWIND_S = 10.0
+LOG = "workers.log"
+
+
+class LocalProcesses:
+    """Processes of this machine.
+
+    Attributes:
+        slots: See `Workers`.
+    """
+
+    def __init__(self, slots: int, campaign: Path, provenance: Mapping[str, Any]) -> None:
+        """Takes the number of processes, the campaign's folder, and what a run came from."""
+        self.slots = slots
+        self._campaign = campaign
+        self._provenance = provenance
+
+    def start(self, environment: tuple[str, str]) -> LocalProcess:
+        """See `Workers.start`; from the main thread, whose death is then the process's."""
+        return LocalProcess(self._campaign, self._provenance)
+
+    def ended(self, busy: Sequence[Worker], seconds: float) -> list[Worker]:
+        """See `Workers.ended`."""
+        ours = [worker for worker in busy if isinstance(worker, LocalProcess)]
+        by_pipe = {worker.answers.fileno(): worker for worker in ours}
+        return [by_pipe[pipe] for pipe in wait(list(by_pipe), seconds) if isinstance(pipe, int)]
+
+
+class LocalProcess:
+    """One process.
+
+    Attributes:
+        name: See `Worker`.
+        answers: Readable once a run has ended, or the process.
+    """
+
+    def __init__(self, campaign: Path, provenance: Mapping[str, Any]) -> None:
+        """Starts it; its output goes to `LOG` in the campaign's folder."""
+        self._log = campaign / LOG
+        command = [
+            *(sys.executable, "-S", "-E", die_with_parent.__file__, str(os.getpid())),
+            *(sys.executable, "-m", "f3ast_tff.campaigns.local_worker"),
+            *(str(campaign), json.dumps(provenance)),
+        ]
+        # The module is found wherever the command was given.
+        path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
+        with open(self._log, "ab") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._orders, self.answers = self._process.stdin, self._process.stdout
+        self.name = f"process {self._process.pid}"
+        self._since = now()
+
+    def submit(self, run: PlannedRun) -> None:
+        """See `Worker.submit`."""
+        self._since = now()
+        try:
+            self._orders.write(json.dumps(run.settings.as_dict()) + "\n")
+            self._orders.flush()
+        except BrokenPipeError:
+            # It has died meanwhile, as `outcome` will find.
+            return
+
+    def outcome(self) -> Outcome:
+        """See `Worker.outcome`."""
+        line = self.answers.readline()
+        if line.endswith("\n"):
+            return Outcome(**json.loads(line))
+        return Outcome(LOST, self._cause_of_death(), self._since, now(), 0.0, self.name)
+
+    def _cause_of_death(self) -> str:
+        status = self._process.wait()
+        if status == -signal.SIGKILL:
+            how = "was killed (SIGKILL; was memory short?)"
+        elif status < 0:
+            how = f"was ended by signal {-status}"
+        else:
+            how = f"ended with exit code {status}"
+        return f"{self.name} {how}, log {self._log}"
+
+    def close(self) -> None:
+        """See `Worker.close`."""
+        self._process.terminate()
+        try:
+            self._process.wait(_UNWIND_S)
+        except subprocess.TimeoutExpired:
+            # Inside a compilation, Python does not see signals.
+            self._process.kill()
+            self._process.wait()
+        with suppress(BrokenPipeError):
+            self._orders.close()
+        self.answers.close()

@@ -1,0 +1,143 @@
+"""`manifest.json`: a campaign's runs, what each came from, how it ended, its results' digests."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from f3ast_tff.campaigns import run_state
+from f3ast_tff.campaigns.errors import CampaignError
+from f3ast_tff.campaigns.grid import Campaign, PlannedRun
+from f3ast_tff.campaigns.outcome import FINISHED, Outcome, at, now
+from f3ast_tff.training.atomic import atomic_write
+
+NAME = "manifest.json"
+WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
+_SAVE_EVERY_S = 1.0
+# The file of a large campaign takes long to write: seldom enough that it costs 2% at most.
+_SAVE_EVERY_COSTS = 50
+_PROVENANCE = ("python", "packages", "git_commit", "git_modified")
+# Of a manifest before this one: what the run's folder does not say.
+_KEPT = ("started", "ended", "seconds", "worker")
+
+
+class Manifest:
+    """The manifest of a campaign while it runs.
+
+    A crash loses at most its last second (more in a campaign of thousands of runs); the next start
+    reads that from the runs' folders.
+    """
+
+    def __init__(self, campaign: Campaign, provenance: Mapping[str, Any]) -> None:
+        """Takes stock of the runs' folders, and of the manifest before if there is one.
+
+        Args:
+            campaign: The campaign; its folder exists.
+            provenance: What this start of the campaign comes from.
+
+        Raises:
+            CampaignError: If a folder holds another run, or a file is damaged.
+        """
+        self._path = campaign.folder / NAME
+        before = self._before()
+        self._head = {
+            "campaign": campaign.name,
+            "about": campaign.about,
+            "last_start": now(),
+            **provenance,
+        }
+        self._entries = {run.name: _entry(run, before.get(run.name, {})) for run in campaign.runs}
+        self._due = 0.0
+        self._changed = True
+        self.save()
+
+    def _before(self) -> dict[str, dict[str, Any]]:
+        if not self._path.exists():
+            return {}
+        try:
+            content = json.loads(self._path.read_text())
+            return {entry["name"]: entry for entry in content["runs"]}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise CampaignError(f"{self._path} is damaged ({error!r}); remove it") from error
+
+    def state(self, run: PlannedRun) -> str:
+        """Returns a run's state."""
+        return str(self._entries[run.name]["state"])
+
+    def error(self, run: PlannedRun) -> str | None:
+        """Returns why a run failed, if it did."""
+        error: str | None = self._entries[run.name]["error"]
+        return error
+
+    def started(self, run: PlannedRun, worker: str) -> None:
+        """Says that a run has begun."""
+        self._entries[run.name].update(state=RUNNING, worker=worker, started=now(), error=None)
+        self._changed = True
+
+    def ended(self, run: PlannedRun, outcome: Outcome) -> None:
+        """Says how a run ended."""
+        entry = self._entries[run.name]
+        entry.update(
+            state=outcome.state,
+            error=outcome.error,
+            worker=outcome.worker,
+            started=outcome.started,
+            ended=outcome.ended,
+            seconds=round(outcome.seconds, 3),
+        )
+        entry.update(_of_folder(run))
+        self._changed = True
+
+    def interrupted(self) -> None:
+        """Says that what runs has been stopped."""
+        for entry in self._entries.values():
+            if entry["state"] == RUNNING:
+                entry.update(state=INTERRUPTED, ended=now())
+                self._changed = True
+
+    def save(self, only_if_due: bool = False) -> None:
+        """Writes the file, atomically; `only_if_due`: unless that was done a moment ago.
+
+        Nothing is written if nothing has changed.
+        """
+        started = time.monotonic()
+        if not self._changed or (only_if_due and started < self._due):
+            return
+        with atomic_write(self._path) as file:
+            json.dump({**self._head, "runs": list(self._entries.values())}, file, indent=1)
+            file.write("\n")
+        self._changed = False
+        ended = time.monotonic()
+        self._due = ended + max(_SAVE_EVERY_S, _SAVE_EVERY_COSTS * (ended - started))
+
+
+def _entry(run: PlannedRun, before: Mapping[str, Any]) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": run.name,
+        "state": WAITING,
+        "error": None,
+        **dict.fromkeys(_KEPT),
+        "settings": run.settings.as_dict(),
+    }
+    if not run_state.is_finished(run):
+        return {**entry, **_of_folder(run)}
+    entry.update(_of_folder(run), state=FINISHED)
+    if before.get("state") == FINISHED and before.get("files") == entry["files"]:
+        return {**entry, **{name: before.get(name) for name in _KEPT}}
+    if before.get("state") == FINISHED:
+        logging.warning("%s: results are not those that %s recorded", run.folder, NAME)
+    # Finished just before the campaign was killed: the files' times are what is left.
+    times = [run_state.modified(run.folder / name) for name in ("config.json", "summary.json")]
+    started, ended = (None if stamp is None else at(stamp) for stamp in times)
+    return {**entry, "started": started, "ended": ended}
+
+
+def _of_folder(run: PlannedRun) -> dict[str, Any]:
+    config = run_state.read_config(run) or {}
+    return {
+        **{name: config.get(name) for name in _PROVENANCE},
+        "files": run_state.checksums(run),
+    }

@@ -1,0 +1,119 @@
+"""Worker processes of an existing Ray cluster; run folders are on a file system that all share."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from f3ast_tff.campaigns.compiled_programs import keep_compiled_programs
+from f3ast_tff.campaigns.grid import PlannedRun
+from f3ast_tff.campaigns.isolated_run import load_framework, run_isolated
+from f3ast_tff.campaigns.outcome import LOST, Outcome, now
+from f3ast_tff.campaigns.workers import Worker
+from f3ast_tff.configuration.provenance import provenance
+from f3ast_tff.configuration.settings import Settings
+from f3ast_tff.engines.distributed.ray_connection import connect
+
+
+class RunActor:
+    """What Ray starts on a node: runs one experiment after the other."""
+
+    def __init__(self, campaign: Path, command: Sequence[str]) -> None:
+        """Takes the campaign's folder and its command line."""
+        keep_compiled_programs(campaign, os.environ)
+        # Versions are those of the node.
+        self._provenance = {**provenance(), "command": command}
+
+    def run(self, settings: Settings) -> Outcome:
+        """Runs an experiment."""
+        load_framework(settings)
+        worker = f"process {os.getpid()} on {platform.node()}, Ray node {_node_id()}"
+        return run_isolated(settings, self._provenance, worker)
+
+
+def _node_id() -> str:
+    import ray
+
+    return str(ray.get_runtime_context().get_node_id())
+
+
+class RayCluster:
+    """Processes of a Ray cluster, a core each, and a GPU each for runs with `--device=gpu`.
+
+    Attributes:
+        slots: See `Workers`.
+    """
+
+    def __init__(
+        self, address: str, slots: int | None, campaign: Path, command: Sequence[str]
+    ) -> None:
+        """Connects.
+
+        Args:
+            address: `auto`, or `HOST:PORT` of the cluster's head.
+            slots: Processes at a time; `None` for as many as the cluster has cores.
+            campaign: The campaign's folder.
+            command: The campaign's command line.
+
+        Raises:
+            SettingError: If Ray is not installed, or no cluster answers there.
+        """
+        self._ray = ray = connect(address)
+        self.slots = slots or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self._arguments = (campaign.absolute(), list(command))
+
+    def start(self, environment: tuple[str, str]) -> RayWorker:
+        """See `Workers.start`."""
+        actor_class = self._ray.remote(RunActor).options(
+            num_cpus=1, num_gpus=int(environment[1] == "gpu"), scheduling_strategy="SPREAD"
+        )
+        return RayWorker(self._ray, actor_class.remote(*self._arguments))
+
+    def ended(self, busy: Sequence[Worker], seconds: float) -> list[Worker]:
+        """See `Workers.ended`."""
+        by_run = {worker.running: worker for worker in busy if isinstance(worker, RayWorker)}
+        ready, _ = self._ray.wait(list(by_run), num_returns=1, timeout=seconds)
+        return [by_run[run] for run in ready]
+
+    def close(self) -> None:
+        """Disconnects; the cluster stays."""
+        self._ray.shutdown()
+
+
+class RayWorker:
+    """One actor.
+
+    Attributes:
+        name: See `Worker`.
+        running: Ray's promise of the outcome.
+    """
+
+    def __init__(self, ray: Any, actor: Any) -> None:
+        """Takes the module and the actor."""
+        self._ray = ray
+        self._actor = actor
+        self.running: Any = None
+        self.name = f"Ray actor {actor._actor_id.hex()[:12]}"
+        self._since = now()
+
+    def submit(self, run: PlannedRun) -> None:
+        """See `Worker.submit`."""
+        self._since = now()
+        self.running = self._actor.run.remote(run.settings)
+
+    def outcome(self) -> Outcome:
+        """See `Worker.outcome`."""
+        try:
+            return self._ray.get(self.running)
+        except self._ray.exceptions.RayError as error:
+            # Ray's account runs over many lines.
+            reason = str(error).strip().partition("\n")[0]
+            text = f"{self.name} was lost: {type(error).__name__}: {reason}"
+            return Outcome(LOST, text, self._since, now(), 0.0, self.name)
+
+    def close(self) -> None:
+        """See `Worker.close`."""
+        self._ray.kill(self._actor)

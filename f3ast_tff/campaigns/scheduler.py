@@ -1,0 +1,109 @@
+"""Keeps the workers of a campaign busy; one that is lost is replaced."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Protocol
+
+from f3ast_tff.campaigns.grid import PlannedRun
+from f3ast_tff.campaigns.outcome import FAILED, LOST, Outcome
+from f3ast_tff.campaigns.workers import Worker, Workers
+
+_TICK_S = 0.5
+# A run whose process died may have had bad luck; one that kills its process again has not.
+_ATTEMPTS = 2
+
+
+class Watcher(Protocol):
+    """Told of what happens."""
+
+    def started(self, run: PlannedRun, worker: Worker) -> None:
+        """A worker has begun a run, or goes on with it."""
+        ...
+
+    def ended(self, run: PlannedRun, outcome: Outcome) -> None:
+        """A run has finished or failed."""
+        ...
+
+    def tick(self) -> None:
+        """Some time has passed."""
+        ...
+
+
+def execute_all(runs: Sequence[PlannedRun], workers: Workers, watcher: Watcher) -> None:
+    """Executes runs, as many at a time as there are slots.
+
+    Args:
+        runs: What to execute; those of one environment follow one another.
+        workers: Where.
+        watcher: Told of every start and end; its exceptions, and Ctrl-C, end all workers.
+    """
+    waiting = deque(sorted(runs, key=lambda run: run.environment))
+    attempts: dict[str, int] = {}
+    busy: dict[Worker, PlannedRun] = {}
+    idle: list[tuple[tuple[str, str], Worker]] = []
+    try:
+        ended: list[tuple[PlannedRun, Outcome]] = []
+        while waiting or busy:
+            begun = []
+            while waiting and len(busy) < workers.slots:
+                run = waiting.popleft()
+                worker = _worker_for(run, workers, idle)
+                busy[worker] = run
+                attempts[run.name] = attempts.get(run.name, 0) + 1
+                worker.submit(run)
+                begun.append((run, worker))
+            # Only now, so that no worker waits for the bookkeeping.
+            _tell(watcher, ended, begun)
+            ended = []
+            for worker in workers.ended(list(busy), _TICK_S):
+                outcome = worker.outcome()
+                run = busy.pop(worker)
+                if outcome.state != LOST:
+                    idle.append((run.environment, worker))
+                    ended.append((run, outcome))
+                    continue
+                worker.close()
+                if attempts[run.name] < _ATTEMPTS:
+                    logging.warning("%s: %s; trying again", run.name, outcome.error)
+                    waiting.appendleft(run)
+                else:
+                    error = f"{outcome.error}; tried {_ATTEMPTS} times"
+                    ended.append((run, replace(outcome, state=FAILED, error=error)))
+        _tell(watcher, ended, [])
+    finally:
+        _close_all([*busy, *(worker for _, worker in idle)])
+
+
+def _tell(
+    watcher: Watcher,
+    ended: Sequence[tuple[PlannedRun, Outcome]],
+    begun: Sequence[tuple[PlannedRun, Worker]],
+) -> None:
+    for run, outcome in ended:
+        watcher.ended(run, outcome)
+    for run, worker in begun:
+        watcher.started(run, worker)
+    watcher.tick()
+
+
+def _worker_for(
+    run: PlannedRun, workers: Workers, idle: list[tuple[tuple[str, str], Worker]]
+) -> Worker:
+    for i, (environment, _) in enumerate(idle):
+        if environment == run.environment:
+            return idle.pop(i)[1]
+    # Runs are sorted by environment: what is idle has had its time.
+    while idle:
+        idle.pop()[1].close()
+    return workers.start(run.environment)
+
+
+def _close_all(workers: Sequence[Worker]) -> None:
+    # Together: each may take seconds.
+    with ThreadPoolExecutor(max(1, len(workers))) as pool:
+        list(pool.map(lambda worker: worker.close(), workers))

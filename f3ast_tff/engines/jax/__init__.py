@@ -1,0 +1,1 @@
+"""The fused engine: a whole round as one XLA program, in JAX."""

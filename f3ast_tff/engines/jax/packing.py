@@ -1,0 +1,136 @@
+"""A cohort's local work packed into waves of clients that train side by side.
+
+A wave is as many clients as there are lanes, one a lane, those with about as many steps together;
+it takes the steps of the longest. With one lane clients train one after another and nothing is
+padded; with as many lanes as clients there is one wave. A client that was drawn several times
+(with replacement) does the same work each time: it is trained once and counted as often.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.local_training import LocalWork
+from f3ast_tff.preprocessing import Inputs
+from f3ast_tff.selection import Cohort
+
+# Arrays are made this long or this times a power of `_GROWTH`, so that few shapes occur.
+_FEWEST_STEPS, _FEWEST_WAVES = 64, 16
+_GROWTH = 4
+
+
+@dataclass(frozen=True)
+class PackedWork:
+    """The steps of a round.
+
+    Attributes:
+        member: (First) place in the cohort of each client, -1 where a lane has none or is padded
+            away, `int32 [waves, lanes]`; clients without any step are in no lane.
+        rows: Examples of each step, rows of the training data; -1 pads a short batch and a lane
+            that is done. `int32 [length, lanes, batch_size]`, wave after wave.
+        draws: What `Inputs.draws` gave for them, `int32 [length, lanes, batch_size, num_draws]`.
+        first: First step of each wave, `int32 [waves]`.
+        steps: Steps of each client, 0 where a lane has none, `int32 [waves, lanes]`.
+        times: How often it is in the cohort, 0 where a lane has none, `float32 [waves, lanes]`.
+        weight: Its weight in the aggregate, over all times, `float32 [waves, lanes]`.
+        num_waves: Waves that have clients, at most `waves`.
+        num_idle: Clients without any step: an update of zero, which counts in a mean.
+        idle_weight: Their weight in all.
+    """
+
+    member: np.ndarray
+    rows: np.ndarray
+    draws: np.ndarray
+    first: np.ndarray
+    steps: np.ndarray
+    times: np.ndarray
+    weight: np.ndarray
+    num_waves: int
+    num_idle: int
+    idle_weight: float
+
+    @property
+    def on_device(self) -> tuple[Any, ...]:
+        """All but `member`, in order."""
+        return tuple(getattr(self, name) for name in self.__dataclass_fields__ if name != "member")
+
+
+def pack(
+    cohort: Cohort,
+    work: LocalWork,
+    inputs: Inputs,
+    round_number: int,
+    offsets: np.ndarray,
+    num_lanes: int,
+) -> PackedWork:
+    """Packs the local work of a cohort.
+
+    Args:
+        cohort: Clients and weights; those without any step take none.
+        work: Says each client's order and batches.
+        inputs: Says what is drawn for each visit of an example.
+        round_number: Round t.
+        offsets: Of the training data, `int64 [num_clients + 1]`.
+        num_lanes: Number of lanes, at least 1.
+
+    Returns:
+        The packed steps; numbers of steps and of waves are rounded up to one of a few.
+    """
+    ids, place, times, weights = _each_once(cohort)
+    sizes = np.diff(offsets)[ids]
+    num_steps = work.num_batches(sizes)
+    by_length = np.argsort(-num_steps, kind="stable")
+    busy = by_length[num_steps[by_length] > 0]
+    waves = [busy[i : i + num_lanes] for i in range(0, len(busy), num_lanes)]
+    ends = np.cumsum([0, *(num_steps[wave[0]] for wave in waves)])
+
+    shape = (_round_up(int(ends[-1]), _FEWEST_STEPS), num_lanes)
+    rows = np.full((*shape, work.batch_size), -1, np.int32)
+    draws = np.zeros((*rows.shape, inputs.num_draws), np.int32)
+    by_wave = (_round_up(len(waves), _FEWEST_WAVES), num_lanes)
+    first, steps = np.zeros(by_wave[0], np.int32), np.zeros(by_wave, np.int32)
+    times_of, weight = np.zeros(by_wave, np.float32), np.zeros(by_wave, np.float32)
+    member = np.full(by_wave, -1, np.int32)
+    first[: len(waves)] = ends[:-1]
+    for w, wave in enumerate(waves):
+        for lane, i in enumerate(wave.tolist()):
+            k, count = int(ids[i]), int(num_steps[i])
+            order = work.order(round_number, k, int(sizes[i]))
+            drawn = inputs.draws(round_number, k, order.shape)
+            here = slice(ends[w], ends[w] + count)
+            rows[here, lane] = _batches(order + np.int32(offsets[k]), work.batch_size, -1)
+            draws[here, lane] = _batches(drawn, work.batch_size, 0)
+            steps[w, lane], times_of[w, lane], weight[w, lane] = count, times[i], weights[i]
+            member[w, lane] = place[i]
+    idle = num_steps == 0
+    idle_weight = float(weights[idle].sum())
+    of_steps = (rows, draws, first, steps, times_of, weight)
+    return PackedWork(member, *of_steps, len(waves), int(times[idle].sum()), idle_weight)
+
+
+def _each_once(cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Returns each client's id, first place, number of places and whole weight, in order."""
+    unique = np.unique(cohort.ids, return_index=True, return_inverse=True, return_counts=True)
+    ids, place, which, times = unique
+    weights = np.bincount(which.reshape(-1), cohort.weights, len(ids))
+    order = np.argsort(place)
+    return ids[order], place[order], times[order], weights[order]
+
+
+def _batches(visits: np.ndarray, batch_size: int, pad: int) -> np.ndarray:
+    """Cuts `[segments, length, ...]` into `[batches, batch_size, ...]`."""
+    segments, length, *rest = visits.shape
+    per_segment = -(-length // batch_size)
+    padded = np.full((segments, per_segment * batch_size, *rest), pad, np.int32)
+    padded[:, :length] = visits
+    return padded.reshape(segments * per_segment, batch_size, *rest)
+
+
+def _round_up(length: int, fewest: int) -> int:
+    rounded = fewest
+    while rounded < length:
+        rounded *= _GROWTH
+    return rounded

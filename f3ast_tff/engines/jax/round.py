@@ -1,0 +1,256 @@
+"""A whole round as one pure function for XLA: local SGD, aggregate, server optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from f3ast_tff.engines.jax.cross_entropy import label_sums
+from f3ast_tff.engines.jax.optimizers import JaxOptimizer, State, Tree, global_norm
+from f3ast_tff.models import Model
+from f3ast_tff.preprocessing import Inputs
+
+_map = jax.tree_util.tree_map
+
+
+class ServerState(NamedTuple):
+    """The model and the state of its server optimizer."""
+
+    weights: Tree
+    optimizer: State
+
+
+class DeviceOutcome(NamedTuple):
+    """`RoundOutcome`, still on the device, each a scalar."""
+
+    train_loss: Any
+    update_norm: Any
+    num_dropped: Any
+    rejected: Any
+
+
+class _Local(NamedTuple):
+    """A client as it trains, or, with a leading axis, those of a wave."""
+
+    weights: Tree
+    optimizer: State
+    loss: Any
+    count: Any
+
+
+class Totals(NamedTuple):
+    """Sums over clients, those whose update is finite; two of them add up."""
+
+    update: Tree
+    weight: Any
+    finite: Any
+    loss: Any
+    count: Any
+
+
+@dataclass(frozen=True)
+class FusedRound:
+    """The round of one composition.
+
+    Attributes:
+        model: The network.
+        inputs: From features to what it reads.
+        client: Optimizer of the local steps.
+        server: Optimizer of the step along the aggregate.
+        normalise: Whether the aggregate is the weighted mean, not the sum.
+        decays: Whether the client learning rate changes from round to round; what does not
+            change is a constant to XLA.
+        keeps_updates: Whether each client's update comes back (FedLaAvg).
+    """
+
+    model: Model
+    inputs: Inputs
+    client: JaxOptimizer
+    server: JaxOptimizer
+    normalise: bool
+    decays: bool = False
+    keeps_updates: bool = False
+
+    def __call__(
+        self,
+        state: ServerState,
+        features: Any,
+        labels: Any,
+        packed: Any,
+        num_clients: Any,
+        learning_rate: Any,
+        correction: Tree = (),
+    ) -> tuple[ServerState, DeviceOutcome, Tree]:
+        """Executes a round: `train`, then `finish`; see both."""
+        work = (features, labels, packed, learning_rate)
+        totals, updates = self.train(state.weights, *work)
+        return (*self.finish(state, totals, num_clients, correction), updates)
+
+    def train(
+        self, weights: Tree, features: Any, labels: Any, packed: Any, learning_rate: Any
+    ) -> tuple[Totals, Tree]:
+        """Trains clients, all of a cohort or some.
+
+        Args:
+            weights: The model.
+            features: Training features of all clients, `[n, ...]`.
+            labels: Their labels, `[n]`.
+            packed: What is `PackedWork.on_device`.
+            learning_rate: Of the clients; read if it `decays`.
+
+        Returns:
+            The sums over these clients, and their updates, each leaf `[waves, lanes, ...]`, if it
+            `keeps_updates`.
+        """
+        rate = learning_rate if self.decays else self.client.learning_rate
+        rows, draws, first, steps, times, weight, num_waves, num_idle, idle_weight = packed
+
+        def train(first: Any, steps: Any, rows: Any, draws: Any) -> _Local:
+            batches = (first, steps, rows, draws, features, labels)
+            return self._train_client(weights, rate, *batches)
+
+        def wave(w: Any, so_far: tuple[Totals, Tree]) -> tuple[Totals, Tree]:
+            totals, updates = so_far
+            trained = self._train_wave(train, first[w], steps[w], rows, draws)
+            delta = _map(jnp.subtract, trained.weights, weights)
+            if self.keeps_updates:
+                updates = _map(lambda kept, d: kept.at[w].set(d), updates, delta)
+            return _add(totals, delta, times[w], weight[w], trained.loss, trained.count), updates
+
+        idle = (jnp.float32(idle_weight), jnp.float32(num_idle))
+        nothing = (jnp.float32(0), jnp.float32(0))
+        totals = Totals(_map(jnp.zeros_like, weights), *idle, *nothing)
+        updates: Tree = ()
+        if self.keeps_updates:
+            updates = _map(lambda v: jnp.zeros((*steps.shape, *v.shape), v.dtype), weights)
+        return lax.fori_loop(0, num_waves, wave, (totals, updates))
+
+    @staticmethod
+    def _train_wave(
+        train: Callable[..., _Local], first: Any, steps: Any, rows: Any, draws: Any
+    ) -> _Local:
+        if rows.shape[1] > 1:
+            return jax.vmap(train, in_axes=(None, 0, 1, 1))(first, steps, rows, draws)
+        # Not a `vmap` over one: that would make batched products of all products.
+        trained = train(first, steps[0], rows[:, 0], draws[:, 0])
+        return _map(lambda leaf: leaf[None], trained)
+
+    def _train_client(
+        self,
+        start: Tree,
+        rate: Any,
+        first: Any,
+        steps: Any,
+        rows: Any,
+        draws: Any,
+        features: Any,
+        labels: Any,
+    ) -> _Local:
+        def body(t: Any, local: _Local) -> _Local:
+            batch = (rows[first + t], draws[first + t], features, labels)
+            before = (local.weights, local.optimizer)
+            weights, optimizer, loss, count = self._step(*before, rate, *batch)
+            return _Local(weights, optimizer, local.loss + loss, local.count + count)
+
+        begin = _Local(start, self.client.init(start), jnp.float32(0), jnp.float32(0))
+        return lax.fori_loop(0, steps, body, begin)
+
+    def _step(
+        self,
+        weights: Tree,
+        optimizer: State,
+        rate: Any,
+        rows: Any,
+        draws: Any,
+        features: Any,
+        labels: Any,
+    ) -> tuple[Tree, State, Any, Any]:
+        here = rows >= 0
+        present = jnp.maximum(rows, 0)
+        x, y = self.inputs.in_jax(features[present], draws), labels[present]
+
+        def objective(weights: Tree) -> tuple[Any, Any]:
+            sums = label_sums(self.model.apply(weights, x), y)
+            loss = jnp.sum(jnp.where(here, sums.loss, 0.0))
+            loss /= jnp.maximum(jnp.sum(jnp.where(here, sums.count, 0.0)), 1.0)
+            return loss + self.model.penalty(weights), loss
+
+        gradients, loss = jax.grad(objective, has_aux=True)(weights)
+        optimizer, weights = self.client.update(optimizer, weights, gradients, rate)
+        num_examples = jnp.sum(here.astype(jnp.float32))
+        return weights, optimizer, loss * num_examples, num_examples
+
+    def finish(
+        self, state: ServerState, totals: Totals, num_clients: Any, correction: Tree = ()
+    ) -> tuple[ServerState, DeviceOutcome]:
+        """Makes the server's step.
+
+        Args:
+            state: Model and server optimizer.
+            totals: Of the whole cohort.
+            num_clients: Clients that train, scalar.
+            correction: Added to the aggregate, like the weights; read if it `keeps_updates`.
+
+        Returns:
+            The state after the round and what happened in it. Where no update is finite, or the
+            aggregate is not, the state is as before.
+        """
+        delta = totals.update
+        if self.normalise:
+            delta = _map(lambda d: d / totals.weight, delta)
+        if self.keeps_updates:
+            delta = _map(jnp.add, delta, correction)
+        negative = _map(jnp.negative, delta)
+        optimizer, weights = self.server.update(
+            state.optimizer, state.weights, negative, self.server.learning_rate
+        )
+        accepted = (totals.finite > 0) & _all_finite(delta)
+        new = _map(
+            lambda after, before: jnp.where(accepted, after, before),
+            ServerState(weights, optimizer),
+            state,
+        )
+        outcome = DeviceOutcome(
+            jnp.where(accepted, totals.loss / totals.count, jnp.nan),
+            jnp.where(accepted, global_norm(delta), 0.0),
+            num_clients - totals.finite,
+            ~accepted,
+        )
+        return new, outcome
+
+
+def _add(totals: Totals, delta: Tree, times: Any, weight: Any, loss: Any, count: Any) -> Totals:
+    finite = times > 0
+    for leaf in jax.tree_util.tree_leaves(delta):
+        finite &= jnp.all(jnp.isfinite(leaf), axis=tuple(range(1, leaf.ndim)))
+    # A select, not a product: 0 * NaN would be NaN.
+    delta = _where(finite, delta, _map(jnp.zeros_like, delta))
+    weight, times = jnp.where(finite, weight, 0.0), jnp.where(finite, times, 0.0)
+    update = _map(lambda total, d: total + jnp.tensordot(weight, d, axes=1), totals.update, delta)
+    return Totals(
+        update,
+        totals.weight + jnp.sum(weight),
+        totals.finite + jnp.sum(times),
+        totals.loss + jnp.sum(jnp.where(finite, loss, 0.0) * times),
+        totals.count + jnp.sum(jnp.where(finite, count, 0.0) * times),
+    )
+
+
+def _where(choose: Any, if_true: Tree, if_false: Tree) -> Tree:
+    def pick(a: Any, b: Any) -> Any:
+        return jnp.where(choose.reshape(choose.shape + (1,) * (a.ndim - 1)), a, b)
+
+    return _map(pick, if_true, if_false)
+
+
+def _all_finite(tree: Tree) -> Any:
+    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in _leaves(tree)]))
+
+
+def _leaves(tree: Tree) -> list[Any]:
+    return jax.tree_util.tree_leaves(tree)

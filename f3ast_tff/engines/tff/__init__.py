@@ -1,0 +1,1 @@
+"""The reference engine: learning processes of TensorFlow Federated."""

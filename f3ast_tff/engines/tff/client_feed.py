@@ -1,0 +1,65 @@
+"""What a TFF round is fed with: one dataset a client."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import tensorflow as tf
+
+from f3ast_tff.engines.tff.processes.client_data import client_dataset
+from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.local_training import LocalWork
+from f3ast_tff.preprocessing import AsStored, Inputs
+from f3ast_tff.selection import Cohort
+
+
+class ClientFeed:
+    """Makes the datasets of a cohort.
+
+    A client's examples become tensors once, when it is first selected; a round adds the order
+    of its batches, what is drawn for them, and its weight.
+    """
+
+    def __init__(self, examples: ClientExamples, work: LocalWork, inputs: Inputs) -> None:
+        """Takes the training data, of all clients or of a shard."""
+        self._data = examples
+        self._work = work
+        self._inputs = inputs
+        self._examples: dict[int, Any] = {}
+
+    def datasets(self, round_number: int, cohort: Cohort) -> list[tf.data.Dataset]:
+        """Returns the data of each client of a cohort, in its order."""
+        return [
+            self._client(round_number, int(k), float(weight))
+            for k, weight in zip(cohort.ids, cohort.weights)
+        ]
+
+    def _client(self, round_number: int, k: int, weight: float) -> tf.data.Dataset:
+        if k not in self._examples:
+            x, y = self._data.client(k)
+            # Not on a GPU, whose memory all clients' data would fill.
+            with tf.device("/CPU:0"):
+                self._examples[k] = OrderedDict(x=tf.constant(x), y=tf.constant(y))
+        size = int(self._data.sizes[k])
+        order = self._work.order(round_number, k, size)
+        draws = self._inputs.draws(round_number, k, order.shape)
+        with tf.device("/CPU:0"):
+            return client_dataset(self._examples[k], tf.constant(order), tf.constant(draws), weight)
+
+
+def stored_spec(examples: ClientExamples) -> Any:
+    """Returns the `tf.TensorSpec`s of examples as they are stored."""
+    x, y = examples.features, examples.labels
+    return OrderedDict(
+        x=tf.TensorSpec([None, *x.shape[1:]], tf.as_dtype(x.dtype)),
+        y=tf.TensorSpec([None, *y.shape[1:]], tf.as_dtype(y.dtype)),
+    )
+
+
+def batch_spec(examples: ClientExamples, inputs: Inputs | None = None) -> Any:
+    """Returns the `tf.TensorSpec`s of a batch of what the model reads, and its labels."""
+    stored = stored_spec(examples)
+    example = tf.zeros([1, *stored["x"].shape[1:]], stored["x"].dtype)
+    read = (inputs or AsStored()).in_tf(example, None)
+    return OrderedDict(x=tf.TensorSpec([None, *read.shape[1:]], read.dtype), y=stored["y"])

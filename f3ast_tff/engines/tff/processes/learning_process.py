@@ -1,0 +1,106 @@
+"""The learning process of every algorithm: one composition, parts swapped.
+
+FedAvg and F3AST differ in the aggregate (and in who is selected, which is not TFF's business);
+FedAdam differs from FedAvg in the server optimizer.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from f3ast_tff.engines.tff.processes.client_data import ClientBatches
+from f3ast_tff.engines.tff.processes.corrected_sum import CorrectedSumFactory
+from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
+from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
+from f3ast_tff.engines.tff.processes.weighted_client_work import build_weighted_client_work
+from f3ast_tff.optimizer import Optimizer
+
+AGGREGATORS = {
+    "sum": ImportanceWeightedSumFactory,
+    "mean": tff.aggregators.MeanFactory,
+    "latest": CorrectedSumFactory,
+}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a learning process is composed of."""
+
+    initial_weights: tff.Computation
+    distributor: tff.learning.templates.DistributionProcess
+    client_work: tff.learning.templates.ClientWorkProcess
+    aggregator: tff.templates.AggregationProcess
+    finalizer: tff.learning.templates.FinalizerProcess
+
+    def compose(self) -> tff.learning.templates.LearningProcess:
+        """Returns the process."""
+        return tff.learning.templates.compose_learning_process(
+            self.initial_weights,
+            self.distributor,
+            self.client_work,
+            self.aggregator,
+            self.finalizer,
+        )
+
+
+def build_parts(
+    model_fn: Callable[[], tff.learning.models.VariableModel],
+    batches: ClientBatches,
+    client_optimizer: Optimizer,
+    server_optimizer: Optimizer,
+    aggregation: str,
+) -> Parts:
+    """Builds the parts of a learning process.
+
+    Args:
+        model_fn: Makes the model; its `input_spec` must be `OrderedDict(x=..., y=...)`.
+        batches: From a client's data to the batches that it trains on.
+        client_optimizer: Of the local steps.
+        server_optimizer: Of the step along the aggregate.
+        aggregation: `"sum"` for the importance-weighted sum, `"mean"` for the weighted mean,
+            `"latest"` for FedLaAvg's corrected sum.
+
+    Returns:
+        Parts of a process whose `next` takes `client_data.client_dataset`s and whose metrics hold,
+        beside TFF's own, `client_work/num_dropped` and `aggregator/update_norm` (the L2 norm of
+        Delta).
+    """
+
+    @tff.tensorflow.computation
+    def initial_weights() -> Any:
+        return tff.learning.models.ModelWeights.from_model(model_fn())
+
+    weights_type = initial_weights.type_signature.result
+    local_training = tff.learning.templates.build_model_delta_client_work(
+        model_fn,
+        build_optimizer(client_optimizer),
+        tff.learning.ClientWeighting.UNIFORM,
+        # The other way, `Dataset.reduce`, prepares the training step anew for every client where
+        # TensorFlow runs in this process, and keeps it off a GPU.
+        loop_implementation=tff.learning.LoopImplementation.DATASET_ITERATOR,
+    )
+    aggregator = tff.aggregators.add_measurements(
+        AGGREGATORS[aggregation](), server_measurement_fn=_update_norm
+    )
+    return Parts(
+        initial_weights,
+        tff.learning.templates.build_broadcast_process(weights_type),
+        build_weighted_client_work(local_training, batches),
+        aggregator.create(weights_type.trainable, tff.TensorType(tf.float32.as_numpy_dtype)),
+        tff.learning.templates.build_apply_optimizer_finalizer(
+            build_optimizer(server_optimizer), weights_type
+        ),
+    )
+
+
+def _update_norm(aggregate: Any) -> Any:
+    @tff.tensorflow.computation(aggregate.type_signature.member)
+    def norm(update: Any) -> Any:
+        return tf.linalg.global_norm(tf.nest.flatten(update))
+
+    return tff.federated_zip(OrderedDict(update_norm=tff.federated_map(norm, aggregate)))

@@ -1,0 +1,51 @@
+"""Per-example losses of a Keras model, in this process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from f3ast_tff.engines.engine import ClientScores, ExampleScores
+from f3ast_tff.engines.tff.cross_entropy import label_losses
+from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.models import Model
+from f3ast_tff.preprocessing import Inputs
+
+
+class KerasScorer:
+    """Scores examples under given weights; one compiled function for all sizes."""
+
+    def __init__(self, model: Model, inputs: Inputs, data: ClientExamples) -> None:
+        """Takes the model, what it reads, and data that looks like what is to be scored."""
+        self._model = model.keras_model()
+        self._inputs = inputs
+        self._chunk = model.examples_at_once
+        signature = [
+            tf.TensorSpec([None, *column.shape[1:]], tf.as_dtype(column.dtype))
+            for column in (data.features, data.labels)
+        ]
+        self._score = tf.function(self._score_chunk, input_signature=signature)
+
+    def _score_chunk(self, features: Any, labels: Any) -> Any:
+        logits = self._model(self._inputs.in_tf(features, None), training=False)
+        loss, counts = label_losses(logits, labels)
+        predicted = tf.argmax(logits, axis=-1, output_type=tf.int32)
+        right = tf.cast(tf.equal(predicted, tf.cast(labels, tf.int32)), tf.float32)
+        rest = list(range(1, len(labels.shape)))
+        return tf.stack([tf.reduce_sum(column, rest) for column in (loss, right, counts)])
+
+    def examples(
+        self, weights: list[np.ndarray], features: np.ndarray, labels: np.ndarray
+    ) -> ExampleScores:
+        """Scores examples `[n, ...]`, as stored."""
+        self._model.set_weights(weights)
+        cuts = [slice(i, i + self._chunk) for i in range(0, max(len(labels), 1), self._chunk)]
+        parts = [np.asarray(self._score(features[cut], labels[cut])) for cut in cuts]
+        return ExampleScores(*np.concatenate(parts, axis=1).astype(np.float64))
+
+    def clients(self, weights: list[np.ndarray], data: ClientExamples) -> ClientScores:
+        """Scores all clients of a split."""
+        scores = self.examples(weights, data.features, data.labels)
+        return ClientScores.of_examples(scores, data.sizes)

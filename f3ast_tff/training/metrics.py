@@ -1,0 +1,81 @@
+"""The rows of `metrics.csv`."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.engines.engine import ClientScores, RoundOutcome
+from f3ast_tff.selection import Cohort
+from f3ast_tff.training.atomic import atomic_write
+
+COLUMNS = (
+    "round",
+    "train_loss",
+    "test_sample_accuracy",
+    "test_sample_loss",
+    "test_user_accuracy",
+    "test_user_loss",
+    "num_available",
+    "num_selected",
+    "update_norm",
+    "wall_seconds",
+)
+_NOT_AVERAGED = ("round", "wall_seconds")
+
+Row = dict[str, float]
+
+
+def metrics_row(
+    round_number: int,
+    scores: ClientScores,
+    outcome: RoundOutcome,
+    cohort: Cohort,
+    num_available: int,
+    wall_seconds: float,
+) -> Row:
+    """Returns the row of an evaluated round; training columns are of that round alone."""
+    values = (
+        round_number,
+        outcome.train_loss,
+        scores.sample_mean(scores.correct),
+        scores.sample_mean(scores.loss),
+        scores.user_mean(scores.correct),
+        scores.user_mean(scores.loss),
+        num_available,
+        len(cohort),
+        outcome.update_norm,
+        round(wall_seconds, 3),
+    )
+    return dict(zip(COLUMNS, values))
+
+
+def write_csv(path: Path, rows: Sequence[Row]) -> None:
+    """Writes all rows, atomically."""
+    with atomic_write(path, newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def append_csv(path: Path, row: Row) -> None:
+    """Adds a row to a file made by `write_csv`."""
+    with open(path, "a", newline="") as file:
+        csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(row)
+
+
+def summarise(rows: list[Row]) -> dict[str, Any]:
+    """Returns the final values and the mean of the last 10% of the evaluations (at least one)."""
+    last = rows[-max(1, round(0.1 * len(rows))) :]
+    averaged = [column for column in COLUMNS if column not in _NOT_AVERAGED]
+    means = {column: _mean([row[column] for row in last]) for column in averaged}
+    return {"final": rows[-1], "mean_of_last_10_percent": means, "evaluations_averaged": len(last)}
+
+
+def _mean(values: list[float]) -> float:
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else float("nan")

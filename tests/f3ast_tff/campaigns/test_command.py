@@ -1,0 +1,164 @@
+"""A campaign from the command line: what it runs, lists, skips, refuses and says."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import run_experiments
+from f3ast_tff.command_line.run import run
+from f3ast_tff.training.run_folder import RunFolder
+from tests.f3ast_tff.campaigns.campaigns import SMALL, manifest, metrics
+
+WriteGrid = Callable[..., Path]
+# One run of three cannot find its data.
+WITH_A_FAILURE = """
+[settings]
+device = "cpu"
+num_clients = 12
+clients_per_round = 3
+rounds = 12
+eval_every = 4
+
+[[variants]]
+name = "missing"
+task = "mnist"
+data_dir = "/dev/null/nowhere"
+
+[[variants]]
+name = "f3ast"
+
+[[variants]]
+name = "poc"
+algorithm = "poc"
+poc_candidates = 5
+"""
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was() -> Iterator[None]:
+    """A run in this process leaves its environment and signal handler."""
+    handler, environment = signal.getsignal(signal.SIGTERM), dict(os.environ)
+    yield
+    signal.signal(signal.SIGTERM, handler)
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+def command(*arguments: str) -> int:
+    return run_experiments.main(["run_experiments.py", *arguments])
+
+
+def test_a_failing_run_is_named_and_the_others_are_as_alone(
+    write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [f"--campaign={write_grid(WITH_A_FAILURE)}", f"--output_dir={tmp_path}"]
+    assert command(*arguments, "--processes=2", "--seed=3") == 1
+    out, err = capsys.readouterr()
+    first, *failures = out.splitlines()
+    campaign = tmp_path / "mine"
+    assert first.startswith(f"{campaign}: 2 of 3 runs finished (0 of them before), 1 failed, in ")
+    assert first.endswith(f"; {campaign / 'manifest.json'}")
+    (failure,) = failures
+    assert failure.startswith(f"failed: {campaign / 'runs' / 'missing'}: ")
+    assert "nowhere" in failure
+    assert "mine: missing failed: " in err
+    assert "mine: 2 done, 0 running, 1 failed of 3, 66% of the rounds" in err.splitlines()[-1]
+
+    entries = manifest(campaign)
+    assert {name: entry["state"] for name, entry in entries.items()} == {
+        "missing": "failed",
+        "f3ast": "finished",
+        "poc": "finished",
+    }
+    assert "nowhere" in entries["missing"]["error"]
+    assert entries["poc"]["settings"]["poc_candidates"] == 5
+    assert entries["poc"]["settings"]["seed"] == 3
+    assert entries["poc"]["packages"]["numpy"]
+    assert set(entries["f3ast"]["files"]) == {"metrics.csv", "selection.npz", "summary.json"}
+    assert not (campaign / ".compiled").exists()
+
+    alone = {
+        **{"num_clients": 12, "clients_per_round": 3, "rounds": 12, "eval_every": 4, "seed": 3},
+        **{"device": "cpu", "output_dir": str(tmp_path / "alone/runs"), "run_name": "f3ast"},
+    }
+    assert run(alone) == 0
+    pairs = metrics(tmp_path / "alone")["f3ast"], metrics(campaign)["f3ast"]
+    assert pairs[0].equals(pairs[1])
+    capsys.readouterr()
+
+    written = (campaign / "runs/poc/metrics.csv").stat().st_mtime_ns
+    assert command(*arguments, "--processes=1", "--seed=3") == 1
+    again = capsys.readouterr()
+    assert "2 of 3 runs finished (2 of them before), 1 failed" in again.out
+    assert "mine: poc" not in again.err
+    assert (campaign / "runs/poc/metrics.csv").stat().st_mtime_ns == written
+
+    assert command(*arguments, "--seed=3", "--rounds=13") == 2
+    refused = capsys.readouterr().err
+    assert "holds a run with other settings: rounds 12, now 13. Give another" in refused
+
+
+def test_the_list_runs_nothing(
+    write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grid = write_grid('about = "A\ntest."'.replace("\n", " ") + SMALL)
+    folder = tmp_path / "out"
+    assert command(f"--campaign={grid}", f"--output_dir={folder}", "--list", "--seeds=4") == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [
+        "mine: A test.",
+        f"{folder}/mine/runs/fedavg-seed4  new, 12 rounds",
+        f"{folder}/mine/runs/f3ast-seed4  new, 12 rounds",
+        "2 runs",
+    ]
+    assert err == ""
+    assert not folder.exists()
+
+
+WRONG = {
+    "no_campaign": (["--processes=2"], ["--processes is of a campaign; --campaign is not given"]),
+    "no_list": (["--list"], ["--list is of a campaign"]),
+    "unknown": (["--campaign=table5"], ["--campaign=table5", "table3_synthetic", ".toml"]),
+    "processes_0": (["--campaign=fig2", "--processes=0"], ["--processes=0: must be at least 1"]),
+    "seeds": (["--campaign=fig2", "--seeds=x"], ["--seeds=x: must be a range such as 0-9"]),
+    "rounds_0": (["--campaign=fig2", "--rounds=0"], ["--rounds=0: must be at least 1"]),
+    "run_name": (["--campaign=fig2", "--run_name=x"], ["--run_name=x", "named by what varies"]),
+    "in_the_file": (["--campaign=FILE"], ["mine.toml: [settings] rounds = -1: must be at least"]),
+    "no_cluster": (
+        ["--campaign=fig2", "--ray_address=localhost:1"],
+        ["--ray_address=localhost:1: no Ray cluster can be reached there: ", "refused"],
+    ),
+    "under_a_file": (["--campaign=fig2", "--output_dir=FILE"], ["cannot write to", "Not a dir"]),
+}
+
+
+@pytest.mark.parametrize(("arguments", "says"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_one_line(
+    arguments: list[str],
+    says: list[str],
+    write_grid: WriteGrid,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = str(write_grid("[settings]\nrounds = -1"))
+    arguments = [argument.replace("FILE", file) for argument in arguments]
+    assert command(f"--output_dir={tmp_path}", *arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ") and len(err.splitlines()) == 1
+    for words in says:
+        assert words in err
+
+
+def test_a_campaign_in_use_is_refused(
+    write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = RunFolder(tmp_path / "mine", {})
+    assert command(f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}") == 2
+    assert "mine is in use by another campaign" in capsys.readouterr().err
+    folder.close()

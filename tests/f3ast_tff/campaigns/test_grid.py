@@ -1,0 +1,204 @@
+"""From a file to runs, and what is said of a file that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from f3ast_tff.campaigns.errors import CampaignError
+from f3ast_tff.campaigns.grid import plan
+from f3ast_tff.errors import SettingError
+
+WriteGrid = Callable[..., Path]
+SMALL = """
+about = "two by two by three"
+
+[settings]
+rounds = 5
+availability = "scarce"
+
+[grid]
+algorithm = ["fedavg", "f3ast"]
+rate_beta = [0.1, 0.25]
+seed = "3-5"
+"""
+
+
+def test_every_combination_is_a_run_in_the_order_of_the_file(write_grid: WriteGrid) -> None:
+    campaign = plan(write_grid(SMALL), {"output_dir": "somewhere"})
+    assert (campaign.name, campaign.about) == ("mine", "two by two by three")
+    assert campaign.folder == Path("somewhere/mine")
+    names = [run.name for run in campaign.runs]
+    assert len(names) == 12
+    assert names[:4] == [
+        "fedavg-rate_beta0.1-seed3",
+        "fedavg-rate_beta0.1-seed4",
+        "fedavg-rate_beta0.1-seed5",
+        "fedavg-rate_beta0.25-seed3",
+    ]
+    last = campaign.runs[-1]
+    assert last.folder == Path("somewhere/mine/runs/f3ast-rate_beta0.25-seed5")
+    got = last.settings
+    assert (got.algorithm, got.rate_beta, got.seed) == ("f3ast", 0.25, 5)
+    assert (got.rounds, got.availability, got.batch_size) == (5, "scarce", 20)
+    assert (got.run_name, got.output_dir) == (last.name, "somewhere/mine/runs")
+
+
+def test_a_setting_given_for_every_run_takes_the_place_of_an_axis(write_grid: WriteGrid) -> None:
+    """Names stay those of the axis's values, so that a part can be run first."""
+    whole = {run.name: run for run in plan(write_grid(SMALL), {}).runs}
+    part = plan(write_grid(SMALL), {"algorithm": "f3ast", "seed": 4}).runs
+    assert [run.name for run in part] == ["f3ast-rate_beta0.1-seed4", "f3ast-rate_beta0.25-seed4"]
+    assert all(whole[run.name] == run for run in part)
+    shorter = plan(write_grid(SMALL), {"rounds": 2}).runs
+    assert [run.name for run in shorter] == list(whole)
+    assert {run.settings.rounds for run in shorter} == {2}
+
+
+def test_other_seeds(write_grid: WriteGrid) -> None:
+    runs = plan(write_grid(SMALL), {"rate_beta": 0.1}, seeds="5-6").runs
+    assert [run.settings.seed for run in runs] == [5, 6, 5, 6]
+    assert runs[0].name == "fedavg-rate_beta0.1-seed5"
+    assert [r.settings.seed for r in plan(write_grid("[settings]\nseed = 1"), {}, "7").runs] == [7]
+    with pytest.raises(SettingError, match="--seeds=5-: must be a range such as 0-9"):
+        plan(write_grid(SMALL), {}, seeds="5-")
+    with pytest.raises(SettingError, match="--seeds=1: --seed is given too"):
+        plan(write_grid(SMALL), {"seed": 0}, seeds="1")
+
+
+def test_variants_multiply_the_grid_and_differ_in_several_settings(write_grid: WriteGrid) -> None:
+    text = """
+        [grid]
+        seed = [0, 1]
+        [[variants]]
+        name = "mild"
+        algorithm = "fedavg"
+        client_lr = 1
+        server_lr = 0.5
+        [[variants]]
+        name = "both"
+        availability = ["scarce", "always"]
+        client_lr = 0.25
+        [[variants]]
+        algorithm = "poc"
+        poc_candidates = 12
+    """
+    runs = plan(write_grid(text), {}).runs
+    assert [run.name for run in runs] == [
+        "mild-seed0",
+        "mild-seed1",
+        "both-scarce-seed0",
+        "both-scarce-seed1",
+        "both-always-seed0",
+        "both-always-seed1",
+        "poc-poc_candidates12-seed0",
+        "poc-poc_candidates12-seed1",
+    ]
+    first = runs[0].settings
+    assert (first.algorithm, first.client_lr, first.server_lr) == ("fedavg", 1.0, 0.5)
+    assert type(first.client_lr) is float
+    assert runs[2].settings.server_lr == 1.0
+
+
+def test_a_file_with_nothing_in_it_is_one_run_of_the_defaults(write_grid: WriteGrid) -> None:
+    (run,) = plan(write_grid(""), {}).runs
+    assert run.name == "run"
+    assert run.settings.algorithm == "f3ast"
+
+
+def test_values_unfit_for_a_folder(write_grid: WriteGrid) -> None:
+    text = '[grid]\ncommunication = ["cycle:2,5", "steps:1:4,9:2", "3"]'
+    names = [run.name for run in plan(write_grid(text), {}).runs]
+    assert len(set(names)) == 3
+    assert all("/" not in name and ":" not in name for name in names)
+    assert names[2] == "communication-3"
+    assert names == [run.name for run in plan(write_grid(text), {}).runs]
+
+
+def test_a_file_may_stand_for_another(write_grid: WriteGrid) -> None:
+    write_grid(SMALL, "original")
+    path = write_grid('about = "the same"\nsame_runs_as = "original"', "copy")
+    campaign = plan(path, {})
+    assert campaign.name == "original"
+    assert len(campaign.runs) == 12
+    write_grid('about = "the same"\nsame_runs_as = "copy"', "original")
+    with pytest.raises(CampaignError, match="original.toml: same_runs_as = 'copy': must be one of"):
+        plan(path, {})
+
+
+WRONG = {
+    "not_toml": ("[grid\n", ["is not TOML"]),
+    "unknown_table": ("[gird]\n", ["gird = {}", "must be one of about, settings, grid, variants"]),
+    "about_is_a_number": ("about = 3", ["about = 3: must be a text"]),
+    "grid_is_a_number": ("grid = 3", ["grid = 3: must be a table, [grid]"]),
+    "variants_is_a_table": ("[variants]\nseed = 1", ["variants", "[[variants]]"]),
+    "label_is_a_number": ("[[variants]]\nname = 1", ["[[variants]] name = 1: must be a text"]),
+    "unknown_setting": ("[settings]\nround = 3", ["[settings] round = 3: there is no such"]),
+    "unknown_axis": ("[grid]\nseeds = [3]", ["[grid] seeds = [3]: there is no such setting"]),
+    "run_name": ('[settings]\nrun_name = "x"', ["run_name = 'x'", "the campaign's to say"]),
+    "output_dir": ('[grid]\noutput_dir = ["x"]', ["output_dir", "see --output_dir"]),
+    "text_for_a_number": ('[settings]\nrounds = "x"', ["rounds = 'x': must be an integer"]),
+    "number_for_a_text": ("[grid]\nalgorithm = [1]", ["algorithm = [1]: must be a text"]),
+    "float_for_an_integer": ("[settings]\nrounds = 2.5", ["rounds = 2.5: must be an integer"]),
+    "bool_for_an_integer": ("[settings]\nrounds = true", ["rounds = True: must be an integer"]),
+    "list_in_settings": ("[settings]\nseed = [1, 2]", ["[settings] seed = [1, 2]: must be an"]),
+    "backward_range": ('[grid]\nseed = "9-0"', ["[grid] seed = '9-0': must be a range"]),
+    "range_of_texts": ('[grid]\nalgorithm = ["0-9"]', ["[grid] algorithm = '0-9': must be one of"]),
+    "empty_axis": ("[grid]\nseed = []", ["[grid] seed = []: must name at least one value"]),
+    "twice": ("[grid]\nseed = [1, 1]", ["[grid] seed = [1, 1]: names a value twice"]),
+    "wrong_value": (
+        '[grid]\nalgorithm = ["fedavg", "fedsgd"]',
+        ["[grid] algorithm = 'fedsgd': must be one of fedavg, "],
+    ),
+    "wrong_value_of_all": ("[settings]\nrounds = 0", ["[settings] rounds = 0: must be at least 1"]),
+    "wrong_value_of_a_variant": (
+        "[[variants]]\nrate_beta = 2.0",
+        ["[[variants]] rate_beta = 2.0: must be above 0 and below 1"],
+    ),
+    "wrong_together": (
+        "[settings]\nnum_clients = 5\n[grid]\nseed = [0]",
+        ["run seed0: clients_per_round = 10: must be at most num_clients, 5"],
+    ),
+    "said_twice": (
+        "[settings]\nseed = 1\n[grid]\nseed = [1]",
+        ["[grid] seed: is in another table too"],
+    ),
+    "same_label": (
+        '[[variants]]\nname = "x"\nseed = 1\n[[variants]]\nname = "x"\nseed = 2',
+        ["two runs would be named x"],
+    ),
+    "same_runs": (
+        '[[variants]]\nname = "x"\nseed = 1\n[[variants]]\nname = "y"\nseed = 1',
+        ["x and y have the same settings"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "says"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_one_line_that_names_the_place(
+    text: str, says: list[str], write_grid: WriteGrid
+) -> None:
+    path = write_grid(text)
+    with pytest.raises(CampaignError) as caught:
+        plan(path, {})
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert len(message.splitlines()) == 1
+    for words in says:
+        assert words in message
+
+
+@pytest.mark.parametrize("name", ["algorithm", "rounds"])
+def test_a_wrong_override_is_said_as_a_flag(name: str, write_grid: WriteGrid) -> None:
+    wrong = {"algorithm": "fedsgd", "rounds": 0}[name]
+    with pytest.raises(SettingError, match=f"--{name}={wrong}: must be"):
+        plan(write_grid(SMALL), {name: wrong})
+    with pytest.raises(SettingError, match="--run_name=x: runs of a campaign are named by"):
+        plan(write_grid(SMALL), {"run_name": "x"})
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(CampaignError, match="cannot be read: No such file"):
+        plan(tmp_path / "mine.toml", {})

@@ -1,0 +1,125 @@
+"""One run in a process of many: its outcome, its failure, its warnings."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from f3ast_tff.campaigns import isolated_run
+from f3ast_tff.campaigns.isolated_run import run_isolated
+from f3ast_tff.campaigns.outcome import FAILED, FINISHED, Outcome
+from f3ast_tff.configuration import build
+from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.errors import EngineError
+from f3ast_tff.training.run_folder import RunFolder
+from tests.fake_engine import FakeEngine
+
+Run = Callable[..., Outcome]
+
+
+class LostEngine(FakeEngine):
+    def run_rounds(self, first_round: int, cohorts: Any) -> Any:
+        if first_round > 4:
+            raise EngineError("the worker\nis gone")
+        return super().run_rounds(first_round, cohorts)
+
+
+class BrokenEngine(FakeEngine):
+    def evaluate(self) -> Any:
+        raise KeyError
+
+
+class WarningEngine(FakeEngine):
+    def evaluate(self) -> Any:
+        logging.warning("beware")
+        return super().evaluate()
+
+
+@pytest.fixture
+def engines() -> list[FakeEngine]:
+    """Engines made so far."""
+    return []
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engines: list[FakeEngine]
+) -> Iterator[Run]:
+    """Runs six rounds of eight clients in `tmp_path/x`."""
+    environment = dict(os.environ)
+
+    def run(engine: type[FakeEngine] = FakeEngine, **given: Any) -> Outcome:
+        def make(settings: Any, *_: Any) -> FakeEngine:
+            engines.append(engine(settings.num_clients))
+            return engines[-1]
+
+        monkeypatch.setattr(build, "build_engine", make)
+        small = {"num_clients": 8, "clients_per_round": 3, "rounds": 6, "checkpoint_every": 2}
+        where = {"output_dir": str(tmp_path), "run_name": "x"}
+        return run_isolated(resolve({**small, **where, **given}), {"git_commit": "abc"}, "me")
+
+    yield run
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+def test_a_run_finishes_and_is_not_repeated(
+    run: Run, engines: list[FakeEngine], tmp_path: Path
+) -> None:
+    outcome = run()
+    assert (outcome.state, outcome.error, outcome.worker) == (FINISHED, None, "me")
+    assert outcome.started <= outcome.ended and outcome.started.endswith("Z")
+    assert outcome.seconds > 0
+    assert engines[0].closed
+    assert '"git_commit": "abc"' in (tmp_path / "x/config.json").read_text()
+    assert run().state == FINISHED
+    assert len(engines) == 1
+
+
+def test_a_lost_engine_is_one_line_and_the_run_goes_on_later(
+    run: Run, engines: list[FakeEngine], tmp_path: Path
+) -> None:
+    outcome = run(LostEngine)
+    assert (outcome.state, outcome.error) == (FAILED, "the worker is gone")
+    assert engines[0].closed
+    assert "Traceback" in (tmp_path / "x/error.txt").read_text()
+    assert run().state == FINISHED
+    assert engines[1].blocks[0][0] == 5
+    assert not (tmp_path / "x/error.txt").exists()
+
+
+def test_any_exception_is_a_failed_run_that_gives_its_folder_back(run: Run, tmp_path: Path) -> None:
+    outcome = run(BrokenEngine)
+    assert (outcome.state, outcome.error) == (FAILED, "KeyError")
+    assert "raise KeyError" in (tmp_path / "x/error.txt").read_text()
+    RunFolder(tmp_path / "x", {}).close()
+
+
+def test_a_folder_of_another_run_is_left_alone(run: Run) -> None:
+    assert run().state == FINISHED
+    outcome = run(rate_beta=0.5)
+    assert outcome.state == FAILED
+    assert "rate_beta 0.001, now 0.5" in (outcome.error or "")
+
+
+def test_a_folder_in_use_is_waited_for(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder(tmp_path / "x", {})
+    monkeypatch.setattr(isolated_run, "_PATIENCE_S", 0.2)
+    assert "in use by another process" in (run().error or "")
+    monkeypatch.setattr(isolated_run, "_PATIENCE_S", 60.0)
+    monkeypatch.setattr(isolated_run.time, "sleep", lambda seconds: folder.close())
+    assert run().state == FINISHED
+
+
+def test_warnings_are_kept_with_the_run(run: Run, tmp_path: Path) -> None:
+    before = list(logging.getLogger().handlers)
+    assert run(WarningEngine).state == FINISHED
+    assert "WARNING: beware" in (tmp_path / "x/run.log").read_text()
+    assert logging.getLogger().handlers == before

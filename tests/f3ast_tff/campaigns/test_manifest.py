@@ -1,0 +1,118 @@
+"""The record of a campaign, new, kept and rebuilt."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from f3ast_tff.campaigns.errors import CampaignError
+from f3ast_tff.campaigns.grid import Campaign, PlannedRun
+from f3ast_tff.campaigns.manifest import Manifest
+from f3ast_tff.campaigns.outcome import FAILED, FINISHED, Outcome
+from f3ast_tff.configuration.resolve import resolve
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Campaign:
+    """Two runs, of which nothing is there yet."""
+    where = {"output_dir": str(tmp_path / "runs")}
+    runs = [PlannedRun(n, resolve({"run_name": n, "seed": i, **where})) for i, n in enumerate("ab")]
+    return Campaign("mine", "a test", tmp_path, tuple(runs))
+
+
+def finish(run: PlannedRun) -> None:
+    run.folder.mkdir(parents=True)
+    config = {"settings": run.settings.as_dict(), "python": "3.11", "git_commit": "abc"}
+    (run.folder / "config.json").write_text(json.dumps(config))
+    (run.folder / "metrics.csv").write_text("round\n")
+    (run.folder / "summary.json").write_text("{}")
+
+
+def content(campaign: Campaign) -> dict[str, Any]:
+    return json.loads((campaign.folder / "manifest.json").read_text())
+
+
+def test_all_that_is_recorded(campaign: Campaign) -> None:
+    a, b = campaign.runs
+    manifest = Manifest(campaign, {"command": ["x"]})
+    assert [run["state"] for run in content(campaign)["runs"]] == ["waiting", "waiting"]
+    manifest.started(a, "process 7")
+    manifest.save()
+    assert content(campaign)["runs"][0]["state"] == "running"
+    finish(a)
+    manifest.ended(a, Outcome(FINISHED, None, "then", "later", 1.23456, "process 7"))
+    manifest.ended(b, Outcome(FAILED, "no data", "then", "later", 0.0, "process 8"))
+    manifest.save()
+    whole = content(campaign)
+    assert (whole["campaign"], whole["about"], whole["command"]) == ("mine", "a test", ["x"])
+    first, second = whole["runs"]
+    digest = hashlib.sha256(b"round\n").hexdigest()
+    assert first["files"]["metrics.csv"] == digest
+    assert set(first["files"]) == {"metrics.csv", "summary.json"}
+    assert first["settings"] == a.settings.as_dict()
+    assert (first["git_commit"], first["python"]) == ("abc", "3.11")
+    assert (first["started"], first["ended"], first["seconds"]) == ("then", "later", 1.235)
+    assert (second["state"], second["error"]) == ("failed", "no data")
+    assert manifest.error(b) == "no data"
+
+
+def test_it_is_not_written_too_often(campaign: Campaign) -> None:
+    manifest = Manifest(campaign, {})
+    manifest.started(campaign.runs[0], "process 7")
+    manifest.save(only_if_due=True)
+    assert content(campaign)["runs"][0]["state"] == "waiting"
+
+
+def test_what_finished_before_keeps_its_times(
+    campaign: Campaign, caplog: pytest.LogCaptureFixture
+) -> None:
+    a, b = campaign.runs
+    manifest = Manifest(campaign, {})
+    finish(a)
+    manifest.ended(a, Outcome(FINISHED, None, "then", "later", 2.0, "process 7"))
+    manifest.started(b, "process 7")
+    manifest.interrupted()
+    manifest.save()
+    assert content(campaign)["runs"][1]["state"] == "interrupted"
+
+    again = Manifest(campaign, {})
+    assert (again.state(a), again.state(b)) == (FINISHED, "waiting")
+    first = content(campaign)["runs"][0]
+    assert (first["started"], first["seconds"], first["worker"]) == ("then", 2.0, "process 7")
+    assert not caplog.records
+
+    with caplog.at_level(logging.WARNING):
+        (a.folder / "metrics.csv").write_text("other\n")
+        Manifest(campaign, {})
+    assert "results are not those that manifest.json recorded" in caplog.text
+
+
+def test_without_a_manifest_the_folders_say_what_is_done(campaign: Campaign) -> None:
+    """As after a crash before the first record."""
+    finish(campaign.runs[0])
+    assert Manifest(campaign, {}).state(campaign.runs[0]) == FINISHED
+    first = content(campaign)["runs"][0]
+    assert first["started"] <= first["ended"] and first["ended"].endswith("Z")
+
+
+def test_a_folder_of_another_run_is_refused(campaign: Campaign) -> None:
+    (run, _) = campaign.runs
+    finish(run)
+    other = PlannedRun("a", resolve({"run_name": "a", "rounds": 7, "output_dir": "x"}))
+    (run.folder / "config.json").write_text(json.dumps({"settings": other.settings.as_dict()}))
+    with pytest.raises(CampaignError, match="other settings: rounds 7, now 1000.*output_dir"):
+        Manifest(campaign, {})
+    (run.folder / "config.json").write_text("{")
+    with pytest.raises(CampaignError, match="config.json cannot be read"):
+        Manifest(campaign, {})
+
+
+def test_a_damaged_manifest_is_named(campaign: Campaign) -> None:
+    (campaign.folder / "manifest.json").write_text('{"runs": 3}')
+    with pytest.raises(CampaignError, match="manifest.json is damaged .*; remove it"):
+        Manifest(campaign, {})

@@ -1,0 +1,69 @@
+"""A real Ray cluster of two nodes, as processes of this machine: runs on both, one of them lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.f3ast_tff.campaigns.campaigns import (
+    LONG,
+    SMALL,
+    log_of,
+    manifest,
+    metrics,
+    start,
+    wait_until,
+    workers_of,
+)
+from tests.ray_clusters import RayCluster, ray_cluster
+
+WriteGrid = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RayCluster]:
+    with ray_cluster(cpus_per_node=1) as running:
+        yield running
+
+
+def test_runs_finish_on_both_nodes(
+    cluster: RayCluster, write_grid: WriteGrid, tmp_path: Path
+) -> None:
+    grid, folder = write_grid(SMALL), tmp_path / "out"
+    process = start(grid, folder, f"--ray_address={cluster.address}")
+    assert process.wait(timeout=120) == 0, log_of(folder)
+    assert "4 of 4 runs finished (0 of them before), 0 failed" in log_of(folder)
+    entries = manifest(folder / "mine")
+    assert {entry["state"] for entry in entries.values()} == {"finished"}
+    nodes = {entry["worker"].partition("Ray node ")[2] for entry in entries.values()}
+    assert len(nodes) == 2 and "" not in nodes
+    assert [len(table) for table in metrics(folder / "mine").values()] == [3, 3, 3, 3]
+
+    again = start(grid, folder, f"--ray_address={cluster.address}")
+    assert again.wait(timeout=60) == 0
+    assert "4 of 4 runs finished (4 of them before)" in log_of(folder)
+
+
+@pytest.mark.slow
+def test_a_run_whose_actor_is_killed_goes_on(
+    cluster: RayCluster, write_grid: WriteGrid, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    arguments = ["--seeds=7", *LONG, f"--ray_address={cluster.address}"]
+    process = start(write_grid(SMALL), folder, *arguments)
+    wait_until(lambda: bool(actors_in_a_run(cluster, folder)), process, folder)
+    actors_in_a_run(cluster, folder)[0].kill()
+    assert process.wait(timeout=120) == 0, log_of(folder)
+    assert "was lost: " in log_of(folder)
+    assert "trying again" in log_of(folder)
+
+
+def actors_in_a_run(cluster: RayCluster, folder: Path) -> list[psutil.Process]:
+    """Returns our actors, once a run has got somewhere."""
+    if not list(folder.glob("mine/runs/*/checkpoints/*.npz")):
+        return []
+    every = workers_of(cluster.pid)
+    return [p for p in every if p.cmdline()[:1] and p.cmdline()[0].startswith("ray::RunActor.run")]

@@ -1,0 +1,140 @@
+"""Workers that die, hang and fail, on a Ray of this machine."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.engines.distributed import ray_workers
+from f3ast_tff.engines.distributed.ray_connection import connect
+from f3ast_tff.engines.distributed.ray_workers import RayWorkers
+from f3ast_tff.errors import EngineError, SettingError
+from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.selection import Cohort
+
+# Ray lets go of files and of its processes' handles without closing them.
+pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+EXAMPLES = ClientExamples(np.arange(12.0)[:, None], np.arange(12), np.arange(0, 13, 2))
+EVERYBODY = Cohort(np.arange(6), np.arange(1.0, 7.0))
+EXPECTED = sum((k + 1) * (4 * k + 1) for k in range(6))
+
+
+class Summing:
+    """Sums features by weight; does to itself what the first number broadcast says."""
+
+    def __init__(self, examples: ClientExamples, folder: Path) -> None:
+        self.examples, self.folder = examples, folder
+
+    def train(
+        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
+    ) -> list[np.ndarray]:
+        order = int(broadcast[0])
+        marker = self.folder / f"{round_number}-{cohort.ids[0]}"
+        first_time = not marker.exists()
+        marker.touch()
+        if order == 1 and first_time and cohort.ids[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if order == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if order == 3:
+            time.sleep(60)
+        if order == 4:
+            raise ValueError("no more memory")
+        sums = [self.examples.client(int(k))[0].sum() for k in cohort.ids]
+        return [np.array(cohort.weights @ np.array(sums))]
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayWorkers]:
+    folder = tmp_path_factory.mktemp("markers")
+    made = RayWorkers(
+        lambda examples: Summing(examples, folder), EXAMPLES, 2, "local", timeout_s=60
+    )
+    # What Ray has let go of is found here, not in another file's tests.
+    gc.collect()
+    yield made
+    made.close()
+    gc.collect()
+
+
+def train(workers: RayWorkers, order: int, round_number: int) -> list[Any]:
+    return workers.train([np.array(order)], round_number, EVERYBODY)
+
+
+# Before the others: afterwards this process is connected.
+def test_unreachable_cluster_is_named() -> None:
+    started = time.monotonic()
+    with pytest.raises(SettingError, match="--ray_address=127.0.0.1:1: no Ray cluster can be"):
+        connect("127.0.0.1:1")
+    assert time.monotonic() - started < 10
+
+
+def test_each_client_is_trained_once_where_its_data_is(workers: RayWorkers) -> None:
+    parts = train(workers, 0, 1)
+    assert len(parts) == 2
+    assert sum(float(part[0]) for part in parts) == EXPECTED
+
+
+def test_worker_without_a_client_is_not_asked(workers: RayWorkers) -> None:
+    (part,) = workers.train([np.array(0)], 2, Cohort(np.array([3]), np.ones(1)))
+    assert float(part[0]) == 13
+
+
+def test_killed_worker_is_replaced_and_its_clients_done_again(workers: RayWorkers) -> None:
+    before = workers.statistics()["replaced_workers"]
+    parts = train(workers, 1, 3)
+    assert sum(float(part[0]) for part in parts) == EXPECTED
+    assert workers.statistics() == {"num_workers": 2, "replaced_workers": before + 1}
+
+
+def test_worker_that_always_dies_ends_the_round(workers: RayWorkers) -> None:
+    message = r"round 4: worker [01] of 2 on the Ray cluster at local was lost 4 times, .*Died"
+    with pytest.raises(EngineError, match=message):
+        train(workers, 2, 4)
+
+
+def test_error_of_a_worker_is_named(workers: RayWorkers) -> None:
+    with pytest.raises(EngineError, match=r"round 5: worker [01] of 2 .* local no more memory"):
+        train(workers, 4, 5)
+
+
+def test_hung_worker_is_named(workers: RayWorkers) -> None:
+    workers._timeout_s = 1
+    with pytest.raises(EngineError, match="round 6: worker 0 of 2 .* not answered within 1 s"):
+        train(workers, 3, 6)
+
+
+def test_full_object_store_is_named(workers: RayWorkers, monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = workers._ray
+
+    def full(value: Any) -> Any:
+        raise ray.exceptions.ObjectStoreFullError("no room for 45 MB")
+
+    monkeypatch.setattr(ray, "put", full)
+    message = "round 8: the Ray cluster at local takes no more data: ObjectStoreFullError: no room"
+    with pytest.raises(EngineError, match=message):
+        train(workers, 0, 8)
+
+
+# The last one: it fills the cluster, and leaves it to the fixture to end.
+def test_worker_without_a_place_is_named(
+    workers: RayWorkers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_workers, "_PLACE_S", 1.0)
+    crowded = RayWorkers(lambda examples: Summing(examples, tmp_path), EXAMPLES, 1, "local")
+    wanted = "found no place within 1 s: it needs 1 CPU, free are 0 CPU"
+    with pytest.raises(EngineError, match=f"round 7: worker 0 of 1 .* {wanted}"):
+        train(crowded, 0, 7)
+    crowded._watch.stop()

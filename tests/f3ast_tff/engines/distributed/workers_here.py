@@ -1,0 +1,38 @@
+"""Workers without processes, for tests of what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.engines.distributed.shards import owners, shard, split
+from f3ast_tff.engines.distributed.workers import TrainerFactory
+from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.selection import Cohort
+
+
+class WorkersHere:
+    """See `Workers`."""
+
+    def __init__(
+        self, make_trainer: TrainerFactory, examples: ClientExamples, num_workers: int
+    ) -> None:
+        self._owner = owners(examples.sizes, num_workers)
+        self._trainers = [
+            make_trainer(shard(examples, self._owner, worker)) for worker in range(num_workers)
+        ]
+
+    def train(
+        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
+    ) -> list[list[np.ndarray]]:
+        parts = split(cohort, self._owner)
+        return [self._trainers[w].train(broadcast, round_number, c) for w, c in parts.items()]
+
+    def statistics(self) -> dict[str, Any]:
+        return {"num_workers": len(self._trainers)}
+
+    def close(self) -> None:
+        for trainer in self._trainers:
+            trainer.close()

@@ -1,0 +1,73 @@
+"""What only the fused engine does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.errors import SettingError
+from f3ast_tff.local_training import LocalWork
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.selection import Cohort
+from tests.f3ast_tff.engines.tiny import tiny_data
+
+WITHOUT_TENSORFLOW = """
+import sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("tensorflow", "tensorflow_federated", "keras", "tqdm"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Refuse())
+import run_experiments
+sys.exit(run_experiments.main(sys.argv))
+"""
+
+
+def test_runs_where_tensorflow_cannot_be_imported(tmp_path: Any) -> None:
+    arguments = ["--engine=fused", "--device=cpu", "--rounds=3", f"--output_dir={tmp_path}"]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TENSORFLOW, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "finished: round 3" in done.stdout
+
+
+def test_an_absent_device_is_a_setting_error() -> None:
+    from f3ast_tff.engines.jax.devices import find_device
+
+    with pytest.raises(SettingError, match="--device=gpu: JAX sees no such device"):
+        find_device("gpu")
+
+
+def test_few_programs_for_clients_of_every_size(make_engine: Callable[..., Any]) -> None:
+    """All cohorts of 1 to 6 clients (2 to 31 steps) share one program for a round."""
+    engine = make_engine("fused", tiny_data(), LocalWork(4), Optimizer("sgd", 1.0), "sum")
+    rng = np.random.default_rng(0)
+    for t in range(1, 30):
+        ids = rng.choice(6, rng.integers(1, 7), replace=False)
+        engine.run_rounds(t, [Cohort(ids, np.ones(len(ids)))])
+    engine.evaluate()
+    engine.client_losses(np.array([1, 2]))
+    engine.client_losses(np.array([5]))
+    assert engine.statistics()["compilations"] == 3
+
+
+def test_two_engines_agree_bit_for_bit(make_engine: Callable[..., Any]) -> None:
+    cohorts = [Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2]))] * 5
+    weights = []
+    for _ in range(2):
+        engine = make_engine("fused", tiny_data(), LocalWork(4), Optimizer("adam", 0.1), "sum")
+        engine.run_rounds(1, cohorts)
+        weights.append(engine.weights())
+    for a, b in zip(*weights):
+        np.testing.assert_array_equal(a, b)

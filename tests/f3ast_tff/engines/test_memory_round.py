@@ -1,0 +1,170 @@
+"""FedLaAvg's round on every engine, against the same rounds by hand in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.aggregation.update_memory import LatestUpdates
+from f3ast_tff.engines import Engine, RoundOutcome
+from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.local_training import LocalWork
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.selection import Cohort
+from tests.f3ast_tff.engines import reference
+from tests.f3ast_tff.engines.tiny import NUM_CLASSES, NUM_FEATURES, tiny_data, with_nan_client
+
+LR, DECAY = 0.1, 0.8
+WORK = LocalWork(4, epochs=2, seed=3)
+P = np.array([0.1, 0.2, 0.15, 0.25, 0.05, 0.25])
+N, SIZE = len(P), NUM_CLASSES * (NUM_FEATURES + 1)
+NAN_CLIENT = 2
+COHORTS = [[0, 3], [5], [3, 4, 0], [1, 5], [0, 1, 2, 3, 4, 5]]
+
+
+def cohort(ids: list[int]) -> Cohort:
+    return Cohort(np.array(ids), P[ids])
+
+
+@pytest.fixture(scope="module", params=["tff", "fused", "fused_lanes"])
+def both(request: pytest.FixtureRequest, make_engine: Callable[..., Any]) -> Any:
+    """Makes an engine with FedLaAvg's memory over some data."""
+
+    def make(data: FederatedData, decay: float = 1.0, first_round: int = 1) -> Engine:
+        memory = LatestUpdates(P, SIZE, first_round)
+        client = Optimizer("sgd", LR, decay=decay)
+        server = Optimizer("sgd", 1.0)
+        return make_engine(
+            request.param, data, WORK, server, "latest", client=client, latest=memory
+        )
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def decaying(both: Callable[..., Any]) -> Any:
+    return both(with_nan_client(tiny_data(), NAN_CLIENT), DECAY)
+
+
+@pytest.fixture
+def engine(decaying: Any) -> Iterator[Any]:
+    """Put back to its start after each test."""
+    start = {name: value.copy() for name, value in decaying.state().items()}
+    yield decaying
+    decaying.restore(start)
+
+
+def run_round(engine: Any, round_number: int, ids: list[int]) -> RoundOutcome:
+    (outcome,) = engine.run_rounds(round_number, [cohort(ids)])
+    return outcome
+
+
+def flat(weights: reference.Weights) -> np.ndarray:
+    return np.concatenate([weight.ravel() for weight in weights])
+
+
+def gradients(engine: Any, round_number: int, ids: list[int], rate: float) -> np.ndarray:
+    """Updates over the learning rate, by hand."""
+    train, start = tiny_data().train, engine.weights()
+    found = []
+    for k in ids:
+        x, y = train.client(k)
+        order = WORK.order(round_number, k, len(y))
+        update = reference.local_update(start, x, y, order, WORK.batch_size, rate)
+        found.append(flat(update) / rate)
+    return np.array(found)
+
+
+def test_model_follows_the_latest_gradients_of_all(engine: Any) -> None:
+    latest = np.zeros((N, SIZE))
+    for t, ids in enumerate(COHORTS[:4], start=1):
+        rate = LR * DECAY ** (t - 1)
+        before = flat(engine.weights())
+        latest[ids] = gradients(engine, t, ids, rate)
+        outcome = run_round(engine, t, ids)
+        np.testing.assert_allclose(flat(engine.weights()) - before, rate * P @ latest, atol=3e-6)
+        norm = np.linalg.norm(rate * P @ latest)
+        assert outcome.update_norm == pytest.approx(norm, rel=1e-4)
+        assert outcome.num_dropped == 0 and not outcome.rejected
+
+
+def test_client_that_breaks_keeps_its_latest_update(engine: Any) -> None:
+    """The round is the one without it, and so is the memory."""
+    start = {name: value.copy() for name, value in engine.state().items()}
+    run_round(engine, 1, [0, 5])
+    outcome = run_round(engine, 2, [0, NAN_CLIENT, 5])
+    assert outcome.num_dropped == 1 and not outcome.rejected
+    got = {name: value.copy() for name, value in engine.state().items()}
+    engine.restore(start)
+    run_round(engine, 1, [0, 5])
+    run_round(engine, 2, [0, 5])
+    for name, value in engine.state().items():
+        np.testing.assert_array_equal(got[name], value)
+
+
+def test_round_of_broken_clients_leaves_all_state_alone(engine: Any) -> None:
+    run_round(engine, 1, [0, 5])
+    before = {name: value.copy() for name, value in engine.state().items()}
+    outcome = run_round(engine, 2, [NAN_CLIENT])
+    assert outcome.rejected and outcome.num_dropped == 1
+    for name, value in engine.state().items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_restored_engine_repeats_bit_for_bit(engine: Any) -> None:
+    run_round(engine, 1, [0, 3])
+    saved = {name: value.copy() for name, value in engine.state().items()}
+    run_round(engine, 2, [5, 0])
+    first = {name: value.copy() for name, value in engine.state().items()}
+    engine.restore(saved)
+    run_round(engine, 2, [5, 0])
+    for name, value in engine.state().items():
+        np.testing.assert_array_equal(value, first[name])
+
+
+def test_with_all_clients_it_is_fedavg(
+    both: Callable[..., Any], make_engine: Callable[..., Any]
+) -> None:
+    """FedAvg's mean weighs by p_k too; 10 rounds, to 1e-6."""
+    everybody = COHORTS[-1]
+    fedlaavg = both(tiny_data())
+    fedavg = make_engine("fused", tiny_data(), WORK, Optimizer("sgd", 1.0), "mean")
+    for t in range(1, 11):
+        run_round(fedlaavg, t, everybody)
+        run_round(fedavg, t, everybody)
+        np.testing.assert_allclose(
+            flat(fedlaavg.weights()), flat(fedavg.weights()), rtol=0, atol=1e-6
+        )
+
+
+def test_before_its_first_round_the_model_follows_the_cohort(both: Callable[..., Any]) -> None:
+    """And from it on those who took part before count."""
+    engine = both(tiny_data(), first_round=2)
+    early = gradients(engine, 1, [0, 3], LR)
+    before = flat(engine.weights())
+    mean = Cohort(np.array([0, 3]), np.array([0.5, 0.5]))
+    engine.run_rounds(1, [mean])
+    np.testing.assert_allclose(flat(engine.weights()) - before, LR * early.mean(axis=0), atol=2e-6)
+    late = gradients(engine, 2, [5], LR)
+    before = flat(engine.weights())
+    run_round(engine, 2, [5])
+    expected = LR * (P[[0, 3]] @ early + P[[5]] @ late)
+    np.testing.assert_allclose(flat(engine.weights()) - before, expected, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ["tff", "fused"])
+def test_learning_rate_decays_without_a_memory_too(
+    name: str, make_engine: Callable[..., Any]
+) -> None:
+    client = Optimizer("sgd", LR, decay=DECAY)
+    parts = (tiny_data(), WORK, Optimizer("sgd", 1.0), "sum")
+    engine = make_engine(name, *parts, client=client)
+    for t in (1, 2, 3):
+        rate = LR * DECAY ** (t - 1)
+        before = flat(engine.weights())
+        expected = P[[0, 3]] @ gradients(engine, t, [0, 3], rate) * rate
+        run_round(engine, t, [0, 3])
+        np.testing.assert_allclose(flat(engine.weights()) - before, expected, atol=2e-6)

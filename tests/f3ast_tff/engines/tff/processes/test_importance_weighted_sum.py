@@ -1,0 +1,29 @@
+"""The aggregation factory on its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+
+def test_integer_updates_are_refused() -> None:
+    import tensorflow_federated as tff
+
+    from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
+
+    with pytest.raises(TypeError, match="must be floats"):
+        ImportanceWeightedSumFactory().create(
+            tff.TensorType(np.int32, [2]), tff.TensorType(np.float32)
+        )
+
+
+def test_is_a_weighted_aggregation_process() -> None:
+    import tensorflow_federated as tff
+
+    from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
+
+    process = ImportanceWeightedSumFactory().create(
+        tff.TensorType(np.float32, [2]), tff.TensorType(np.float32)
+    )
+    assert isinstance(process, tff.templates.AggregationProcess)
+    assert process.is_weighted

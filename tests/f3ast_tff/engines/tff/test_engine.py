@@ -1,0 +1,45 @@
+"""What only the TFF engine does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from f3ast_tff.errors import EngineError
+from f3ast_tff.local_training import LocalWork
+from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.selection import Cohort
+from tests.f3ast_tff.engines.tiny import tiny_data
+
+
+def test_dead_worker_is_an_error_and_leaves_the_model(make_engine: Callable[..., Any]) -> None:
+    engine = make_engine("tff", tiny_data(), LocalWork(4), Optimizer("adam", 0.1), "sum")
+    cohort = Cohort(np.array([0, 3]), np.array([0.5, 0.2]))
+    engine.run_rounds(1, [cohort])
+    before = engine.state()
+    psutil.Process(engine._runtime.pid).kill()
+    with pytest.raises(EngineError, match="^round 2: TFF's worker on localhost:[0-9]+ ended"):
+        engine.run_rounds(2, [cohort])
+    for name, value in engine.state().items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_hung_worker_is_named_and_ended(make_engine: Callable[..., Any]) -> None:
+    parts = (tiny_data(), LocalWork(4), Optimizer("sgd", 1.0), "sum")
+    engine = make_engine("tff", *parts, round_timeout_s=20.0)
+    cohort = Cohort(np.array([0, 3]), np.array([0.5, 0.2]))
+    engine.run_rounds(1, [cohort])
+    before = engine.state()
+    worker = psutil.Process(engine._runtime.pid)
+    engine._runtime._timeout_s = 1.0
+    worker.suspend()
+    message = "^round 2: TFF's worker on localhost:[0-9]+ has not answered within 1 s"
+    with pytest.raises(EngineError, match=message):
+        engine.run_rounds(2, [cohort])
+    assert not worker.is_running()
+    for name, value in engine.state().items():
+        np.testing.assert_array_equal(value, before[name])

@@ -1,0 +1,81 @@
+"""Graphs made fit for repeated calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from f3ast_tff.engines.tff.function import TffFunction
+from f3ast_tff.engines.tff.graph import callable_graph
+
+CPU = "/device:CPU:0"
+
+
+def graph_with_function() -> Any:
+    graph = tf.Graph()
+    with graph.as_default():
+
+        @tf.function
+        def square(x: Any) -> Any:
+            return x * x
+
+        tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name="kernel", name="v")
+        tf.raw_ops.HashTableV2(
+            key_dtype=tf.int64, value_dtype=tf.int64, shared_name="table", name="t"
+        )
+        with tf.device("/device:CPU:3"):
+            tf.identity(2.0, name="placed")
+        square(tf.compat.v1.placeholder(tf.float32, [], name="x"))
+    return graph.as_graph_def()
+
+
+def test_names_are_its_own_and_nodes_are_placed() -> None:
+    """Twice the same graph: no name in common, and the original is left alone."""
+    original = graph_with_function()
+    before = original.SerializeToString(deterministic=True)
+    first, second = (callable_graph(original, "", "/device:CPU:1") for _ in range(2))
+    assert original.SerializeToString(deterministic=True) == before
+    names = [{f.signature.name for f in graph.library.function} for graph in (first, second)]
+    assert len(names[0]) == 1 and not names[0] & names[1]
+    nodes = [{node.name: node for node in graph.node} for graph in (first, second)]
+    tables = {graph["t"].attr["shared_name"].s for graph in nodes}
+    assert len(tables) == 2 and all(name.endswith(b"table") for name in tables)
+    assert nodes[0]["v"].attr["shared_name"].s not in (b"", b"kernel")
+    calls = [node for node in first.node if node.op == "StatefulPartitionedCall"]
+    calls += [node for node in first.node if node.op == "PartitionedCall"]
+    assert {call.attr["f"].func.name for call in calls} == names[0]
+    assert nodes[0]["placed"].device == "/device:CPU:3"
+    inner = [node.device for function in first.library.function for node in function.node_def]
+    assert {nodes[0]["x"].device, *inner} == {"/device:CPU:1"}
+
+
+def counting(start: float) -> Any:
+    """Adds its parameter to a variable and returns it; the variable has the same name in all."""
+
+    @tff.tensorflow.computation(np.float32)
+    def add(x: Any) -> Any:
+        counter = tf.Variable(start, name="counter")
+        with tf.control_dependencies([counter.assign_add(x)]):
+            return counter.read_value()
+
+    return add
+
+
+def test_every_call_starts_from_initial_variables() -> None:
+    """No call sees what another left, of this computation or of one with the same names."""
+    one, other = TffFunction(counting(1.0), CPU), TffFunction(counting(100.0), CPU)
+    for x in (1.0, 2.0, 3.0):
+        assert [float(one(x)[0]), float(other(x)[0])] == [1 + x, 100 + x]
+
+
+def test_only_tensorflow() -> None:
+    @tff.federated_computation(np.float32)
+    def same(x: Any) -> Any:
+        return x
+
+    with pytest.raises(ValueError, match="not a TensorFlow computation"):
+        TffFunction(same, CPU)

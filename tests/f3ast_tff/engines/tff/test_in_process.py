@@ -1,0 +1,145 @@
+"""Rounds in this process are those of TFF's worker."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+import tensorflow as tf
+
+from f3ast_tff.engines.tff.in_process import InProcessRuntime
+from f3ast_tff.engines.tff.worker_runtime import WorkerRuntime
+from f3ast_tff.errors import EngineError
+from tests.f3ast_tff.engines.product_process import product_process
+from tests.f3ast_tff.engines.tff_processes import (
+    ADAM,
+    SGD,
+    batch_feed,
+    element_feed,
+    ours,
+    stock,
+)
+from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
+
+DATA = tiny_data()
+# Process, feed, rounds: TFF's own algorithms spend most of theirs in building datasets.
+CASES: dict[str, tuple[Callable[[], Any], Callable[..., Any], int]] = {
+    "ours, sum, SGD": (lambda: ours(DATA, "sum", SGD), element_feed, 20),
+    "ours, mean, Adam": (lambda: ours(DATA, "mean", ADAM), element_feed, 20),
+    "FedAvg": (lambda: stock("fed_avg", DATA), batch_feed, 4),
+    "FedAvg by dataset.reduce": (lambda: stock("reduce", DATA), batch_feed, 1),
+    "FedProx": (lambda: stock("fed_prox", DATA), batch_feed, 4),
+    "robust aggregator": (lambda: stock("robust", DATA), batch_feed, 6),
+    "clipped importance-weighted sum": (lambda: stock("clipped_sum", DATA), batch_feed, 4),
+}
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerRuntime]:
+    """One worker for all processes."""
+    runtime = WorkerRuntime(ours(DATA, "sum"), tmp_path_factory.mktemp("worker") / "log")
+    yield runtime
+    runtime.close()
+
+
+def cohort(round_number: int) -> np.ndarray:
+    return np.random.default_rng(round_number).choice(6, 2, replace=False)
+
+
+def assert_close(ours: Any, theirs: Any) -> None:
+    tf.nest.assert_same_structure(ours, theirs)
+    for one, other in zip(tf.nest.flatten(ours), tf.nest.flatten(theirs)):
+        assert np.asarray(one).dtype == np.asarray(other).dtype
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+# What the others cover too.
+_SLOW = ["ours, sum, SGD", "FedAvg", "FedAvg by dataset.reduce", "robust aggregator"]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in _SLOW else n for n in CASES]
+)
+def test_rounds_are_the_workers(name: str, worker: WorkerRuntime) -> None:
+    """State, metrics and their nesting after each round, to 1e-5."""
+    build, feed, num_rounds = CASES[name]
+    process = build()
+    runtime = InProcessRuntime(process, "cpu")
+    state = here = worker.run(process.initialize)
+    assert_close(runtime.initialize(), state)
+    for t in range(1, num_rounds + 1):
+        theirs = worker.run(process.next, state, feed(DATA, t, cohort(t)))
+        output = runtime.next(here, feed(DATA, t, cohort(t)))
+        state, here = theirs.state, output.state
+        assert type(output) is type(theirs)
+        assert_close(tuple(output), tuple(theirs))
+    assert np.abs(here.global_model_weights.trainable[0]).max() > 0.01
+
+
+def test_split_cohort_nan_client_and_no_child(worker: WorkerRuntime) -> None:
+    """One process, since to build one takes seconds.
+
+    - Three clients accumulated in two parts and merged, either way round: the round of `next`,
+      to rounding; nobody accumulated is the neutral element.
+    - A client whose update is not finite is dropped, counted, and the rest goes on.
+    - None of it starts a child process.
+    """
+    children = psutil.Process().children(recursive=True)
+    runtime = InProcessRuntime(ours(DATA, "sum", ADAM), "cpu")
+    start = runtime.initialize()
+    feed = element_feed(DATA, 1, np.array([0, 3, 4]))
+    whole = runtime.next(start, feed)
+    prepared = runtime.prepare(start)
+    parts = [runtime.accumulate(prepared, part) for part in (feed[:2], feed[2:], [])]
+    for one, other in ((parts[0], parts[1]), (parts[1], parts[0])):
+        merged = runtime.merge(runtime.merge(one, parts[2]), other)
+        assert_close(tuple(runtime.finish(start, merged)), tuple(whole))
+
+    damaged = with_nan_client(DATA, 3)
+    output = runtime.next(start, element_feed(damaged, 1, np.array([0, 3, 4])))
+    without = runtime.next(start, element_feed(damaged, 1, np.array([0, 4])))
+    assert int(output.metrics["client_work"]["num_dropped"]) == 1
+    assert_close(output.state, without.state)
+
+    with pytest.raises(TypeError, match="a client's data must be"):
+        runtime.next(start, batch_feed(DATA, 1, np.array([0])))
+    with pytest.raises(ValueError, match="structure"):
+        runtime.next(start.global_model_weights, feed)
+    assert psutil.Process().children(recursive=True) == children
+    runtime.close()
+    with pytest.raises(EngineError, match="closed"):
+        runtime.next(start, feed)
+
+
+def test_secure_aggregation_is_refused() -> None:
+    with pytest.raises(ValueError, match="secure"):
+        InProcessRuntime(product_process(secure=True), "cpu")
+
+
+def test_everything_runs_on_the_device_asked_for() -> None:
+    """On the second of two logical CPUs; TensorFlow's own log of placements is the witness.
+
+    In a process of its own: logical devices must be there before TensorFlow starts.
+    """
+    program = Path(__file__).with_name("placement_program.py")
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        cwd=Path(__file__).parents[4],
+        env={**os.environ, "PYTHONPATH": ".", "TF_CPP_MIN_LOG_LEVEL": "0"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    placed = re.findall(r"\(([A-Za-z0-9]+)\): /job:\S+/device:(CPU:\d)", done.stderr)
+    arithmetic = [device for kind, device in placed if kind in ("MatMul", "AssignAddVariableOp")]
+    assert len(arithmetic) >= 3
+    assert set(arithmetic) == {"CPU:1"}
