@@ -1,6 +1,6 @@
 """Shows what an availability process does: a short table, and a picture.
 
-python -m f3ast_tff.availability --availability=smartphones --num_clients=100 --rounds=200 --plot out.png
+f3ast-tff availability --availability=smartphones --rounds=200 --plot=out.png
 """
 
 from __future__ import annotations

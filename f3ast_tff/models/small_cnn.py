@@ -1,4 +1,4 @@
-"""The small convolutional networks of the CIFAR-10 f3ast_tff.configuration of FedLaAvg and CA-Fed."""
+"""The small convolutional networks of the CIFAR-10 experiments of FedLaAvg and CA-Fed."""
 
 from __future__ import annotations
 

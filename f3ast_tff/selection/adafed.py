@@ -16,7 +16,7 @@ from f3ast_tff.selection.unbiased import Unbiased
 class AdaFed(Unbiased):
     """Takes all available clients with q_k proportional to p_k / pi_k, of sum 1 in every round.
 
-    CA-Fed, Sec. V-A c, whose f3ast_tff.configuration and code cover this case alone; AdaFed's own choice of how
+    CA-Fed, Sec. V-A c, whose experiments and code cover this case alone; AdaFed's own choice of how
     many clients to sample is not here. Where K is short, the weights of those drawn sum to 1. They
     are meant for a SUM; a normalised mean is the same.
     """

@@ -57,7 +57,7 @@ def small_data(model: Model, shape: tuple[int, ...]) -> FederatedData:
     return FederatedData(split, split, 10)
 
 
-# To compile these takes TFF and XLA minutes; tests/f3ast_tff.configuration has each for a round or two.
+# To compile these takes TFF and XLA minutes; tests/experiments has each for a round or two.
 _SLOW = ["resnet18-released", "resnet18-strided", "character_lstm", "cafed_cnn"]
 
 
