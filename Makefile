@@ -7,7 +7,8 @@ UV ?= uv
 
 TEST_PROCESSES ?= 2
 CHROMIUM ?= chromium
-RAY_TESTS := tests/f3ast_tff/engines/distributed
+WHEEL_PYTHONS ?=
+RAY_TESTS := tests/f3ast_tff/engines/distributed tests/examples
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff
 DEMO_ROUNDS ?= 500
 DEMO_TFF_ROUNDS ?= 30
@@ -30,7 +31,7 @@ demo: $(STAMP)  ## Train five algorithms, three seeds each, and plot them (DEMO_
 	    --engine=$$engine --rounds=$(DEMO_TFF_ROUNDS) --eval_every=5 \
 	    --output_dir=$(DEMO_DIR)/engines --run_name=$$engine || exit 1; \
 	done
-	@$(PY) -m f3ast_tff.analysis.compare --runs $(DEMO_DIR)/runs --out $(DEMO_DIR)/accuracy.png
+	@$(VENV)/bin/f3ast-tff compare --runs $(DEMO_DIR)/runs --out $(DEMO_DIR)/accuracy.png
 	@$(PY) -m f3ast_tff.analysis.agreement $(DEMO_DIR)/engines/fused $(DEMO_DIR)/engines/tff
 
 test: lint  ## Lint, then run the tests not marked slow
@@ -50,6 +51,9 @@ test-ray: $(STAMP)  ## Run all tests on Ray clusters of two nodes, one of them k
 	$(PY) -m pytest tests/f3ast_tff/configuration/test_ray_run.py
 	$(PY) -m pytest -m ray $(RAY_TESTS)
 
+test-wheel: $(STAMP)  ## Test the plug-ins against an installed wheel (WHEEL_PYTHONS: which Pythons)
+	tools/test_wheel.sh $(PY) $(WHEEL_PYTHONS)
+
 lint: $(STAMP)  ## Check style, formatting and types
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -58,6 +62,9 @@ lint: $(STAMP)  ## Check style, formatting and types
 format: $(STAMP)  ## Apply the formatter and the safe fixes
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+
+docs-tables: $(STAMP)  ## Write docs/components.md from the code
+	$(PY) -m f3ast_tff.configuration.describe > docs/components.md
 
 bench: $(STAMP)  ## Measure the cost of a round on each engine, and memory
 	$(PY) -m tests.benchmarks.round_cost

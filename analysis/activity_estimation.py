@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from absl import flags
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from f3ast_tff.analysis.command_line import fail, parse
+from f3ast_tff.analysis.command_line import command, out_flag, require_png
+from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.availability import FourClasses
-from f3ast_tff.estimation import ActivityPrior, EstimatedActivity
-from f3ast_tff.training.atomic import atomic_write
+from f3ast_tff.components import parameter
+from f3ast_tff.estimation import AvailabilityPrior, EstimatedAvailability
 
 # The paper's: 10^1, 10^1.5, ..., 10^4.
 OBSERVATIONS = (10, 32, 100, 316, 1000, 3162, 10_000)
-DPI = 150
 # Estimate -> heading in the table, label in the figure, colour, line, marker.
 _STYLES = {
     "pi": ("pi counted", r"$\pi_k$, rounds counted", "#0072B2", "-", "o"),
@@ -29,40 +29,30 @@ _STYLES = {
     "lambda": ("lambda", r"$\lambda_k$", "#D55E00", "--", "^"),
 }
 ESTIMATES = tuple(_STYLES)
-_HELP = {
-    "out": "PNG file to write or replace; its folder must exist",
-    "num_clients": "number of clients (100)",
-    "num_seeds": "runs to average over (10)",
-    "rounds": "most observations (10000)",
-}
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of this command."""
+
+    out: str = out_flag()
+    num_clients: int = parameter(100, "number of clients", minimum=1)
+    num_seeds: int = parameter(10, "runs to average over", minimum=1)
+    rounds: int = parameter(OBSERVATIONS[-1], "most observations", minimum=2)
 
 
 def main(argv: Sequence[str]) -> int:
     """Parses the command line, prints the table and draws the figure; returns the exit code."""
-    values = flags.FlagValues()
-    flags.DEFINE_string("out", None, _HELP["out"], flag_values=values)
-    for name, default, least in (
-        ("num_clients", 100, 1),
-        ("num_seeds", 10, 1),
-        ("rounds", None, 2),
-    ):
-        flags.DEFINE_integer(name, default, _HELP[name], lower_bound=least, flag_values=values)
-    code = parse(argv, values, __doc__ or "", _HELP, ["out"])
-    if code is not None:
-        return code
-    out = Path(values["out"].value)
-    if out.suffix.lower() != ".png":
-        return fail(f"--out={out}: must end in .png")
-    most = values["rounds"].value or OBSERVATIONS[-1]
-    observations = [t for t in OBSERVATIONS if t < most] + [most]
-    errors = estimation_errors(observations, values["num_clients"].value, values["num_seeds"].value)
+    return command(argv, __doc__, Flags, _estimate)
+
+
+def _estimate(flags: Flags) -> None:
+    require_png(flags.out)
+    observations = [t for t in OBSERVATIONS if t < flags.rounds] + [flags.rounds]
+    errors = estimation_errors(observations, flags.num_clients, flags.num_seeds)
     print(render(observations, errors))
-    try:
-        draw(observations, errors, out)
-    except OSError as error:
-        return fail(f"--out={out}: cannot write: {error.strerror}")
-    print(f"figure: {out}")
-    return 0
+    draw(observations, errors, Path(flags.out))
+    print(f"figure: {flags.out}")
 
 
 def estimation_errors(
@@ -84,8 +74,10 @@ def estimation_errors(
     for seed in range(num_seeds):
         process = FourClasses(num_clients, seed)
         truth = {"pi": process.pi, "pi_chain": process.pi, "lambda": process.eigenvalue}
-        activity = EstimatedActivity(ActivityPrior.uniform(num_clients))
-        chain = EstimatedActivity(ActivityPrior.uniform(num_clients), availability_from="chain")
+        activity = EstimatedAvailability(AvailabilityPrior.uniform(num_clients))
+        chain = EstimatedAvailability(
+            AvailabilityPrior.uniform(num_clients), availability_from="chain"
+        )
         for t in range(1, observations[-1] + 1):
             activity.observe(t, process.mask(t))
             if t in observations:
@@ -158,11 +150,9 @@ def draw(observations: Sequence[int], errors: dict[str, np.ndarray], path: Path)
     panel.yaxis.set_minor_formatter(NullFormatter())
     panel.set_xlabel("observations")
     panel.set_ylabel("mean over clients of |estimate - truth|")
-    panel.grid(alpha=0.3)
-    panel.spines[["top", "right"]].set_visible(False)
+    plain(panel)
     panel.legend(frameon=False)
-    with atomic_write(path, "wb") as file:
-        figure.savefig(file, format="png", dpi=DPI)
+    save(figure, path)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from f3ast_tff.analysis.command_line import BAD_INPUT
 from f3ast_tff.analysis.runs import Run, RunsError, load_runs
 
-BAD_INPUT = 2
 DISAGREE = 1
 TOLERANCE = 1e-4
 _SCORES = ("train_loss", "test_sample_loss", "test_user_loss", "update_norm")
@@ -24,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
     if len(argv) != 3:
         return _fail("give two run folders")
     try:
-        first, second = (_only_run(Path(folder)) for folder in argv[1:])
+        first, second = (_only_run(Path(folder).expanduser()) for folder in argv[1:])
         worst, selections_equal = differences(first, second)
     except RunsError as error:
         return _fail(str(error))

@@ -2,53 +2,124 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeVar
 
-from absl import flags
+from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.components import REQUIRED, Parameter, parameter, parameters_of
+from f3ast_tff.errors import ParameterError
 
 BAD_INPUT = 2
-_HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
+_Flags = TypeVar("_Flags")
 
 
-def parse(
+class UsageError(ValueError):
+    """The command line is wrong; says in one line how."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def command(
     argv: Sequence[str],
-    values: flags.FlagValues,
-    about: str,
-    texts: Mapping[str, str],
-    required: Sequence[str],
-) -> int | None:
-    """Parses a command line.
+    about: str | None,
+    flags: type[_Flags],
+    execute: Callable[[_Flags], int | None],
+) -> int:
+    """Parses a command line and executes the command.
 
     Args:
         argv: The program's name and what follows.
-        values: Where the flags are defined; gets their values.
         about: The first lines of `--help`.
-        texts: What `--help` says of each flag.
-        required: Flags that must be given.
+        flags: A dataclass with a field made by `f3ast_tff.components.parameter` for each flag.
+        execute: The command; its result is the exit code, `None` for 0. It raises `OSError` only
+            where `flags.out` cannot be written.
 
     Returns:
-        `None` to go on, or the exit code: 0 after `--help`, `BAD_INPUT` after one line on stderr.
+        The exit code; `BAD_INPUT` after one line on stderr.
     """
-    if any(arg in _HELP for arg in argv[1:]):
-        lines = [about.strip(), ""]
-        for name, text in texts.items():
-            lines += [f"  --{name}", f"      {text}"]
-        print("\n".join(lines))
-        return 0
+    out = None
     try:
-        rest = values(list(argv))[1:]
-    except flags.Error as error:
-        return fail(str(error))
+        values = _parse(argv, about or "", flags)
+        if values is None:
+            return 0
+        out = getattr(values, "out", None)
+        return execute(values) or 0
+    except ParameterError as error:
+        return _fail(f"--{error.name}={error.value}: {error.allowed}")
+    except (RunsError, UsageError) as error:
+        return _fail(str(error))
+    except OSError as error:
+        if out is None or isinstance(error, BrokenPipeError):
+            raise
+        return _fail(f"--out={out}: cannot write: {error.strerror}")
+
+
+def runs_flag() -> Any:
+    """Declares the flag of the runs to read."""
+    return parameter(REQUIRED, "folder of runs, searched at any depth", is_path=True)
+
+
+def out_flag(kind: str = "PNG") -> Any:
+    """Declares the flag of the file to write, of a kind."""
+    return parameter(
+        REQUIRED, f"{kind} file to write or replace; its folder must exist", is_path=True
+    )
+
+
+def require_png(out: str) -> None:
+    """Checks the name of a picture.
+
+    Raises:
+        ParameterError: If it does not end in .png.
+    """
+    if not out.lower().endswith(".png"):
+        raise ParameterError("out", out, "must end in .png")
+
+
+def _parse(argv: Sequence[str], about: str, flags: type[_Flags]) -> _Flags | None:
+    """Returns the flags; `None` after `--help`."""
+    parser = _Parser(
+        usage=argparse.SUPPRESS,
+        description=about.strip(),
+        add_help=False,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--help", "-h", action="store_true", help="show this help and exit")
+    parameters = parameters_of(flags)
+    for p in parameters:
+        parser.add_argument(f"--{p.name}", type=p.kind, help=_help(p))
+    found, rest = parser.parse_known_args(list(argv[1:]))
+    given = vars(found)
+    if given.pop("help"):
+        print(parser.format_help().rstrip())
+        return None
     if rest:
-        return fail(f"{rest[0]!r} is not a flag; see --help")
-    missing = [f"--{name}" for name in required if not values[name].value]
+        raise UsageError(f"{rest[0]!r} is not a flag; see --help")
+    required = [p.name for p in parameters if p.default is REQUIRED]
+    missing = [f"--{name}" for name in required if not given[name]]
     if missing:
-        return fail(f"{' and '.join(missing)} must be given; see --help")
-    return None
+        raise UsageError(f"{' and '.join(missing)} must be given; see --help")
+    values: dict[str, Any] = {
+        p.name: p.checked(p.default if given[p.name] is None else given[p.name]) for p in parameters
+    }
+    return flags(**values)
 
 
-def fail(message: str) -> int:
-    """Says in one line what is wrong; returns `BAD_INPUT`."""
+def _help(p: Parameter) -> str:
+    parts = [p.help]
+    if p.choices:
+        parts.append(f"one of {', '.join(p.choices)}")
+    if p.default is not REQUIRED and p.default is not None:
+        parts.append(f"default: {p.default}")
+    return "; ".join(parts)
+
+
+def _fail(message: str) -> int:
     print(f"error: {' '.join(message.split())}", file=sys.stderr)
     return BAD_INPUT

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special  # type: ignore[import-untyped]
+from scipy import stats  # type: ignore[import-untyped]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,6 @@ def paired_difference(
     mean = float(differences.mean())
     if np.ptp(differences) == 0:
         return PairedDifference(mean, mean, mean, 1.0 if mean == 0 else 0.0, n)
-    error = float(differences.std(ddof=1)) / math.sqrt(n)
-    half = float(special.stdtrit(n - 1, (1 + confidence) / 2)) * error
-    p_value = 2 * float(special.stdtr(n - 1, -abs(mean) / error))
-    return PairedDifference(mean, mean - half, mean + half, p_value, n)
+    low, high = stats.t.interval(confidence, n - 1, loc=mean, scale=stats.sem(differences))
+    p_value = stats.ttest_1samp(differences, 0).pvalue
+    return PairedDifference(mean, float(low), float(high), float(p_value), n)

@@ -5,7 +5,6 @@ python -m f3ast_tff.analysis.rate_convergence --out DIR
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,12 +14,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from f3ast_tff.analysis.command_line import command
+from f3ast_tff.analysis.curves import plain, save
+from f3ast_tff.atomic import atomic_write
 from f3ast_tff.availability import (
     AvailabilityProcess,
     IndependentAvailability,
     Markov,
     MarkovClusters,
 )
+from f3ast_tff.components import REQUIRED, parameter
 from f3ast_tff.objective import variance_bound
 from f3ast_tff.randomness import generator
 from f3ast_tff.rate_region import (
@@ -32,8 +35,7 @@ from f3ast_tff.rate_region import (
     optimal_rates,
 )
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, FixedPolicy, Strategy, no_losses
-from f3ast_tff.training.atomic import atomic_write
+from f3ast_tff.selection import F3AST, Feasible, FixedPolicy, Strategy, no_losses
 
 BETAS = (1e-1, 1e-2, 1e-3, 1e-4)
 VARIANCE_BETA = 1e-3
@@ -42,7 +44,6 @@ TOLERANCE = 1e-6
 N, K, CLUSTERS = 20, 4, 4
 # Of the Markov clients from round to round; the clusters of the third world have none.
 CORRELATION = 0.95
-_DPI = 150
 _STYLES = {
     1e-1: ("#E69F00", (0, (1, 1)), "o"),
     1e-2: ("#56B4E9", (0, (5, 2)), "s"),
@@ -115,7 +116,7 @@ def track(
     )
     distances = []
     for t, mask in enumerate(world.masks(rounds, seed), start=1):
-        strategy.select(t, mask, K, no_losses)
+        strategy.select(t, mask, Feasible(K), no_losses)
         if t in looks:
             distances.append(float(np.linalg.norm(strategy.rates.values - best)))
     return np.array(distances)
@@ -210,7 +211,7 @@ def variances(rounds: int, beta: float, seed: int) -> pd.DataFrame:
 def _weights(strategy: Strategy, masks: np.ndarray, first: int) -> np.ndarray:
     weights = np.zeros(masks.shape)
     for t, mask in enumerate(masks):
-        cohort = strategy.select(first + t, mask, K, no_losses)
+        cohort = strategy.select(first + t, mask, Feasible(K), no_losses)
         weights[t, cohort.ids] = cohort.weights
     return weights
 
@@ -248,12 +249,10 @@ def draw_convergence(rows: pd.DataFrame, curves: pd.DataFrame, path: Path) -> No
     last.set_title("distance that remains")
     last.legend(fontsize="small")
     for panel in panels:
-        panel.grid(alpha=0.3)
-        panel.spines[["top", "right"]].set_visible(False)
+        plain(panel)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     figure.suptitle(f"Theorem III.3: F3AST's tracked rates, N = {N} clients, K = {K} a round")
-    with atomic_write(path, "wb") as file:
-        figure.savefig(file, format="png", dpi=_DPI)
+    save(figure, path)
 
 
 def draw_variances(table: pd.DataFrame, path: Path) -> None:
@@ -276,39 +275,37 @@ def draw_variances(table: pd.DataFrame, path: Path) -> None:
     figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
     axes.grid(axis="y", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
-    with atomic_write(path, "wb") as file:
-        figure.savefig(file, format="png", dpi=_DPI)
+    save(figure, path)
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of this command."""
+
+    out: str = parameter(REQUIRED, "folder to write into", is_path=True)
+    horizon: float = parameter(10.0, "rounds of each run, times beta", minimum=1)
+    seeds: int = parameter(2, "runs of each", minimum=1)
+    rounds: int = parameter(20_000, "rounds of each variance", minimum=1)
 
 
 def main(argv: Sequence[str]) -> int:
     """Parses the command line, prints both tables and draws; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="f3ast_tff.analysis.rate_convergence", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument("--out", type=Path, required=True, help="folder to write into")
-    parser.add_argument(
-        "--horizon", type=float, default=10.0, help="rounds of each run, times beta"
-    )
-    parser.add_argument("--seeds", type=int, default=2, help="runs of each")
-    parser.add_argument("--rounds", type=int, default=20_000, help="rounds of each variance")
-    values = parser.parse_args(argv[1:])
-    if values.horizon < 1 or values.seeds < 1 or values.rounds < 1:
-        parser.error("--horizon, --seeds and --rounds must be at least 1")
-    rows, curves = convergence(values.horizon, values.seeds)
-    found = variances(values.rounds, VARIANCE_BETA, 0)
+    return command(argv, __doc__, Flags, _show)
+
+
+def _show(flags: Flags) -> None:
+    rows, curves = convergence(flags.horizon, flags.seeds)
+    found = variances(flags.rounds, VARIANCE_BETA, 0)
     print(rows.to_string(index=False, float_format="{:.3g}".format))
     print(found.to_string(index=False, float_format="{:.4f}".format))
-    try:
-        values.out.mkdir(parents=True, exist_ok=True)
-        for name, frame in (("convergence", rows), ("curves", curves), ("variance", found)):
-            with atomic_write(values.out / f"{name}.csv", "wb") as file:
-                file.write(frame.to_csv(index=False).encode())
-        draw_convergence(rows, curves, values.out / "convergence.png")
-        draw_variances(found, values.out / "variance.png")
-    except OSError as error:
-        parser.error(f"--out={values.out}: cannot write: {error.strerror}")
-    print(f"written: {values.out}/convergence.png, variance.png, and a .csv of each")
-    return 0
+    out = Path(flags.out)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, frame in (("convergence", rows), ("curves", curves), ("variance", found)):
+        with atomic_write(out / f"{name}.csv", "wb") as file:
+            file.write(frame.to_csv(index=False).encode())
+    draw_convergence(rows, curves, out / "convergence.png")
+    draw_variances(found, out / "variance.png")
+    print(f"written: {out}/convergence.png, variance.png, and a .csv of each")
 
 
 if __name__ == "__main__":

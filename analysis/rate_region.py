@@ -5,7 +5,6 @@ python -m f3ast_tff.analysis.rate_region --out fig1.png
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from f3ast_tff.analysis.command_line import command, out_flag, require_png
+from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.availability import IndependentAvailability
+from f3ast_tff.components import parameter
 from f3ast_tff.rate_region import (
     StatesOracle,
     configurations,
@@ -24,8 +26,7 @@ from f3ast_tff.rate_region import (
     reach,
 )
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Proportional, no_losses
-from f3ast_tff.training.atomic import atomic_write
+from f3ast_tff.selection import F3AST, Feasible, Proportional, no_losses
 
 # Table I: independent over rounds and clients; Sec. I: one client a round, equal shares.
 AVAILABILITY = np.array([0.375, 0.8])
@@ -33,7 +34,6 @@ P = np.array([0.5, 0.5])
 K = 1
 # The "ideal" rate of Sec. I, which is not achievable.
 IDEAL = np.array([0.5, 0.5])
-_DPI = 150
 START = np.array([0.06, 0.12])
 _MARKED = {
     "r^a: client 1 alone": ("$r^a$", "s", (8, 6)),
@@ -83,7 +83,7 @@ def region_figure(rounds: int, beta: float, seed: int) -> RegionFigure:
     strategy = F3AST(P, ParticipationRates(START, beta), seed=seed)
     trajectory, took_part = [strategy.rates.values], np.zeros((rounds, 2))
     for t in range(1, rounds + 1):
-        took_part[t - 1, strategy.select(t, world.mask(t), K, no_losses).ids] = 1
+        took_part[t - 1, strategy.select(t, world.mask(t), Feasible(K), no_losses).ids] = 1
         trajectory.append(strategy.rates.values)
     share = took_part[rounds // 2 :].mean(axis=0)
     return RegionFigure(corners, points, optimum.gap, np.array(trajectory), share)
@@ -94,7 +94,7 @@ def proportional_rates(rounds: int, seed: int) -> np.ndarray:
     world = IndependentAvailability(AVAILABILITY, seed)
     strategy, took_part = Proportional(P, np.ones(2), seed=seed), np.zeros(2)
     for t in range(1, rounds + 1):
-        took_part[strategy.select(t, world.mask(t), K, no_losses).ids] += 1
+        took_part[strategy.select(t, world.mask(t), Feasible(K), no_losses).ids] += 1
     return took_part / rounds
 
 
@@ -155,39 +155,36 @@ def draw(found: RegionFigure, beta: float, path: Path) -> None:
         title="Achievable participation rates, Table I: P(A1) = 0.375, P(A2) = 0.8, K = 1",
     )
     axes.title.set_fontsize("medium")
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain(axes)
     axes.legend(loc="upper right", fontsize="small", framealpha=0.95)
-    with atomic_write(path, "wb") as file:
-        figure.savefig(file, format="png", dpi=_DPI)
+    save(figure, path)
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of this command."""
+
+    out: str = out_flag()
+    rounds: int = parameter(20_000, "rounds of F3AST", minimum=1)
+    beta: float = parameter(0.001, "step size of F3AST", above=0, below=1)
+    seed: int = parameter(0, "seed of availability and selection", minimum=0)
 
 
 def main(argv: Sequence[str]) -> int:
     """Parses the command line, prints the table and draws; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="f3ast_tff.analysis.rate_region", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument("--out", type=Path, required=True, help="PNG file to write or replace")
-    parser.add_argument("--rounds", type=int, default=20_000, help="rounds of F3AST")
-    parser.add_argument("--beta", type=float, default=0.001, help="step size of F3AST")
-    parser.add_argument("--seed", type=int, default=0)
-    values = parser.parse_args(argv[1:])
-    if values.out.suffix.lower() != ".png":
-        parser.error(f"--out={values.out}: must end in .png")
-    if values.rounds < 1 or not 0 < values.beta < 1:
-        parser.error(f"--rounds={values.rounds} --beta={values.beta}: at least 1, and in (0, 1)")
-    found = region_figure(values.rounds, values.beta, values.seed)
+    return command(argv, __doc__, Flags, _show)
+
+
+def _show(flags: Flags) -> None:
+    require_png(flags.out)
+    found = region_figure(flags.rounds, flags.beta, flags.seed)
     corners = ", ".join(f"({x:g}, {y:g})" for x, y in np.round(found.corners, 6))
     print(f"corners of the region: {corners}")
-    print(table(found, proportional_rates(values.rounds, values.seed)).round(4).to_string())
+    print(table(found, proportional_rates(flags.rounds, flags.seed)).round(4).to_string())
     print("reach: the region holds r times this and no more; r is achievable if it is at least 1")
     print(f"duality gap of r*: {found.gap:.1e}")
-    try:
-        draw(found, values.beta, values.out)
-    except OSError as error:
-        parser.error(f"--out={values.out}: cannot write: {error.strerror}")
-    print(f"figure: {values.out}")
-    return 0
+    draw(found, flags.beta, Path(flags.out))
+    print(f"figure: {flags.out}")
 
 
 if __name__ == "__main__":

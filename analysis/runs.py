@@ -1,24 +1,28 @@
-"""Run folders, as `run_experiments.py` writes them, read and checked."""
+"""Run folders, as `f3ast-tff run` writes them, read and checked."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from f3ast_tff.analysis import older_runs
+from f3ast_tff.components import builtin_registry
+
 SCORES = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
 PERIODS = ("final", "mean_of_last_10_percent")
+# Place in tables of what neither the run nor this version describes.
+_LAST = 1000
 SETTINGS = {
     "task": str,
     "algorithm": str,
     "availability": str,
     "reading": str,
     "engine": str,
-    "clients_per_round": int,
     "rounds": int,
     "seed": int,
 }
@@ -38,12 +42,39 @@ class Run:
         settings: Its settings by name; those of `SETTINGS` are there.
         metrics: A row an evaluation, with the columns of `metrics.csv`.
         summary: The content of `summary.json`; `None` when the run is unfinished.
+        components: What `config.json` says of the chosen component of each kind.
+        own_settings: Settings that runs of other methods may differ in and still be compared.
+        not_compared: Settings that decide no result.
+        plugins: SHA-256 of the plug-ins in use, by name.
     """
 
     path: Path
     settings: dict[str, Any]
     metrics: pd.DataFrame
     summary: dict[str, Any] | None
+    components: Mapping[str, Mapping[str, Any]]
+    own_settings: frozenset[str]
+    not_compared: frozenset[str]
+    plugins: Mapping[str, str]
+
+    def display(self, kind: str) -> str:
+        """Returns the name of the chosen component of a kind in tables and figures."""
+        if kind in self.components:
+            return self.components[kind]["display"]
+        return display_of(kind, self.settings[kind])
+
+    def order(self, kind: str) -> int:
+        """Returns the place of the chosen component among its kind."""
+        if kind in self.components:
+            return self.components[kind]["order"]
+        component = builtin_registry().components[kind].get(self.settings[kind])
+        return _LAST if component is None else component.order
+
+
+def display_of(kind: str, name: str) -> str:
+    """Returns the name of one of this version's components in tables; others go by their name."""
+    component = builtin_registry().components[kind].get(name)
+    return name if component is None else component.display
 
 
 def load_runs(folder: Path | str) -> list[Run]:
@@ -58,13 +89,22 @@ def load_runs(folder: Path | str) -> list[Run]:
     Raises:
         RunsError: If there is no run, or one is damaged.
     """
+    return [load_run(path) for path in run_folders(folder)]
+
+
+def run_folders(folder: Path | str) -> list[Path]:
+    """Returns the run folders at or below a folder, sorted.
+
+    Raises:
+        RunsError: If there is none.
+    """
     folder = Path(folder)
     if not folder.is_dir():
         raise RunsError(f"{folder} is not a folder; a folder of runs is needed")
     paths = sorted(config.parent for config in folder.rglob("config.json"))
     if not paths:
         raise RunsError(f"no run in {folder}: no folder at or below it holds a config.json")
-    return [_load(path) for path in paths]
+    return paths
 
 
 def finished_runs(runs: Sequence[Run]) -> list[Run]:
@@ -80,11 +120,16 @@ def finished_runs(runs: Sequence[Run]) -> list[Run]:
     return finished
 
 
-def _load(path: Path) -> Run:
+def load_run(path: Path) -> Run:
+    """Reads one run folder.
+
+    Raises:
+        RunsError: If it is damaged.
+    """
     file = path
     try:
         file = path / "config.json"
-        settings = _settings(json.loads(file.read_text()))
+        described = _described(json.loads(file.read_text()))
         file = path / "summary.json"
         summary = _summary(json.loads(file.read_text())) if file.exists() else None
         file = path / "metrics.csv"
@@ -94,19 +139,48 @@ def _load(path: Path) -> Run:
     except ValueError as error:
         # One line, whatever the parser's message looks like.
         raise RunsError(f"damaged run: {file}: {' '.join(str(error).split())}") from error
-    return Run(path, settings, metrics, summary)
+    return Run(path=path, metrics=metrics, summary=summary, **described)
 
 
-def _settings(config: Any) -> dict[str, Any]:
+def _described(config: Any) -> dict[str, Any]:
+    """What `config.json` gives of the fields of `Run`."""
     settings = config.get("settings") if isinstance(config, dict) else None
     if not isinstance(settings, dict):
         raise ValueError("has no settings")
-    for name, kind in SETTINGS.items():
-        if not isinstance(settings.get(name), kind):
-            raise ValueError(f"setting {name} is not there, or not of type {kind.__name__}")
     for name, value in settings.items():
         if isinstance(value, (dict, list)):
             raise ValueError(f"setting {name} is not a single value")
+    if "components" not in config:
+        return {
+            "settings": _checked(older_runs.translated(settings)),
+            "components": {},
+            "own_settings": older_runs.own_settings(),
+            "not_compared": older_runs.not_compared(),
+            "plugins": {},
+        }
+    try:
+        return {
+            "settings": _checked(settings),
+            "components": {
+                kind: {"display": str(each["display"]), "order": int(each["order"])}
+                for kind, each in config["components"].items()
+            },
+            "own_settings": frozenset(map(str, config["own_settings"])),
+            "not_compared": frozenset(map(str, config["not_compared"])),
+            "plugins": {str(p["name"]): str(p["sha256"]) for p in config.get("plugins", [])},
+        }
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"does not describe its components: {error!r}") from error
+
+
+def _checked(settings: dict[str, Any]) -> dict[str, Any]:
+    for name, kind in SETTINGS.items():
+        if not isinstance(settings.get(name), kind):
+            raise ValueError(f"setting {name} is not there, or not of type {kind.__name__}")
+    if settings.get("communication") is None and not isinstance(
+        settings.get("clients_per_round"), int
+    ):
+        raise ValueError("setting clients_per_round is not there, or not of type int")
     return settings
 
 

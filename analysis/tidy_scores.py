@@ -1,50 +1,43 @@
 """Writes the scores of a folder of runs as one tidy CSV file, to be kept when the runs are not.
 
-python -m f3ast_tff.analysis.tidy_scores --runs runs/cafed_fig1a --out analysis/results/cafed_fig1a.csv
+python -m f3ast_tff.analysis.tidy_scores --runs runs/cafed_fig1a --out scores.csv
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from absl import flags
 
-from f3ast_tff.analysis.command_line import fail, parse
-from f3ast_tff.analysis.grouping import group_runs
-from f3ast_tff.analysis.runs import SCORES, Run, RunsError, finished_runs, load_runs
-from f3ast_tff.training.atomic import atomic_write
+from f3ast_tff.analysis.command_line import command, out_flag, runs_flag
+from f3ast_tff.analysis.run_groups import comparable_groups
+from f3ast_tff.analysis.runs import SCORES, Run, finished_runs, load_runs
+from f3ast_tff.atomic import atomic_write
+from f3ast_tff.components import parameter
 
-_FLAGS = {
-    "runs": "folder of runs, searched at any depth",
-    "out": "CSV file to write or replace; its folder must exist",
-    "every": "keep rounds that are multiples of this, and the last; default: 1, all evaluated",
-}
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of this command."""
+
+    runs: str = runs_flag()
+    out: str = out_flag("CSV")
+    every: int = parameter(1, "keep rounds that are multiples of this, and the last", minimum=1)
 
 
 def main(argv: Sequence[str]) -> int:
     """Parses the command line and writes the file; returns the exit code."""
-    values = flags.FlagValues()
-    for name in ("runs", "out"):
-        flags.DEFINE_string(name, None, _FLAGS[name], flag_values=values)
-    flags.DEFINE_integer("every", 1, _FLAGS["every"], lower_bound=1, flag_values=values)
-    code = parse(argv, values, __doc__ or "", _FLAGS, ["runs", "out"])
-    if code is not None:
-        return code
-    out = Path(values["out"].value)
-    try:
-        runs = finished_runs(load_runs(Path(values["runs"].value)))
-        table = tidy_scores(runs, values["every"].value)
-        with atomic_write(out, newline="") as file:
-            table.to_csv(file, index=False, lineterminator="\n")
-    except RunsError as error:
-        return fail(str(error))
-    except OSError as error:
-        return fail(f"--out={out}: cannot write: {error.strerror}")
-    print(f"{len(table)} rows: {out}")
-    return 0
+    return command(argv, __doc__, Flags, _write)
+
+
+def _write(flags: Flags) -> None:
+    table = tidy_scores(finished_runs(load_runs(flags.runs)), flags.every)
+    with atomic_write(Path(flags.out), newline="") as file:
+        table.to_csv(file, index=False, lineterminator="\n")
+    print(f"{len(table)} rows: {flags.out}")
 
 
 def tidy_scores(runs: Sequence[Run], every: int = 1) -> pd.DataFrame:
@@ -56,29 +49,27 @@ def tidy_scores(runs: Sequence[Run], every: int = 1) -> pd.DataFrame:
 
     Returns:
         Columns `task`, `algorithm`, the further settings that differ between groups of runs,
-        `seed`, `round` and `SCORES`, which have six decimals, for runs in the order of `group_runs`
-        and of their seeds.
+        `seed`, `round` and `SCORES`, which have six decimals, for runs in the order of
+        `comparable_groups` and of their seeds.
 
     Raises:
         RunsError: If a run is there twice.
     """
-    groups = group_runs(runs)
+    groups, names = comparable_groups(runs)
     differing = [
         name
-        for name in groups[0].condition
-        if name != "task" and len({str(group.condition[name]) for group in groups}) > 1
+        for name in names
+        if name != "task" and len({str(group.setting(name)) for group in groups}) > 1
     ]
     parts = []
     for group in groups:
-        for run in sorted(group.runs, key=lambda run: run.settings["seed"]):
+        settings = group.condition(["task", "algorithm", *differing])
+        for seed, run in sorted(group.runs.items()):
             rounds = run.metrics["round"]
             kept = run.metrics[(rounds % every == 0) | (rounds == rounds.iloc[-1])]
             scores = kept[["round", *(f"test_{score}" for score in SCORES)]].round(6)
             scores = scores.rename(columns=lambda name: name.removeprefix("test_"))
-            of_group = {name: group.condition[name] for name in differing}
-            settings = {"task": group.condition["task"], "algorithm": group.algorithm, **of_group}
-            settings["seed"] = run.settings["seed"]
-            for position, (name, value) in enumerate(settings.items()):
+            for position, (name, value) in enumerate({**settings, "seed": seed}.items()):
                 scores.insert(position, name, [value] * len(scores))
             parts.append(scores)
     return pd.concat(parts, ignore_index=True)

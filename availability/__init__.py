@@ -3,11 +3,12 @@
 Installed as `f3ast_tff.availability`; a folder of its own in the checkout.
 """
 
-from .alternating import Alternating
-from .always import Always
-from .constraints import (
+from f3ast_tff.availability.alternating import Alternating
+from f3ast_tff.availability.always import Always
+from f3ast_tff.availability.constraints import (
     ByteBudget,
     CommunicationConstraint,
+    ConstraintConfig,
     FixedK,
     GroupMinimum,
     MarkovK,
@@ -17,27 +18,33 @@ from .constraints import (
     UniformK,
     constraint_from_text,
 )
-from .device_traces import DeviceTraces
-from .four_classes import FourClasses
-from .home_devices import HomeDevices
-from .markov import Markov
-from .markov_clusters import MarkovClusters
-from .mix import Mix
-from .process import AvailabilityProcess, IndependentAvailability
-from .product import Product
-from .scarce import Scarce
-from .smartphones import Smartphones
-from .table import Table
-from .trace import Trace
-from .trace_files import read_traces
-from .uneven import Uneven
+from f3ast_tff.availability.device_traces import DeviceTraces
+from f3ast_tff.availability.four_classes import FourClasses
+from f3ast_tff.availability.home_devices import HomeDevices
+from f3ast_tff.availability.markov import Markov
+from f3ast_tff.availability.markov_clusters import MarkovClusters
+from f3ast_tff.availability.mix import Mix
+from f3ast_tff.availability.process import (
+    AvailabilityConfig,
+    AvailabilityProcess,
+    IndependentAvailability,
+)
+from f3ast_tff.availability.product import Product
+from f3ast_tff.availability.scarce import Scarce
+from f3ast_tff.availability.smartphones import Smartphones
+from f3ast_tff.availability.table import Table
+from f3ast_tff.availability.trace import Trace
+from f3ast_tff.availability.trace_files import read_traces
+from f3ast_tff.availability.uneven import Uneven
 
 __all__ = [
     "Alternating",
     "Always",
+    "AvailabilityConfig",
     "AvailabilityProcess",
     "ByteBudget",
     "CommunicationConstraint",
+    "ConstraintConfig",
     "DeviceTraces",
     "FixedK",
     "FourClasses",

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 import numpy as np
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.availability.process import AvailabilityConfig
+from f3ast_tff.components import parameter, register
+from f3ast_tff.errors import ParameterError
 
 
 class Alternating:
@@ -40,14 +46,14 @@ class Alternating:
                 up) of the ids is group 0.
 
         Raises:
-            SettingError: If a group would have no round.
+            ParameterError: If a group would have no round.
             ValueError: If `group` is not N zeros and ones.
         """
         if period < 1:
-            raise SettingError("alternating_period", period, "must be at least 1")
+            raise ParameterError("alternating_period", period, "must be at least 1")
         if not (ratio > 0 and np.isfinite(ratio)) or round(ratio * period) < 1:
-            allowed = f"must be finite and, times --alternating_period={period}, round to 1 or more"
-            raise SettingError("alternating_ratio", ratio, allowed)
+            allowed = f"must be finite and, times alternating_period, {period}, round to 1 or more"
+            raise ParameterError("alternating_ratio", ratio, allowed)
         if group is None:
             group = np.arange(num_clients) >= (num_clients + 1) // 2
         group = np.asarray(group)
@@ -68,3 +74,24 @@ class Alternating:
         first, second = self._rounds
         turn_of_first = (round_number - 1) % (first + second) < first
         return ~self._second if turn_of_first else self._second.copy()
+
+
+@register("availability", "alternating", "Alternating", about="two groups take turns", order=6)
+@dataclass(frozen=True)
+class AlternatingConfig(AvailabilityConfig):
+    """Configuration of `Alternating`."""
+
+    positively_correlated: ClassVar[bool] = Alternating.positively_correlated
+
+    alternating_period: int = parameter(
+        10, "E, length of the first group's turn", minimum=1, units="rounds"
+    )
+    alternating_ratio: float = parameter(1.0, "rounds of the second group over E", above=0)
+
+    def build(self, p: np.ndarray, seed: int) -> Alternating:
+        """See `AvailabilityConfig.build`."""
+        return Alternating(len(p), seed, self.alternating_period, self.alternating_ratio)
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        self.build(np.ones(1), seed=0)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from .process import IndependentAvailability
+from f3ast_tff.availability.process import AvailabilityConfig, IndependentAvailability
+from f3ast_tff.components import register
 
 
 class Always(IndependentAvailability):
@@ -17,3 +20,13 @@ class Always(IndependentAvailability):
     def mask(self, round_number: int) -> np.ndarray:
         """See `AvailabilityProcess.mask`; needs no draw."""
         return np.ones(self.num_clients, bool)
+
+
+@register("availability", "always", "Always", about="every client in every round", order=1)
+@dataclass(frozen=True)
+class AlwaysConfig(AvailabilityConfig):
+    """Configuration of `Always`."""
+
+    def build(self, p: np.ndarray, seed: int) -> Always:
+        """See `AvailabilityConfig.build`."""
+        return Always(len(p), seed)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from f3ast_tff.availability.process import AvailabilityConfig, AvailabilityProcess
+from f3ast_tff.components import REQUIRED, parameter
+from f3ast_tff.components.parameter import one_of
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.randomness import generator
 
-from .process import AvailabilityProcess
+_PARTS = "availability_parts"
+_COMBINATORS = ("product", "mix")
 
 
 def part_seed(seed: int, part: int) -> int:
@@ -41,3 +48,46 @@ def stationary_of(parts: Sequence[AvailabilityProcess]) -> list[np.ndarray] | No
     found = [part.stationary for part in parts]
     known = [values for values in found if values is not None]
     return known if len(known) == len(found) else None
+
+
+@dataclass(frozen=True)
+class CombinatorConfig(AvailabilityConfig):
+    """Base of the `Config` of a process made of others.
+
+    Attributes:
+        parts: `Config` of each part, in the order of `availability_parts`.
+    """
+
+    # Rule R9 asks the combinator and its parts: `positively_correlated` stays False here, so that
+    # the parts decide. The processes themselves say True: not known in general.
+
+    availability_parts: str = parameter(REQUIRED, "names of the parts, separated by commas")
+    parts: tuple[AvailabilityConfig, ...] = ()
+
+    @classmethod
+    def part_names(cls, given: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+        """Returns the names of the parts.
+
+        Args:
+            given: Settings given, by name.
+            names: Names of all availability processes.
+
+        Raises:
+            ParameterError: If no parts are given, or one is unknown or made of others itself.
+        """
+        text = given.get(_PARTS)
+        if not isinstance(text, str):
+            value = "" if text is None else text
+            raise ParameterError(_PARTS, value, "must be given: names separated by commas")
+        allowed = [name for name in names if name not in _COMBINATORS]
+        return [one_of(_PARTS, name, allowed) for name in text.split(",")]
+
+    def build_parts(self, p: np.ndarray, seed: int) -> list[AvailabilityProcess]:
+        """Returns the parts' processes, each with a seed of its own."""
+        return [part.build(p, part_seed(seed, i)) for i, part in enumerate(self.parts)]
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        if any(isinstance(part, CombinatorConfig) for part in self.parts):
+            allowed = "a part must not be made of others itself"
+            raise ParameterError(_PARTS, self.availability_parts, allowed)

@@ -1,4 +1,4 @@
-"""One yes or no a client, with a probability of its own, for up to tens of millions of clients."""
+"""Independent Bernoulli draws for up to tens of millions of clients."""
 
 from __future__ import annotations
 

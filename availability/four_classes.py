@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.availability.markov import Markov, least_eigenvalue
+from f3ast_tff.availability.process import AvailabilityConfig
+from f3ast_tff.components import parameter, register
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.randomness import generator
-
-from .markov import Markov, least_eigenvalue
 
 ORDERS = ("blocks", "shuffled")
 
@@ -44,16 +47,16 @@ class FourClasses(Markov):
             order: `"blocks"`, the classes in order of the ids, or `"shuffled"`, at random.
 
         Raises:
-            SettingError: If a value is not allowed.
+            ParameterError: If a value is not allowed.
         """
         if not 0 <= g <= 0.5:
-            raise SettingError("markov_g", g, "must be at least 0 and at most 0.5")
+            raise ParameterError("markov_g", g, "must be at least 0 and at most 0.5")
         if not 0 <= nu < 1:
-            raise SettingError("markov_nu", nu, "must be at least 0 and below 1")
+            raise ParameterError("markov_nu", nu, "must be at least 0 and below 1")
         if not (epsilon >= 0 and np.isfinite(epsilon)):
-            raise SettingError("markov_epsilon", epsilon, "must be at least 0 and finite")
+            raise ParameterError("markov_epsilon", epsilon, "must be at least 0 and finite")
         if order not in ORDERS:
-            raise SettingError("markov_order", order, f"must be one of {', '.join(ORDERS)}")
+            raise ParameterError("markov_order", order, f"must be one of {', '.join(ORDERS)}")
         rng = generator(seed, "four_classes")
         client_class = np.sort(np.arange(num_clients) % 4)
         if order == "shuffled":
@@ -62,3 +65,30 @@ class FourClasses(Markov):
         weak = np.clip(rng.normal(0, epsilon, num_clients), least_eigenvalue(pi), 1)
         self.client_class = client_class.astype(np.uint8)
         super().__init__(pi, np.where(client_class % 2 == 0, nu, weak), seed)
+
+
+@register(
+    "availability",
+    "four_classes",
+    "Four classes",
+    about="independent on-off chains, available more or less, of long or short memory (CA-Fed)",
+    order=7,
+)
+@dataclass(frozen=True)
+class FourClassesConfig(AvailabilityConfig):
+    """Configuration of `FourClasses`."""
+
+    markov_g: float = parameter(
+        0.4, "pi is 1/2 + g for half of the clients, else 1/2 - g", minimum=0, maximum=0.5
+    )
+    markov_nu: float = parameter(
+        0.9, "eigenvalue of the clients correlated in time", minimum=0, below=1
+    )
+    markov_epsilon: float = parameter(0.01, "spread of the other eigenvalues", minimum=0)
+    markov_order: str = parameter("blocks", "order of the classes over the ids", choices=ORDERS)
+
+    def build(self, p: np.ndarray, seed: int) -> FourClasses:
+        """See `AvailabilityConfig.build`."""
+        return FourClasses(
+            len(p), seed, self.markov_g, self.markov_nu, self.markov_epsilon, self.markov_order
+        )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from f3ast_tff.availability.process import AvailabilityConfig, IndependentAvailability
+from f3ast_tff.components import Reading, parameter, register
 from f3ast_tff.randomness import generator
-
-from .process import IndependentAvailability
 
 SPREADS = ("variance", "sigma")
 
@@ -42,3 +44,28 @@ class HomeDevices(IndependentAvailability):
         super().__init__(
             lognormal_availability(num_clients, seed, "home_devices", 0.5, spread_is), seed
         )
+
+
+@dataclass(frozen=True)
+class LognormalConfig(AvailabilityConfig):
+    """Base of processes whose q_k are log-normal."""
+
+    lognormal_spread: str = parameter(
+        Reading("R4", "variance", "sigma"), "what s of lognormal(0, s) is", choices=SPREADS
+    )
+
+
+@register(
+    "availability",
+    "home_devices",
+    "Home devices",
+    about="independent, client k with its own log-normal probability",
+    order=3,
+)
+@dataclass(frozen=True)
+class HomeDevicesConfig(LognormalConfig):
+    """Configuration of `HomeDevices`."""
+
+    def build(self, p: np.ndarray, seed: int) -> HomeDevices:
+        """See `AvailabilityConfig.build`."""
+        return HomeDevices(len(p), seed, self.lognormal_spread)

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from f3ast_tff.availability.draws import lean, pieces
+from f3ast_tff.availability.process import probabilities_checked
 from f3ast_tff.randomness import generator
-
-from .draws import lean, pieces
-from .process import probabilities_checked
 
 
 def least_eigenvalue(pi: np.ndarray) -> np.ndarray:

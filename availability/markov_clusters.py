@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.errors import SettingError
-
-from .draws import gather, smallest_integers
-from .markov import Markov
+from f3ast_tff.availability.draws import gather, smallest_integers
+from f3ast_tff.availability.markov import Markov
+from f3ast_tff.availability.process import AvailabilityConfig, numbers
+from f3ast_tff.components import parameter, register
+from f3ast_tff.errors import ParameterError
 
 # c = 0..4: more available, no memory; c = 5..9: less available, lambda_c = c / 10.
 PAPER_PI = (0.9,) * 5 + (0.1,) * 5
@@ -45,16 +48,16 @@ class MarkovClusters:
                 as equal as can be.
 
         Raises:
-            SettingError: If the numbers of values differ or a value is not allowed.
+            ParameterError: If the numbers of values differ or a value is not allowed.
             ValueError: If `cluster_of` is not N clusters.
         """
         if not len(pi) == len(eigenvalue) > 0:
-            allowed = f"must be as many values as --cluster_pi has, {len(pi)}, and at least one"
-            raise SettingError("cluster_eigenvalues", _text(eigenvalue), allowed)
+            allowed = f"must be as many values as cluster_pi has, {len(pi)}, and at least one"
+            raise ParameterError("cluster_eigenvalues", _text(eigenvalue), allowed)
         try:
             self._chains = Markov(np.asarray(pi, float), np.asarray(eigenvalue, float), seed)
         except ValueError as error:
-            raise SettingError("cluster_eigenvalues", _text(eigenvalue), str(error)) from error
+            raise ParameterError("cluster_eigenvalues", _text(eigenvalue), str(error)) from error
         if cluster_of is None:
             cluster_of = np.arange(num_clients) * len(pi) // max(num_clients, 1)
         cluster_of = np.asarray(cluster_of)
@@ -82,3 +85,32 @@ class MarkovClusters:
 
 def _text(values: Sequence[float] | np.ndarray) -> str:
     return ",".join(f"{value:g}" for value in values)
+
+
+@register(
+    "availability",
+    "markov_clusters",
+    "Markov clusters",
+    about="whole clusters on and off together, each an on-off chain (CA-Fed)",
+    order=8,
+)
+@dataclass(frozen=True)
+class MarkovClustersConfig(AvailabilityConfig):
+    """Configuration of `MarkovClusters`."""
+
+    positively_correlated: ClassVar[bool] = MarkovClusters.positively_correlated
+
+    cluster_pi: str = parameter(_text(PAPER_PI), "pi of each cluster, separated by commas")
+    cluster_eigenvalues: str = parameter(
+        _text(PAPER_EIGENVALUES), "lambda of each cluster, separated by commas"
+    )
+
+    def build(self, p: np.ndarray, seed: int) -> MarkovClusters:
+        """See `AvailabilityConfig.build`."""
+        pi = numbers("cluster_pi", self.cluster_pi)
+        eigenvalue = numbers("cluster_eigenvalues", self.cluster_eigenvalues)
+        return MarkovClusters(len(p), seed, pi, eigenvalue)
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        self.build(np.ones(1), seed=0)

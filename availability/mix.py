@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.availability.combined import CombinatorConfig, common_size, stationary_of
+from f3ast_tff.availability.draws import smallest_integers
+from f3ast_tff.availability.process import AvailabilityProcess, numbers
+from f3ast_tff.components import parameter, register
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.randomness import generator
-
-from .combined import common_size, stationary_of
-from .draws import smallest_integers
-from .process import AvailabilityProcess
 
 
 def draw_members(shares: Sequence[float], num_clients: int, seed: int) -> np.ndarray:
@@ -26,12 +28,12 @@ def draw_members(shares: Sequence[float], num_clients: int, seed: int) -> np.nda
         `int64 [N]`, in 0..len(shares)-1.
 
     Raises:
-        SettingError: If a share is negative or not finite, or all are 0.
+        ParameterError: If a share is negative or not finite, or all are 0.
     """
     weights = np.asarray(shares, float)
     if not (np.all(np.isfinite(weights)) and np.all(weights >= 0) and weights.sum() > 0):
         text = ",".join(f"{share:g}" for share in shares)
-        raise SettingError("mix_shares", text, "must be finite, at least 0, and not all 0")
+        raise ParameterError("mix_shares", text, "must be finite, at least 0, and not all 0")
     ends = np.rint(np.cumsum(weights) / weights.sum() * num_clients).astype(np.int64)
     members = np.repeat(np.arange(len(weights)), np.diff(ends, prepend=0))
     return generator(seed, "mix").permutation(members)
@@ -85,3 +87,30 @@ class Mix:
         for number, part in enumerate(self.parts):
             mask |= part.mask(round_number) & (self.members == number)
         return mask
+
+
+@register(
+    "availability", "mix", "Mix", about="each client follows one of its parts, drawn once", order=12
+)
+@dataclass(frozen=True)
+class MixConfig(CombinatorConfig):
+    """Configuration of `Mix`."""
+
+    mix_shares: str = parameter("", "share of each part, separated by commas; equal if empty")
+
+    def build(self, p: np.ndarray, seed: int) -> Mix:
+        """See `AvailabilityConfig.build`."""
+        return Mix(self.build_parts(p, seed), draw_members(self._shares(), len(p), seed))
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        super().check(settings)
+        draw_members(self._shares(), num_clients=1, seed=0)
+
+    def _shares(self) -> tuple[float, ...]:
+        num_parts = len(self.parts)
+        shares = numbers("mix_shares", self.mix_shares) if self.mix_shares else (1.0,) * num_parts
+        if len(shares) != num_parts:
+            allowed = f"must be one number for each of the {num_parts} availability_parts"
+            raise ParameterError("mix_shares", self.mix_shares, allowed)
+        return shares

@@ -1,18 +1,13 @@
-"""A preview as a picture; imports matplotlib."""
+"""A preview as a picture; needs matplotlib."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-from matplotlib.colors import ListedColormap
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
-from f3ast_tff.training.atomic import atomic_write
-
-from .preview import Preview
+from f3ast_tff.atomic import atomic_write
+from f3ast_tff.availability.preview import Preview
 
 DPI = 150
 SIZE = (11.0, 6.2)
@@ -32,6 +27,12 @@ def draw(seen: Preview, title: str, path: Path) -> None:
     Raises:
         OSError: If the file cannot be written.
     """
+    # Here, as every module of this folder is imported in search of components.
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+    from matplotlib.ticker import MaxNLocator
+
     figure = Figure(figsize=SIZE, layout="constrained")
     figure.suptitle(title, fontsize="large")
     grid = figure.add_gridspec(2, 2, width_ratios=(2.6, 1), height_ratios=(2.2, 1))

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .constraints import CommunicationConstraint
-from .process import AvailabilityProcess
+from f3ast_tff.availability.constraints import CommunicationConstraint
+from f3ast_tff.availability.process import AvailabilityProcess
+from f3ast_tff.training.selecting import available_clients
 
 # More rows than this a picture cannot show.
 MOST_SHOWN = 400
@@ -46,22 +47,28 @@ def preview(
         process: The process.
         rounds: T, at least 1.
         constraint: Where K_t is of interest.
+
+    Raises:
+        ComponentError: If a mask is not `bool [N]`.
     """
     n = process.num_clients
     shown = np.unique(np.linspace(0, n - 1, min(n, MOST_SHOWN)).round().astype(np.int64))
     num_available, masks = np.zeros(rounds, np.int64), np.zeros((rounds, len(shown)), bool)
     total, both = np.zeros((2, n), np.int32)
-    first = last = process.mask(1)
+    first = last = available_clients(process, n, 1)
     for t in range(1, rounds + 1):
-        mask = process.mask(t)
+        mask = available_clients(process, n, t)
         num_available[t - 1], masks[t - 1] = np.count_nonzero(mask), mask[shown]
         total += mask
         if t > 1:
             both += mask & last
         last = mask
+    k = None
+    if constraint is not None:
+        k = np.array([constraint.limit(t).k for t in range(1, rounds + 1)])
     return Preview(
         num_available,
-        None if constraint is None else np.array([constraint.k(t) for t in range(1, rounds + 1)]),
+        k,
         total / rounds,
         process.stationary,
         _autocorrelation(both, total - last, total - first, rounds - 1),

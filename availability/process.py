@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from f3ast_tff.availability.draws import bernoulli, byte_levels, lean
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.randomness import generator
-
-from .draws import bernoulli, byte_levels, lean
 
 
 class AvailabilityProcess(Protocol):
@@ -34,6 +36,45 @@ class AvailabilityProcess(Protocol):
     def mask(self, round_number: int) -> np.ndarray:
         """Returns who is available in round t (from 1), `bool [N]`, the caller's to change."""
         ...
+
+
+@dataclass(frozen=True)
+class AvailabilityConfig:
+    """Base of an availability process's `Config`.
+
+    Attributes:
+        positively_correlated: See `AvailabilityProcess`; known before the process is built.
+    """
+
+    positively_correlated: ClassVar[bool] = False
+
+    def build(self, p: np.ndarray, seed: int) -> AvailabilityProcess:
+        """Returns the process.
+
+        Args:
+            p: Client shares p_k, `float64 [N]`, of sum 1; most processes use only N.
+            seed: Seed of all draws.
+
+        Raises:
+            ParameterError: If a parameter does not fit these clients.
+            DataError: If a file is missing or damaged.
+        """
+        raise TypeError(f"{type(self).__name__} does not say what it builds")
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+
+
+def numbers(name: str, text: str) -> tuple[float, ...]:
+    """Returns the numbers of a comma-separated list.
+
+    Raises:
+        ParameterError: If it is not one.
+    """
+    try:
+        return tuple(float(entry) for entry in text.split(","))
+    except ValueError as error:
+        raise ParameterError(name, text, "must be numbers separated by commas") from error
 
 
 def probabilities_checked(name: str, values: np.ndarray) -> np.ndarray:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
-from .combined import common_size, stationary_of
-from .process import AvailabilityProcess
+from f3ast_tff.availability.combined import CombinatorConfig, common_size, stationary_of
+from f3ast_tff.availability.process import AvailabilityProcess
+from f3ast_tff.components import register
 
 
 class Product:
@@ -45,3 +47,15 @@ class Product:
         for part in self.parts[1:]:
             mask &= part.mask(round_number)
         return mask
+
+
+@register(
+    "availability", "product", "Product", about="available where all of its parts say so", order=11
+)
+@dataclass(frozen=True)
+class ProductConfig(CombinatorConfig):
+    """Configuration of `Product`."""
+
+    def build(self, p: np.ndarray, seed: int) -> Product:
+        """See `AvailabilityConfig.build`."""
+        return Product(self.build_parts(p, seed))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from f3ast_tff.errors import SettingError
-
-from .process import IndependentAvailability
+from f3ast_tff.availability.process import AvailabilityConfig, IndependentAvailability
+from f3ast_tff.components import parameter, register
+from f3ast_tff.errors import ParameterError
 
 
 class Scarce(IndependentAvailability):
@@ -21,8 +23,22 @@ class Scarce(IndependentAvailability):
             q: Probability of every client, in [0, 1].
 
         Raises:
-            SettingError: If it is not.
+            ParameterError: If it is not.
         """
         if not 0 <= q <= 1:
-            raise SettingError("scarce_q", q, "must be in [0, 1]")
+            raise ParameterError("scarce_q", q, "must be in [0, 1]")
         super().__init__(np.full(num_clients, q), seed)
+
+
+@register(
+    "availability", "scarce", "Scarce", about="every client with the same probability q", order=2
+)
+@dataclass(frozen=True)
+class ScarceConfig(AvailabilityConfig):
+    """Configuration of `Scarce`."""
+
+    scarce_q: float = parameter(0.2, "probability of every client", minimum=0, maximum=1)
+
+    def build(self, p: np.ndarray, seed: int) -> Scarce:
+        """See `AvailabilityConfig.build`."""
+        return Scarce(len(p), seed, self.scarce_q)

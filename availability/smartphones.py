@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
-from .draws import bernoulli
-from .home_devices import lognormal_availability
-from .process import IndependentAvailability
+from f3ast_tff.availability.draws import bernoulli
+from f3ast_tff.availability.home_devices import LognormalConfig, lognormal_availability
+from f3ast_tff.availability.process import IndependentAvailability
+from f3ast_tff.components import Reading, parameter, register
 
 GRIDS = ("hourly", "endpoints")
 
@@ -63,3 +67,25 @@ class Smartphones(IndependentAvailability):
 
     def _f(self, round_number: int) -> float:
         return float(self._wave[(round_number - self._first) % 24])
+
+
+@register(
+    "availability",
+    "smartphones",
+    "Smartphones",
+    about="log-normal probabilities under a daily sine wave, one round an hour",
+    order=5,
+)
+@dataclass(frozen=True)
+class SmartphonesConfig(LognormalConfig):
+    """Configuration of `Smartphones`."""
+
+    positively_correlated: ClassVar[bool] = Smartphones.positively_correlated
+
+    smartphones_grid: str = parameter(
+        Reading("R5", "hourly", "endpoints"), "hours of the sine wave", choices=GRIDS
+    )
+
+    def build(self, p: np.ndarray, seed: int) -> Smartphones:
+        """See `AvailabilityConfig.build`."""
+        return Smartphones(len(p), seed, self.lognormal_spread, self.smartphones_grid)

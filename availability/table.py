@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.errors import DataError
+from f3ast_tff.availability.process import AvailabilityConfig
+from f3ast_tff.components import REQUIRED, parameter, register
+from f3ast_tff.errors import DataError, ParameterError
 
 
 def read_table(path: Path) -> np.ndarray:
@@ -67,6 +71,8 @@ class Table:
         matrix = table if isinstance(table, np.ndarray) else read_table(Path(table))
         if matrix.ndim != 2 or 0 in matrix.shape:
             raise DataError(f"{name}: shape {matrix.shape}: must be [T, N], neither of them 0")
+        if matrix.dtype.kind not in "biuf":
+            raise DataError(f"{name}: dtype {matrix.dtype}: must be boolean or numeric")
         for t, row in enumerate(matrix):
             wrong = np.flatnonzero((row != 0) & (row != 1))
             if len(wrong):
@@ -83,3 +89,25 @@ class Table:
     def mask(self, round_number: int) -> np.ndarray:
         """See `AvailabilityProcess.mask`."""
         return self._table[(round_number - 1) % len(self._table)].copy()
+
+
+@register(
+    "availability", "table", "Table", about="who is available when, read from a file", order=10
+)
+@dataclass(frozen=True)
+class TableConfig(AvailabilityConfig):
+    """Configuration of `Table`."""
+
+    positively_correlated: ClassVar[bool] = Table.positively_correlated
+
+    table_file: str = parameter(
+        REQUIRED, "0/1 matrix, a row a round and a column a client, .npy or .csv", is_path=True
+    )
+
+    def build(self, p: np.ndarray, seed: int) -> Table:
+        """See `AvailabilityConfig.build`."""
+        table = Table(Path(self.table_file))
+        if table.num_clients != len(p):
+            allowed = f"has {table.num_clients} columns, must have one for each of {len(p)} clients"
+            raise ParameterError("table_file", self.table_file, allowed)
+        return table

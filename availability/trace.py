@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
 import numpy as np
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.availability.device_traces import DeviceTraces
+from f3ast_tff.availability.draws import gather, smallest_integers
+from f3ast_tff.availability.process import AvailabilityConfig
+from f3ast_tff.availability.trace_files import ELIGIBLE, read_traces
+from f3ast_tff.components import REQUIRED, parameter, register
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.randomness import generator
-
-from .device_traces import DeviceTraces
-from .draws import gather, smallest_integers
 
 DAY = 86_400
 ASSIGNMENTS = ("balanced", "with_replacement", "in_order")
@@ -78,7 +85,7 @@ class Trace:
             when: Eligible `"at_start"` of the round, or `"throughout"` it.
 
         Raises:
-            SettingError: If a value is not allowed, or the trace ends before the part does.
+            ParameterError: If a value is not allowed, or the trace ends before the part does.
             DataError: If a device's state is not known at the start.
         """
         for name, value, choices in (
@@ -87,19 +94,14 @@ class Trace:
             ("trace_when", when, WHEN),
         ):
             if value not in choices:
-                raise SettingError(name, value, f"must be one of {', '.join(choices)}")
-        rounds = _rounds(traces, round_seconds, start, days)
+                raise ParameterError(name, value, f"must be one of {', '.join(choices)}")
+        rounds = rounds_in(days, round_seconds, shift)
+        _check_length(traces, start, days)
         edges = start + round_seconds * np.arange(rounds + 1.0)
         if when == "at_start":
             self._eligible = traces.eligible_at(edges[:-1])
         else:
             self._eligible = traces.eligible_seconds(edges) >= round_seconds
-        if shift == "days" and (days != int(days) or DAY % round_seconds):
-            allowed = (
-                f"needs whole days and a day of whole rounds, not --trace_days={days:g} and "
-                f"--trace_round_seconds={round_seconds}"
-            )
-            raise SettingError("trace_shift", shift, allowed)
         devices = assign_devices(num_clients, traces.num_devices, seed, assignment)
         num_shifts = int(days) if shift == "days" else 1
         shifts = generator(seed, "trace shifts").integers(num_shifts, size=num_clients)
@@ -124,20 +126,81 @@ class Trace:
         return gather(self._eligible[rows].reshape(-1), self._column)
 
 
-def _rounds(traces: DeviceTraces, round_seconds: int, start: float, days: float) -> int:
+def rounds_in(days: float, round_seconds: int, shift: str = "none") -> int:
+    """Returns the number of rounds in the part of a trace to repeat.
+
+    Args:
+        days: Length of the part, days.
+        round_seconds: Length of a round.
+        shift: See `Trace`.
+
+    Raises:
+        ParameterError: If the part is not of whole rounds, or the shift needs whole days.
+    """
     if round_seconds < 1:
-        raise SettingError("trace_round_seconds", round_seconds, "must be at least 1")
-    if not np.isfinite(start):
-        raise SettingError("trace_start", start, "must be finite")
-    longest = (traces.end - start) / DAY
-    if not 0 < days <= longest:
-        allowed = (
-            f"must be above 0 and, the last entry being at {traces.end:g} s and the start at "
-            f"{start:g} s, at most {max(longest, 0):.4g}"
-        )
-        raise SettingError("trace_days", days, allowed)
+        raise ParameterError("trace_round_seconds", round_seconds, "must be at least 1")
+    if not 0 < days < np.inf:
+        raise ParameterError("trace_days", days, "must be above 0 and finite")
     rounds = days * DAY / round_seconds
     if abs(rounds - round(rounds)) > 1e-6 or round(rounds) < 1:
-        allowed = f"must divide --trace_days={days:g}, {days * DAY:g} s"
-        raise SettingError("trace_round_seconds", round_seconds, allowed)
+        allowed = f"must divide trace_days, {days:g} days of {DAY} s"
+        raise ParameterError("trace_round_seconds", round_seconds, allowed)
+    if shift == "days" and (days != int(days) or DAY % round_seconds):
+        allowed = (
+            f"needs whole days and a day of whole rounds, not trace_days = {days:g} and "
+            f"trace_round_seconds = {round_seconds}"
+        )
+        raise ParameterError("trace_shift", shift, allowed)
     return round(rounds)
+
+
+def _check_length(traces: DeviceTraces, start: float, days: float) -> None:
+    if not np.isfinite(start):
+        raise ParameterError("trace_start", start, "must be finite")
+    longest = (traces.end - start) / DAY
+    if days > longest:
+        allowed = (
+            f"the last entry being at {traces.end:g} s and the start at {start:g} s, must be at "
+            f"most {max(longest, 0):.4g}"
+        )
+        raise ParameterError("trace_days", days, allowed)
+
+
+@register("availability", "trace", "Trace", about="clients follow traces of real devices", order=9)
+@dataclass(frozen=True)
+class TraceConfig(AvailabilityConfig):
+    """Configuration of `Trace`."""
+
+    positively_correlated: ClassVar[bool] = Trace.positively_correlated
+
+    trace_file: str = parameter(REQUIRED, "device traces, .json or .csv", is_path=True)
+    trace_states: str = parameter("", "which list of states, where a device has several")
+    trace_eligible: str = parameter(ELIGIBLE, "states to train in, as charging+wifi,idle")
+    trace_round_seconds: int = parameter(3600, "length of a round", minimum=1, units="seconds")
+    trace_start: float = parameter(300.0, "time of round 1", units="seconds")
+    trace_days: float = parameter(
+        5.0, "length of the part of the trace to repeat", above=0, units="days"
+    )
+    trace_assignment: str = parameter("balanced", "devices to clients", choices=ASSIGNMENTS)
+    trace_shift: str = parameter("none", "start each client on its own day", choices=SHIFTS)
+    trace_when: str = parameter(
+        "at_start", "when in a round a device must be eligible", choices=WHEN
+    )
+
+    def build(self, p: np.ndarray, seed: int) -> Trace:
+        """See `AvailabilityConfig.build`."""
+        return Trace(
+            read_traces(Path(self.trace_file), self.trace_states, self.trace_eligible),
+            len(p),
+            seed,
+            round_seconds=self.trace_round_seconds,
+            start=self.trace_start,
+            days=self.trace_days,
+            assignment=self.trace_assignment,
+            shift=self.trace_shift,
+            when=self.trace_when,
+        )
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        rounds_in(self.trace_days, self.trace_round_seconds, self.trace_shift)

@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.errors import DataError, SettingError
-
-from .device_traces import DeviceTraces
+from f3ast_tff.availability.device_traces import DeviceTraces
+from f3ast_tff.errors import DataError, ParameterError
 
 CSV_HEADER = ["device", "time", "state"]
 ELIGIBLE = "AVL_TRAIN,AVL_EVAL"
@@ -54,7 +53,7 @@ def read_traces(path: Path, states: str = "", eligible: str = ELIGIBLE) -> Devic
 
     Raises:
         DataError: If the file is missing or damaged; names the file, the device and what is wrong.
-        SettingError: If `states` names no list, or no state of the file is eligible.
+        ParameterError: If `states` names no list, or no state of the file is eligible.
     """
     if path.suffix not in (".json", ".csv"):
         raise DataError(f"{path}: must end in .json or .csv")
@@ -73,11 +72,11 @@ def read_traces(path: Path, states: str = "", eligible: str = ELIGIBLE) -> Devic
             tuple(found), offsets, np.array(times, np.float64), np.array(answers, bool)
         )
     except (OSError, ValueError, DataError) as error:
-        if isinstance(error, SettingError):
+        if isinstance(error, ParameterError):
             raise
         raise DataError(f"{path}: {error}") from error
     if not traces.eligible.any():
-        raise SettingError("trace_eligible", eligible, f"no state in {path} is eligible by it")
+        raise ParameterError("trace_eligible", eligible, f"no state in {path} is eligible by it")
     return traces
 
 
@@ -94,7 +93,7 @@ def _of_json(content: Any, states: str, rule: str) -> dict[str, _Events]:
 def _device(name: str, trace: Any, states: str, rule: str) -> _Events:
     if isinstance(trace, Mapping):
         if states not in trace:
-            raise SettingError("trace_states", states, f"must be one of {', '.join(trace)}")
+            raise ParameterError("trace_states", states, f"must be one of {', '.join(trace)}")
         trace = trace[states]
     if not isinstance(trace, Sequence) or not trace:
         raise DataError(f"device {name}: has no entry")

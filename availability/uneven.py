@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from .process import IndependentAvailability
+from f3ast_tff.availability.process import AvailabilityConfig, IndependentAvailability
+from f3ast_tff.components import register
+from f3ast_tff.errors import ParameterError
 
 
 class Uneven(IndependentAvailability):
@@ -16,8 +20,30 @@ class Uneven(IndependentAvailability):
         Args:
             p: Client shares p_k, `float [N]`, each above 0.
             seed: Seed of the draws.
+
+        Raises:
+            ParameterError: If a share is not above 0.
         """
         p = np.asarray(p, np.float64)
-        if not np.all(p > 0):
-            raise ValueError("every client share must be above 0, or q = 1 / p is not defined")
+        wrong = np.flatnonzero(~(p > 0))
+        if len(wrong):
+            k = wrong[0]
+            allowed = f"needs every p_k above 0, as q_k is proportional to 1 / p_k; p_{k} is {p[k]}"
+            raise ParameterError("availability", "uneven", allowed)
         super().__init__(p.min() / p, seed)
+
+
+@register(
+    "availability",
+    "uneven",
+    "Uneven",
+    about="q_k proportional to 1 / p_k: the more data, the rarer",
+    order=4,
+)
+@dataclass(frozen=True)
+class UnevenConfig(AvailabilityConfig):
+    """Configuration of `Uneven`."""
+
+    def build(self, p: np.ndarray, seed: int) -> Uneven:
+        """See `AvailabilityConfig.build`."""
+        return Uneven(p, seed)

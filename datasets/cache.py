@@ -6,7 +6,6 @@ A folder `<data_dir>/prepared/<name>-<hash of the key>/` holds one `.npy` file a
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import logging
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.atomic import atomic_write
 from f3ast_tff.errors import DataError
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 
@@ -78,7 +78,7 @@ def _write(folder: Path, name: str, key: Mapping[str, Any], data: FederatedData)
         for column in _COLUMNS
     }
     for array_name, array in arrays.items():
-        with _on_disk(partial / f"{array_name}.npy") as file:
+        with atomic_write(partial / f"{array_name}.npy", "wb") as file:
             np.save(file, array, allow_pickle=False)
     meta = {
         "format": FORMAT,
@@ -90,8 +90,8 @@ def _write(folder: Path, name: str, key: Mapping[str, Any], data: FederatedData)
             for array_name, array in arrays.items()
         },
     }
-    with _on_disk(partial / _META) as file:
-        file.write(json.dumps(meta, indent=2).encode() + b"\n")
+    with atomic_write(partial / _META) as file:
+        file.write(json.dumps(meta, indent=2) + "\n")
     _sync_folder(partial)
     os.rename(partial, folder)
     _sync_folder(folder.parent)
@@ -137,17 +137,21 @@ def _sha256(array: np.ndarray) -> str:
 @contextmanager
 def _alone(parent: Path, name: str) -> Iterator[None]:
     """Makes `parent` and holds the lock of one name in it, waiting for whoever holds it."""
+    # Here, so that importing data sets needs NumPy alone.
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(parent / f".{name}.lock")
     with _refused_writes(parent):
         parent.mkdir(parents=True, exist_ok=True)
-        lock = open(parent / f".{name}.lock", "w")  # noqa: SIM115
-    with lock:
-        with _refused_writes(parent):
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                _LOGGER.warning("another process prepares %s: waiting for it", parent / name)
-                fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            _LOGGER.warning("another process prepares %s: waiting for it", parent / name)
+            lock.acquire()
+    try:
         yield
+    finally:
+        lock.release()
 
 
 @contextmanager
@@ -156,14 +160,6 @@ def _refused_writes(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DataError(f"cannot write to {folder}: {error.strerror}") from error
-
-
-@contextmanager
-def _on_disk(path: Path) -> Iterator[Any]:
-    with open(path, "wb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""CIFAR-10 with Dirichlet label allocation, as in CA-Fed's f3ast_tff.configuration."""
+"""CIFAR-10 with Dirichlet label allocation, as in CA-Fed's experiments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cifar10(data_dir: Path, num_clients: int, dirichlet_s: float, seed: int) -> 
         Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..9.
 
     Raises:
-        SettingError: If `num_clients` or `dirichlet_s` is out of range.
+        ParameterError: If `num_clients` or `dirichlet_s` is out of range.
         DataError: If a file is missing, damaged or not CIFAR-10's.
     """
     files = cifar_files.CIFAR10

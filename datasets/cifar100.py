@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples, FederatedData
+from f3ast_tff.progress import progress
 from f3ast_tff.randomness import generator
 
 from . import cifar_files
@@ -15,7 +16,6 @@ from .cache import prepared
 from .cifar_reader import read_cifar
 from .images import LabelledImages
 from .pachinko import pachinko
-from .progress import progress
 
 
 def cifar100(
@@ -45,7 +45,7 @@ def cifar100(
         Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..99 (the fine classes).
 
     Raises:
-        SettingError: If a number of clients does not divide the images, or a concentration is
+        ParameterError: If a number of clients does not divide the images, or a concentration is
             not a positive number.
         DataError: If a file is missing, damaged or not CIFAR-100's.
     """
@@ -53,16 +53,16 @@ def cifar100(
     counts = {"num_clients": num_clients, "num_test_clients": num_test_clients}
     for (name, clients), part in zip(counts.items(), (files.train, files.test)):
         if clients < 1 or part.num_images % clients:
-            raise SettingError(name, clients, f"must divide {part.num_images}, the images shared")
+            raise ParameterError(name, clients, f"must divide {part.num_images}, the images shared")
     for name, value in (("pachinko_alpha", alpha), ("pachinko_beta", beta)):
         if not 0 < value < np.inf:
-            raise SettingError(name, value, "must be a positive number")
+            raise ParameterError(name, value, "must be a positive number")
 
     def part_by_client(images: LabelledImages, clients: int, what: str) -> ClientExamples:
         coarse = images.labels[:, 1]
         rng = generator(seed, f"pachinko {what}")
-        with progress(f"sharing out the {what} images of CIFAR-100", clients, "client") as advance:
-            rows = pachinko(images.classes, coarse, clients, alpha, beta, rng, advance)
+        with progress(f"sharing out the {what} images of CIFAR-100", clients, "client") as bar:
+            rows = pachinko(images.classes, coarse, clients, alpha, beta, rng, bar.update)
         return images.by_client(rows)
 
     def prepare() -> FederatedData:

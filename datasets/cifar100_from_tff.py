@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import quote
+from typing import Any
 
 import numpy as np
 
-from f3ast_tff.errors import DataError
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 
 from . import cifar_files
 from .cache import prepared
 from .cifar_files import CifarFiles, Part
-from .images import LabelledImages, notice
-from .progress import progress
-from .source import content_digest, row_hashes
-from .tf_example import int64_features
-from .tff_database import find_database
+from .images import LabelledImages, content_digest, notice, row_hashes
+from .tff_database import damaged, find_database, read_split
 
 _FILE = "cifar100.sqlite"
 _IMAGE = (32, 32, 3)
@@ -56,27 +51,11 @@ def cifar100_from_tff(data_dir: Path) -> FederatedData:
 
 
 def _read_split(path: Path, split: str, part: Part, files: CifarFiles) -> ClientExamples:
-    what = f"reading the {split} images of {path.name}"
-    by_client: dict[str, list[np.ndarray]] = {}
-    query = "SELECT client_id, serialized_example_proto FROM examples WHERE split_name = ?"
-    try:
-        with (
-            contextlib.closing(_open_database(path)) as database,
-            progress(what, part.num_images, "image") as advance,
-        ):
-            for client, message in database.execute(query, (split,)):
-                by_client.setdefault(str(client), []).append(_row(message, files))
-                advance(1)
-    except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
-        why = f"an example has no {error.args[0]}" if isinstance(error, KeyError) else error
-        raise DataError(f"{path} is damaged or is not TFF's {_FILE}: {why}") from error
-    clients = [np.stack(by_client[name]) for name in sorted(by_client)]
-    rows = np.concatenate(clients) if clients else np.zeros((0, 1), np.uint8)
+    by_client = read_split(path, split, lambda features: _row(features, files))
+    clients = [np.stack(rows) for rows in by_client.values()]
+    rows = np.concatenate(clients)
     if len(rows) != part.num_images:
-        raise DataError(
-            f"{path} is damaged or is not TFF's {_FILE}: {len(rows)} {split} images, not "
-            f"{part.num_images}"
-        )
+        raise damaged(path, f"{len(rows)} {split} images, not {part.num_images}")
     kinds = len(files.labels)
     pixels, labels = rows[:, :-kinds].reshape(-1, *_IMAGE), rows[:, -kinds:]
     if content_digest(row_hashes(pixels, labels)) != part.digest:
@@ -86,18 +65,13 @@ def _read_split(path: Path, split: str, part: Part, files: CifarFiles) -> Client
     return images.by_client(np.split(np.arange(len(rows)), ends[:-1]))
 
 
-def _open_database(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
-
-
-def _row(message: bytes, files: CifarFiles) -> np.ndarray:
+def _row(features: Mapping[str, Any], files: CifarFiles) -> np.ndarray:
     """Returns an example's pixels, its fine and its coarse label, `uint8 [3072 + 2]`."""
-    features = int64_features(message)
-    names = ("label", "coarse_label")
-    values = np.concatenate([features["image"], *(features[name] for name in names)])
+    names = ("image", "label", "coarse_label")
+    values = np.concatenate([features[name] for name in names])
     limits = np.array([classes for _, classes in files.labels])
-    if len(values) != np.prod(_IMAGE) + len(names):
+    if len(values) != np.prod(_IMAGE) + len(limits):
         raise ValueError(f"an example has {len(values)} numbers")
-    if np.any(values < 0) or np.any(values > 255) or np.any(values[-len(names) :] >= limits):
+    if np.any(values < 0) or np.any(values > 255) or np.any(values[-len(limits) :] >= limits):
         raise ValueError("a pixel or a label is out of range")
     return values.astype(np.uint8)

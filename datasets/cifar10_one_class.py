@@ -1,4 +1,4 @@
-"""CIFAR-10 with one class a client and uneven sizes, as in FedLaAvg's f3ast_tff.configuration."""
+"""CIFAR-10 with one class a client and uneven sizes, as in FedLaAvg's experiments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.randomness import generator
 
@@ -44,13 +44,15 @@ def cifar10_one_class(
         floor(10 k / N).
 
     Raises:
-        SettingError: If `num_clients` or `size_spread` is out of range.
+        ParameterError: If `num_clients` or `size_spread` is out of range.
         DataError: If a file is missing, damaged or not CIFAR-10's.
     """
     files = cifar_files.CIFAR10
     classes = files.num_classes
     if not 0 <= size_spread < 1 / _FARTHEST:
-        raise SettingError("size_spread", size_spread, f"must be at least 0, below {1 / _FARTHEST}")
+        raise ParameterError(
+            "size_spread", size_spread, f"must be at least 0, below {1 / _FARTHEST}"
+        )
     _check_clients(num_clients, size_spread, files.train.num_images // classes, classes)
 
     def prepare() -> FederatedData:
@@ -73,7 +75,7 @@ def _check_clients(num_clients: int, size_spread: float, class_size: int, classe
     cut = size_spread * _FARTHEST
     most = int(class_size * (1 - cut) / (1 + cut)) * classes
     if not 1 <= num_clients <= most or num_clients % classes:
-        raise SettingError(
+        raise ParameterError(
             "num_clients",
             num_clients,
             f"must be a multiple of {classes}, at most {most} with {class_size} images a class",

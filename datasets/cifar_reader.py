@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from f3ast_tff.errors import DataError
+from f3ast_tff.progress import progress
 
 from .cifar_files import Batch, CifarFiles, Part
 from .cifar_pickle import load_batch
 from .images import LabelledImages, notice
-from .progress import progress
 from .source import locate
 
 _SIDE = 32
@@ -46,9 +46,10 @@ def read_cifar(data_dir: Path, files: CifarFiles) -> tuple[LabelledImages, Label
     else:
         archive, place = _read_archive(found, files), found
     total = files.train.num_images + files.test.num_images
-    with progress(f"reading {files.title}", total, "image") as advance:
+    with progress(f"reading {files.title}", total, "image") as bar:
         train, test = (
-            _read_part(part, files, place, archive, advance) for part in (files.train, files.test)
+            _read_part(part, files, place, archive, bar.update)
+            for part in (files.train, files.test)
         )
     return train, test
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.randomness import generator
 
@@ -124,10 +124,10 @@ def federate(
 
 
 def check_dirichlet(num_clients: int, dirichlet_s: float, num_images: int) -> None:
-    """Raises `SettingError` unless that many clients can share the images so."""
+    """Raises `ParameterError` unless that many clients can share the images so."""
     if not 1 <= num_clients <= num_images:
-        raise SettingError(
+        raise ParameterError(
             "num_clients", num_clients, f"must be from 1 to {num_images}, the training images"
         )
     if not 0 < dirichlet_s < np.inf:
-        raise SettingError("dirichlet_s", dirichlet_s, "must be a positive number")
+        raise ParameterError("dirichlet_s", dirichlet_s, "must be a positive number")

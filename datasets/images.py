@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,8 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from f3ast_tff.federated_data import ClientExamples
-
-from .source import content_digest, row_hashes
 
 
 @dataclass(frozen=True)
@@ -65,3 +64,32 @@ class LabelledImages:
 def notice(what: str) -> None:
     """Says in one line that a given file is not quite the distributor's, and is used."""
     logging.getLogger(__name__).warning(what)
+
+
+def row_hashes(*columns: np.ndarray) -> np.ndarray:
+    """Returns the SHA-256 of each row, its columns' bytes one after the other.
+
+    Args:
+        *columns: Arrays `[n, ...]` of one length, `uint8` for digests that do not depend on the
+            machine.
+
+    Returns:
+        `S32 [n]`, 32 raw bytes a row (trailing zero bytes stripped, as NumPy does).
+    """
+    tables = [np.ascontiguousarray(column).reshape(len(column), -1) for column in columns]
+    hashes = np.empty(len(tables[0]), "S32")
+    for row, parts in enumerate(zip(*tables)):
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(part)
+        hashes[row] = digest.digest()
+    return hashes
+
+
+def content_digest(hashes: np.ndarray) -> str:
+    """Returns a digest of rows that does not depend on their order: SHA-256 of the sorted hashes.
+
+    Args:
+        hashes: Of `row_hashes`.
+    """
+    return hashlib.sha256(np.sort(hashes).tobytes()).hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.randomness import generator
 
@@ -38,13 +38,13 @@ def leaf_synthetic(
         Features `float32 [n, 60]`, labels `int32 [n]` in 0..9.
 
     Raises:
-        SettingError: If an argument is out of range.
+        ParameterError: If an argument is out of range.
     """
     if num_clients < 1:
-        raise SettingError("num_clients", num_clients, "must be at least 1")
+        raise ParameterError("num_clients", num_clients, "must be at least 1")
     for name, value in (("synthetic_alpha", alpha), ("synthetic_beta", beta)):
         if not 0 <= value < np.inf:
-            raise SettingError(name, value, "must be a number of at least 0")
+            raise ParameterError(name, value, "must be a number of at least 0")
     rng = generator(seed, "leaf synthetic")
     sizes = rng.lognormal(4, 2, num_clients).astype(np.int64) + 50
     model_mean = rng.normal(0, alpha, num_clients)

@@ -1,10 +1,10 @@
-"""MNIST with Dirichlet label allocation, as in CA-Fed's f3ast_tff.configuration."""
+"""MNIST with Dirichlet label allocation, as in CA-Fed's experiments."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.randomness import generator
 
@@ -42,17 +42,17 @@ def mnist(
         Features `uint8 [n, 28, 28, 1]`, labels `int32 [n]` in 0..9.
 
     Raises:
-        SettingError: If a setting is out of range.
+        ParameterError: If a setting is out of range.
         DataError: If a file is missing, damaged or not MNIST's.
     """
     files = mnist_files.MNIST
     if not 0 <= validation_share < 1:
-        raise SettingError("validation_share", validation_share, "must be at least 0, below 1")
+        raise ParameterError("validation_share", validation_share, "must be at least 0, below 1")
     kept = round((1 - validation_share) * files.train.num_images)
     check_dirichlet(num_clients, dirichlet_s, kept)
     if num_groups is not None and not 1 <= num_groups <= num_clients:
         allowed = f"must be from 1 to num_clients, {num_clients}"
-        raise SettingError("dirichlet_groups", num_groups, allowed)
+        raise ParameterError("dirichlet_groups", num_groups, allowed)
 
     def prepare() -> FederatedData:
         train, test = read_mnist(data_dir, files)

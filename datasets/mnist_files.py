@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from f3ast_tff.errors import DataError
+from f3ast_tff.progress import progress
 
 from .images import LabelledImages, notice
-from .progress import progress
 from .source import Download, locate
 
 _FOLDER = "mnist"
@@ -94,11 +94,11 @@ def read_mnist(data_dir: Path, files: MnistFiles) -> tuple[LabelledImages, Label
         DataError: If a file is missing, damaged or not what it should be; names it and its place.
     """
     total = files.train.num_images + files.test.num_images
-    with progress("reading MNIST", total, "image") as advance:
+    with progress("reading MNIST", total, "image") as bar:
         parts = []
         for pair in (files.train, files.test):
             parts.append(_read_pair(data_dir, pair, files))
-            advance(pair.num_images)
+            bar.update(pair.num_images)
     return parts[0], parts[1]
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from f3ast_tff.errors import DataError, SettingError
+from f3ast_tff.errors import DataError, ParameterError
 from f3ast_tff.federated_data import ClientExamples, FederatedData
+from f3ast_tff.progress import progress
 
 from .cache import prepared
 from .characters import NUM_IDS, sequences
-from .progress import progress
 from .shakespeare_plays import Role, parse_roles
 from .source import Download, locate
 
@@ -58,7 +58,7 @@ def shakespeare(data_dir: Path, num_clients: int = NUM_CLIENTS) -> FederatedData
 
     Raises:
         DataError: If the text is missing, cut off or something else; names the file.
-        SettingError: If there are not that many roles.
+        ParameterError: If there are not that many roles.
     """
     path = locate(data_dir, FILES, DOWNLOAD)
     content = path.read_bytes()
@@ -68,11 +68,11 @@ def shakespeare(data_dir: Path, num_clients: int = NUM_CLIENTS) -> FederatedData
 
 
 def _prepare(path: Path, content: bytes, num_clients: int) -> FederatedData:
-    with progress("preparing Shakespeare", 2, "steps") as advance:
+    with progress("preparing Shakespeare", 2, "steps") as bar:
         roles = _roles(path, content)
-        advance(1)
+        bar.update(1)
         data = _federated(_largest(roles, num_clients))
-        advance(1)
+        bar.update(1)
     return data
 
 
@@ -98,7 +98,7 @@ def _roles(path: Path, content: bytes) -> list[Role]:
 def _largest(roles: Sequence[Role], num_clients: int) -> list[Role]:
     enough = [role for role in roles if len(role.speeches) >= MIN_SPEECHES]
     if not 1 <= num_clients <= len(enough):
-        raise SettingError(
+        raise ParameterError(
             "num_clients", num_clients, f"the text has 1 to {len(enough)} roles to be clients"
         )
     # A stable sort: of equal ones the first in the file stays first.

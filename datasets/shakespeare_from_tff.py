@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from f3ast_tff.errors import DataError
 from f3ast_tff.federated_data import FederatedData
 
 from .cache import prepared
 from .shakespeare import federated_snippets
-from .tf_example import submessages
-from .tff_database import find_database, read_split
+from .tff_database import damaged, find_database, read_split
 
 FILE = "shakespeare.sqlite"
-_FEATURE = b"snippets"
+_FEATURE = "snippets"
 # Part of the cache's key: to be raised when the same file gives other data.
 _READING = 1
 
@@ -46,36 +46,15 @@ def shakespeare_from_tff(data_dir: Path) -> FederatedData:
 
 
 def _prepare(path: Path) -> FederatedData:
-    train, test = (
-        {
-            client: [_snippet(path, message) for message in messages]
-            for client, messages in read_split(path, split).items()
-        }
-        for split in ("train", "test")
-    )
+    train, test = (read_split(path, split, _snippet) for split in ("train", "test"))
     odd = sorted(train.keys() ^ test.keys())
     if odd:
-        raise DataError(f"{path} is not TFF's {FILE}: {odd[0]} has examples in one split only")
+        raise damaged(path, f"{odd[0]} has examples in one split only")
     return federated_snippets(train.values(), test.values())
 
 
-def _snippet(path: Path, message: bytes) -> bytes:
-    """Returns the one value of the bytes feature (field 1 of a Feature) `snippets`."""
-    try:
-        snippets = [
-            snippet
-            for features in submessages(message, 1)
-            for entry in submessages(features, 1)
-            if b"".join(submessages(entry, 1)) == _FEATURE
-            for feature in submessages(entry, 2)
-            for values in submessages(feature, 1)
-            for snippet in submessages(values, 1)
-        ]
-    except ValueError as error:
-        raise DataError(f"{path} is damaged or is not TFF's {FILE}: {error}") from error
-    if len(snippets) != 1:
-        raise DataError(
-            f"{path} is damaged or is not TFF's {FILE}: an example has {len(snippets)} "
-            f"{_FEATURE.decode()}, not one"
-        )
-    return snippets[0]
+def _snippet(features: Mapping[str, Any]) -> bytes:
+    found = features.get(_FEATURE, [])
+    if len(found) != 1 or not isinstance(found[0], bytes):
+        raise ValueError(f"an example has {len(found)} {_FEATURE}, not one")
+    return found[0]

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from f3ast_tff.errors import DataError
-
-from .progress import progress
+from f3ast_tff.progress import progress
 
 _CHUNK = 2**20
 _TIMEOUT_S = 60
@@ -35,10 +29,9 @@ class Download:
 
 def default_data_dir() -> Path:
     """Returns the data folder when none is given: `f3ast_tff` in the user's cache folder."""
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification says to ignore a relative path.
-    parent = Path(cache) if os.path.isabs(cache) else Path.home() / ".cache"
-    return parent / "f3ast_tff"
+    from platformdirs import user_cache_path
+
+    return user_cache_path("f3ast_tff", appauthor=False)
 
 
 def locate(data_dir: Path, names: Sequence[str], download: Download | None) -> Path:
@@ -71,7 +64,8 @@ def locate(data_dir: Path, names: Sequence[str], download: Download | None) -> P
         target.parent.mkdir(parents=True, exist_ok=True)
         _fetch(download.url, download.sha256, target)
     except OSError as error:
-        raise _missing(data_dir, names, download.url, f"; fetching it failed: {error}") from error
+        why = f"; fetching it failed: {' '.join(str(error).split())}"
+        raise _missing(data_dir, names, download.url, why) from error
     return target
 
 
@@ -85,63 +79,22 @@ def _missing(data_dir: Path, names: Sequence[str], url: str | None, why: str) ->
 
 
 def _fetch(url: str, sha256: str, target: Path) -> None:
-    # Here, for they take longer to import than all else here, and are seldom needed.
-    import http.client
-    import urllib.error
-    import urllib.request
+    # Here, for it takes longer to import than all else here, and is seldom needed.
+    import pooch
+    import requests
 
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    digest = hashlib.sha256()
+    # What it would say, our own bar says.
+    pooch.get_logger().setLevel("WARNING")
     try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as response:
-            size = int(response.headers.get("Content-Length") or 0)
-            with open(temporary, "wb") as file, progress(f"fetching {url}", size, "B") as advance:
-                while chunk := response.read(_CHUNK):
-                    digest.update(chunk)
-                    file.write(chunk)
-                    advance(len(chunk))
-                file.flush()
-                os.fsync(file.fileno())
-        if digest.hexdigest() != sha256:
-            raise DataError(
-                f"{url} sent something else than {target.name}: SHA-256 {digest.hexdigest()}, not "
-                f"{sha256}; nothing was kept. Put the right file into {target.parent}"
-            )
-        os.replace(temporary, target)
-    except urllib.error.HTTPError as error:
-        error.close()  # It holds the connection.
+        with progress(f"fetching {url}", 0, "B") as bar:
+            downloader = pooch.HTTPDownloader(bar, _CHUNK, timeout=_TIMEOUT_S)
+            pooch.retrieve(url, f"sha256:{sha256}", target.name, target.parent, None, downloader)
+    except requests.RequestException as error:
+        if error.response is not None:
+            error.response.close()  # It holds the connection.
         raise
-    except http.client.HTTPException as error:
-        raise OSError(f"no proper answer: {error!r}") from error
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
-
-
-def row_hashes(*columns: np.ndarray) -> np.ndarray:
-    """Returns the SHA-256 of each row, its columns' bytes one after the other.
-
-    Args:
-        *columns: Arrays `[n, ...]` of one length, `uint8` for digests that do not depend on the
-            machine.
-
-    Returns:
-        `S32 [n]`, 32 raw bytes a row (trailing zero bytes stripped, as NumPy does).
-    """
-    tables = [np.ascontiguousarray(column).reshape(len(column), -1) for column in columns]
-    hashes = np.empty(len(tables[0]), "S32")
-    for row, parts in enumerate(zip(*tables)):
-        digest = hashlib.sha256()
-        for part in parts:
-            digest.update(part)
-        hashes[row] = digest.digest()
-    return hashes
-
-
-def content_digest(hashes: np.ndarray) -> str:
-    """Returns a digest of rows that does not depend on their order: SHA-256 of the sorted hashes.
-
-    Args:
-        hashes: Of `row_hashes`.
-    """
-    return hashlib.sha256(np.sort(hashes).tobytes()).hexdigest()
+    except ValueError as error:
+        raise DataError(
+            f"{url} sent something else than {target.name}, whose SHA-256 is {sha256}; nothing "
+            f"was kept. Put the right file into {target.parent}"
+        ) from error

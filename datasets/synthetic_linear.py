@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.randomness import generator
 
@@ -33,11 +33,11 @@ def synthetic_linear(num_clients: int = 100, seed: int = 0) -> FederatedData:
         Features `float32 [n, 100]`, labels `int32 [n]`.
 
     Raises:
-        SettingError: If `num_clients` is out of range.
+        ParameterError: If `num_clients` is out of range.
     """
     if not 1 <= num_clients <= NUM_EXAMPLES // 2:
         allowed = f"must be from 1 to {NUM_EXAMPLES // 2}, for two of {NUM_EXAMPLES} examples each"
-        raise SettingError("num_clients", num_clients, allowed)
+        raise ParameterError("num_clients", num_clients, allowed)
     rng = generator(seed, "synthetic linear")
     coefficients = rng.normal(size=NUM_FEATURES)
     x = rng.normal(size=(NUM_EXAMPLES, NUM_FEATURES))

@@ -1,92 +1,82 @@
-"""Reads integers from serialized `tf.train.Example` messages, without TensorFlow.
-
-An Example (field 1: Features) holds a map (field 1, entries of key 1 and value 2) from names to
-Features, of which an Int64List (field 3) holds values (field 1), packed or one by one. See
-protobuf's "Encoding" page for the wire format.
-"""
+"""Reads serialized `tf.train.Example` messages by protobuf alone, without TensorFlow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
-
-def int64_features(message: bytes) -> dict[str, np.ndarray]:
-    """Returns the integer features of an Example by name; others are left out.
+def features_of(message: bytes) -> dict[str, np.ndarray | list[bytes]]:
+    """Returns the features of an Example by name; those of floating-point numbers are left out.
 
     Args:
         message: A serialized `tf.train.Example`.
 
     Returns:
-        `int64 [number of values]` for each name.
+        `int64 [number of values]`, or a list of bytes, for each name.
 
     Raises:
         ValueError: If the message is damaged.
     """
-    found = {}
-    for features in submessages(message, 1):
-        for entry in submessages(features, 1):
-            name = b"".join(submessages(entry, 1)).decode()
-            for feature in submessages(entry, 2):
-                for values in submessages(feature, 3):
-                    found[name] = _int64_list(values)
+    from google.protobuf.message import DecodeError
+
+    try:
+        example = _example_class().FromString(message)
+    except DecodeError as error:
+        raise ValueError(f"damaged tf.train.Example: {error}") from error
+    found: dict[str, np.ndarray | list[bytes]] = {}
+    for name, feature in example.features.feature.items():
+        kind = feature.WhichOneof("kind")
+        if kind == "int64_list":
+            values = feature.int64_list.value
+            found[name] = np.fromiter(values, np.int64, len(values))
+        elif kind == "bytes_list":
+            found[name] = list(feature.bytes_list.value)
     return found
 
 
-def _int64_list(message: bytes) -> np.ndarray:
-    values = [_varints(raw) for field, raw in _fields(message) if field == 1]
-    return np.concatenate([np.zeros(0, np.int64), *values])
+@lru_cache(maxsize=1)
+def _example_class() -> Any:
+    """The message class, as TensorFlow's example.proto and feature.proto declare it."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
+    field = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(
+        name="example.proto", package="tensorflow", syntax="proto3"
+    )
+    pool = descriptor_pool.DescriptorPool()
 
-def submessages(message: bytes, wanted: int) -> Iterator[bytes]:
-    """Yields the raw bytes of each field of a protocol buffer message with the wanted number."""
-    return (raw for field, raw in _fields(message) if field == wanted)
+    def add(owner: Any, name: str, number: int, kind: Any, repeated: bool = False) -> Any:
+        label = field.LABEL_REPEATED if repeated else field.LABEL_OPTIONAL
+        of_message = {"type": field.TYPE_MESSAGE, "type_name": f".tensorflow.{kind}"}
+        of = of_message if isinstance(kind, str) else {"type": kind}
+        return owner.field.add(name=name, number=number, label=label, **of)
 
+    kinds = {
+        "BytesList": field.TYPE_BYTES,
+        "FloatList": field.TYPE_FLOAT,
+        "Int64List": field.TYPE_INT64,
+    }
+    for name, kind in kinds.items():
+        add(file.message_type.add(name=name), "value", 1, kind, repeated=True)
+    feature = file.message_type.add(name="Feature")
+    feature.oneof_decl.add(name="kind")
+    for number, (name, list_kind) in enumerate(
+        (("bytes_list", "BytesList"), ("float_list", "FloatList"), ("int64_list", "Int64List")), 1
+    ):
+        add(feature, name, number, list_kind).oneof_index = 0
+    features = file.message_type.add(name="Features")
+    entry = features.nested_type.add(name="FeatureEntry")
+    entry.options.map_entry = True
+    add(entry, "key", 1, field.TYPE_STRING)
+    add(entry, "value", 2, "Feature")
+    add(features, "feature", 1, "Features.FeatureEntry", repeated=True)
+    add(file.message_type.add(name="Example"), "features", 1, "Features")
 
-def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields field numbers and raw contents; an integer's content is its varint."""
-    place = 0
-    while place < len(message):
-        tag, place = _varint(message, place)
-        wire_type = tag & 7
-        if wire_type == _BYTES:
-            length, place = _varint(message, place)
-        elif wire_type == _VARINT:
-            length = _varint(message, place)[1] - place
-        elif wire_type in (_FIXED64, _FIXED32):
-            length = 8 if wire_type == _FIXED64 else 4
-        else:
-            raise ValueError(f"damaged tf.train.Example: wire type {wire_type}")
-        if place + length > len(message):
-            raise ValueError("damaged tf.train.Example: it ends too early")
-        yield tag >> 3, message[place : place + length]
-        place += length
-
-
-def _varint(message: bytes, place: int) -> tuple[int, int]:
-    value = shift = 0
-    while place < len(message) and shift < 70:
-        byte = message[place]
-        value |= (byte & 127) << shift
-        place, shift = place + 1, shift + 7
-        if byte < 128:
-            return value, place
-    raise ValueError("damaged tf.train.Example: an integer does not end")
-
-
-def _varints(raw: bytes) -> np.ndarray:
-    octets = np.frombuffer(raw, np.uint8)
-    ends = np.flatnonzero(octets < 128) + 1
-    if not len(octets):
-        return np.zeros(0, np.int64)
-    if not len(ends) or ends[-1] != len(octets):
-        raise ValueError("damaged tf.train.Example: an integer does not end")
-    starts = np.concatenate([[0], ends[:-1]])
-    shifts = 7 * (np.arange(len(octets)) - np.repeat(starts, ends - starts))
-    if shifts.max() > 63:
-        raise ValueError("damaged tf.train.Example: an integer is too long")
-    parts = (octets & 127).astype(np.uint64) << shifts.astype(np.uint64)
-    return np.add.reduceat(parts, starts).view(np.int64)
+    pool.AddSerializedFile(file.SerializeToString())
+    descriptor = pool.FindMessageTypeByName("tensorflow.Example")
+    if hasattr(message_factory, "GetMessageClass"):
+        return message_factory.GetMessageClass(descriptor)
+    return message_factory.MessageFactory(pool).GetPrototype(descriptor)

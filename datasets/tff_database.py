@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import lzma
-import os
 import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
+import numpy as np
+
+from f3ast_tff.atomic import atomic_write
 from f3ast_tff.errors import DataError
+from f3ast_tff.progress import progress
 
 from .source import Download, locate
+from .tf_example import features_of
 
 _ORIGIN = "https://storage.googleapis.com/tff-datasets-public/"
+_Row = TypeVar("_Row")
 
 
 def find_database(data_dir: Path, name: str) -> Path:
@@ -36,45 +43,51 @@ def find_database(data_dir: Path, name: str) -> Path:
 
 
 def _decompressed(source: Path, target: Path) -> Path:
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with lzma.open(source) as packed, open(temporary, "wb") as file:
+        with lzma.open(source) as packed, atomic_write(target, "wb") as file:
             shutil.copyfileobj(packed, file, 2**20)
-        os.replace(temporary, target)
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise DataError(f"cannot decompress {source} to {target}: {error}") from error
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
     return target
 
 
-def read_split(path: Path, split: str) -> dict[str, list[bytes]]:
+def read_split(
+    path: Path, split: str, row_of: Callable[[dict[str, np.ndarray | list[bytes]]], _Row]
+) -> dict[str, list[_Row]]:
     """Returns the examples of each client of a split, in the order of the file.
 
     Args:
         path: A file of TFF's.
         split: `"train"` or `"test"`.
+        row_of: Makes what is kept of an example from its features by name; a `ValueError` or
+            `KeyError` says that it is none of this file's.
 
     Returns:
-        Serialized `tf.train.Example` messages by client id, the ids in the order of their text,
-        as TFF orders them.
+        Examples by client id, the ids in the order of their text, as TFF orders them.
 
     Raises:
         DataError: If the file is damaged, no such database or has no such split.
     """
-    query = (
-        "SELECT client_id, serialized_example_proto FROM examples WHERE split_name = ? "
-        "ORDER BY rowid"
-    )
-    by_client: dict[str, list[bytes]] = {}
+    query = "FROM examples WHERE split_name = ?"
+    by_client: dict[str, list[_Row]] = {}
     try:
         uri = f"file:{quote(str(path.absolute()))}?mode=ro"
         with contextlib.closing(sqlite3.connect(uri, uri=True)) as database:
-            for client, message in database.execute(query, (split,)):
-                by_client.setdefault(str(client), []).append(bytes(message))
-    except (sqlite3.Error, TypeError) as error:
-        raise DataError(f"{path} is damaged or no file of TFF's: {error}") from error
+            ((total,),) = database.execute(f"SELECT COUNT(*) {query}", (split,))
+            columns = f"SELECT client_id, serialized_example_proto {query} ORDER BY rowid"
+            with progress(f"reading {split} of {path.name}", total, "example") as bar:
+                for client, message in database.execute(columns, (split,)):
+                    row = row_of(features_of(bytes(message)))
+                    by_client.setdefault(str(client), []).append(row)
+                    bar.update(1)
+    except (sqlite3.Error, KeyError, TypeError, ValueError) as error:
+        why = f"an example has no {error.args[0]}" if isinstance(error, KeyError) else error
+        raise damaged(path, why) from error
     if not by_client:
-        raise DataError(f"{path} is damaged or no file of TFF's: it has no {split} examples")
+        raise damaged(path, f"it has no {split} examples")
     return {client: by_client[client] for client in sorted(by_client)}
+
+
+def damaged(path: Path, why: object) -> DataError:
+    """Returns the error of a file that is not what TFF distributes."""
+    return DataError(f"{path} is damaged or is not TFF's {path.name}: {why}")

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 
-class SettingError(ValueError):
-    """A setting has a value that is not allowed.
+class ParameterError(ValueError):
+    """A parameter has a value that is not allowed.
+
+    The command line says `--name=value` where that is a flag.
 
     Attributes:
-        setting: Name of the setting, as on the command line (no dashes).
+        name: Name of the parameter.
         value: The value given.
         allowed: What is allowed, in words.
     """
 
-    def __init__(self, setting: str, value: object, allowed: str) -> None:
-        super().__init__(f"--{setting}={value}: {allowed}")
-        self.setting = setting
+    def __init__(self, name: str, value: object, allowed: str) -> None:
+        super().__init__(name, value, allowed)
+        self.name = name
         self.value = value
         self.allowed = allowed
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.value}: {self.allowed}"
+
+
+class ComponentError(TypeError):
+    """A component breaks the protocol of its kind; names the component and what it lacks."""
 
 
 class RunFolderError(RuntimeError):

@@ -10,7 +10,7 @@ from f3ast_tff.randomness import generator
 
 
 @dataclass(frozen=True)
-class LocalWork:
+class LocalTraining:
     """Local training of one client in one round.
 
     Either `epochs` passes over the client's data, each in its own random order and cut into
@@ -73,7 +73,7 @@ class LocalWork:
         return self.epochs * full
 
 
-def client_share(sizes: np.ndarray, work: LocalWork, unit: str) -> np.ndarray:
+def client_share(sizes: np.ndarray, work: LocalTraining, unit: str) -> np.ndarray:
     """Returns p_k, the weight of each client in the objective (reading R16).
 
     Args:
@@ -87,3 +87,18 @@ def client_share(sizes: np.ndarray, work: LocalWork, unit: str) -> np.ndarray:
     """
     counts = {"examples": lambda: sizes, "batches": lambda: work.num_batches(sizes)}[unit]()
     return np.asarray(counts, np.float64) / np.sum(counts)
+
+
+def check_client_shares(p: np.ndarray) -> None:
+    """Checks that client shares p_k are a distribution, `float [N]`.
+
+    Raises:
+        ValueError: If one is negative or not finite, or they do not sum to 1.
+    """
+    if p.ndim != 1:
+        raise ValueError(f"p has shape {p.shape}: must be [N]")
+    wrong = np.flatnonzero(~((p >= 0) & np.isfinite(p)))
+    if len(wrong):
+        raise ValueError(f"p[{wrong[0]}] = {p[wrong[0]]}: must be at least 0")
+    if not abs(p.sum() - 1) < 1e-6:
+        raise ValueError(f"p sums to {p.sum()}: must sum to 1")

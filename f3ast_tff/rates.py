@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from f3ast_tff.saved_state import check_saved
+
 _LEAST = 1e-150
 _LEAST_SCALE = 2.0**-64
 
@@ -107,11 +109,7 @@ class ParticipationRates:
         Raises:
             ValueError: If a part is missing, or is of another number of clients.
         """
-        missing = {"unscaled_rates", "rate_scale"} - set(state)
-        if missing:
-            raise ValueError(f"saved rates lack {', '.join(sorted(missing))}")
-        unscaled = state["unscaled_rates"]
-        if unscaled.shape != self._unscaled.shape:
-            raise ValueError(f"saved rates have shape {unscaled.shape}, not {self._unscaled.shape}")
-        self._unscaled[:] = unscaled
+        own = {"unscaled_rates": self._unscaled, "rate_scale": np.array(self._scale)}
+        check_saved(state, own, "rates")
+        self._unscaled[:] = state["unscaled_rates"]
         self._scale = float(state["rate_scale"])

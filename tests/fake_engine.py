@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.engines import EMPTY_ROUND, ClientScores, RoundOutcome
+from f3ast_tff.engines import ClientScores, RoundOutcome
+from f3ast_tff.engines.engine import empty_round
 from f3ast_tff.randomness import generator
 from f3ast_tff.selection import Cohort
 
@@ -44,23 +45,29 @@ class FakeEngine:
         self._weights = np.zeros(NUM_WEIGHTS)
         self._momentum = np.zeros(NUM_WEIGHTS)
 
-    def run_rounds(self, first_round: int, cohorts: Sequence[Cohort]) -> list[RoundOutcome]:
+    def run_rounds(
+        self, first_round: int, cohorts: Sequence[Cohort], by_client: bool = False
+    ) -> list[RoundOutcome]:
         self.blocks.append((first_round, first_round + len(cohorts) - 1))
-        return [self._round(t, cohort) for t, cohort in enumerate(cohorts, start=first_round)]
+        rounds = enumerate(cohorts, start=first_round)
+        return [self._round(t, cohort, by_client) for t, cohort in rounds]
 
-    def _round(self, round_number: int, cohort: Cohort) -> RoundOutcome:
+    def _round(self, round_number: int, cohort: Cohort, by_client: bool) -> RoundOutcome:
         if round_number == self.break_at:
             raise Breakdown(f"round {round_number}")
         if len(cohort) == 0:
-            return EMPTY_ROUND
+            return empty_round(by_client)
         self.rounds_run.append(round_number)
+        losses = self.client_losses(cohort.ids) if by_client else None
+        received = np.ones(len(cohort), bool) if by_client else None
         delta = np.zeros(NUM_WEIGHTS)
         for k, weight in zip(cohort.ids, cohort.weights):
             noise = generator(0, "fake", round_number, int(k)).normal(size=NUM_WEIGHTS)
             delta += weight * (noise - 0.1 * self._weights)
         self._momentum = 0.9 * self._momentum + delta
         self._weights = self._weights + 0.1 * self._momentum
-        return RoundOutcome(float(np.mean(self._weights**2)), float(np.linalg.norm(delta)))
+        loss, norm = float(np.mean(self._weights**2)), float(np.linalg.norm(delta))
+        return RoundOutcome(loss, norm, client_losses=losses, received=received)
 
     def evaluate(self) -> ClientScores:
         losses = self.client_losses(np.arange(self._num_clients))

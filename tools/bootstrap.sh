@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Build the virtual environment VENV from the locked requirements LOCK: bootstrap.sh VENV LOCK
+# Build the virtual environment VENV from the locked requirements LOCK, and install this checkout
+# into it: bootstrap.sh VENV LOCK
 #
 # VENV/.installed is written last: without it, the environment is rebuilt from nothing.
 set -euo pipefail
@@ -44,4 +45,7 @@ rm -rf "$venv"
 echo "Installing $lock into $venv with $("$venv/bin/python" -V): 2 to 3 minutes, once."
 "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input \
   --no-deps --require-hashes --only-binary :all: -r "$lock"
+# This checkout, as it is: the command f3ast-tff, and f3ast_tff from any folder.
+"$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input \
+  --no-deps --no-build-isolation --editable "$(dirname "${BASH_SOURCE[0]}")/.."
 touch "$venv/.installed"

@@ -7,19 +7,21 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from f3ast_tff.analysis.report import figures, selection_figures, words
+from f3ast_tff.analysis.report import figures, layout, selection_figures
 from f3ast_tff.analysis.report.collect import Collected
+from f3ast_tff.analysis.report.comparison import DOES_NOT_HOLD, HOLDS, MARGIN, NOT_ENOUGH
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Section, Text
 from f3ast_tff.analysis.report.published_tables import PaperTable, published_tables
 from f3ast_tff.analysis.report.reading_section import reading_section
-from f3ast_tff.analysis.report.reading_study import switched
-from f3ast_tff.analysis.report.samples import PERIODS, Sample, Variant, freed, variants
+from f3ast_tff.analysis.report.readings import switched
 from f3ast_tff.analysis.report.selections import Selections, selections_of
 from f3ast_tff.analysis.report.tables import FilledTable, column_of, fill
-from f3ast_tff.analysis.report.verdict import DOES_NOT_HOLD, HOLDS, MARGIN, NOT_ENOUGH
-from f3ast_tff.analysis.runs import SCORES, RunsError
+from f3ast_tff.analysis.report.variants import Variant, variants
+from f3ast_tff.analysis.run_groups import RunGroup, in_order, score
+from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError
 
 _MOST_LINES = 5
+_MOST_ROWS = 40
 _VERDICTS = (HOLDS, DOES_NOT_HOLD, NOT_ENOUGH)
 # Tables whose runs also give the figures of selections.
 _SELECTIONS = ("table3", "cafed_fig1", "fedlaavg_table2")
@@ -32,24 +34,25 @@ def build(collected: Collected, period: str) -> Document:
         collected: The runs.
         period: `"final"` or `"mean_of_last_10_percent"`: what a run's score is.
     """
-    pure = [sample for sample in collected.samples if not switched(sample)]
+    pure = [group for group in collected.groups if not switched(group)]
     published = published_tables()
     filled = {table.name: fill(table, pure, period) for table in published}
-    readings = reading_section(collected.samples, period)
+    readings, reading_tables = reading_section(collected.groups, period)
     selections, damaged = _selections(pure, published)
     sections = [
         _about(collected, damaged, period),
         _claims(filled),
+        _all_groups(collected.groups, period),
         *(_table_section(table, filled[table.name]) for table in published),
         _curves(pure, published),
         _selection_section(selections),
-        readings.section,
+        readings,
     ]
     tables = {
-        "claims": words.comparison_frame([each for part in filled.values() for each in part]),
-        **{name: words.table_frame(part) for name, part in filled.items() if _cells(part)},
-        **readings.tables,
-        "samples": _samples_frame(collected.samples),
+        "claims": layout.comparison_frame([each for part in filled.values() for each in part]),
+        **{name: layout.table_frame(part) for name, part in filled.items() if _cells(part)},
+        **reading_tables,
+        "run_groups": _groups_frame(collected.groups),
     }
     return Document("Report: runs beside the papers' numbers", sections, tables)
 
@@ -58,7 +61,7 @@ def _about(collected: Collected, damaged: Sequence[str], period: str) -> Section
     said = {"final": "at the last round", "mean_of_last_10_percent": "averaged over the last 10%"}
     blocks: list[Block] = [
         Text(
-            f"{collected.num_finished} finished runs in {len(collected.samples)} groups that "
+            f"{collected.num_finished} finished runs in {len(collected.groups)} groups that "
             f"differ by the seed alone. Scores are those {said[period]}, on test data. Only runs "
             "whose other settings agree (those that algorithms may differ in aside) are compared."
         ),
@@ -76,7 +79,7 @@ def _about(collected: Collected, damaged: Sequence[str], period: str) -> Section
             "than the paper's, there are not enough runs."
         ),
     ]
-    if any(s.setting("availability_draws") == "by_round_only" for s in collected.samples):
+    if any(g.setting("availability_draws") == "by_round_only" for g in collected.groups):
         blocks.append(
             Text(
                 "Under R13's by_round_only all seeds share one draw of the availability: standard "
@@ -104,7 +107,7 @@ def _claims(filled: dict[str, list[FilledTable]]) -> Section:
     counts: dict[tuple[str, str], Counter[str]] = {}
     for part in filled.values():
         for each in part:
-            label = words.NOT_RUN if each.variant is None else each.variant.label
+            label = layout.NOT_RUN if each.variant is None else each.variant.label
             for comparison in each.comparisons:
                 if comparison.verdict is not None:
                     key = (comparison.claim.source, label)
@@ -117,88 +120,116 @@ def _claims(filled: dict[str, list[FilledTable]]) -> Section:
     return Section("Claims of the papers", [Text(f"Over all sets of runs: {said}."), grid])
 
 
+def _all_groups(groups: Sequence[RunGroup], period: str) -> Section:
+    """Every group of runs, whatever its components: a table for each task and availability."""
+    blocks: list[Block] = []
+    for task in in_order(groups, "task"):
+        of_task = [g for g in groups if g.settings["task"] == task]
+        for availability in in_order(of_task, "availability"):
+            members = [g for g in of_task if g.settings["availability"] == availability]
+            names = ["task", "availability"]
+            displays = ", ".join(members[0].first.display(name) for name in names)
+            varying = _varying(members, names)
+            rows = tuple(_group_row(group, varying, period) for group in members)
+            head = ("algorithm", *varying, "seeds", *(name.replace("_", " ") for name in SCORES))
+            blocks.append(Grid(displays, head, rows, folded=len(rows) > _MOST_ROWS))
+    return Section("All runs", blocks or [Text(layout.NOT_RUN)])
+
+
+def _group_row(group: RunGroup, varying: Sequence[str], period: str) -> tuple[str, ...]:
+    condition = group.condition(varying)
+    values = ["" if value is None else str(value) for value in condition.values()]
+    scores = [layout.score_text(score(group, metric, period)) for metric in SCORES]
+    return (group.display, *values, str(len(group.runs)), *scores)
+
+
+def _varying(groups: Sequence[RunGroup], but: Sequence[str]) -> list[str]:
+    """Settings that take several values, those of the algorithm's components by name."""
+    names = dict.fromkeys(name for group in groups for name in group.settings)
+    left_out = {"algorithm", *but}
+    return [
+        name
+        for name in names
+        if name not in left_out and len({repr(g.setting(name)) for g in groups if g.has(name)}) > 1
+    ]
+
+
 def _table_section(table: PaperTable, filled: Sequence[FilledTable]) -> Section:
     blocks: list[Block] = [Text(table.note)] if table.note else []
     for number, each in enumerate(filled, start=1):
         if not each.cells:
-            blocks.append(Text(f"{words.NOT_RUN}: no runs that vary {table.across}."))
+            blocks.append(Text(f"{layout.NOT_RUN}: no runs that vary {table.across}."))
             continue
-        blocks.append(words.table_grid(each))
+        blocks.append(layout.table_grid(each))
         if each.comparisons:
-            blocks.append(words.comparison_grid(each))
+            blocks.append(layout.comparison_grid(each))
         if table.across == "clients_per_round":
             blocks.append(figures.against_k(f"against_k_{number}", each))
     if not filled:
-        blocks.append(Text(words.NOT_RUN))
+        blocks.append(Text(layout.NOT_RUN))
     return Section(table.title, blocks)
 
 
-def _curves(samples: Sequence[Sample], tables: Sequence[PaperTable]) -> Section:
+def _curves(groups: Sequence[RunGroup], tables: Sequence[PaperTable]) -> Section:
     blocks: list[Block] = []
-    for task in _tasks(samples):
+    for task in in_order(groups, "task"):
         # CA-Fed compares methods of different K.
         free = next((t.free for t in tables if task in t.tasks and t.free), ())
-        of_task = [freed(s, free) for s in samples if s.world["task"] == task]
+        of_task = [g.with_own(free) for g in groups if g.settings["task"] == task]
         for number, variant in enumerate(_variants(of_task), start=1):
             blocks.append(figures.curves(f"curves_{task}_{number}", task, variant))
-    return Section("Curves", blocks or [Text(words.NOT_RUN)])
+    return Section("Curves", blocks or [Text(layout.NOT_RUN)])
 
 
-def _selection_section(found: dict[Sample, Selections]) -> Section:
+def _selection_section(found: dict[RunGroup, Selections]) -> Section:
     blocks: list[Block] = []
-    for task in _tasks(list(found)):
-        of_task = [s for s in found if s.world["task"] == task]
+    for task in in_order(found, "task"):
+        of_task = [g for g in found if g.settings["task"] == task]
         for number, variant in enumerate(_variants(of_task), start=1):
             for kind in (selection_figures.picked, selection_figures.rates):
                 picture = kind(f"{kind.__name__}_{task}_{number}", task, variant, found)
                 if picture is not None:
                     blocks.append(picture)
-    return Section("Who was picked how often, and F3AST's rates", blocks or [Text(words.NOT_RUN)])
+    title = "Who was picked how often, and F3AST's rates"
+    return Section(title, blocks or [Text(layout.NOT_RUN)])
 
 
 def _selections(
-    samples: Sequence[Sample], tables: Sequence[PaperTable]
-) -> tuple[dict[Sample, Selections], list[str]]:
+    groups: Sequence[RunGroup], tables: Sequence[PaperTable]
+) -> tuple[dict[RunGroup, Selections], list[str]]:
     kept = [table for table in tables if table.name in _SELECTIONS]
     found, damaged = {}, []
-    for sample in samples:
-        if any(column_of(table, sample) is not None for table in kept):
+    for group in groups:
+        if any(column_of(table, group) is not None for table in kept):
             try:
-                found[sample] = selections_of(sample)
+                found[group] = selections_of(group)
             except RunsError as error:
                 damaged.append(str(error))
     return found, damaged
 
 
-def _variants(samples: Sequence[Sample]) -> list[Variant]:
-    named = ("reading", "clients_per_round", "rounds")
-    return variants(samples, ("task", "availability"), named)
-
-
-def _tasks(samples: Sequence[Sample]) -> list[str]:
-    return list(dict.fromkeys(str(sample.world["task"]) for sample in samples))
+def _variants(groups: Sequence[RunGroup]) -> list[Variant]:
+    named = ("reading", "clients_per_round", "communication", "rounds")
+    return variants(groups, ("task", "availability"), named)
 
 
 def _cells(filled: Sequence[FilledTable]) -> bool:
     return any(each.cells for each in filled)
 
 
-def _samples_frame(samples: Sequence[Sample]) -> pd.DataFrame:
+def _groups_frame(groups: Sequence[RunGroup]) -> pd.DataFrame:
     """Every group of runs, a row each, with what sets it apart."""
-    settings = [{**s.world, **s.own} for s in samples]
-    names = dict.fromkeys(name for each in settings for name in each)
-    shown = [n for n in names if len({repr(each.get(n)) for each in settings}) > 1]
-    always = ["task", "availability", "reading"]
+    names = dict.fromkeys(name for group in groups for name in group.settings)
+    always = ["task", "availability", "reading", "algorithm"]
+    varying = [n for n in names if len({repr(group.setting(n)) for group in groups}) > 1]
+    shown = [*always, *(name for name in varying if name not in always)]
     rows = []
-    for sample in samples:
-        row = {name: sample.setting(name) for name in always}
-        row["algorithm"] = sample.algorithm
-        row.update({name: sample.setting(name) for name in shown if name not in always})
-        row["seeds"] = len(sample.runs)
+    for group in groups:
+        row = {**group.condition(shown), "seeds": len(group.runs)}
         for period in PERIODS:
             for metric in SCORES:
-                values = pd.Series(sample.scores(metric, period), dtype=float)
-                row[f"{period}_{metric}"] = values.mean(skipna=False)
-                row[f"{period}_{metric}_sd"] = values.std(ddof=1, skipna=False)
+                found = score(group, metric, period)
+                row[f"{period}_{metric}"] = found.mean
+                row[f"{period}_{metric}_sd"] = found.deviation
         rows.append(row)
     return pd.DataFrame(rows)

@@ -5,21 +5,17 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from f3ast_tff.analysis.curves import add_legend, draw_panel
-from f3ast_tff.analysis.grouping import Group
+from f3ast_tff.analysis.curves import add_legend, draw_panel, plain, styles_of
 from f3ast_tff.analysis.report.document import Picture
-from f3ast_tff.analysis.report.published_tables import AVAILABILITIES
-from f3ast_tff.analysis.report.samples import Sample, Variant
 from f3ast_tff.analysis.report.tables import FilledTable
-from f3ast_tff.analysis.report.words import name_of
-from f3ast_tff.analysis.styles import styles_of
+from f3ast_tff.analysis.report.variants import Variant
+from f3ast_tff.analysis.run_groups import RunGroup, in_order
 
 DPI = 100
 _COLUMNS = {"test_sample_accuracy": "sample accuracy", "test_sample_loss": "sample loss"}
@@ -70,39 +66,29 @@ def new_figure(
     return figure, panels
 
 
-def in_order(values: Sequence[Any]) -> list[Any]:
-    """Returns distinct availability models, the paper's first."""
-    known = [name for name in AVAILABILITIES if name in values]
-    return known + sorted(set(values) - set(known))
-
-
 def curves(name: str, task: str, variant: Variant) -> Picture:
     """Draws accuracy and loss against the round, a row for each availability model."""
-    samples = [s for s in variant.samples if s.world["task"] == task]
-    rows = in_order([s.world["availability"] for s in samples])
+    members = [g for g in variant.groups if g.settings["task"] == task]
+    rows = in_order(members, "availability")
     figure, panels = new_figure(len(rows), 2, (4.4, 2.1))
-    styles = styles_of(s.algorithm for s in samples)
+    styles = styles_of(g.algorithm for g in members)
     for row, availability in zip(panels, rows):
-        groups = [
-            Group(s.algorithm, {}, tuple(s.runs.values()))
-            for s in samples
-            if s.world["availability"] == availability
-        ]
+        groups = [g for g in members if g.settings["availability"] == availability]
         for panel, (column, label) in zip(row, _COLUMNS.items()):
             draw_panel(panel, groups, column, styles)
-            for line in panel.lines:
-                line.set_label(name_of(str(line.get_label())))
             panel.set_ylabel(label)
             panel.set_title(availability, fontsize="medium", y=1.0)
-            values = np.concatenate([run.metrics[column] for g in groups for run in g.runs])
+            values = np.concatenate(
+                [run.metrics[column] for g in groups for run in g.runs.values()]
+            )
             values = values[np.isfinite(values) & (values > 0)]
             if column.endswith("loss") and len(values) and np.ptp(np.log(values)) > math.log(_WIDE):
                 panel.set_yscale("log")
                 panel.yaxis.set_minor_formatter(NullFormatter())
     for panel in panels[-1]:
         panel.set_xlabel("round")
-    add_legend(figure, "lower center")
-    seeds = _seeds(samples)
+    add_legend(figure, members, "lower center")
+    seeds = _seeds(members)
     caption = (
         f"{task}, {variant.label}: scores on test data against the round; "
         f"mean of {seeds}, band one standard deviation."
@@ -134,21 +120,20 @@ def against_k(name: str, filled: FilledTable) -> Picture:
             marker=marker,
             capsize=3,
             linewidth=1.8,
-            label=name_of(algorithm),
+            label=filled.display(algorithm),
         )
     panel.set_xticks(filled.columns)
     panel.set_xlabel("K, clients a round")
     panel.set_ylabel("sample accuracy")
-    panel.grid(alpha=0.3)
-    panel.spines[["top", "right"]].set_visible(False)
+    plain(panel)
     figure.legend(loc="lower center", ncols=5, frameon=False, handlelength=4)
     label = "" if filled.variant is None else filled.variant.label
     caption = f"{task}, {label}: accuracy against K; mean, bars one standard deviation over seeds."
     return Picture(name, caption, png(figure))
 
 
-def _seeds(samples: Sequence[Sample]) -> str:
-    fewest, most = (f(len(s.runs) for s in samples) for f in (min, max))
+def _seeds(groups: Sequence[RunGroup]) -> str:
+    fewest, most = (f(len(g.runs) for g in groups) for f in (min, max))
     if fewest < most:
         return f"{fewest} to {most} seeds"
     return f"{most} seed{'s' * (most > 1)}"

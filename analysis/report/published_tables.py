@@ -14,9 +14,8 @@ from f3ast_tff.analysis.report.claims import (
     from_baselines,
     of_cafed,
     of_fedlaavg,
+    paper_values,
 )
-from f3ast_tff.analysis.report.paper_values import paper_values
-from f3ast_tff.analysis.report.samples import AS_IN_CA_FED
 
 AVAILABILITIES = ("always", "scarce", "home_devices", "uneven", "smartphones")
 ALGORITHMS = ("fedavg", "f3ast", "fedadam", "f3ast_adam", "poc")
@@ -31,10 +30,11 @@ class PaperTable:
     Attributes:
         name: Of its files.
         title: Its heading.
-        metric: As `Sample.scores` takes it.
+        metric: As `RunGroup.scores` takes it.
         across: The setting whose values head the columns.
-        columns: Those values; empty for all that runs have, at least 2.
-        tasks: A block of rows each; the others have no numbers in the paper.
+        columns: Those values; empty for all that runs have, at least 2. Further availability
+            models follow if they were run.
+        tasks: A block of rows each; some have no numbers in the paper.
         algorithms: Rows of a block; further ones follow if they were run.
         baselines: Algorithm -> the one it is compared with.
         fixed: Settings that a run must have.
@@ -44,6 +44,7 @@ class PaperTable:
         free: Settings that rows may differ in, beside those of an algorithm.
         claims: The paper's claims.
         note: What to know when reading it.
+        further_tasks: Whether blocks of tasks of no paper follow.
     """
 
     name: str
@@ -61,18 +62,27 @@ class PaperTable:
     free: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     note: str = ""
+    further_tasks: bool = False
+
+    def takes_task(self, task: str) -> bool:
+        """Whether runs of a task belong into it."""
+        of_no_paper = task not in (*_F3AST_TASKS, *_CA_FED_TASKS, *_FEDLAAVG_TASKS)
+        return task in self.tasks or (self.further_tasks and of_no_paper)
 
 
 _PAPER_ROUNDS = {"cifar100": 1000, "shakespeare": 500}
 # Synthetic(1, 1): the tasks without these settings have other values, or none.
 _F3AST = {"clients_per_round": 10, "communication": None}
 _F3AST_TASKS = ("cifar100", "shakespeare", "synthetic", "synthetic_linear")
+_CA_FED_TASKS = ("leaf_synthetic", "mnist", "cifar10")
+_FEDLAAVG_TASKS = ("cifar10_one_class",)
 
 
 def _by_availability(
-    name: str, title: str, metric: str, file: str, figure: tuple[Claim, ...]
+    name: str, title: str, file: str, figure: tuple[Claim, ...] = ()
 ) -> PaperTable:
-    values = paper_values(file, "availability")
+    number, _, metric = title.partition(": ")
+    metric, values = metric.replace(" ", "_"), paper_values(file, "availability")
     return PaperTable(
         name,
         title,
@@ -83,8 +93,9 @@ def _by_availability(
         fixed=_F3AST,
         rounds=_PAPER_ROUNDS,
         values=values,
-        claims=(*from_baselines(title.split(":")[0], metric, values, BASELINES), *figure),
+        claims=(*from_baselines(number, metric, values, BASELINES), *figure),
         note="Synthetic(1,1) has no numbers in the paper's table.",
+        further_tasks=True,
     )
 
 
@@ -92,35 +103,12 @@ def published_tables() -> list[PaperTable]:
     """Returns the tables, in the order of the report."""
     heterogeneity = paper_values("f3ast_arxiv_table9_heterogeneity.csv", "alpha")
     fedlaavg = paper_values("fedlaavg_table2_accuracy.csv", "availability")
+    by = _by_availability
     return [
-        _by_availability(
-            "table3",
-            "Table III: sample accuracy",
-            "sample_accuracy",
-            "f3ast_table3_sample_accuracy.csv",
-            FIG_2,
-        ),
-        _by_availability(
-            "table4",
-            "Table IV: sample loss",
-            "sample_loss",
-            "f3ast_table4_sample_loss.csv",
-            FIG_3,
-        ),
-        _by_availability(
-            "table7",
-            "Table VII: user accuracy",
-            "user_accuracy",
-            "f3ast_arxiv_table7_user_accuracy.csv",
-            (),
-        ),
-        _by_availability(
-            "table8",
-            "Table VIII: user loss",
-            "user_loss",
-            "f3ast_arxiv_table8_user_loss.csv",
-            (),
-        ),
+        by("table3", "Table III: sample accuracy", "f3ast_table3_sample_accuracy.csv", FIG_2),
+        by("table4", "Table IV: sample loss", "f3ast_table4_sample_loss.csv", FIG_3),
+        by("table7", "Table VII: user accuracy", "f3ast_arxiv_table7_user_accuracy.csv"),
+        by("table8", "Table VIII: user loss", "f3ast_arxiv_table8_user_loss.csv"),
         PaperTable(
             "table9",
             "Table IX: sample accuracy on Synthetic(alpha, alpha), smartphones",
@@ -155,9 +143,9 @@ def published_tables() -> list[PaperTable]:
             "CA-Fed, Fig. 1: sample accuracy under Markov availability",
             "sample_accuracy",
             "availability",
-            ("markov",),
-            ("leaf_synthetic", "mnist", "cifar10"),
-            ("ca_fed", "adafed", "unbiased", "more_available", "f3ast", AS_IN_CA_FED),
+            ("four_classes",),
+            _CA_FED_TASKS,
+            ("ca_fed", "adafed", "unbiased", "more_available", "f3ast", "f3ast_of_ca_fed"),
             {"ca_fed": "adafed"},
             {},
             free=("clients_per_round", "reading"),
@@ -173,7 +161,7 @@ def published_tables() -> list[PaperTable]:
             "best_sample_accuracy",
             "availability",
             ("always", "alternating", "none"),
-            ("cifar10_one_class",),
+            _FEDLAAVG_TASKS,
             ("fedavg", "fedlaavg", "fedavg_then_fedlaavg", "sequential_sgd"),
             {"fedlaavg": "fedavg"},
             {},

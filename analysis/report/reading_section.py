@@ -7,34 +7,62 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from f3ast_tff.analysis.report import words
+from f3ast_tff.analysis.report import layout
+from f3ast_tff.analysis.report.claims import paper_values
 from f3ast_tff.analysis.report.document import Block, Grid, Section, Text
-from f3ast_tff.analysis.report.paper_values import paper_values
-from f3ast_tff.analysis.report.reading_study import (
+from f3ast_tff.analysis.report.reading_effects import (
     ALPHAS,
     Effect,
     Ordering,
     effects,
     table9_orderings,
 )
-from f3ast_tff.analysis.report.reading_summary import count, summarise
-from f3ast_tff.analysis.report.samples import Sample
+from f3ast_tff.analysis.report.readings import readings
+from f3ast_tff.analysis.run_groups import RunGroup
 
 _METRIC = "sample_accuracy"
+# Those that no setting switches.
+ONE_FORM = {
+    "R7": "the LSTM has one form here",
+    "R8": "Shakespeare's clients and sequences have one form here",
+    "R14": "local steps are a setting of the task in both",
+    "R15": "a round without clients is the same in both",
+}
+# Two tasks.
+_OTHER_TASK = "R6"
 
 
-@dataclass(frozen=True, eq=False)
-class ReadingSection:
-    """The section, and its tables as CSV by name."""
+@dataclass(frozen=True)
+class ReadingSummary:
+    """What one reading does, over all places where it was switched alone.
 
-    section: Section
-    tables: dict[str, pd.DataFrame]
+    Attributes:
+        number: `"R1"` to `"R18"`.
+        leads: Effects on F3AST's lead over FedAvg.
+        scores: Effects on algorithms' scores.
+    """
+
+    number: str
+    leads: tuple[Effect, ...]
+    scores: tuple[Effect, ...]
+
+    @property
+    def moves(self) -> str:
+        """`yes` if any effect leaves out 0, `not seen` if all were judged and none does."""
+        every = [effect.moves for effect in (*self.leads, *self.scores)]
+        if not every:
+            return ONE_FORM.get(self.number, "not run")
+        if "yes" in every:
+            return "yes"
+        return "not seen" if "not seen" in every else "not enough runs"
 
 
-def reading_section(samples: Sequence[Sample], period: str) -> ReadingSection:
-    """Builds the section from all samples, those with switched readings too."""
-    found = effects(samples, _METRIC, period)
-    orderings = table9_orderings(samples, period)
+def reading_section(
+    groups: Sequence[RunGroup], period: str
+) -> tuple[Section, dict[str, pd.DataFrame]]:
+    """Builds the section, and its tables as CSV by name, of all runs, switched readings too."""
+    found = effects(groups, _METRIC, period)
+    orderings = table9_orderings(groups, period)
     blocks: list[Block] = []
     if found:
         blocks += [
@@ -50,7 +78,7 @@ def reading_section(samples: Sequence[Sample], period: str) -> ReadingSection:
             _effect_grid("Effect on each algorithm", [e for e in found if e.what != "lead"]),
         ]
     else:
-        blocks.append(Text(f"{words.NOT_RUN}: no two readings of one experiment."))
+        blocks.append(Text(f"{layout.NOT_RUN}: no two readings of one experiment."))
     if orderings:
         blocks.append(_ordering_grid(orderings))
         same = [each.reading for each in orderings if each.reproduced == "yes"]
@@ -62,7 +90,29 @@ def reading_section(samples: Sequence[Sample], period: str) -> ReadingSection:
         tables["table9_orderings"] = pd.DataFrame(
             [_ordering_row(each, alpha) for each in orderings for alpha in ALPHAS]
         )
-    return ReadingSection(Section("Readings: which one moves the result", blocks), tables)
+    return Section("Readings: which one moves the result", blocks), tables
+
+
+def summarise(effects: Sequence[Effect]) -> list[ReadingSummary]:
+    """Returns a summary for each reading that paper and released code may differ in, in order.
+
+    Its effects are sorted: those that leave out 0 first, the largest of them first.
+    """
+    every = [each.reading for each in readings().values()]
+    differ = {reading.number for reading in every if reading.paper != reading.released}
+    numbers = sorted({*differ, *ONE_FORM, _OTHER_TASK}, key=lambda number: int(number[1:]))
+    found = []
+    for number in numbers:
+        of_it = [e for e in effects if e.switch.partition(" ")[0] == number and e.found is not None]
+        of_it.sort(key=lambda e: (e.moves != "yes", -abs(e.found.mean) if e.found else 0.0))
+        leads = tuple(e for e in of_it if e.what == "lead")
+        found.append(ReadingSummary(number, leads, tuple(e for e in of_it if e.what != "lead")))
+    return found
+
+
+def count(effects: Sequence[Effect]) -> str:
+    """Returns in how many of their places effects leave out 0, such as `2 of 5`."""
+    return f"{sum(e.moves == 'yes' for e in effects)} of {len(effects)}" if effects else "–"
 
 
 def _summary(found: Sequence[Effect]) -> str:
@@ -71,7 +121,7 @@ def _summary(found: Sequence[Effect]) -> str:
     if not moving:
         return "No reading is seen to move a result."
     said = "; ".join(
-        f"{e.switch} ({e.preset}, {e.place}): {_what(e)} {words.interval(e.found)}"
+        f"{e.switch} ({e.preset}, {e.place}): {e.display} {layout.interval(e.found)}"
         for e in moving[:5]
     )
     return f"{len(moving)} of {len(found)} effects leave out 0. The largest: {said}."
@@ -97,8 +147,8 @@ def _largest(effects: Sequence[Effect]) -> str:
     if not effects:
         return "–"
     first = effects[0]
-    whose = "" if first.what == "lead" else f"{_what(first)}, "
-    return f"{words.interval(first.found)} ({whose}{first.preset}, {first.place})"
+    whose = "" if first.what == "lead" else f"{first.display}, "
+    return f"{layout.interval(first.found)} ({whose}{first.preset}, {first.place})"
 
 
 def _effect_grid(caption: str, found: Sequence[Effect]) -> Grid:
@@ -110,11 +160,11 @@ def _effect_grid(caption: str, found: Sequence[Effect]) -> Grid:
         (
             each.preset,
             each.place,
-            _what(each),
+            each.display,
             each.switch,
-            words.number(each.base),
-            words.interval(each.found),
-            words.p_text(each.found),
+            layout.number(each.base),
+            layout.interval(each.found),
+            layout.p_text(each.found),
             str(each.num_common),
             each.moves,
         )
@@ -132,7 +182,7 @@ def _ordering_grid(orderings: Sequence[Ordering]) -> Grid:
     rows = tuple(
         (
             each.reading,
-            *(words.interval(each.leads[alpha]) for alpha in ALPHAS),
+            *(layout.interval(each.leads[alpha]) for alpha in ALPHAS),
             each.reproduced,
         )
         for each in orderings
@@ -143,10 +193,6 @@ def _ordering_grid(orderings: Sequence[Ordering]) -> Grid:
     return Grid(f"Table IX's ordering by reading (the paper: {said})", head, rows)
 
 
-def _what(effect: Effect) -> str:
-    return "F3AST's lead" if effect.what == "lead" else words.name_of(effect.what)
-
-
 def _effect_row(each: Effect) -> dict[str, object]:
     found = each.found
     return {
@@ -155,9 +201,7 @@ def _effect_row(each: Effect) -> dict[str, object]:
         "of": each.what,
         "switch": each.switch,
         "base_score": each.base,
-        "effect": None if found is None else found.mean,
-        "low": None if found is None else found.low,
-        "high": None if found is None else found.high,
+        **layout.interval_columns(found, "effect"),
         "p_value": None if found is None else found.p_value,
         "seeds": each.num_common,
         "moves": each.moves,
@@ -169,9 +213,7 @@ def _ordering_row(each: Ordering, alpha: float) -> dict[str, object]:
     return {
         "reading": each.reading,
         "alpha": alpha,
-        "lead": None if lead is None else lead.mean,
-        "low": None if lead is None else lead.low,
-        "high": None if lead is None else lead.high,
+        **layout.interval_columns(lead, "lead"),
         "seeds": 0 if lead is None else lead.num_seeds,
         "reproduced": each.reproduced,
     }

@@ -8,12 +8,12 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
+from f3ast_tff.analysis.curves import plain, styles_of
 from f3ast_tff.analysis.report.document import Picture
-from f3ast_tff.analysis.report.figures import in_order, new_figure, png
-from f3ast_tff.analysis.report.samples import Sample, Variant
+from f3ast_tff.analysis.report.figures import new_figure, png
 from f3ast_tff.analysis.report.selections import RATE_ALGORITHMS, Selections
-from f3ast_tff.analysis.report.words import name_of
-from f3ast_tff.analysis.styles import styles_of
+from f3ast_tff.analysis.report.variants import Variant
+from f3ast_tff.analysis.run_groups import RunGroup, in_order
 
 _CLIENTS = 5
 # Beyond this ratio rates are drawn on a log scale.
@@ -29,49 +29,49 @@ _RATE_STYLES = (
 
 
 def picked(
-    name: str, task: str, variant: Variant, found: Mapping[Sample, Selections]
+    name: str, task: str, variant: Variant, found: Mapping[RunGroup, Selections]
 ) -> Picture | None:
     """Draws the share of rounds in which a client was picked, against its share of the data.
 
     A row for each availability model, a panel for each algorithm. Without an F3AST run the shares
     p_k are not known, and clients stand in the order of their ids.
     """
-    samples = [s for s in variant.samples if s.world["task"] == task and s in found]
-    if not samples:
+    groups = [g for g in variant.groups if g.settings["task"] == task and g in found]
+    if not groups:
         return None
-    rows = in_order([s.world["availability"] for s in samples])
-    algorithms = list(dict.fromkeys(s.algorithm for s in samples))
-    shares = _shares(samples, found)
+    rows = in_order(groups, "availability")
+    displays = {g.algorithm: g.display for g in groups}
+    shares = _shares(groups, found)
     figure, panels = new_figure(
-        len(rows), len(algorithms), (1.8, 1.5), legend_rows=0, sharex=True, sharey=True
+        len(rows), len(displays), (1.8, 1.5), legend_rows=0, sharex=True, sharey=True
     )
-    styles = styles_of(algorithms)
-    at = {(s.world["availability"], s.algorithm): s for s in samples}
+    styles = styles_of(displays)
+    at = {(g.settings["availability"], g.algorithm): g for g in groups}
     for i, availability in enumerate(rows):
-        for j, algorithm in enumerate(algorithms):
+        for j, (algorithm, display) in enumerate(displays.items()):
             panel = panels[i, j]
-            sample = at.get((availability, algorithm))
-            panel.grid(alpha=0.3)
-            panel.spines[["top", "right"]].set_visible(False)
+            group = at.get((availability, algorithm))
+            plain(panel)
             if i == 0:
-                panel.set_title(name_of(algorithm), fontsize="medium", y=1.0)
+                panel.set_title(display, fontsize="medium", y=1.0)
             if j == 0:
                 panel.set_ylabel(f"{availability}\nshare of rounds", fontsize="small")
-            if sample is None:
+            if group is None:
                 panel.text(0.5, 0.5, "not run", ha="center", transform=panel.transAxes)
                 continue
-            share = found[sample].picked
+            share = found[group].picked
             color, _, marker = styles[algorithm]
             x = np.arange(len(share)) if shares is None else shares
             panel.plot(x, share, linestyle="none", marker=marker, markersize=3, color=color)
-            k = sample.setting("clients_per_round")
+            k = group.setting("clients_per_round")
             if shares is not None:
-                line = np.geomspace(float(np.nanmin(x)), float(np.nanmax(x)), 50)
-                panel.plot(line, np.minimum(1, k * line), color="0.35", linewidth=1)
                 panel.set_xscale("log")
                 panel.xaxis.set_minor_locator(NullLocator())
+            if shares is not None and k is not None:
+                line = np.geomspace(float(np.nanmin(x)), float(np.nanmax(x)), 50)
+                panel.plot(line, np.minimum(1, k * line), color="0.35", linewidth=1)
     # The line leaves the panel where it is far above what can be reached.
-    panels[0, 0].set_ylim(0, 1.15 * max(found[s].picked.max() for s in samples) or 1)
+    panels[0, 0].set_ylim(0, 1.15 * max(found[g].picked.max() for g in groups) or 1)
     for panel in panels[-1]:
         panel.set_xlabel("client id" if shares is None else r"$p_k$")
     drawn = "" if shares is None else "; the line is min(1, K p_k)"
@@ -83,19 +83,19 @@ def picked(
 
 
 def rates(
-    name: str, task: str, variant: Variant, found: Mapping[Sample, Selections]
+    name: str, task: str, variant: Variant, found: Mapping[RunGroup, Selections]
 ) -> Picture | None:
     """Draws F3AST's r_k(t) of five clients, from the largest to the smallest p_k."""
-    samples = [
-        s
-        for s in variant.samples
-        if s.world["task"] == task and s.algorithm == RATE_ALGORITHMS[0] and s in found
+    groups = [
+        g
+        for g in variant.groups
+        if g.settings["task"] == task and g.algorithm == RATE_ALGORITHMS[0] and g in found
     ]
-    tracked = {s.world["availability"]: found[s].rates for s in samples}
+    tracked = {g.settings["availability"]: found[g].rates for g in groups}
     kept = {name: each for name, each in tracked.items() if each is not None}
     if not kept:
         return None
-    names = in_order(list(kept))
+    names = [name for name in in_order(groups, "availability") if name in kept]
     columns = min(3, len(names))
     height = -(-len(names) // columns)
     legend_rows = 1 if columns == 3 else 3
@@ -131,8 +131,7 @@ def rates(
             panel.yaxis.set_minor_formatter(NullFormatter())
         panel.set_title(availability, fontsize="medium", y=1.0)
         panel.set_xlabel("round t")
-        panel.grid(alpha=0.3)
-        panel.spines[["top", "right"]].set_visible(False)
+        plain(panel)
     for row in panels:
         row[0].set_ylabel(r"$r_k(t)$")
     figure.legend(
@@ -143,7 +142,7 @@ def rates(
         frameon=False,
         handlelength=4,
     )
-    seeds = sorted({min(s.runs) for s in samples})
+    seeds = sorted({min(g.runs) for g in groups})
     caption = (
         f"{task}, {variant.label}: F3AST's rates r_k(t) of five clients, from the largest to the "
         f"smallest p_k, in the run with seed {', '.join(map(str, seeds))}."
@@ -151,11 +150,11 @@ def rates(
     return Picture(name, caption, png(figure))
 
 
-def _shares(samples: list[Sample], found: Mapping[Sample, Selections]) -> np.ndarray | None:
-    """Returns p_k, of clients that some F3AST run selected; it is the same for all the samples."""
+def _shares(groups: list[RunGroup], found: Mapping[RunGroup, Selections]) -> np.ndarray | None:
+    """Returns p_k, of clients that some F3AST run selected; it is the same for all the groups."""
     shares: np.ndarray | None = None
-    for sample in samples:
-        each = found[sample].rates
+    for group in groups:
+        each = found[group].rates
         if each is not None:
             shares = (
                 each.shares if shares is None else np.where(np.isnan(shares), each.shares, shares)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.analysis.report.samples import Sample
+from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.analysis.runs import Run, RunsError
 
 RATE_ALGORITHMS = ("f3ast", "f3ast_adam")
@@ -38,7 +38,7 @@ class Rates:
 
 @dataclass(frozen=True, eq=False)
 class Selections:
-    """Selections of a sample.
+    """Selections of a group of runs.
 
     Attributes:
         picked: Share of the rounds in which a client was selected, mean over runs, `float64 [N]`.
@@ -49,21 +49,21 @@ class Selections:
     rates: Rates | None
 
 
-def selections_of(sample: Sample) -> Selections:
-    """Reads the selections of a sample's runs.
+def selections_of(group: RunGroup) -> Selections:
+    """Reads the selections of a group's runs.
 
     Raises:
         RunsError: If the file of one is missing or damaged.
     """
     picked, rates = [], None
-    for seed in sorted(sample.runs):
-        run = sample.runs[seed]
+    for seed in sorted(group.runs):
+        run = group.runs[seed]
         arrays = _read(run)
         selected = arrays["selected"]
         n = int(run.settings.get("num_clients") or selected.max(initial=0) + 1)
         counts = np.bincount(selected[selected >= 0], minlength=n)
         picked.append(counts / max(len(selected), 1))
-        if seed == min(sample.runs):
+        if run is group.first:
             rates = _rates(run, arrays, n)
     return Selections(np.mean(picked, axis=0), rates)
 
@@ -84,15 +84,12 @@ def _rates(run: Run, arrays: dict[str, np.ndarray], n: int) -> Rates | None:
     beta = settings.get("rate_beta")
     num_rounds = len(arrays["selected"])
     tracked = run.settings["algorithm"] in RATE_ALGORITHMS
-    if (
-        not tracked
-        or not isinstance(beta, float)
-        or final is None
-        or len(final) != n
-        or not num_rounds
-    ):
+    k = settings.get("clients_per_round")
+    if not tracked or not isinstance(beta, float) or final is None or len(final) != n:
         return None
-    if (1 - beta) ** num_rounds < _LEAST_DECAY:
+    if k is None and settings.get("aggregate") == "sum_over_k":
+        return None
+    if not num_rounds or (1 - beta) ** num_rounds < _LEAST_DECAY:
         return None
     # r(t) = since(t) + (1 - beta)^t r(0), where `since` starts at 0.
     since = np.zeros(n)
@@ -113,7 +110,7 @@ def _rates(run: Run, arrays: dict[str, np.ndarray], n: int) -> Rates | None:
     decay = (1 - beta) ** np.arange(1, num_rounds + 1)
     ids = arrays["selected"]
     rate = of_selected + decay[:, None] * initial[ids]
-    divisor = settings["clients_per_round"] if settings.get("aggregate") == "sum_over_k" else 1
+    divisor = k if settings.get("aggregate") == "sum_over_k" else 1
     filled = ids >= 0
     shares[ids[filled]] = (arrays["weights"] * rate * divisor)[filled]
     return Rates(kept, values, shares)

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from f3ast_tff.analysis.report.claims import Claim
-from f3ast_tff.analysis.report.comparison import Comparison, Score, compare, score, widening
+from f3ast_tff.analysis.report.comparison import Comparison, compare, widening
 from f3ast_tff.analysis.report.published_tables import PaperTable
-from f3ast_tff.analysis.report.samples import Sample, Variant, freed, variants
+from f3ast_tff.analysis.report.variants import Variant, variants
+from f3ast_tff.analysis.run_groups import RunGroup, Score, in_order, score
+from f3ast_tff.analysis.runs import display_of
+from f3ast_tff.components.component import KINDS
 
 # Synthetic(1, 1), and runs that do not say.
 _ONE_ONE = ((1, 1), (None, None))
@@ -59,26 +62,37 @@ class FilledTable:
         """Algorithms of a block's rows."""
         return list(dict.fromkeys(name for other, name, _ in self.cells if other == task))
 
+    def display(self, algorithm: str) -> str:
+        """The name of an algorithm in tables, whether it was run or not."""
+        groups = () if self.variant is None else self.variant.groups
+        names = (group.display for group in groups if group.algorithm == algorithm)
+        return next(names, display_of("algorithm", algorithm))
 
-def fill(table: PaperTable, samples: Sequence[Sample], period: str) -> list[FilledTable]:
+
+def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[FilledTable]:
     """Fills a published table from runs.
 
     Args:
         table: Which one.
-        samples: All samples; those that do not belong into it are left out.
-        period: As `Sample.scores` takes it.
+        groups: All groups of runs; those that do not belong into it are left out.
+        period: As `RunGroup.scores` takes it.
 
     Returns:
         One filled table for each set of runs that may be compared, then one of the paper's tasks
         that no run is of, if any.
     """
-    fitting = [freed(s, table.free) for s in samples if column_of(table, s) is not None]
+    fitting = [g.with_own(table.free) for g in groups if column_of(table, g) is not None]
     filled = []
     for variant in variants(fitting, ("task", table.across, *table.follows)):
-        present = {column_of(table, s) for s in variant.samples}
-        columns = table.columns or tuple(sorted(present))
+        columns = _columns(table, variant)
         if table.columns or len(columns) > 1:
-            filled.append(_fill_variant(table, variant, columns, period))
+            found = {
+                (g.settings["task"], g.algorithm, column_of(table, g)): g for g in variant.groups
+            }
+            there = in_order(variant.groups, "task")
+            tasks = [task for task in table.tasks if task in there]
+            tasks += [task for task in there if task not in tasks]
+            filled.append(_of_tasks(table, variant, tasks, columns, found, period))
     ran = {task for each in filled for task in each.tasks}
     rest = [t for t in table.tasks if t not in ran and any(c.task == t for c in table.claims)]
     if rest:
@@ -86,33 +100,35 @@ def fill(table: PaperTable, samples: Sequence[Sample], period: str) -> list[Fill
     return filled
 
 
-def column_of(table: PaperTable, sample: Sample) -> Any | None:
-    """Returns the column that a sample belongs into, `None` if it does not."""
-    if sample.world.get("task") not in table.tasks:
+def column_of(table: PaperTable, group: RunGroup) -> Any | None:
+    """Returns the column that a group of runs belongs into, `None` if it does not."""
+    task = group.settings["task"]
+    if not table.takes_task(task):
         return None
-    if sample.algorithm == "sequential_sgd":
+    if group.algorithm == "sequential_sgd":
         return "none" if "none" in table.columns else None
-    if any(sample.setting(name) != value for name, value in table.fixed.items()):
+    if any(group.setting(name) != value for name, value in table.fixed.items()):
         return None
-    value = sample.world.get(table.across)
-    if value is None or (table.columns and value not in table.columns):
+    value = group.world.get(table.across)
+    fixed = table.columns and table.across not in KINDS
+    if value is None or (fixed and value not in table.columns):
         return None
-    if any(sample.world.get(name) != value for name in table.follows):
+    if any(group.world.get(name) != value for name in table.follows):
         return None
     # The paper's other tables are of Synthetic(1, 1).
-    alpha = (sample.setting("synthetic_alpha"), sample.setting("synthetic_beta"))
-    if sample.world["task"] == "synthetic" and not table.follows and alpha not in _ONE_ONE:
+    alpha = (group.setting("synthetic_alpha"), group.setting("synthetic_beta"))
+    if task == "synthetic" and not table.follows and alpha not in _ONE_ONE:
         return None
     return value
 
 
-def _fill_variant(
-    table: PaperTable, variant: Variant, columns: tuple[Any, ...], period: str
-) -> FilledTable:
-    found = {(s.world["task"], s.algorithm, column_of(table, s)): s for s in variant.samples}
-    ran = {task for task, _, _ in found}
-    tasks = [task for task in table.tasks if task in ran]
-    return _of_tasks(table, variant, tasks, columns, found, period)
+def _columns(table: PaperTable, variant: Variant) -> tuple[Any, ...]:
+    """The paper's columns, then further ones that were run."""
+    present = {column_of(table, g): g for g in variant.groups}
+    further: list[Any] = [at for at in present if at not in table.columns]
+    if table.across in KINDS:
+        return (*table.columns, *in_order([present[at] for at in further], table.across))
+    return (*table.columns, *sorted(further))
 
 
 def _of_tasks(
@@ -120,7 +136,7 @@ def _of_tasks(
     variant: Variant | None,
     tasks: Sequence[str],
     columns: tuple[Any, ...],
-    found: dict[tuple[str, str, Any], Sample],
+    found: dict[tuple[str, str, Any], RunGroup],
     period: str,
 ) -> FilledTable:
     cells: dict[tuple[str, str, Any], Cell] = {}
@@ -149,16 +165,16 @@ def _of_tasks(
 
 def _cell(
     table: PaperTable,
-    found: dict[tuple[str, str, Any], Sample],
+    found: dict[tuple[str, str, Any], RunGroup],
     key: tuple[str, str, Any],
     period: str,
 ) -> Cell:
     task, algorithm, at = key
 
     def ours(name: str) -> Score | None:
-        sample = found.get((task, name, at))
+        group = found.get((task, name, at))
         metric = "converged_sample_accuracy" if name == "sequential_sgd" else table.metric
-        return None if sample is None else score(sample, metric, period)
+        return None if group is None else score(group, metric, period)
 
     value, paper = ours(algorithm), table.values.get((task, at, algorithm))
     relative = paper_relative = None

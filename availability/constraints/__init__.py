@@ -1,9 +1,8 @@
 """Communication constraints: which of the available clients the server can talk to at once."""
 
 from .byte_budget import ByteBudget
-from .constraint import CommunicationConstraint
+from .constraint import CommunicationConstraint, ConstraintConfig, constraint_from_text
 from .fixed_k import FixedK
-from .from_text import constraint_from_text
 from .group_minimum import GroupMinimum
 from .markov_k import MarkovK
 from .random_k import PoissonK, UniformK
@@ -12,6 +11,7 @@ from .schedule import Schedule, Steps
 __all__ = [
     "ByteBudget",
     "CommunicationConstraint",
+    "ConstraintConfig",
     "FixedK",
     "GroupMinimum",
     "MarkovK",

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.components import register
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.selection.feasible import Feasible
+
+from .constraint import ConstraintConfig
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class ByteBudget:
         if not self.budgets or min(self.budgets) < sizes.max():
             text = "bytes:" + ",".join(map(str, self.budgets))
             allowed = f"each budget must hold the largest update, {sizes.max()} bytes"
-            raise SettingError("communication", text, allowed)
+            raise ParameterError("communication", text, allowed)
 
     @cached_property
     def largest_k(self) -> int:
@@ -41,19 +45,35 @@ class ByteBudget:
         totals = np.cumsum(np.sort(self.sizes))
         return int(np.searchsorted(totals, max(self.budgets), side="right"))
 
-    def k(self, round_number: int) -> int:
-        """Returns how many of the largest updates fit: any so many clients do."""
-        budget = self._budget(round_number)
-        return int(np.searchsorted(self._totals_largest_first, budget, side="right"))
+    @cached_property
+    def mean_k(self) -> float:
+        """Mean over the budgets of how many updates of average size fit."""
+        fitting = np.asarray(self.budgets) // np.mean(self.sizes)
+        return float(np.mean(np.minimum(fitting, len(self.sizes))))
 
     def limit(self, round_number: int) -> Feasible:
-        """See `CommunicationConstraint.limit`."""
-        budget = self._budget(round_number)
+        """See `CommunicationConstraint.limit`; its `k` is `largest_k`, the budget decides."""
+        budget = self.budgets[(round_number - 1) % len(self.budgets)]
         return Feasible(self.largest_k, cost=self.sizes, budget=float(budget))
 
-    @cached_property
-    def _totals_largest_first(self) -> np.ndarray:
-        return np.cumsum(np.sort(self.sizes)[::-1])
 
-    def _budget(self, round_number: int) -> int:
-        return self.budgets[(round_number - 1) % len(self.budgets)]
+@register(
+    "communication",
+    "bytes",
+    "Byte budget",
+    about="bytes:BUDGET,...: the updates of a round fit into the budget, a list repeats",
+    order=8,
+)
+@dataclass(frozen=True)
+class BytesConfig(ConstraintConfig):
+    """Configuration of `ByteBudget`, every update being of the model's size."""
+
+    form: ClassVar[str] = "bytes:BUDGET,..."
+
+    def constraint(self, num_clients: int, seed: int, update_bytes: int) -> ByteBudget:
+        """See `ConstraintConfig.constraint`."""
+        if update_bytes < 1:
+            allowed = "no sizes of updates are known here"
+            raise ParameterError("communication", self.arguments, allowed)
+        budgets = tuple(int(float(entry)) for entry in self.arguments.split(","))
+        return ByteBudget(budgets, np.full(num_clients, update_bytes))

@@ -1,10 +1,14 @@
-"""What a communication constraint is."""
+"""What a communication constraint is, and how one is configured by a text such as `cycle:5,10`."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
 
+from f3ast_tff.components import Registry
+from f3ast_tff.components.component import component_of
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.selection.feasible import Feasible
 
 
@@ -16,30 +20,102 @@ class CommunicationConstraint(Protocol):
         """The most clients of any round, for buffers of a fixed size."""
         ...
 
-    def k(self, round_number: int) -> int:
-        """Returns K_t of round t (from 1): so many available clients, any of them, may take part.
-
-        A strategy that only counts keeps to it; a minimum it does not see.
-        """
-        ...
-
-    def limit(self, round_number: int) -> int | Feasible:
-        """Returns what a strategy's `select` takes: K_t where only the number matters, else C_t."""
-        ...
-
-
-class CountOnly(ABC):
-    """A constraint on the number of clients alone."""
-
     @property
-    @abstractmethod
-    def largest_k(self) -> int:
-        """See `CommunicationConstraint.largest_k`."""
+    def mean_k(self) -> float:
+        """Long-run mean of K_t: r(0) is `mean_k / N`."""
+        ...
 
-    @abstractmethod
-    def k(self, round_number: int) -> int:
-        """See `CommunicationConstraint.k`."""
+    def limit(self, round_number: int) -> Feasible:
+        """Returns the constraint of round t (from 1); its `k` is K_t."""
+        ...
 
-    def limit(self, round_number: int) -> int | Feasible:
-        """Returns K_t."""
-        return self.k(round_number)
+
+@dataclass(frozen=True)
+class ConstraintConfig:
+    """Base of a constraint's `Config`; a subclass overrides `constraint`.
+
+    The setting `communication` is the component's name, a colon and the arguments.
+
+    Attributes:
+        form: The text in general, such as `"cycle:K,K,..."`.
+        arguments: What stands behind the first colon.
+    """
+
+    form: ClassVar[str] = ""
+
+    arguments: str = ""
+
+    def constraint(self, num_clients: int, seed: int, update_bytes: int) -> CommunicationConstraint:
+        """Returns the constraint of these arguments.
+
+        Args:
+            num_clients: Number of clients N.
+            seed: Seed of random K_t.
+            update_bytes: Bytes of a client's update, 0 where it is not known.
+
+        Raises:
+            ValueError: If the arguments do not have the form, or a value is not allowed.
+        """
+        raise TypeError(f"{type(self).__name__} does not say how its constraint is built")
+
+    def build(self, num_clients: int, seed: int, update_bytes: int) -> CommunicationConstraint:
+        """As `constraint`, checked.
+
+        Raises:
+            ParameterError: If the arguments are not allowed, or a K_t exceeds N.
+        """
+        built = self._parsed(num_clients, seed, update_bytes)
+        if built.largest_k > num_clients:
+            raise self._refused(f"K must be at most num_clients, {num_clients}")
+        return built
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`; a budget may still turn out too small for an update."""
+        num_clients = settings.get("num_clients")
+        if num_clients is None:
+            self._parsed(1, 0, 1)
+        else:
+            self.build(num_clients, 0, 1)
+
+    def _parsed(self, num_clients: int, seed: int, update_bytes: int) -> CommunicationConstraint:
+        try:
+            return self.constraint(num_clients, seed, update_bytes)
+        except ParameterError as error:
+            raise self._refused(error.allowed) from error
+        except ValueError as error:
+            raise self._refused(f"must be {self.form}") from error
+
+    def _refused(self, allowed: str) -> ParameterError:
+        text = f"{component_of(self).name}:{self.arguments}"
+        return ParameterError("communication", text, allowed)
+
+
+def constraint_from_text(
+    text: str, num_clients: int, seed: int, registry: Registry, update_bytes: int = 0
+) -> CommunicationConstraint:
+    """Returns the constraint that a text such as `10` or `cycle:5,10` describes.
+
+    Args:
+        text: K, or the name of a constraint, a colon and its arguments.
+        num_clients: Number of clients N; no K_t may exceed it.
+        seed: Seed of random K_t.
+        registry: The constraints at hand.
+        update_bytes: Bytes of a client's update; 0 where it is not known.
+
+    Raises:
+        ParameterError: If there is no such constraint, or its arguments are not allowed.
+    """
+    name, _, arguments = text.partition(":")
+    if text.isdecimal():
+        fixed = registry.find("communication", "fixed").config(clients_per_round=int(text))
+        try:
+            return fixed.build(num_clients, seed, update_bytes)
+        except ParameterError as error:
+            raise ParameterError("communication", text, error.allowed) from error
+    config = registry.find("communication", name).config()
+    return replace(config, arguments=arguments).build(num_clients, seed, update_bytes)
+
+
+def integers(text: str) -> tuple[int, ...]:
+    """Returns the integers of a list such as `5,10`; `ValueError` if it is none."""
+    return tuple(int(entry) for entry in text.split(","))

@@ -6,26 +6,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.selection.feasible import Feasible
 
-from .constraint import CountOnly
+from .constraint import CommunicationConstraint
 
 
 @dataclass(frozen=True)
 class GroupMinimum:
-    """At least so many clients of each group, or all of those available where they are fewer.
+    """At least `minimum` clients of each group, or all of those available where they are fewer.
 
     In a round whose K_t is below the sum of the minimums, they are met in the order of the groups.
 
     Attributes:
-        count: What says K_t.
+        count: What says K_t, a constraint on the number alone.
         group: Group of each client, `int [N]` in 0..G-1, or -1 for none.
         minimum: Least picks of each group, `[G]`, each at least 0; their sum at most
             `count.largest_k`.
     """
 
-    count: CountOnly
+    count: CommunicationConstraint
     group: np.ndarray
     minimum: tuple[int, ...]
 
@@ -36,19 +36,20 @@ class GroupMinimum:
         if min(self.minimum, default=0) < 0 or sum(self.minimum) > self.count.largest_k:
             text = ",".join(map(str, self.minimum))
             allowed = f"each must be at least 0, their sum at most K, {self.count.largest_k}"
-            raise SettingError("group_minimum", text, allowed)
+            raise ParameterError("group_minimum", text, allowed)
 
     @property
     def largest_k(self) -> int:
         """The largest K_t."""
         return self.count.largest_k
 
-    def k(self, round_number: int) -> int:
-        """See `CommunicationConstraint.k`."""
-        return self.count.k(round_number)
+    @property
+    def mean_k(self) -> float:
+        """The mean of K_t."""
+        return self.count.mean_k
 
     def limit(self, round_number: int) -> Feasible:
         """See `CommunicationConstraint.limit`."""
-        k = self.k(round_number)
+        k = self.count.limit(round_number).k
         within = np.diff(np.minimum(np.cumsum(self.minimum), k), prepend=0)
         return Feasible(k, group=self.group, minimum=within)

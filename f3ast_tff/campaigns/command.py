@@ -1,8 +1,7 @@
-"""`run_experiments.py --campaign`: plan, execute, report, exit codes."""
+"""A campaign from plan to report: what it runs, lists and skips."""
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import shutil
@@ -15,22 +14,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.campaigns import catalogue, run_state
-from f3ast_tff.campaigns.compiled_programs import FOLDER as COMPILED
-from f3ast_tff.campaigns.errors import CampaignError
+from filelock import Timeout
+
 from f3ast_tff.campaigns.grid import Campaign, plan
+from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
+from f3ast_tff.campaigns.isolated_run import COMPILED
 from f3ast_tff.campaigns.local_processes import LocalProcesses
 from f3ast_tff.campaigns.manifest import NAME as MANIFEST
 from f3ast_tff.campaigns.manifest import Manifest
-from f3ast_tff.campaigns.outcome import FINISHED
-from f3ast_tff.campaigns.progress import duration
+from f3ast_tff.campaigns.progress import Watch, duration
 from f3ast_tff.campaigns.ray_cluster import RayCluster
-from f3ast_tff.campaigns.scheduler import execute_all
-from f3ast_tff.campaigns.watch import Watch
-from f3ast_tff.campaigns.workers import Workers
-from f3ast_tff.command_line.run import BAD_INPUT, FAILED, INTERRUPTED
+from f3ast_tff.campaigns.runs import FINISHED, is_finished, rounds_done
+from f3ast_tff.campaigns.scheduler import Workers, execute_all
+from f3ast_tff.components import Registry
 from f3ast_tff.configuration.provenance import provenance
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.training.run_folder import lock_folder
+
+FAILED = 1
 
 
 @dataclass(frozen=True)
@@ -52,52 +53,45 @@ class Options:
     seeds: str | None = None
 
 
-def run_campaign(options: Options, given: Mapping[str, Any]) -> int:
+def run_campaign(options: Options, given: Mapping[str, Any], registry: Registry) -> int:
     """Runs a campaign, or goes on with it.
 
     Args:
         options: Which, and how.
         given: Settings of every run, by name, in place of the campaign's.
+        registry: The components at hand.
 
     Returns:
-        The exit code: 0 if all runs have finished, `FAILED` if one has not, `BAD_INPUT` for what
-        the user can put right, `INTERRUPTED` after Ctrl-C.
+        The exit code: 0 if all runs have finished, `FAILED` if one has not.
+
+    Raises:
+        CampaignError: If the campaign's file or folder cannot be used.
+        ParameterError: If a setting, or an option, is not allowed.
     """
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
-    try:
-        if options.processes is not None and options.processes < 1:
-            raise SettingError("processes", options.processes, "must be at least 1")
-        campaign = plan(catalogue.find(options.campaign), given, options.seeds)
-        if options.list_only:
-            _list(campaign)
-            return 0
-        with _lock(campaign):
-            return _run(campaign, options)
-    except (CampaignError, SettingError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return BAD_INPUT
-    except KeyboardInterrupt:
-        print("interrupted: the same command goes on with the campaign", file=sys.stderr)
-        return INTERRUPTED
+    if options.processes is not None and options.processes < 1:
+        raise ParameterError("processes", options.processes, "must be at least 1")
+    campaign = plan(find_grid_file(options.campaign), given, options.seeds, registry)
+    if options.list_only:
+        _list(campaign)
+        return 0
+    with _locked(campaign):
+        return _run(campaign, options)
 
 
 @contextmanager
-def _lock(campaign: Campaign) -> Iterator[None]:
+def _locked(campaign: Campaign) -> Iterator[None]:
     try:
-        campaign.folder.mkdir(parents=True, exist_ok=True)
-        file = open(campaign.folder / ".lock", "w")  # noqa: SIM115
+        lock = lock_folder(campaign.folder)
+    except Timeout as error:
+        raise CampaignError(f"{campaign.folder} is in use by another campaign") from error
     except OSError as error:
         raise CampaignError(f"cannot write to {campaign.folder}: {error.strerror}") from error
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise CampaignError(f"{campaign.folder} is in use by another campaign") from error
+    with ExitStack() as stack:
+        stack.callback(lock.release)
+        stack.callback(_remove_compiled, campaign)
         _remove_compiled(campaign)
-        try:
-            yield
-        finally:
-            _remove_compiled(campaign)
+        yield
 
 
 def _remove_compiled(campaign: Campaign) -> None:
@@ -141,9 +135,9 @@ def _terminate(signum: int, frame: Any) -> None:
 def _list(campaign: Campaign) -> None:
     print(f"{campaign.name}: {' '.join(campaign.about.split())}")
     for run in campaign.runs:
-        done = run_state.rounds_done(run)
-        state = "finished" if run_state.is_finished(run) else f"round {done}" if done else "new"
-        print(f"{run.folder}  {state}, {run.settings.rounds} rounds")
+        done = rounds_done(run)
+        state = "finished" if is_finished(run) else f"round {done}" if done else "new"
+        print(f"{run.folder}  {state}, {run.settings['rounds']} rounds")
     print(f"{len(campaign.runs)} runs")
 
 

@@ -3,41 +3,23 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
-from f3ast_tff.campaigns import run_names, values
-from f3ast_tff.campaigns.errors import CampaignError
-from f3ast_tff.campaigns.grid_file import LABEL, GridFile, read_grid_file
-from f3ast_tff.configuration.framework_environment import check_framework
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.configuration.settings import Settings
-from f3ast_tff.errors import SettingError
+from f3ast_tff.campaigns import axes
+from f3ast_tff.campaigns.grid_file import LABEL, CampaignError, GridFile, read_grid_file
+from f3ast_tff.campaigns.runs import PlannedRun
+from f3ast_tff.components import Registry, builtin_registry
+from f3ast_tff.components.component import KINDS
+from f3ast_tff.configuration.resolve import applicable, resolve
+from f3ast_tff.errors import ParameterError
 
-
-@dataclass(frozen=True)
-class PlannedRun:
-    """One run of a campaign.
-
-    Attributes:
-        name: Unique in the campaign; of its folder.
-        settings: Resolved.
-    """
-
-    name: str
-    settings: Settings
-
-    @property
-    def folder(self) -> Path:
-        """Its folder."""
-        return Path(self.settings.output_dir) / self.name
-
-    @property
-    def environment(self) -> tuple[str, str]:
-        """Runs that differ in this cannot share a process: frameworks are set up once."""
-        return self.settings.engine, self.settings.device
+_SETTINGS, _GRID, _VARIANTS = "[settings]", "[grid]", "[[variants]]"
+_NOWHERE = "applies to no run of this campaign"
 
 
 @dataclass(frozen=True)
@@ -59,106 +41,118 @@ class Campaign:
 
 @dataclass(frozen=True)
 class _Point:
-    """One combination: what its name is made of, its settings, and where each was said."""
+    """One combination of the grid's values.
 
-    parts: list[str]
+    Attributes:
+        label: Of its variant.
+        given: Its settings, those of `[settings]` included.
+        varying: Those of them that its name is made of, in their order.
+        places: The table that has each setting.
+        variant: Number of its variant.
+    """
+
+    label: str | None
     given: dict[str, Any]
+    varying: list[str]
     places: dict[str, str]
+    variant: int
 
 
-def plan(path: Path, overrides: Mapping[str, Any], seeds: str | None = None) -> Campaign:
+def plan(
+    path: Path,
+    overrides: Mapping[str, Any],
+    seeds: str | None = None,
+    registry: Registry | None = None,
+) -> Campaign:
     """Plans a campaign.
+
+    A setting applies to the runs whose components have it, and must apply to one.
 
     Args:
         path: Its file.
         overrides: Settings of every run, in place of what the file says of them. `output_dir`
             is where the campaign's folder is.
         seeds: A range such as `"0-9"` in place of the file's seeds.
+        registry: The components at hand; by default those of this package.
 
     Returns:
         The campaign, every run resolved.
 
     Raises:
         CampaignError: On the first thing that is wrong in the file.
-        SettingError: On an override that is wrong.
+        ParameterError: On an override that is wrong.
     """
+    registry = registry or builtin_registry()
     content = read_grid_file(path)
     overrides = dict(overrides)
     if "run_name" in overrides:
         allowed = "runs of a campaign are named by what varies"
-        raise SettingError("run_name", overrides["run_name"], allowed)
-    folder = Path(overrides.pop("output_dir", "runs")) / content.name
+        raise ParameterError("run_name", overrides["run_name"], allowed)
+    folder = Path(overrides.pop("output_dir", "runs")).expanduser() / content.name
     if seeds is not None:
         content = _with_seeds(content, overrides, seeds)
+    planner = _Planner(content, overrides, registry, folder / "runs")
     runs: dict[str, PlannedRun] = {}
-    for point in _points(content, overrides):
-        run = _resolve(content, point, overrides, folder / "runs")
-        # A setting given for every run makes one point of those that differed in it alone.
+    for point in _points(content, overrides, axes.setting_types(registry)):
+        run = planner.run(point)
+        # Points that differ in settings that do not apply, or are given for every run, are one.
         if runs.setdefault(run.name, run).settings != run.settings:
             raise CampaignError(f"{path}: two runs would be named {run.name}; label [[variants]]")
+    planner.refuse_idle()
     _refuse_twins(path, runs)
     return Campaign(content.name, content.about, folder, tuple(runs.values()))
 
 
 def _with_seeds(content: GridFile, overrides: Mapping[str, Any], seeds: str) -> GridFile:
     if "seed" in overrides:
-        raise SettingError("seeds", seeds, "--seed is given too")
+        raise ParameterError("seeds", seeds, "must not be given with seed")
     try:
-        wanted = values.integer_range(seeds)
-    except values.ValueRefused as error:
-        raise SettingError("seeds", seeds, str(error)) from error
+        wanted = axes.integer_range(seeds)
+    except axes.ValueRefused as error:
+        raise ParameterError("seeds", seeds, str(error)) from error
     settings = {name: value for name, value in content.settings.items() if name != "seed"}
     # In its place, so that names stay.
-    grid = {**content.grid, "seed": wanted}
-    return GridFile(content.name, content.path, content.about, settings, grid, content.variants)
+    return replace(content, settings=settings, grid={**content.grid, "seed": wanted})
 
 
-def _points(content: GridFile, overrides: Mapping[str, Any]) -> Iterator[_Point]:
-    common = {
-        name: _checked(content.path, "[settings]", name, value, values.one)
-        for name, value in content.settings.items()
-    }
-    grid = _axes(content, "[grid]", content.grid, overrides)
-    _refuse_overlap(content.path, "[grid]", grid, common)
-    for variant in content.variants or ({},):
+def _points(
+    content: GridFile, overrides: Mapping[str, Any], types: Mapping[str, type]
+) -> Iterator[_Point]:
+    common = _checked(content.path, _SETTINGS, content.settings, partial(axes.one, types))
+    several = partial(axes.several, types)
+    grid = _checked(content.path, _GRID, content.grid, several)
+    _refuse_overlap(content.path, _GRID, grid, common)
+    for number, variant in enumerate(content.variants or ({},)):
         label = variant.get(LABEL)
         if label is not None and not isinstance(label, str):
-            raise CampaignError(f"{content.path}: [[variants]] name = {label!r}: must be a text")
+            raise CampaignError(f"{content.path}: {_VARIANTS} name = {label!r}: must be a text")
         table = {name: value for name, value in variant.items() if name != LABEL}
-        axes = _axes(content, "[[variants]]", table, overrides)
-        _refuse_overlap(content.path, "[[variants]]", axes, {**common, **grid})
+        own = _checked(content.path, _VARIANTS, table, several)
+        _refuse_overlap(content.path, _VARIANTS, own, {**common, **grid})
         # What a label stands for need not be said again.
         silent = {n for n, v in table.items() if label is not None and not isinstance(v, list)}
         places = {
-            **dict.fromkeys(common, "[settings]"),
-            **dict.fromkeys(grid, "[grid]"),
-            **dict.fromkeys(axes, "[[variants]]"),
+            **dict.fromkeys(common, _SETTINGS),
+            **dict.fromkeys(grid, _GRID),
+            **dict.fromkeys(own, _VARIANTS),
         }
-        every = {**axes, **grid}
+        every = {n: [overrides[n]] if n in overrides else v for n, v in {**own, **grid}.items()}
+        varying = [name for name in every if name not in silent]
         for combination in itertools.product(*every.values()):
-            chosen = dict(zip(every, combination))
-            parts = [run_names.part(n, v) for n, v in chosen.items() if n not in silent]
-            head = [label] if label is not None else []
-            yield _Point([*head, *parts], {**common, **chosen}, places)
-
-
-def _axes(
-    content: GridFile, section: str, table: Mapping[str, Any], overrides: Mapping[str, Any]
-) -> dict[str, list[Any]]:
-    axes = {
-        name: _checked(content.path, section, name, value, values.several)
-        for name, value in table.items()
-    }
-    return {name: [overrides[name]] if name in overrides else axes[name] for name in axes}
+            given = {**common, **dict(zip(every, combination))}
+            yield _Point(label, given, varying, places, number)
 
 
 def _checked(
-    path: Path, section: str, name: str, value: Any, check: Callable[[str, Any], Any]
-) -> Any:
-    try:
-        return check(name, value)
-    except values.ValueRefused as error:
-        raise CampaignError(f"{path}: {section} {name} = {value!r}: {error}") from error
+    path: Path, section: str, table: Mapping[str, Any], check: Callable[[str, Any], Any]
+) -> dict[str, Any]:
+    found = {}
+    for name, value in table.items():
+        try:
+            found[name] = check(name, value)
+        except axes.ValueRefused as error:
+            raise CampaignError(f"{path}: {section} {name} = {value!r}: {error}") from error
+    return found
 
 
 def _refuse_overlap(
@@ -171,29 +165,79 @@ def _refuse_overlap(
             )
 
 
-def _resolve(
-    content: GridFile, point: _Point, overrides: Mapping[str, Any], output_dir: Path
-) -> PlannedRun:
-    name = run_names.run_name(point.parts)
-    where = {"output_dir": str(output_dir), "run_name": name}
-    try:
-        settings = resolve({**point.given, **overrides, **where})
-        check_framework(settings)
-    except SettingError as error:
-        if error.setting in overrides:
-            raise
-        place = point.places.get(error.setting, f"run {name}:")
-        raise CampaignError(
-            f"{content.path}: {place} {error.setting} = {error.value!r}: {error.allowed}"
-        ) from error
-    return PlannedRun(name, settings)
+class _Planner:
+    """Resolves points, and notes which settings have applied to none of them so far."""
+
+    def __init__(
+        self,
+        content: GridFile,
+        overrides: Mapping[str, Any],
+        registry: Registry,
+        output_dir: Path,
+    ) -> None:
+        self._path = content.path
+        self._overrides = overrides
+        self._registry = registry
+        self._output_dir = output_dir
+        self._used: set[str] = set()
+        # By name and variant; `None` for what all variants share. Also the place and the value.
+        self._idle: dict[tuple[str, int | None], tuple[str, Any]] = {
+            **{(name, None): (_SETTINGS, value) for name, value in content.settings.items()},
+            **{(name, None): (_GRID, value) for name, value in content.grid.items()},
+        }
+        for number, variant in enumerate(content.variants):
+            for name, value in variant.items():
+                self._idle[name, number] = (_VARIANTS, value)
+            self._idle.pop((LABEL, number), None)
+
+    def run(self, point: _Point) -> PlannedRun:
+        given = {**point.given, **self._overrides}
+        name = _name(point, given)
+        try:
+            names = applicable(given, self._registry)
+            given = {name: value for name, value in given.items() if name in names}
+            for kind in KINDS:
+                if isinstance(given.get(kind), str) and kind != "communication":
+                    given[kind] = self._registry.find(kind, given[kind]).name
+            name = _name(point, given)
+            where = {"output_dir": str(self._output_dir), "run_name": name}
+            configuration = resolve({**given, **where}, self._registry)
+            configuration.configs["engine"].check_installed()
+        except ParameterError as error:
+            if error.name in self._overrides:
+                raise
+            place = point.places.get(error.name, f"run {name}:")
+            raise CampaignError(
+                f"{self._path}: {place} {error.name} = {error.value!r}: {error.allowed}"
+            ) from error
+        for setting in given:
+            self._idle.pop((setting, None), None)
+            self._idle.pop((setting, point.variant), None)
+        self._used.update(given)
+        return PlannedRun(name, configuration)
+
+    def refuse_idle(self) -> None:
+        """Refuses what has applied to no run."""
+        for name, value in self._overrides.items():
+            if name not in self._used:
+                raise ParameterError(name, value, _NOWHERE)
+        if not self._overrides.keys().isdisjoint(KINDS):
+            # Other components than the file's: what was meant for those has nothing to apply to.
+            return
+        for (name, _), (place, value) in self._idle.items():
+            raise CampaignError(f"{self._path}: {place} {name} = {value!r}: {_NOWHERE}")
+
+
+def _name(point: _Point, given: Mapping[str, Any]) -> str:
+    parts = [axes.name_part(name, given[name]) for name in point.varying if name in given]
+    return axes.run_name(parts if point.label is None else [point.label, *parts])
 
 
 def _refuse_twins(path: Path, runs: Mapping[str, PlannedRun]) -> None:
     """Two names for one experiment would be averaged as if they were two."""
-    seen: dict[tuple[Any, ...], str] = {}
+    seen: dict[str, str] = {}
     for name, run in runs.items():
-        key = tuple(run.settings.identity.values())
+        key = json.dumps(run.configuration.identity, sort_keys=True)
         other = seen.setdefault(key, name)
         if other != name:
             raise CampaignError(f"{path}: {other} and {name} have the same settings")

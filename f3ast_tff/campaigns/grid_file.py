@@ -1,4 +1,4 @@
-"""The TOML file that describes a campaign, read and checked in shape, not in values."""
+"""The TOML files that describe campaigns, read and checked in shape, not in values."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.campaigns.errors import CampaignError
+from f3ast_tff.errors import ParameterError
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
+_FOLDER = Path(__file__).parent / "grids"
 _TABLES = ("settings", "grid", "variants")
 LABEL = "name"
 _ALIAS = "same_runs_as"
+
+
+class CampaignError(ValueError):
+    """A campaign cannot be run as it is described; names the place, the value, what is allowed."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,30 @@ class GridFile:
     variants: tuple[Mapping[str, Any], ...]
 
 
+def built_in_campaigns() -> list[str]:
+    """Returns the names of the campaigns that come with the package, sorted."""
+    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+
+
+def find_grid_file(name_or_file: str) -> Path:
+    """Returns the file of a campaign.
+
+    Args:
+        name_or_file: Name of a built-in campaign, or the path of a file that ends in `.toml`.
+
+    Raises:
+        ParameterError: If there is neither.
+    """
+    built_in = built_in_campaigns()
+    if name_or_file.lower() in built_in:
+        return _FOLDER / f"{name_or_file.lower()}.toml"
+    path = Path(name_or_file).expanduser()
+    if path.suffix == ".toml" and path.is_file():
+        return path
+    allowed = f"must be one of {', '.join(built_in)}, or a file that ends in .toml"
+    raise ParameterError("campaign", name_or_file, allowed)
+
+
 def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
     """Reads a campaign's file.
 
@@ -58,7 +87,8 @@ def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
     except ValueError as error:
         raise CampaignError(f"{path}: is not TOML: {' '.join(str(error).split())}") from error
     if may_refer and set(content) == {"about", _ALIAS}:
-        return _other_file(path, content)
+        # Tables of the same runs share them.
+        return read_grid_file(path.with_name(f"{content[_ALIAS]}.toml"), may_refer=False)
     for key, value in content.items():
         if key not in ("about", *_TABLES):
             allowed = ", ".join(("about", *_TABLES)) + f", or about and {_ALIAS} alone"
@@ -78,8 +108,3 @@ def _table(path: Path, content: Mapping[str, Any], key: str) -> Mapping[str, Any
     if not isinstance(table, dict):
         raise CampaignError(f"{path}: {key} = {table!r}: must be a table, [{key}]")
     return table
-
-
-def _other_file(path: Path, content: Mapping[str, Any]) -> GridFile:
-    """The file that this one stands for, so that tables of the same runs share them."""
-    return read_grid_file(path.with_name(f"{content[_ALIAS]}.toml"), may_refer=False)

@@ -6,60 +6,97 @@ import gc
 import importlib
 import logging
 import os
+import platform
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import closing, contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.campaigns.outcome import FAILED, FINISHED, Outcome, now
+from filelock import Timeout
+
+from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, now
+from f3ast_tff.components import Registry
+from f3ast_tff.components.registry import registry_with
+from f3ast_tff.configuration.configuration import Configuration
 from f3ast_tff.configuration.execute import execute
-from f3ast_tff.configuration.framework_environment import prepare_environment
-from f3ast_tff.configuration.settings import Settings
+from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import (
     CheckpointError,
+    ComponentError,
     DataError,
     EngineError,
+    ParameterError,
     RunFolderError,
-    SettingError,
 )
-from f3ast_tff.training.metrics import Row
 from f3ast_tff.training.run_folder import RunFolder
 
+COMPILED = ".compiled"
 # What says all there is to say in one line.
-_EXPECTED = (CheckpointError, DataError, EngineError, RunFolderError, SettingError)
-_ENGINE_MODULES = {
-    "fused": "f3ast_tff.engines.jax.engine",
-    "tff": "f3ast_tff.engines.tff.engine",
-}
+_EXPECTED = (
+    *(CheckpointError, ComponentError, DataError, EngineError, ParameterError, RunFolderError),
+)
 # A campaign killed a moment ago may still be letting go of the folder.
 _PATIENCE_S = 30.0
 
 
-class _NoProgress:
-    """The campaign reads how far a run is from its checkpoints."""
+def keep_compiled_programs(campaign: Path, environment: MutableMapping[str, str]) -> None:
+    """Has JAX keep its programs on disk, as most runs of a campaign compile the same ones.
 
-    def start(self, first_round: int) -> None:
-        """See `f3ast_tff.training.run.Progress`."""
+    Before JAX is imported. In a folder of this process alone: JAX writes entries in place, so
+    another process could read half of one, and programs are made for the processor of this machine.
 
-    def advance(self, rounds: int, row: Row | None) -> None:
-        """See `f3ast_tff.training.run.Progress`."""
+    Args:
+        campaign: The campaign's folder, which removes `COMPILED` in it at its start and end.
+        environment: `os.environ`; what is set already stays.
+    """
+    own = campaign.absolute() / COMPILED / f"{platform.node()}-{os.getpid()}"
+    environment.setdefault("JAX_COMPILATION_CACHE_DIR", str(own))
+    environment.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    environment.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
-def load_framework(settings: Settings) -> None:
+def run_order(order: Mapping[str, Any], provenance: Mapping[str, Any], worker: str) -> Outcome:
+    """Resolves what another process has planned, and runs it.
+
+    Args:
+        order: See `PlannedRun.order`.
+        provenance: See `run_isolated`.
+        worker: See `run_isolated`.
+    """
+    try:
+        configuration = resolve(order["settings"], _registry(tuple(order["plugins"])))
+        if configuration.identity != order["identity"]:
+            raise ComponentError("a plug-in has changed since the campaign was planned")
+    except (ComponentError, ParameterError) as error:
+        return Outcome(FAILED, _in_one_line(error), now(), now(), 0.0, worker)
+    load_framework(configuration)
+    return run_isolated(configuration, provenance, worker)
+
+
+@lru_cache
+def _registry(plugins: tuple[str, ...]) -> Registry:
+    return registry_with(plugins)
+
+
+def load_framework(configuration: Configuration) -> None:
     """Imports what a run needs; the second run in a process finds it there."""
-    prepare_environment(settings, os.environ)
+    engine = configuration.configs["engine"]
+    engine.prepare_environment(os.environ)
     importlib.import_module("f3ast_tff.configuration.build")
-    importlib.import_module(_ENGINE_MODULES[settings.engine])
+    importlib.import_module(engine.framework)
 
 
-def run_isolated(settings: Settings, provenance: Mapping[str, Any], worker: str) -> Outcome:
+def run_isolated(
+    configuration: Configuration, provenance: Mapping[str, Any], worker: str
+) -> Outcome:
     """Runs one experiment, or goes on with it; a finished one is left alone.
 
     Args:
-        settings: Resolved settings.
+        configuration: The experiment.
         provenance: See `f3ast_tff.configuration.execute.execute`.
         worker: Name of this process, for the outcome.
 
@@ -67,14 +104,17 @@ def run_isolated(settings: Settings, provenance: Mapping[str, Any], worker: str)
         How it ended: every exception is a failed run, its traceback in the run's `error.txt`.
     """
     started, clock = now(), time.monotonic()
-    path = Path(settings.output_dir) / settings.run_name
+    settings = configuration.settings
+    path = Path(settings["output_dir"]) / settings["run_name"]
     error = None
     try:
-        with closing(_open(path, settings)) as folder, _warnings_into(folder.file("run.log")):
+        folder = _open(path, configuration)
+        with closing(folder), _warnings_into(folder.file("run.log")):
             folder.file("error.txt").unlink(missing_ok=True)
             try:
                 if folder.read_json("summary.json") is None:
-                    execute(settings, folder, _NoProgress(), provenance)
+                    # The campaign reads how far a run is from its checkpoints.
+                    execute(configuration, folder, None, provenance)
             except Exception as caught:  # One run's failure, whatever it is, must not end others.
                 error = _in_one_line(caught)
                 folder.file("error.txt").write_text(traceback.format_exc())
@@ -85,13 +125,13 @@ def run_isolated(settings: Settings, provenance: Mapping[str, Any], worker: str)
     return Outcome(FAILED if error else FINISHED, error, started, now(), seconds, worker)
 
 
-def _open(path: Path, settings: Settings) -> RunFolder:
+def _open(path: Path, configuration: Configuration) -> RunFolder:
     deadline = time.monotonic() + _PATIENCE_S
     while True:
         try:
-            return RunFolder(path, settings.identity)
+            return RunFolder(path, configuration.identity)
         except RunFolderError as error:
-            in_use = isinstance(error.__cause__, BlockingIOError)
+            in_use = isinstance(error.__cause__, Timeout)
             if not in_use or time.monotonic() > deadline:
                 raise
         time.sleep(0.1)

@@ -7,18 +7,19 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.campaigns.grid import PlannedRun
-from f3ast_tff.campaigns.outcome import LOST, Outcome, now
-from f3ast_tff.campaigns.workers import Worker
+from f3ast_tff.campaigns.runs import LOST, Outcome, PlannedRun, now
+from f3ast_tff.campaigns.scheduler import Worker
 from f3ast_tff.engines import die_with_parent
 
-_ROOT = Path(__file__).resolve().parents[2]
+# The folder that the package is imported from.
+_PARENT = str(Path(__file__).resolve().parents[2])
 _UNWIND_S = 10.0
 LOG = "workers.log"
 
@@ -63,8 +64,6 @@ class LocalProcess:
             *(sys.executable, "-m", "f3ast_tff.campaigns.local_worker"),
             *(str(campaign), json.dumps(provenance)),
         ]
-        # The module is found wherever the command was given.
-        path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
         with open(self._log, "ab") as log:
             self._process = subprocess.Popen(
                 command,
@@ -72,7 +71,7 @@ class LocalProcess:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
-                env={**os.environ, "PYTHONPATH": path},
+                env=_environment(),
             )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._orders, self.answers = self._process.stdin, self._process.stdout
@@ -83,7 +82,7 @@ class LocalProcess:
         """See `Worker.submit`."""
         self._since = now()
         try:
-            self._orders.write(json.dumps(run.settings.as_dict()) + "\n")
+            self._orders.write(json.dumps(run.order) + "\n")
             self._orders.flush()
         except BrokenPipeError:
             # It has died meanwhile, as `outcome` will find.
@@ -118,3 +117,11 @@ class LocalProcess:
         with suppress(BrokenPipeError):
             self._orders.close()
         self.answers.close()
+
+
+def _environment() -> dict[str, str]:
+    """The environment in which the package is found wherever the command was given."""
+    if _PARENT in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
+        return dict(os.environ)
+    path = os.pathsep.join(filter(None, [_PARENT, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path}

@@ -1,4 +1,4 @@
-"""A worker process of this machine: settings in on stdin, outcomes out on stdout, a line each.
+"""A worker process of this machine: orders in on stdin, outcomes out on stdout, a line each.
 
 Started by `f3ast_tff.campaigns.local_processes`; ends when its stdin does.
 """
@@ -13,9 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.campaigns.compiled_programs import keep_compiled_programs
-from f3ast_tff.campaigns.isolated_run import load_framework, run_isolated
-from f3ast_tff.configuration.settings import Settings
+from f3ast_tff.campaigns.isolated_run import keep_compiled_programs, run_order
 
 
 def main() -> int:
@@ -30,9 +28,7 @@ def main() -> int:
     os.dup2(2, 1)
     keep_compiled_programs(campaign, os.environ)
     for line in sys.stdin:
-        settings = Settings(**json.loads(line))
-        load_framework(settings)
-        outcome = run_isolated(settings, provenance, f"process {os.getpid()}")
+        outcome = run_order(json.loads(line), provenance, f"process {os.getpid()}")
         outcomes.write(json.dumps(asdict(outcome)) + "\n")
         outcomes.flush()
     return 0

@@ -8,11 +8,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from f3ast_tff.campaigns import run_state
-from f3ast_tff.campaigns.errors import CampaignError
-from f3ast_tff.campaigns.grid import Campaign, PlannedRun
-from f3ast_tff.campaigns.outcome import FINISHED, Outcome, at, now
-from f3ast_tff.training.atomic import atomic_write
+from f3ast_tff.atomic import atomic_write
+from f3ast_tff.campaigns import runs
+from f3ast_tff.campaigns.grid import Campaign
+from f3ast_tff.campaigns.grid_file import CampaignError
+from f3ast_tff.campaigns.runs import FINISHED, Outcome, PlannedRun, at, now
 
 NAME = "manifest.json"
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
@@ -120,9 +120,9 @@ def _entry(run: PlannedRun, before: Mapping[str, Any]) -> dict[str, Any]:
         "state": WAITING,
         "error": None,
         **dict.fromkeys(_KEPT),
-        "settings": run.settings.as_dict(),
+        "settings": dict(run.settings),
     }
-    if not run_state.is_finished(run):
+    if not runs.is_finished(run):
         return {**entry, **_of_folder(run)}
     entry.update(_of_folder(run), state=FINISHED)
     if before.get("state") == FINISHED and before.get("files") == entry["files"]:
@@ -130,14 +130,14 @@ def _entry(run: PlannedRun, before: Mapping[str, Any]) -> dict[str, Any]:
     if before.get("state") == FINISHED:
         logging.warning("%s: results are not those that %s recorded", run.folder, NAME)
     # Finished just before the campaign was killed: the files' times are what is left.
-    times = [run_state.modified(run.folder / name) for name in ("config.json", "summary.json")]
+    times = [runs.modified(run.folder / name) for name in ("config.json", "summary.json")]
     started, ended = (None if stamp is None else at(stamp) for stamp in times)
     return {**entry, "started": started, "ended": ended}
 
 
 def _of_folder(run: PlannedRun) -> dict[str, Any]:
-    config = run_state.read_config(run) or {}
+    config = runs.read_config(run) or {}
     return {
         **{name: config.get(name) for name in _PROVENANCE},
-        "files": run_state.checksums(run),
+        "files": runs.checksums(run),
     }

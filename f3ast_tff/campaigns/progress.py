@@ -1,10 +1,15 @@
-"""How far a campaign is: one live line on a terminal, a line now and then in a log."""
+"""How far a campaign is: in its manifest, and in one live line on a terminal or a log's lines."""
 
 from __future__ import annotations
 
 import sys
 import time
-from typing import Any
+
+from f3ast_tff.campaigns.grid import Campaign
+from f3ast_tff.campaigns.manifest import Manifest
+from f3ast_tff.campaigns.runs import FINISHED, Outcome, PlannedRun, rounds_done
+from f3ast_tff.campaigns.scheduler import Worker
+from f3ast_tff.progress import terminal_bar
 
 _LINE_EVERY_S = 30.0
 _DRAW_EVERY_S = 0.2
@@ -28,16 +33,11 @@ class CampaignProgress:
         self._done_before = done_before
         self._started = time.monotonic()
         self._shown = float("-inf")
-        self._bar: Any = None
-        if sys.stderr.isatty():
-            # Here, so that campaigns without a terminal do without it.
-            from tqdm import tqdm
-
-            self._bar = tqdm(
-                total=rounds,
-                initial=done_before,
-                bar_format="{desc} |{bar}| {percentage:.0f}%{postfix}",
-            )
+        self._bar = terminal_bar(
+            total=rounds,
+            initial=done_before,
+            bar_format="{desc} |{bar}| {percentage:.0f}%{postfix}",
+        )
 
     def show(self, done: int, running: int, failed: int, rounds: int, now: bool = False) -> None:
         """Shows where the campaign is, unless that was shown a moment ago.
@@ -98,3 +98,59 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+class Watch:
+    """Keeps count; a `Watcher`.
+
+    Attributes:
+        finished: Runs that have finished in this go, or before.
+        failed: Runs that have failed in this go.
+    """
+
+    def __init__(self, campaign: Campaign, manifest: Manifest) -> None:
+        """Takes stock."""
+        self._manifest = manifest
+        self._running: dict[str, PlannedRun] = {}
+        self._rounds = {run.name: rounds_done(run) for run in campaign.runs}
+        self.finished = sum(manifest.state(run) == FINISHED for run in campaign.runs)
+        self.failed = 0
+        total = sum(run.settings["rounds"] for run in campaign.runs)
+        self._progress = CampaignProgress(
+            campaign.name, len(campaign.runs), total, sum(self._rounds.values())
+        )
+
+    def started(self, run: PlannedRun, worker: Worker) -> None:
+        """See `Watcher.started`."""
+        self._running[run.name] = run
+        self._manifest.started(run, worker.name)
+
+    def ended(self, run: PlannedRun, outcome: Outcome) -> None:
+        """See `Watcher.ended`."""
+        del self._running[run.name]
+        self._manifest.ended(run, outcome)
+        if outcome.state == FINISHED:
+            self.finished += 1
+            self._rounds[run.name] = run.settings["rounds"]
+        else:
+            self.failed += 1
+            self._progress.failure(run.name, outcome.error or "")
+
+    def tick(self) -> None:
+        """See `Watcher.tick`."""
+        for run in self._running.values():
+            self._rounds[run.name] = rounds_done(run)
+        self._show()
+        self._manifest.save(only_if_due=True)
+
+    def _show(self, now: bool = False) -> None:
+        counts = (self.finished, len(self._running), self.failed)
+        self._progress.show(*counts, sum(self._rounds.values()), now)
+
+    def close(self) -> None:
+        """Shows and records where things stand."""
+        self._manifest.interrupted()
+        self._manifest.save()
+        self._running.clear()
+        self._show(now=True)
+        self._progress.close()

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.campaigns.compiled_programs import keep_compiled_programs
-from f3ast_tff.campaigns.grid import PlannedRun
-from f3ast_tff.campaigns.isolated_run import load_framework, run_isolated
-from f3ast_tff.campaigns.outcome import LOST, Outcome, now
-from f3ast_tff.campaigns.workers import Worker
+from f3ast_tff.campaigns.isolated_run import keep_compiled_programs, run_order
+from f3ast_tff.campaigns.runs import LOST, Outcome, PlannedRun, now
+from f3ast_tff.campaigns.scheduler import Worker
 from f3ast_tff.configuration.provenance import provenance
-from f3ast_tff.configuration.settings import Settings
 from f3ast_tff.engines.distributed.ray_connection import connect
 
 
@@ -27,11 +24,10 @@ class RunActor:
         # Versions are those of the node.
         self._provenance = {**provenance(), "command": command}
 
-    def run(self, settings: Settings) -> Outcome:
-        """Runs an experiment."""
-        load_framework(settings)
+    def run(self, order: Mapping[str, Any]) -> Outcome:
+        """Runs an experiment; see `PlannedRun.order`."""
         worker = f"process {os.getpid()} on {platform.node()}, Ray node {_node_id()}"
-        return run_isolated(settings, self._provenance, worker)
+        return run_order(order, self._provenance, worker)
 
 
 def _node_id() -> str:
@@ -41,7 +37,7 @@ def _node_id() -> str:
 
 
 class RayCluster:
-    """Processes of a Ray cluster, a core each, and a GPU each for runs with `--device=gpu`.
+    """Processes of a Ray cluster, a core each, and a GPU each for runs whose device is `gpu`.
 
     Attributes:
         slots: See `Workers`.
@@ -59,7 +55,7 @@ class RayCluster:
             command: The campaign's command line.
 
         Raises:
-            SettingError: If Ray is not installed, or no cluster answers there.
+            ParameterError: If Ray is not installed, or no cluster answers there.
         """
         self._ray = ray = connect(address)
         self.slots = slots or max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -102,7 +98,7 @@ class RayWorker:
     def submit(self, run: PlannedRun) -> None:
         """See `Worker.submit`."""
         self._since = now()
-        self.running = self._actor.run.remote(run.settings)
+        self.running = self._actor.run.remote(run.order)
 
     def outcome(self) -> Outcome:
         """See `Worker.outcome`."""

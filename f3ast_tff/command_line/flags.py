@@ -1,114 +1,180 @@
-"""The command line: one absl flag a setting, and a `--help` by groups."""
+"""The flags of `run` and `campaign`: one for each kind and parameter, plug-ins' included."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import Field, fields
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from absl import flags
 
-from f3ast_tff.configuration.readings import READINGS
-from f3ast_tff.configuration.setting import DERIVED
-from f3ast_tff.configuration.settings import Settings
+from f3ast_tff.command_line.parameter_flags import (
+    PLUGIN,
+    PLUGIN_HELP,
+    define_flags,
+    define_plugin_flag,
+    flag_lines,
+    plugins_given,
+)
+from f3ast_tff.components import Parameter, Registry, parameters_of
+from f3ast_tff.components.component import KINDS
+from f3ast_tff.components.registry import registry_with
+from f3ast_tff.configuration.describe import by_takers, kind_text, parameter_text
+from f3ast_tff.configuration.groups import GROUPS
+from f3ast_tff.errors import ParameterError
 
-# Of a campaign, not of a run: what `--help` says of them.
-CAMPAIGN: dict[str, str] = {
-    "campaign": "run all runs of a campaign, in place of one run: the name of a built-in one or a "
-    "TOML file; settings that are given hold for every run",
-    "list": "list the campaign's runs and their states, and run none",
-    "processes": "runs at a time; default: one a core",
-    "seeds": "seeds in place of the campaign's, such as 0-9",
+# Of the command line alone.
+CAMPAIGN: dict[str, Parameter] = {
+    parameter.name: parameter
+    for parameter in (
+        Parameter(
+            "campaign",
+            str,
+            True,
+            None,
+            "run all runs of a campaign: the name of a built-in one or a TOML file; settings that "
+            "are given hold for every run that has them",
+            is_path=True,
+        ),
+        Parameter("list", bool, False, False, "list the runs and their states, and run none"),
+        Parameter("processes", int, True, None, "runs at a time; default: one a core", minimum=1),
+        Parameter("seeds", str, True, None, "seeds in place of the campaign's, such as 0-9"),
+    )
 }
+_FLAGFILE_HELP = "a file with one flag a line, or the name of a built-in one"
+_FLAGFILES = Path(__file__).resolve().parent.parent / "flagfiles"
 _WIDTH = 92
-_INDENT = " " * 6
 
 
-def define(flag_values: flags.FlagValues) -> None:
-    """Defines the flags; none has a default, so as to tell what was given from what was not."""
-    define_by_kind = {
-        str: flags.DEFINE_string,
-        int: flags.DEFINE_integer,
-        float: flags.DEFINE_float,
+@dataclass(frozen=True)
+class Parsed:
+    """A parsed command line.
+
+    Attributes:
+        settings: What was given of the settings, by name.
+        campaign: What was given of `CAMPAIGN`.
+        registry: The components at hand, plug-ins' included.
+    """
+
+    settings: dict[str, Any]
+    campaign: dict[str, Any]
+    registry: Registry
+
+
+def parse(arguments: Sequence[str]) -> Parsed:
+    """Parses a command line, without the program's name.
+
+    Raises:
+        absl.flags.Error: On a flag that there is not, or a value of another type.
+        ParameterError: On a plug-in or flag file that cannot be loaded, or a word too many.
+    """
+    words = expand_flagfiles(arguments, Path())
+    registry = registry_with(plugins_given(words), {PLUGIN, "flagfile", *CAMPAIGN, *_own_names()})
+    parameters = setting_flags(registry)
+    values = flags.FlagValues()
+    define_flags({**parameters, **CAMPAIGN}, values)
+    define_plugin_flag(values)
+    rest = values(["", *words])[1:]
+    if rest:
+        raise ParameterError("argument", rest[0], "is not a flag; see --help")
+    given = {
+        name: values[name].value
+        for name in (*parameters, *CAMPAIGN)
+        if values[name].value is not None
     }
-    for spec in fields(Settings):
-        rules = spec.metadata
-        text = describe(spec)
-        if rules["choices"]:
-            flags.DEFINE_enum(
-                spec.name, None, list(rules["choices"]), text, flag_values=flag_values
-            )
-        else:
-            define_by_kind[rules["kind"]](spec.name, None, text, flag_values=flag_values)
-    for name, text in CAMPAIGN.items():
-        if name == "list":
-            flags.DEFINE_bool(name, None, text, flag_values=flag_values)
-        elif name == "processes":
-            flags.DEFINE_integer(name, None, text, flag_values=flag_values)
-        else:
-            flags.DEFINE_string(name, None, text, flag_values=flag_values)
+    of_campaign = {n: p.checked(given.pop(n)) for n, p in CAMPAIGN.items() if n in given}
+    return Parsed(given, of_campaign, registry)
 
 
-def given_of_campaign(flag_values: flags.FlagValues) -> dict[str, Any]:
-    """Returns what was given of `CAMPAIGN`, by name."""
-    values = {name: flag_values[name].value for name in CAMPAIGN}
-    return {name: value for name, value in values.items() if value is not None}
+def setting_flags(registry: Registry) -> dict[str, Parameter]:
+    """Returns every setting that can be given as a flag, by name."""
+    found = {kind: Parameter(kind, str, True, None, kind_text(kind)) for kind in KINDS}
+    found.update(registry.parameters())
+    for config in GROUPS.values():
+        found.update({parameter.name: parameter for parameter in parameters_of(config)})
+    return found
 
 
-def given(flag_values: flags.FlagValues) -> dict[str, Any]:
-    """Returns the settings that were given, by name."""
-    values = {spec.name: flag_values[spec.name].value for spec in fields(Settings)}
-    return {name: value for name, value in values.items() if value is not None}
+def expand_flagfiles(arguments: Sequence[str], folder: Path) -> list[str]:
+    """Returns the arguments with the content of `--flagfile`s in their places.
+
+    Args:
+        arguments: The arguments.
+        folder: What paths are relative to; beside a flag file, or with it, stand the built-in ones.
+
+    Raises:
+        ParameterError: If a file is not found, cannot be read, or includes itself.
+    """
+    return _expand(list(arguments), folder, ())
 
 
-def describe(spec: Field) -> str:
-    """Returns what `--help` says of a setting."""
-    rules = spec.metadata
-    parts = [rules["help"]]
-    if rules["choices"]:
-        parts.append("one of " + ", ".join(rules["choices"]))
-    if spec.name in READINGS:
-        reading = READINGS[spec.name]
-        paper = "by eq. (3)" if reading.paper is None else reading.paper
-        parts.append(f"paper: {paper}, released: {reading.released}")
-        if reading.ca_fed is not None:
-            parts[-1] += f", ca_fed: {reading.ca_fed}"
-    elif rules["default"] is DERIVED:
-        if "default:" not in rules["help"]:
-            parts.append("default: the task's")
-    elif rules["default"] not in (None, ""):
-        parts.append(f"default: {rules['default']}")
-    return "; ".join(parts)
+def _expand(arguments: list[str], folder: Path, outer: tuple[Path, ...]) -> list[str]:
+    words: list[str] = []
+    while arguments:
+        word = arguments.pop(0)
+        name, equals, value = word.lstrip("-").partition("=")
+        if not word.startswith("-") or name != "flagfile":
+            words.append(word)
+            continue
+        if not equals:
+            value = arguments.pop(0) if arguments else ""
+        path = _flagfile(value, folder)
+        if path in outer:
+            raise ParameterError("flagfile", value, "includes itself")
+        try:
+            lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+        except (OSError, UnicodeDecodeError) as error:
+            raise ParameterError("flagfile", value, f"cannot be read: {error}") from error
+        inside = [line for line in lines if line and not line.startswith(("#", "//"))]
+        words += _expand(inside, path.parent, (*outer, path))
+    return words
 
 
-def help_text(usage: str) -> str:
-    """Returns the help page: usage, then the flags of each group."""
+def _flagfile(value: str, folder: Path) -> Path:
+    given = Path(value).expanduser()
+    built_in = _FLAGFILES / (given.name if given.suffix == ".flags" else f"{given.name}.flags")
+    for path in (folder / given, given, built_in):
+        if value and path.is_file():
+            return path.resolve()
+    raise ParameterError("flagfile", value, "not found")
+
+
+def _own_names() -> set[str]:
+    return {p.name for config in GROUPS.values() for p in parameters_of(config)}
+
+
+def help_text(usage: str, registry: Registry) -> str:
+    """Returns the help page: usage, then each kind with its components and their parameters."""
     lines = [usage.strip()]
-    group = None
-    for spec in fields(Settings):
-        if spec.metadata["group"] != group:
-            group = spec.metadata["group"]
-            lines += ["", f"{group}:"]
-        lines.append(f"  --{spec.name}")
-        lines += textwrap.wrap(
-            describe(spec), _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT
-        )
+    for kind in KINDS:
+        lines += ["", f"{kind.replace('_', ' ').capitalize()}:", *flag_lines(kind, kind_text(kind))]
+        width = max(len(name) for name in registry.names(kind)) + 2
+        for component in registry.components[kind].values():
+            lines += _wrapped(
+                component.about, f"      {component.name:<{width}}", " " * (6 + width)
+            )
+        for takers, parameters in by_takers(registry, kind).items():
+            if takers:
+                lines += _wrapped(f"with --{kind}={', '.join(takers)}:", "    ", "      ")
+            for parameter in parameters:
+                lines += flag_lines(parameter.name, parameter_text(parameter, registry))
+    for heading, config in GROUPS.items():
+        lines += ["", f"{heading}:"]
+        for parameter in parameters_of(config):
+            lines += flag_lines(parameter.name, parameter_text(parameter, registry))
     lines += ["", "Campaign:"]
-    for name, text in CAMPAIGN.items():
-        lines.append(f"  --{name}")
-        lines += textwrap.wrap(text, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
-    lines += ["", "Flags files:", "  --flagfile", f"{_INDENT}a file with one flag a line"]
+    for name, parameter in CAMPAIGN.items():
+        lines += flag_lines(name, parameter.help)
+    lines += [
+        "",
+        "Command line:",
+        *flag_lines(PLUGIN, PLUGIN_HELP),
+        *flag_lines("flagfile", _FLAGFILE_HELP),
+    ]
     return "\n".join(lines)
 
 
-def parse(argv: Sequence[str], flag_values: flags.FlagValues) -> list[str]:
-    """Parses the command line.
-
-    Returns:
-        What is not a flag, without the program's name.
-
-    Raises:
-        absl.flags.Error: Says what is wrong.
-    """
-    return flag_values(list(argv))[1:]
+def _wrapped(text: str, first: str, rest: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=rest)

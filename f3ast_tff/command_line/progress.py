@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from f3ast_tff.progress import terminal_bar
 from f3ast_tff.training.metrics import Row
 
 
@@ -16,18 +17,12 @@ class ProgressBar:
         self._name = name
         self._rounds = rounds
         self._bar: Any = None
-        self._terminal = sys.stderr.isatty()
 
     def start(self, first_round: int) -> None:
         """See `f3ast_tff.training.run.Progress`."""
         if first_round > 1:
             self._say(f"{self._name}: resuming from round {first_round}")
-        if not self._terminal:
-            return
-        # Here, so that runs without a terminal do without it.
-        from tqdm import tqdm
-
-        self._bar = tqdm(
+        self._bar = terminal_bar(
             desc=self._name,
             total=self._rounds,
             initial=first_round - 1,

@@ -1,4 +1,4 @@
-"""One experiment from its settings: folder, resume, run, exit codes."""
+"""`f3ast-tff run`: one experiment from its settings; folder, resume, run, exit codes."""
 
 from __future__ import annotations
 
@@ -10,43 +10,46 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from f3ast_tff.command_line.failures import BAD_INPUT, FAILED, INTERRUPTED, fail
+from f3ast_tff.command_line.flags import setting_flags
 from f3ast_tff.command_line.progress import ProgressBar
+from f3ast_tff.components import Registry
+from f3ast_tff.configuration.configuration import Configuration
 from f3ast_tff.configuration.execute import execute
-from f3ast_tff.configuration.framework_environment import check_framework
 from f3ast_tff.configuration.provenance import provenance
 from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.configuration.settings import Settings
 from f3ast_tff.errors import (
     CheckpointError,
+    ComponentError,
     DataError,
     EngineError,
+    ParameterError,
     RunFolderError,
-    SettingError,
 )
 from f3ast_tff.training.run_folder import RunFolder
 
-BAD_INPUT = 2
-FAILED = 1
-INTERRUPTED = 128 + signal.SIGINT
 
-
-def run(given: Mapping[str, Any]) -> int:
+def run(given: Mapping[str, Any], registry: Registry) -> int:
     """Runs the experiment that the settings describe, or goes on with it.
 
     Args:
         given: Settings given, by name.
+        registry: The components at hand.
 
     Returns:
         The exit code: 0, `BAD_INPUT` for what the user can put right, `INTERRUPTED` after
         Ctrl-C, `FAILED` otherwise.
     """
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
+    names = setting_flags(registry)
     try:
-        settings = resolve(given)
-        check_framework(settings)
-        folder = RunFolder(Path(settings.output_dir) / settings.run_name, settings.identity)
-    except (SettingError, RunFolderError) as error:
-        return _fail(error, BAD_INPUT)
+        configuration = resolve(given, registry)
+        configuration.configs["engine"].check_installed()
+        settings = configuration.settings
+        path = Path(settings["output_dir"]) / settings["run_name"]
+        folder = RunFolder(path, configuration.identity)
+    except (ParameterError, RunFolderError) as error:
+        return fail(error, BAD_INPUT, names)
     with ExitStack() as stack:
         stack.callback(folder.close)
         finished = folder.read_json("summary.json")
@@ -54,11 +57,11 @@ def run(given: Mapping[str, Any]) -> int:
             _report(folder, finished, "already finished")
             return 0
         try:
-            summary = _execute(settings, folder, stack)
-        except (CheckpointError, DataError, SettingError) as error:
-            return _fail(error, BAD_INPUT)
+            summary = _execute(configuration, folder, stack)
+        except (CheckpointError, ComponentError, DataError, ParameterError) as error:
+            return fail(error, BAD_INPUT, names)
         except EngineError as error:
-            return _fail(error, FAILED)
+            return fail(error, FAILED)
         except KeyboardInterrupt:
             print("interrupted: the same command goes on from the last checkpoint", file=sys.stderr)
             return INTERRUPTED
@@ -66,21 +69,18 @@ def run(given: Mapping[str, Any]) -> int:
     return 0
 
 
-def _execute(settings: Settings, folder: RunFolder, stack: ExitStack) -> dict[str, Any]:
+def _execute(configuration: Configuration, folder: RunFolder, stack: ExitStack) -> dict[str, Any]:
     # A termination must unwind like Ctrl-C, so that what was started is ended.
-    signal.signal(signal.SIGTERM, _terminate)
-    progress = ProgressBar(settings.run_name, settings.rounds)
+    signal.signal(signal.SIGTERM, terminate)
+    settings = configuration.settings
+    progress = ProgressBar(settings["run_name"], settings["rounds"])
     stack.callback(progress.close)
-    return execute(settings, folder, progress, provenance())
+    return execute(configuration, folder, progress, provenance()).summary
 
 
-def _terminate(signum: int, frame: Any) -> None:
+def terminate(signum: int, frame: Any) -> None:
+    """Signal handler that unwinds the stack."""
     sys.exit(128 + signum)
-
-
-def _fail(error: Exception, code: int) -> int:
-    print(f"error: {error}", file=sys.stderr)
-    return code
 
 
 def _report(folder: RunFolder, summary: Mapping[str, Any], state: str) -> None:

@@ -1,217 +1,272 @@
-"""From settings given to all settings, checked before anything slow."""
+"""From settings given to a `Configuration`, checked before anything slow."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import Field, fields
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
-from f3ast_tff.availability.catalogue import (
-    COMBINATORS,
-    ENTRIES,
-    all_parameters,
-    parameters_of,
-    part_names,
-)
-from f3ast_tff.availability.constraints.from_text import is_byte_budget
-from f3ast_tff.configuration import readings
-from f3ast_tff.configuration.published import published
-from f3ast_tff.configuration.registry import ALGORITHMS
-from f3ast_tff.configuration.setting import DERIVED, check
-from f3ast_tff.configuration.settings import Settings
-from f3ast_tff.configuration.tasks import TASKS
-from f3ast_tff.datasets import default_data_dir
-from f3ast_tff.errors import SettingError
+from f3ast_tff.components import Derived, Parameter, Published, Reading, Registry, parameters_of
+from f3ast_tff.components.component import KINDS, component_of
+from f3ast_tff.components.defaults import REQUIRED
+from f3ast_tff.components.registry import builtin_registry
+from f3ast_tff.configuration.configuration import Configuration
+from f3ast_tff.configuration.groups import GROUPS
+from f3ast_tff.errors import ParameterError
+
+# What a kind is where it is not given.
+_DEFAULTS: dict[str, Any] = {
+    "task": "synthetic",
+    "model": Derived(lambda known: known.config_class("task").model, "the task's"),
+    "algorithm": "f3ast",
+    "aggregation": Derived(
+        lambda known: known.config_class("algorithm").aggregation, "the algorithm's"
+    ),
+    "availability": "home_devices",
+    "communication": None,
+    "client_optimizer": "sgd",
+    "server_optimizer": Derived(
+        lambda known: known.config_class("algorithm").server_optimizer, "the algorithm's"
+    ),
+    "engine": "fused",
+}
+_FIXED_COMMUNICATION = "fixed"
 
 
-def resolve(given: Mapping[str, Any]) -> Settings:
+def kind_default(kind: str) -> Any:
+    """Returns the default of a kind: a name, `Derived`, or `None` for `clients_per_round`."""
+    return _DEFAULTS[kind]
+
+
+def resolve(given: Mapping[str, Any], registry: Registry | None = None) -> Configuration:
     """Resolves and checks settings.
 
     Args:
         given: Values by name; `None` or absence means not given.
+        registry: The components at hand; by default those of this package.
 
     Returns:
-        All settings: those given, then the reading's, the task's published values and defaults.
+        The configuration: what is given, then the reading's, the published values and defaults.
 
     Raises:
-        SettingError: On the first value that is not allowed.
+        ParameterError: On the first value that is not allowed, and on a setting whose component is
+            not chosen.
     """
-    specs = {spec.name: spec for spec in fields(Settings)}
-    for name, value in given.items():
-        if name not in specs:
-            raise SettingError(name, value, "there is no such setting")
-    values: dict[str, Any] = {
-        name: given.get(name) if given.get(name) is not None else spec.metadata["default"]
-        for name, spec in specs.items()
-    }
-    if given.get("algorithm") in ALGORITHMS and ALGORITHMS[given["algorithm"]].pooled:
-        values.update(_pooled(given))
-    for deciding in ("task", "algorithm", "availability", "reading"):
-        check(specs[deciding], values[deciding])
-    for name in specs:
-        if values[name] is DERIVED:
-            values[name] = _derived(name, values)
-        check(specs[name], values[name])
-        _check_of_algorithm(name, given.get(name), values)
-        _check_of_task(specs[name], given.get(name), values)
-        _check_of_availability(name, given.get(name), values)
-    _check_of_engine(given, values)
-    settings = Settings(**values)
-    _check_together(settings)
-    return settings
+    return _Resolver(_given(given), registry or builtin_registry()).configuration()
 
 
-def _pooled(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the settings of one client that is always there; refuses others."""
-    only = {"availability": "always", "clients_per_round": 1}
-    for name, value in only.items():
-        if given.get(name) not in (None, value):
-            allowed = f"must be {value} for {given['algorithm']}, which has one client"
-            raise SettingError(name, given[name], allowed)
-    if given.get("communication") is not None:
-        allowed = f"is not of {given['algorithm']}, which has one client"
-        raise SettingError("communication", given["communication"], allowed)
-    return only
+def applicable(given: Mapping[str, Any], registry: Registry) -> set[str]:
+    """Returns the names of all settings that an experiment of these components has.
+
+    Args:
+        given: As for `resolve`; only kinds and what decides the components matter.
+        registry: The components at hand.
+    """
+    return {*KINDS, *_Resolver(_given(given), registry).owners}
 
 
-def _check_of_engine(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    """Refuses settings that the engine, or its runtime, would pass over in silence."""
-    tff, workers = values["engine"] == "tff", values["num_workers"]
-    for name in ("tff_runtime", "tff_clients_at_once"):
-        if given.get(name) is not None and not tff:
-            raise SettingError(name, given[name], "is of --engine=tff")
-    if tff and workers is not None and values["tff_runtime"] != "ray":
-        raise SettingError("num_workers", workers, "needs --tff_runtime=ray with --engine=tff")
-    if values["ray_address"] is not None and workers is None:
-        raise SettingError("ray_address", values["ray_address"], "is of --num_workers")
-    waits = workers is not None or (tff and values["tff_runtime"] == "worker")
-    if values["round_timeout"] is not None and not waits:
-        allowed = "is of --num_workers or --engine=tff with TFF's worker"
-        raise SettingError("round_timeout", values["round_timeout"], allowed)
-    if tff and values["tff_runtime"] == "worker" and values["device"] == "gpu":
-        allowed = "TFF's worker trains on the CPU alone: --tff_runtime=tf"
-        raise SettingError("device", "gpu", allowed)
-    if given.get("tff_clients_at_once") is not None and values["tff_runtime"] != "worker":
-        allowed = "is of --tff_runtime=worker; the others train one client after the other"
-        raise SettingError("tff_clients_at_once", given["tff_clients_at_once"], allowed)
-    if ALGORITHMS[values["algorithm"]].aggregation == "latest":
-        algorithm = values["algorithm"]
-        if workers is not None:
-            raise SettingError("num_workers", workers, f"is not of {algorithm}")
-        if tff and values["tff_runtime"] != "worker":
-            allowed = f"must be worker for {algorithm}, which needs each client's update"
-            raise SettingError("tff_runtime", values["tff_runtime"], allowed)
+def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given; a communication that is a number alone is `clients_per_round`."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    text = given.get("communication")
+    if isinstance(text, str) and text.isdecimal():
+        if "clients_per_round" in given:
+            allowed = "must not be given with clients_per_round"
+            raise ParameterError("communication", text, allowed)
+        given["clients_per_round"] = int(given.pop("communication"))
+    return given
 
 
-def _check_of_task(spec: Field, value: Any, values: Mapping[str, Any]) -> None:
-    tasks, task = spec.metadata["tasks"], values["task"]
-    if value is not None and tasks and task not in tasks:
-        raise SettingError(spec.name, value, f"is of {', '.join(tasks)}; the task is {task}")
+class _Resolver:
+    """The `Known` of one experiment: values are resolved when asked for, once each."""
 
+    def __init__(self, given: Mapping[str, Any], registry: Registry) -> None:
+        self._given = given
+        self._registry = registry
+        self._values: dict[str, Any] = {}
+        self._asked: list[str] = []
+        self._refuse_unknown()
+        algorithm = self.config_class("algorithm")
+        self._fixed: Mapping[str, Any] = algorithm.fixed
+        self._refuse_against_fixed(component_of(algorithm).name)
+        # The parameters in play, by name, with the `Config` classes that have them.
+        self.owners: dict[str, list[tuple[type, Parameter]]] = {}
+        classes = [*GROUPS.values(), *(c for kind in KINDS for c in self.config_classes(kind))]
+        for config in classes:
+            for parameter in parameters_of(config):
+                self.owners.setdefault(parameter.name, []).append((config, parameter))
 
-def _check_of_algorithm(name: str, value: Any, values: Mapping[str, Any]) -> None:
-    """The rule that CA-Fed's authors ran stands for F3AST, and for nothing else."""
-    algorithm = values["algorithm"]
-    if name == "f3ast_rule" and value == "ca_fed" and ALGORITHMS[algorithm].selection != "f3ast":
-        raise SettingError(name, value, f"is of f3ast, f3ast_adam; the algorithm is {algorithm}")
-
-
-def _check_of_availability(name: str, value: Any, values: Mapping[str, Any]) -> None:
-    of_it = parameters_of(values["availability"], values)
-    if value is not None and name in all_parameters() and name not in (*of_it, *readings.READINGS):
-        allowed = f"is not of the availability, {values['availability']}"
-        raise SettingError(name, value, allowed)
-    if value is None and name in of_it and name not in readings.READINGS:
-        of_it[name].check(values[name])
-
-
-def _derived(name: str, values: Mapping[str, Any]) -> Any:
-    if name == "run_name":
-        parts = [values[key] for key in ("task", "algorithm", "availability", "reading")]
-        return "-".join([*parts, f"seed{values['seed']}"])
-    if name == "data_dir":
-        return str(default_data_dir())
-    if name == "num_workers":
-        return 2 if values["tff_runtime"] == "ray" else None
-    if name == "switch_round":
-        return values["rounds"] // 2 + 1
-    if name == "model":
-        return TASKS[values["task"]].models[0]
-    if name in readings.READINGS:
-        value = readings.value_of(name, values["reading"])
-        if name == "availability_objective" and value is None:
-            return "p" if _positively_correlated(values) else "p_squared"
+    def __getitem__(self, name: str) -> Any:
+        if name in self._values:
+            return self._values[name]
+        if name in KINDS:
+            value = self._name_of(name)
+        elif name in self.owners:
+            value = self._value(self.owners[name][0][1])
+        else:
+            raise KeyError(name)
+        self._values[name] = value
         return value
-    if name == "ridge" and values["model"] != "softmax_regression":
-        return 0.0
-    server_optimizer = ALGORITHMS[values["algorithm"]].server_optimizer
-    if name == "server_optimizer":
-        return server_optimizer
-    return published(values["task"], name, values["server_optimizer"])
 
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in KINDS or name in self.owners else default
 
-def _positively_correlated(values: Mapping[str, Any]) -> bool:
-    """Whether clients are available together; combined ones are if those of a part are."""
-    names = [values["availability"]]
-    if names[0] in COMBINATORS and values["availability_parts"] is not None:
-        names = part_names(values["availability_parts"])
-    return any(ENTRIES[name].process.positively_correlated for name in names)
+    def config_class(self, kind: str) -> Any:
+        try:
+            return self._registry.find(kind, self._component_name(kind)).config
+        except ParameterError as error:
+            # Of a communication the whole text is said, not its name alone.
+            raise ParameterError(kind, self._given.get(kind, error.value), error.allowed) from error
 
+    def config_classes(self, kind: str) -> list[Any]:
+        """The chosen component's `Config` class, and those of its parts."""
+        config = self.config_class(kind)
+        parts = getattr(config, "part_names", None)
+        if parts is None:
+            return [config]
+        names = parts(self._given, self._registry.names(kind))
+        return [config, *(self._registry.find(kind, name).config for name in names)]
 
-def _check_communication(settings: Settings) -> None:
-    """Refuses what a selection would pass over in silence."""
-    selection, text = ALGORITHMS[settings.algorithm].selection, settings.communication
-    by_bytes = text is not None and is_byte_budget(text)
-    if selection == "fixed_policy":
-        if text is not None:
-            allowed = "f3ast_fixed has its policy for a fixed K: --clients_per_round"
-            raise SettingError("communication", text, allowed)
-        _must_be(settings, "aggregate", "sum", "for f3ast_fixed")
-    if selection == "proportional" and by_bytes:
-        _must_be(settings, "baseline_sampling", "without_replacement", "under a budget in bytes")
-    if selection == "f3ast" and by_bytes:
-        _must_be(settings, "short_rounds", "available_only", "under a budget in bytes")
-    if selection == "f3ast" and settings.rate_clusters is not None:
-        for name, value in (
-            ("aggregate", "sum"),
-            ("ties", "random"),
-            ("short_rounds", "available_only"),
-        ):
-            _must_be(settings, name, value, "with rate_clusters")
-    if selection == "f3ast" and settings.f3ast_rule == "ca_fed":
-        if settings.rate_clusters is not None:
-            allowed = "must not be given with f3ast_rule=ca_fed"
-            raise SettingError("rate_clusters", settings.rate_clusters, allowed)
-        for name, value in (("aggregate", "sum"), ("short_rounds", "available_only")):
-            _must_be(settings, name, value, "with f3ast_rule=ca_fed")
-
-
-def _must_be(settings: Settings, name: str, value: Any, when: str) -> None:
-    if getattr(settings, name) != value:
-        raise SettingError(name, getattr(settings, name), f"must be {value} {when}")
-
-
-def _check_together(settings: Settings) -> None:
-    k, n = settings.clients_per_round, settings.num_clients
-    if k > n:
-        raise SettingError("clients_per_round", k, f"must be at most num_clients, {n}")
-    if settings.rate_clusters is not None and settings.rate_clusters > n:
-        allowed = f"must be at most num_clients, {n}"
-        raise SettingError("rate_clusters", settings.rate_clusters, allowed)
-    _check_communication(settings)
-    if settings.algorithm == "ca_fed" and settings.loss_minima == "trained":
-        _must_be(settings, "model", "softmax_regression", "with loss_minima=trained")
-        if not settings.ridge > 0:
-            raise SettingError("ridge", settings.ridge, "must be above 0 with loss_minima=trained")
-    models = TASKS[settings.task].models
-    if settings.model not in models:
-        allowed = f"must be one of {', '.join(models)} for {settings.task}"
-        raise SettingError("model", settings.model, allowed)
-    if settings.ridge and settings.model != "softmax_regression":
-        raise SettingError("ridge", settings.ridge, f"must be 0 for {settings.model}")
-    if settings.algorithm == "poc" and settings.poc_candidates < k:
-        raise SettingError(
-            "poc_candidates", settings.poc_candidates, f"must be at least clients_per_round, {k}"
+    def configuration(self) -> Configuration:
+        self._refuse_not_chosen()
+        kinds = {kind: self[kind] for kind in KINDS}
+        values = {name: self[name] for name in self.owners}
+        groups = {heading: self._config(config) for heading, config in GROUPS.items()}
+        configs = {kind: self._chosen(kind) for kind in KINDS}
+        settings = MappingProxyType({**kinds, **values})
+        for config in configs.values():
+            for part in (config, *getattr(config, "parts", ())):
+                part.check(settings)
+        _check_weights(configs["algorithm"], configs["aggregation"])
+        _check_run_name(settings["run_name"])
+        return Configuration(
+            MappingProxyType(configs), MappingProxyType(groups), settings, self._registry
         )
-    if not settings.run_name or "/" in settings.run_name or settings.run_name in (".", ".."):
-        raise SettingError("run_name", settings.run_name, "must be the name of one folder")
+
+    def _chosen(self, kind: str) -> Any:
+        config, *parts = [self._config(c) for c in self.config_classes(kind)]
+        if kind == "communication":
+            return replace(config, arguments=_arguments(self["communication"]))
+        return replace(config, parts=tuple(parts)) if hasattr(config, "part_names") else config
+
+    def _config(self, config: type) -> Any:
+        names = [parameter.name for parameter in parameters_of(config)]
+        return config(**{name: self[name] for name in names})
+
+    def _name_of(self, kind: str) -> str | None:
+        if kind != "communication":
+            return component_of(self.config_class(kind)).name
+        return self._given.get(kind)
+
+    def _component_name(self, kind: str) -> str:
+        value = self._given.get(kind, _DEFAULTS[kind])
+        if kind == "algorithm" or kind not in (fixed := self._fixed_kinds()):
+            if isinstance(value, Derived):
+                value = value.compute(self)
+        else:
+            value = fixed[kind]
+        if kind == "communication":
+            return _FIXED_COMMUNICATION if value is None else _constraint_name(value)
+        if not isinstance(value, str):
+            raise ParameterError(kind, value, "must be a name")
+        return value
+
+    def _fixed_kinds(self) -> Mapping[str, Any]:
+        return {k: v for k, v in getattr(self, "_fixed", {}).items() if k in KINDS}
+
+    def _value(self, parameter: Parameter) -> Any:
+        name = parameter.name
+        if name in self._given:
+            value = self._given[name]
+            for _, other in self.owners[name]:
+                value = other.checked(value)
+            return value
+        if name in self._fixed:
+            return self._fixed[name]
+        if name in self._asked:
+            raise ParameterError(name, "", f"follows from itself: {' -> '.join(self._asked)}")
+        self._asked.append(name)
+        try:
+            default = self._default(parameter, parameter.default)
+        finally:
+            self._asked.pop()
+        return parameter.checked(default)
+
+    def _default(self, parameter: Parameter, default: Any) -> Any:
+        if isinstance(default, Reading):
+            default = default.value(self["reading"])
+        if isinstance(default, Published):
+            default = self._published(parameter.name, default.fallback)
+        if isinstance(default, Derived):
+            default = default.compute(self)
+        return None if default is REQUIRED else default
+
+    def _published(self, name: str, fallback: Any) -> Any:
+        of_algorithm = self.config_class("algorithm").published.get(self["task"], {})
+        of_task = self.config_class("task").published
+        value = of_algorithm.get(name, of_task.get(name, fallback))
+        if isinstance(value, Mapping):
+            return value.get(self["server_optimizer"], fallback)
+        return value
+
+    def _refuse_unknown(self) -> None:
+        known = {*KINDS, *self._registry.parameters()}
+        for config in GROUPS.values():
+            known |= {parameter.name for parameter in parameters_of(config)}
+        for name, value in self._given.items():
+            if name not in known:
+                nearest = difflib.get_close_matches(name, sorted(known), 1)
+                hint = f"; did you mean {nearest[0]}?" if nearest else ""
+                raise ParameterError(name, value, f"there is no such setting{hint}")
+
+    def _refuse_against_fixed(self, algorithm: str) -> None:
+        for name, value in self._fixed.items():
+            given = self._given.get(name, value)
+            if name in KINDS and isinstance(given, str):
+                given = self._registry.find(name, given).name
+            if given != value:
+                allowed = f"must be {value} with algorithm {algorithm}"
+                raise ParameterError(name, self._given[name], allowed)
+
+    def _refuse_not_chosen(self) -> None:
+        for name, value in self._given.items():
+            if name in KINDS or name in self.owners:
+                continue
+            takers = self._registry.takers(name)
+            kind = takers[0].kind
+            names = ", ".join(taker.name for taker in takers if taker.kind == kind)
+            chosen = component_of(self.config_class(kind)).name
+            raise ParameterError(
+                name, value, f"only applies with {kind} {names}; the {kind} is {chosen}"
+            )
+
+
+def _constraint_name(text: Any) -> str:
+    """The constraint that a text such as `cycle:5,10` names."""
+    if not isinstance(text, str):
+        raise ParameterError("communication", text, "must be a text such as cycle:5,10")
+    return text.partition(":")[0]
+
+
+def _arguments(text: str | None) -> str:
+    return "" if text is None else text.partition(":")[2]
+
+
+def _check_weights(algorithm: Any, aggregation: Any) -> None:
+    """Refuses an aggregation that would make nonsense of the algorithm's weights."""
+    name, meant_for = component_of(aggregation).name, algorithm.aggregation
+    if aggregation.takes is not None and meant_for not in (name, *aggregation.takes):
+        allowed = f"the weights of {component_of(algorithm).name} are meant for {meant_for}"
+        raise ParameterError("aggregation", name, allowed)
+
+
+def _check_run_name(name: str) -> None:
+    if not name or "/" in name or name in (".", ".."):
+        raise ParameterError("run_name", name, "must be the name of one folder")
+
+
+def plugin_sources(configurations: Sequence[Configuration]) -> list[str]:
+    """Returns what loads the plug-ins in use again, each once."""
+    return list(dict.fromkeys(p.source for c in configurations for p in c.plugins))

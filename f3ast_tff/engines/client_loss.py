@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from f3ast_tff.engines.engine import ExampleScores
-from f3ast_tff.local_training import LocalWork
+from f3ast_tff.local_training import LocalTraining
 
 LOSS_REDUCTIONS = ("mean", "sum_of_batches", "one_batch")
 
 
 def scored_rows(
-    ids: np.ndarray, offsets: np.ndarray, work: LocalWork, reduction: str, round_number: int
+    ids: np.ndarray, offsets: np.ndarray, work: LocalTraining, reduction: str, round_number: int
 ) -> list[np.ndarray]:
     """Returns the examples that each client scores for its loss, rows of the training data.
 
     Args:
         ids: Clients, `int [m]`.
         offsets: Of the training data, `int64 [N + 1]`.
-        work: Local work.
+        work: Local training.
         reduction: `"one_batch"`: the first batch that the client would train on in this round,
             B_{t,0}^k of CA-Fed's Algorithm 1; otherwise all of its examples.
         round_number: Round t.

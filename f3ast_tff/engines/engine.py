@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+import importlib.util
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from f3ast_tff.components.component import component_of
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.selection import Cohort
+
+if TYPE_CHECKING:
+    from f3ast_tff.aggregation.aggregation import Aggregation, Memory
+    from f3ast_tff.models import Model
+    from f3ast_tff.optimizers.optimizer import Optimizer
+    from f3ast_tff.preprocessing import Preprocessing
 
 
 @dataclass(frozen=True)
@@ -23,15 +35,29 @@ class RoundOutcome:
         num_dropped: Clients whose update was not finite and was dropped.
         rejected: Whether the model was left alone: no update was finite, or their aggregate
             was not.
+        client_losses: Mean loss of the batches that each client of the cohort trained on, weighted
+            by their examples, in the order of the cohort, `float64 [m]`; NaN for a client without
+            any step, or whose update was not finite. `None` unless asked for.
+        received: Whether each client's update was finite, and so entered the aggregate,
+            `bool [m]`; `None` unless asked for.
     """
 
     train_loss: float
     update_norm: float
     num_dropped: int = 0
     rejected: bool = False
+    client_losses: np.ndarray | None = None
+    received: np.ndarray | None = None
 
 
 EMPTY_ROUND = RoundOutcome(train_loss=float("nan"), update_norm=0.0, rejected=True)
+
+
+def empty_round(by_client: bool) -> RoundOutcome:
+    """Returns the outcome of a round without clients."""
+    if not by_client:
+        return EMPTY_ROUND
+    return replace(EMPTY_ROUND, client_losses=np.zeros(0), received=np.zeros(0, bool))
 
 
 @dataclass(frozen=True)
@@ -81,6 +107,93 @@ class ClientScores:
         return float(np.mean(sums[has] / self.count[has]))
 
 
+@dataclass(frozen=True)
+class EngineParts:
+    """What an engine is made of.
+
+    Attributes:
+        data: Of all clients.
+        model: The network; its initial weights come from `seed`.
+        preprocessing: From stored features to what the model reads.
+        work: Local training of a client.
+        client_optimizer: Of the local steps.
+        server_optimizer: Of the step along the aggregate.
+        aggregation: From the cohort's weighted updates to that aggregate.
+        memory: What the server remembers of clients' updates; `None` for nothing.
+        client_loss: What a client reports as its loss, see `client_loss.reduce_losses`.
+        cohort_size: Most clients of a round.
+        seed: Of the initial weights.
+        tff_clients_at_once: Clients that TFF's worker trains at the same time by default; -1: all.
+        folder: For the engine's own files; `None` for none.
+    """
+
+    data: FederatedData
+    model: Model
+    preprocessing: Preprocessing
+    work: LocalTraining
+    client_optimizer: Optimizer
+    server_optimizer: Optimizer
+    aggregation: Aggregation
+    memory: Memory | None = None
+    client_loss: str = "mean"
+    cohort_size: int = 1
+    seed: int = 0
+    tff_clients_at_once: int = -1
+    folder: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory is None and getattr(self.aggregation, "needs_memory", False):
+            name = type(self.aggregation).__name__
+            raise ParameterError("memory", None, f"must be given: {name} needs it")
+
+
+class EngineConfig:
+    """Base of an engine's `Config`, a frozen dataclass; its module imports no framework.
+
+    Attributes:
+        framework: Top-level module that it needs; empty for none.
+    """
+
+    framework: ClassVar[str] = ""
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+
+    def check_installed(self) -> None:
+        """Checks that the framework is installed, without importing it.
+
+        Raises:
+            ParameterError: If it is not.
+        """
+        if self.framework and importlib.util.find_spec(self.framework) is None:
+            name = component_of(self).name
+            advice = f"not installed here: pip install 'f3ast-tff[{name}]'"
+            raise ParameterError("engine", name, f"needs {self.framework}, {advice}")
+
+    def prepare_environment(self, environment: MutableMapping[str, str]) -> None:
+        """Sets what the framework reads when it is imported, unless it is set.
+
+        Args:
+            environment: `os.environ`.
+        """
+
+    def connect(self) -> None:
+        """Prepares what must be there before a framework is imported, such as a cluster.
+
+        Raises:
+            ParameterError: If it cannot be had.
+        """
+
+    def build(self, parts: EngineParts) -> Engine:
+        """Returns the engine; imports its framework.
+
+        Raises:
+            EngineError: If what it runs on cannot be started.
+            ParameterError: If there is no such device.
+        """
+        raise TypeError(f"{type(self).__name__} does not say how its engine is built")
+
+
 class Engine(Protocol):
     """Executes rounds of one experiment; batches, weights and ids come from outside.
 
@@ -90,12 +203,15 @@ class Engine(Protocol):
 
     block_rounds: int
 
-    def run_rounds(self, first_round: int, cohorts: Sequence[Cohort]) -> list[RoundOutcome]:
+    def run_rounds(
+        self, first_round: int, cohorts: Sequence[Cohort], by_client: bool = False
+    ) -> list[RoundOutcome]:
         """Executes rounds one after the other, from the current model.
 
         Args:
             first_round: Number of the first of them.
             cohorts: A cohort a round; an empty one leaves the model alone (`EMPTY_ROUND`).
+            by_client: Whether outcomes say what came back from each client.
 
         Returns:
             What each round did.

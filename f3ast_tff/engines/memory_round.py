@@ -1,4 +1,4 @@
-"""FedLaAvg's round around an engine's own: correction in, updates out, memory kept."""
+"""A round with a memory around an engine's own: correction in, updates out, memory kept."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.aggregation.update_memory import LatestUpdates
-from f3ast_tff.engines.engine import EMPTY_ROUND, RoundOutcome
+from f3ast_tff.aggregation.aggregation import Memory
+from f3ast_tff.engines.engine import EMPTY_ROUND, RoundOutcome, empty_round
 from f3ast_tff.selection import Cohort
 
 
@@ -28,42 +28,53 @@ class Trained:
     updates: np.ndarray
 
 
-def run_latest_round(
-    latest: LatestUpdates,
+def run_memory_round(
+    memory: Memory,
     round_number: int,
     cohort: Cohort,
     learning_rate: float,
     train: Callable[[Cohort, np.ndarray], Trained],
+    by_client: bool = False,
 ) -> tuple[Any | None, RoundOutcome]:
-    """Runs a round in which the model follows the average of all clients' latest updates.
+    """Runs a round in which the memory corrects the cohort's aggregate, and notes its updates.
 
-    A client whose update is not finite keeps its latest one: the round is done again without it.
+    Where an update is not finite, the round is done again without its client.
 
     Args:
-        latest: The memory; notes the updates if the round counts.
+        memory: Notes the updates if the round counts.
         round_number: Round t.
-        cohort: Clients and weights; nobody leaves the model alone.
+        cohort: Clients and weights; an empty one leaves the model alone.
         learning_rate: Today's client learning rate.
-        train: Executes a round from the engine's current state: the weighted SUM of the cohort's
-            updates and the correction, `float32 [num_weights]`, is the aggregate.
+        train: Executes a round from the engine's current state, with a correction, `float32
+            [num_weights]`, added to the cohort's aggregate.
+        by_client: Whether the outcome says what came back from each client.
 
     Returns:
         The engine's new state, or `None` for the one that it has, and the outcome.
     """
-    num_dropped = 0
-    while len(cohort):
-        correction = latest.correction(round_number, cohort.ids, learning_rate)
-        trained = train(cohort, correction)
+    if len(cohort) == 0:
+        return None, empty_round(by_client)
+    losses, received = None, np.ones(len(cohort), bool)
+    state, outcome = None, EMPTY_ROUND
+    remaining = cohort
+    while len(remaining):
+        correction = memory.correction(round_number, remaining.ids, learning_rate)
+        trained = train(remaining, correction)
+        if losses is None:
+            losses = trained.outcome.client_losses
         finite = np.isfinite(trained.updates).all(axis=1)
         if finite.all():
-            outcome = replace(trained.outcome, num_dropped=num_dropped)
-            if outcome.rejected:
-                return None, outcome
-            latest.store(cohort.ids, trained.updates, learning_rate)
-            return trained.state, outcome
-        num_dropped += int(np.count_nonzero(~finite))
-        cohort = latest.without(round_number, cohort, finite)
-    return None, replace(EMPTY_ROUND, num_dropped=num_dropped)
+            outcome = trained.outcome
+            if not outcome.rejected:
+                memory.store(remaining.ids, trained.updates, learning_rate)
+                state = trained.state
+            break
+        received[received] = finite
+        remaining = memory.without(round_number, remaining, finite)
+    outcome = replace(outcome, num_dropped=int(np.count_nonzero(~received)))
+    if by_client:
+        outcome = replace(outcome, client_losses=losses, received=received)
+    return state, outcome
 
 
 def flat(leaves: Sequence[np.ndarray]) -> np.ndarray:

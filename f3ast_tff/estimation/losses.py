@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.errors import SettingError
-from f3ast_tff.estimation.saved_state import check_saved
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.saved_state import check_saved
 
 
 class LossEstimates:
@@ -35,11 +35,11 @@ class LossEstimates:
                 among them).
 
         Raises:
-            SettingError: If beta is not allowed.
+            ParameterError: If beta is not allowed.
             ValueError: If an array is not of N finite numbers.
         """
         if not 0 < beta <= 1:
-            raise SettingError("loss_beta", beta, "must be above 0 and at most 1")
+            raise ParameterError("loss_beta", beta, "must be above 0 and at most 1")
         self._beta = beta
         self._known_minima = minima is not None
         self._values = np.zeros(num_clients)

@@ -6,13 +6,15 @@ import numpy as np
 
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.models import SoftmaxRegression
-from f3ast_tff.preprocessing import Inputs
+from f3ast_tff.preprocessing import Preprocessing
 
 _MOST_STEPS = 1000
 _LARGEST_SLOPE = 1e-4
 
 
-def trained_minima(model: SoftmaxRegression, inputs: Inputs, train: ClientExamples) -> np.ndarray:
+def trained_minima(
+    model: SoftmaxRegression, preprocessing: Preprocessing, train: ClientExamples
+) -> np.ndarray:
     """Returns each client's loss at the model that is best for it alone.
 
     That model minimises the client's objective, mean cross-entropy plus ridge penalty, strongly
@@ -21,7 +23,7 @@ def trained_minima(model: SoftmaxRegression, inputs: Inputs, train: ClientExampl
 
     Args:
         model: The model; its ridge is above 0.
-        inputs: From features to what the model reads; nothing random.
+        preprocessing: From features to what the model reads; nothing random.
         train: Training examples by client.
 
     Returns:
@@ -35,8 +37,8 @@ def trained_minima(model: SoftmaxRegression, inputs: Inputs, train: ClientExampl
     minima = np.zeros(train.num_clients)
     for k in np.flatnonzero(train.sizes):
         features, labels = train.client(int(k))
-        # Inputs that draw nothing are plain arithmetic, NumPy's as well as JAX's.
-        x = np.asarray(inputs.in_jax(features, None), np.float64).reshape(len(labels), -1)
+        # What draws nothing is plain arithmetic, NumPy's as well as JAX's.
+        x = np.asarray(preprocessing.in_jax(features, None), np.float64).reshape(len(labels), -1)
         try:
             minima[k] = _least_loss(x, labels, model)
         except ValueError as error:

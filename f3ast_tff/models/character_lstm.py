@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from f3ast_tff.components import register
 from f3ast_tff.models import initializers
+from f3ast_tff.models.model import ModelConfig, unreadable
 from f3ast_tff.randomness import generator
 
 
@@ -84,3 +86,23 @@ class CharacterLSTM:
                 tf.keras.layers.Dense(self.vocabulary),
             ]
         )
+
+
+@register(
+    "model",
+    "character_lstm",
+    "Character LSTM",
+    about="embedding and two LSTM layers that predict the next character (reading R7)",
+    order=3,
+)
+@dataclass(frozen=True)
+class CharacterLSTMConfig(ModelConfig):
+    """Configuration of `CharacterLSTM`."""
+
+    labels_sequences: ClassVar[bool] = True
+
+    def build(self, input_shape: tuple[int, ...], num_classes: int) -> CharacterLSTM:
+        """See `ModelConfig.build`; inputs are sequences of ids below `num_classes`."""
+        if len(input_shape) != 1:
+            raise unreadable("sequences of character ids, [length]", input_shape)
+        return CharacterLSTM(num_classes)

@@ -1,10 +1,15 @@
-"""What a model is to the engines."""
+"""What a model is to the engines, and how one is configured."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
+
+from f3ast_tff.components.component import component_of
+from f3ast_tff.errors import ParameterError
 
 
 class Model(Protocol):
@@ -40,3 +45,41 @@ class Model(Protocol):
         What `penalty` is, its layers add as regularisation losses.
         """
         ...
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Base of a model's `Config`.
+
+    Attributes:
+        engines: Engines that can train it.
+        labels_sequences: Whether it predicts a class for each element of a sequence, as opposed
+            to one for an example.
+    """
+
+    engines: ClassVar[tuple[str, ...]] = ("fused", "tff")
+    labels_sequences: ClassVar[bool] = False
+
+    def build(self, input_shape: tuple[int, ...], num_classes: int) -> Model:
+        """Returns the model.
+
+        Args:
+            input_shape: Shape of an input, as `Preprocessing.output_shape` gives it.
+            num_classes: Number of classes.
+
+        Raises:
+            ValueError: If it cannot read inputs of that shape; names both shapes.
+        """
+        raise TypeError(f"{type(self).__name__} does not say what it builds")
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """Checks parameters against other settings; see `AlgorithmConfig.check`."""
+        engine = settings["engine"]
+        if engine not in self.engines:
+            allowed = f"must be {' or '.join(self.engines)} with model {component_of(self).name}"
+            raise ParameterError("engine", engine, allowed)
+
+
+def unreadable(wanted: str, input_shape: tuple[int, ...]) -> ValueError:
+    """Returns the error of a model that reads `wanted`, not inputs of that shape."""
+    return ValueError(f"reads {wanted}; an input of this task has the shape {list(input_shape)}")

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.components import Reading, parameter, register
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.models import initializers
+from f3ast_tff.models.model import ModelConfig, unreadable
 from f3ast_tff.randomness import generator
 
 STAGES = (64, 128, 256, 512)
@@ -41,7 +43,7 @@ class ResNet18:
         examples_at_once: See `Model`.
 
     Raises:
-        SettingError: For another variant.
+        ParameterError: For another variant.
     """
 
     variant: str = "released"
@@ -51,7 +53,8 @@ class ResNet18:
 
     def __post_init__(self) -> None:
         if self.variant not in VARIANTS:
-            raise SettingError("resnet_variant", self.variant, f"one of {', '.join(VARIANTS)}")
+            allowed = f"must be one of {', '.join(VARIANTS)}"
+            raise ParameterError("resnet_variant", self.variant, allowed)
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -128,15 +131,76 @@ class ResNet18:
 
     def keras_model(self) -> Any:
         """See `Model.keras_model`."""
-        import tensorflow as tf
-
         if self.variant != "released":
-            from f3ast_tff.models.keras_resnet18 import build_resnet18
-
-            return build_resnet18(self.image, self.num_classes, self.strides)
+            return _in_keras(self)
+        import tensorflow as tf
         import tensorflow_federated as tff
 
         shape = (self.image, self.image, 3)
         model = tff.simulation.models.resnet_models.create_resnet18(shape, self.num_classes)
         model.layers[-1].activation = tf.keras.activations.linear
         return model
+
+
+def _in_keras(model: ResNet18) -> Any:
+    import tensorflow as tf
+
+    layers, decay = tf.keras.layers, tf.keras.regularizers.L2(WEIGHT_DECAY)
+
+    def norm_relu(x: Any) -> Any:
+        return layers.ReLU()(layers.GroupNormalization()(x))
+
+    def convolve(x: Any, filters: int, size: int, stride: int = 1) -> Any:
+        return layers.Conv2D(
+            filters,
+            size,
+            stride,
+            padding="same",
+            use_bias=False,
+            kernel_initializer="he_normal",
+            kernel_regularizer=decay,
+        )(x)
+
+    images = layers.Input((model.image, model.image, 3))
+    x = norm_relu(convolve(images, STAGES[0], 7, 2))
+    x = layers.MaxPooling2D(3, 2, padding="same")(x)
+    for stage, filters in enumerate(STAGES):
+        for block in range(BLOCKS_PER_STAGE):
+            stride = 1 if block else model.strides[stage]
+            y = norm_relu(x) if stage or block else x
+            y = convolve(norm_relu(convolve(y, filters, 3, stride)), filters, 3)
+            if x.shape[-1] != filters:
+                x = layers.GroupNormalization()(convolve(x, filters, 1, stride))
+            x = layers.add([x, y])
+    x = layers.GlobalAveragePooling2D()(norm_relu(x))
+    logits = layers.Dense(
+        model.num_classes,
+        kernel_initializer=tf.keras.initializers.RandomNormal(stddev=0.01),
+        kernel_regularizer=decay,
+        bias_regularizer=decay,
+    )(x)
+    return tf.keras.Model(images, logits)
+
+
+@register(
+    "model",
+    "resnet18",
+    "ResNet-18",
+    about="ResNet-18 with group normalisation, for images of three channels",
+    order=2,
+)
+@dataclass(frozen=True)
+class ResNet18Config(ModelConfig):
+    """Configuration of `ResNet18`."""
+
+    resnet_variant: str = parameter(
+        Reading("R12", "strided", "released"),
+        "strides of 2 between the stages as in He et al., or the released code's",
+        choices=("strided", "released"),
+    )
+
+    def build(self, input_shape: tuple[int, ...], num_classes: int) -> ResNet18:
+        """See `ModelConfig.build`; inputs are square images of three channels."""
+        if len(input_shape) != 3 or input_shape[0] != input_shape[1] or input_shape[2] != 3:
+            raise unreadable("square images of three channels, [side, side, 3]", input_shape)
+        return ResNet18(self.resnet_variant, input_shape[0], num_classes)

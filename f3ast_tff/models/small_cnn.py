@@ -1,4 +1,4 @@
-"""The small convolutional networks of the CIFAR-10 experiments of FedLaAvg and CA-Fed."""
+"""The small CNNs: the networks of CA-Fed and of FedLaAvg for CIFAR-10."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.components import register
 from f3ast_tff.models import initializers
+from f3ast_tff.models.model import ModelConfig, unreadable
 from f3ast_tff.randomness import generator
 
 KERNEL = 5
@@ -27,17 +29,22 @@ class SmallCNN:
         input_shape: Rows, columns and channels of an image.
         num_classes: Number of classes.
         examples_at_once: See `Model`.
+
+    Raises:
+        ValueError: If it cannot read inputs of that shape.
     """
 
     filters: tuple[int, ...]
     hidden: tuple[int, ...]
-    input_shape: tuple[int, int, int] = (32, 32, 3)
+    input_shape: tuple[int, ...] = (32, 32, 3)
     num_classes: int = 10
     examples_at_once: int = 500
 
     def __post_init__(self) -> None:
+        if len(self.input_shape) != 3:
+            raise unreadable("images, [rows, columns, channels]", self.input_shape)
         if min(self._pooled_sides()) < 1:
-            raise ValueError(f"input_shape {self.input_shape}: too small for the convolutions")
+            raise unreadable("images that are not too small for its convolutions", self.input_shape)
 
     def kernel_shapes(self) -> list[tuple[int, ...]]:
         """Returns the shapes of the kernels, each of which is followed by a bias."""
@@ -106,3 +113,62 @@ class SmallCNN:
         for _ in self.filters:
             rows, columns = (rows - KERNEL + 1) // 2, (columns - KERNEL + 1) // 2
         return rows, columns
+
+
+def cafed_cnn(input_shape: tuple[int, ...] = (32, 32, 3), num_classes: int = 10) -> SmallCNN:
+    """Returns CA-Fed's network (App. G1): two convolutions and one fully connected layer.
+
+    The paper gives no sizes. Taken from the authors' code: 32 and 64 filters of 5 x 5, no padding,
+    2 x 2 max pooling, one ReLU layer of 2048 units, a linear layer: 3,353,034 parameters.
+
+    Args:
+        input_shape: Rows, columns and channels of an image.
+        num_classes: Number of classes.
+    """
+    return SmallCNN((32, 64), (2048,), input_shape, num_classes)
+
+
+def fedlaavg_cnn(input_shape: tuple[int, ...] = (32, 32, 3), num_classes: int = 10) -> SmallCNN:
+    """Returns FedLaAvg's network (Sec. 5.1): two convolutions, two dense layers, a linear one.
+
+    The paper names the network of PyTorch's tutorial and gives no sizes (its parameter count is
+    missing from the text). Taken from that tutorial, and so run by the authors' code: 6 and 16
+    filters of 5 x 5, no padding, 2 x 2 max pooling, 120 and 84 units: 62,006 parameters.
+
+    Args:
+        input_shape: Rows, columns and channels of an image.
+        num_classes: Number of classes.
+    """
+    return SmallCNN((6, 16), (120, 84), input_shape, num_classes)
+
+
+@register(
+    "model",
+    "cafed_cnn",
+    "CA-Fed's CNN",
+    about="two convolutions and a layer of 2048 units (CA-Fed, App. G1)",
+    order=4,
+)
+@dataclass(frozen=True)
+class CAFedCNNConfig(ModelConfig):
+    """Configuration of `cafed_cnn`."""
+
+    def build(self, input_shape: tuple[int, ...], num_classes: int) -> SmallCNN:
+        """See `ModelConfig.build`; inputs are images."""
+        return cafed_cnn(input_shape, num_classes)
+
+
+@register(
+    "model",
+    "fedlaavg_cnn",
+    "FedLaAvg's CNN",
+    about="two convolutions and layers of 120 and 84 units (FedLaAvg, Sec. 5.1)",
+    order=5,
+)
+@dataclass(frozen=True)
+class FedLaAvgCNNConfig(ModelConfig):
+    """Configuration of `fedlaavg_cnn`."""
+
+    def build(self, input_shape: tuple[int, ...], num_classes: int) -> SmallCNN:
+        """See `ModelConfig.build`; inputs are images."""
+        return fedlaavg_cnn(input_shape, num_classes)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from f3ast_tff.components import Published, parameter, register
+from f3ast_tff.models.model import ModelConfig
 
 
 @dataclass(frozen=True)
@@ -69,3 +73,22 @@ class SoftmaxRegression:
                 ),
             ]
         )
+
+
+@register(
+    "model",
+    "softmax_regression",
+    "Softmax regression",
+    about="one linear layer; the loss is convex",
+    order=1,
+)
+@dataclass(frozen=True)
+class SoftmaxRegressionConfig(ModelConfig):
+    """Configuration of `SoftmaxRegression`."""
+
+    ridge: float = parameter(Published(0.0), "the loss adds ridge / 2 |w|^2", minimum=0)
+
+    def build(self, input_shape: tuple[int, ...], num_classes: int) -> SoftmaxRegression:
+        """See `ModelConfig.build`; inputs of any shape."""
+        features = math.prod(input_shape)
+        return SoftmaxRegression(features, num_classes, self.ridge, input_shape=input_shape)

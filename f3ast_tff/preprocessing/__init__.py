@@ -1,8 +1,7 @@
 """From features as they are stored to what a model reads, augmentation included."""
 
-from f3ast_tff.preprocessing.as_stored import AsStored
+from f3ast_tff.preprocessing.deterministic import AsStored, Deterministic, ScaledPixels
 from f3ast_tff.preprocessing.image_crops import ImageCrops
-from f3ast_tff.preprocessing.preprocessing import Inputs
-from f3ast_tff.preprocessing.scaled_pixels import ScaledPixels
+from f3ast_tff.preprocessing.preprocessing import Preprocessing
 
-__all__ = ["AsStored", "ImageCrops", "Inputs", "ScaledPixels"]
+__all__ = ["AsStored", "Deterministic", "ImageCrops", "Preprocessing", "ScaledPixels"]

@@ -39,8 +39,12 @@ class ImageCrops:
         """Three: top row and left column of the crop, and whether it is mirrored (1) or not."""
         return 3 if self.augment else 0
 
+    def output_shape(self, stored_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """See `Preprocessing.output_shape`."""
+        return (self.crop, self.crop, *stored_shape[2:])
+
     def draws(self, round_number: int, client: int, shape: tuple[int, ...]) -> np.ndarray:
-        """See `Inputs.draws`."""
+        """See `Preprocessing.draws`."""
         if not self.augment:
             return np.zeros((*shape, 0), np.int32)
         rng = generator(self.seed, "augmentation", round_number, client)
@@ -49,7 +53,7 @@ class ImageCrops:
         return rng.integers(0, highs, (*shape, 3), dtype=np.int32)
 
     def in_jax(self, features: Any, draws: Any | None) -> Any:
-        """See `Inputs.in_jax`: `uint8 [n, image, image, c]` to `float32 [n, crop, crop, c]`."""
+        """Turns `uint8 [n, image, image, c]` into `float32 [n, crop, crop, c]`."""
         import jax.numpy as jnp
 
         if draws is None or not self.augment:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 
-class Inputs(Protocol):
+class Preprocessing(Protocol):
     """A pure function of features and of draws made on the host, the same in both frameworks.
 
     What is random in it (augmentation) is drawn with NumPy from (seed, round, client), a few
@@ -22,13 +22,17 @@ class Inputs(Protocol):
         """See the class."""
         ...
 
+    def output_shape(self, stored_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Returns the shape of a model input, of the shape of an example as it is stored."""
+        ...
+
     def draws(self, round_number: int, client: int, shape: tuple[int, ...]) -> np.ndarray:
         """Returns the draws of a client's visits to its examples, a pure function.
 
         Args:
             round_number: Round t, from 1.
             client: Client id.
-            shape: Shape of `LocalWork.order` for that client and round.
+            shape: Shape of `LocalTraining.order` for that client and round.
 
         Returns:
             `int32 [*shape, num_draws]`, for the visits in their order.

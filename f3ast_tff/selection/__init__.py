@@ -1,28 +1,33 @@
 """Selection strategies: availability mask and constraint -> cohort (client ids and weights)."""
 
-from f3ast_tff.selection.adafed import AdaFed
 from f3ast_tff.selection.ca_fed import CAFed
-from f3ast_tff.selection.ca_fed_f3ast import CAFedF3AST
 from f3ast_tff.selection.cluster_f3ast import ClusterF3AST
-from f3ast_tff.selection.cohort import Cohort
 from f3ast_tff.selection.f3ast import F3AST
+from f3ast_tff.selection.f3ast_of_ca_fed import F3ASTOfCAFed
 from f3ast_tff.selection.feasible import Feasible
 from f3ast_tff.selection.fixed_policy import FixedPolicy
 from f3ast_tff.selection.longest_absent import LongestAbsent
-from f3ast_tff.selection.more_available import MoreAvailable
 from f3ast_tff.selection.policies import GreedyMixture, Policy, TabularPolicy
 from f3ast_tff.selection.power_of_choice import PowerOfChoice
 from f3ast_tff.selection.proportional import Proportional
-from f3ast_tff.selection.strategy import Losses, Strategy, no_losses
+from f3ast_tff.selection.strategy import (
+    BaseStrategy,
+    Cohort,
+    Losses,
+    Outcome,
+    Strategy,
+    no_losses,
+)
 from f3ast_tff.selection.switching import Switching
-from f3ast_tff.selection.unbiased import Unbiased
+from f3ast_tff.selection.unbiased import AdaFed, MoreAvailable, Unbiased
 from f3ast_tff.selection.uniform import Uniform
 
 __all__ = [
     "AdaFed",
+    "BaseStrategy",
     "CAFed",
-    "CAFedF3AST",
     "F3AST",
+    "F3ASTOfCAFed",
     "ClusterF3AST",
     "Cohort",
     "Feasible",
@@ -31,6 +36,7 @@ __all__ = [
     "LongestAbsent",
     "Losses",
     "MoreAvailable",
+    "Outcome",
     "Policy",
     "PowerOfChoice",
     "Proportional",

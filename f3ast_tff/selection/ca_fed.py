@@ -7,21 +7,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.errors import SettingError
-from f3ast_tff.estimation import Activity, LossEstimates
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.estimation import AvailabilityKnowledge, LossEstimates
 from f3ast_tff.randomness import generator
 from f3ast_tff.selection.ca_fed_exclusion import TotalError, included_clients
-from f3ast_tff.selection.client_sampling import uniform_part
-from f3ast_tff.selection.cohort import Cohort
 from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import Losses
-from f3ast_tff.selection.unbiased import check_shares, inverse_availability
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
+from f3ast_tff.selection.unbiased import check_shares, inverse_availability, uniform_part
 
-_ACTIVITY, _LOSSES = "activity_", "losses_"
+_AVAILABILITY, _LOSSES = "availability_", "losses_"
 
 
 @dataclass(frozen=True)
-class CAFed:
+class CAFed(BaseStrategy):
     """Selection and weights of Algorithm 1.
 
     Each round: the available clients report their loss (line 3), the estimates move (line 4), all
@@ -34,7 +32,7 @@ class CAFed:
 
     Attributes:
         p: Client shares p_k, the target importance alpha_k, `float64 [N]`.
-        activity: What is known of pi_k and lambda_k; observes every round.
+        knowledge: What is known of pi_k and lambda_k; observes every round.
         loss_estimates: The estimates of F_k, F*_k and Gamma', moved by every round.
         kappa2: kappa^2, what bias weighs against slow convergence, at least 0: the larger, the
             fewer are excluded (Sec. IV-C).
@@ -48,7 +46,7 @@ class CAFed:
     needs_losses: ClassVar[bool] = True
 
     p: np.ndarray
-    activity: Activity
+    knowledge: AvailabilityKnowledge
     loss_estimates: LossEstimates
     kappa2: float = 1.0
     tau: float = 0.0
@@ -57,46 +55,44 @@ class CAFed:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_shares(self.p, self.activity)
-        shapes = self.activity.eigenvalue.shape, self.loss_estimates.gap.shape
+        check_shares(self.p, self.knowledge)
+        shapes = self.knowledge.eigenvalue.shape, self.loss_estimates.gap.shape
         if shapes != (self.p.shape, self.p.shape):
             raise ValueError(f"eigenvalue and losses have shapes {shapes}, p {self.p.shape}")
         for name in ("kappa2", "tau", "bias_factor"):
             value = getattr(self, name)
             if not (value >= 0 and np.isfinite(value)):
-                raise SettingError(name, value, "must be at least 0 and finite")
+                raise ParameterError(name, value, "must be at least 0 and finite")
 
     def select(
-        self, round_number: int, available: np.ndarray, k: int | Feasible, losses: Losses
+        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
     ) -> Cohort:
         """See `Strategy.select`; also observes the round and asks all available clients (or K)."""
-        self.activity.observe(round_number, available)
+        self.knowledge.observe(round_number, available)
         rng = generator(self.seed, "selection", round_number)
-        ids, factor = uniform_part(np.flatnonzero(available & (self.p > 0)), k, rng)
+        ids, factor = uniform_part(np.flatnonzero(available & (self.p > 0)), feasible, rng)
         if len(ids) == 0:
             return Cohort(ids, np.zeros(0))
         self.loss_estimates.update(ids, losses(ids))
         ids = ids[self.included()[ids]]
-        return Cohort(ids, inverse_availability(self.p, self.activity.pi, ids) * factor)
+        return Cohort(ids, inverse_availability(self.p, self.knowledge.pi, ids) * factor)
 
     def included(self) -> np.ndarray:
         """Returns who is included as things stand, available or not, `bool [N]` (lines 5-7)."""
         estimates = self.loss_estimates
         weight = self.bias_factor * self.kappa2
         error = TotalError(self.p, estimates.gap, estimates.heterogeneity, weight)
-        activity = self.activity
-        return included_clients(
-            error, activity.eigenvalue, activity.pi, self.tau, strict=self.strict
-        )
+        known = self.knowledge
+        return included_clients(error, known.eigenvalue, known.pi, self.tau, strict=self.strict)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns the estimates of activity and losses."""
-        parts = ((_ACTIVITY, self.activity.state()), (_LOSSES, self.loss_estimates.state()))
+        """Returns the estimates of availability and losses."""
+        parts = ((_AVAILABILITY, self.knowledge.state()), (_LOSSES, self.loss_estimates.state()))
         return {prefix + name: value for prefix, part in parts for name, value in part.items()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Takes back what `state` returned."""
-        self.activity.restore(_part(state, _ACTIVITY))
+        self.knowledge.restore(_part(state, _AVAILABILITY))
         self.loss_estimates.restore(_part(state, _LOSSES))
 
 

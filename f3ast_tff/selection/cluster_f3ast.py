@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
+from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.objective import numerators
 from f3ast_tff.randomness import generator
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection.best_feasible import best_feasible
-from f3ast_tff.selection.cohort import Cohort
+from f3ast_tff.selection.choosing import best_feasible
 from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import Losses
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
 
 
 @dataclass(frozen=True)
-class ClusterF3AST:
+class ClusterF3AST(BaseStrategy):
     """Algorithm 1 where the clients of a cluster share a rate.
 
     r_g is the tracked share of cluster g's clients that take part in a round, eq. (5) with
@@ -36,8 +35,6 @@ class ClusterF3AST:
         seed: Seed of the tie-breaks.
     """
 
-    needs_losses: ClassVar[bool] = False
-
     p: np.ndarray
     clusters: np.ndarray
     rates: ParticipationRates
@@ -47,6 +44,7 @@ class ClusterF3AST:
     _mean_c: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_client_shares(self.p)
         if self.clusters.shape != self.p.shape or np.any(self.clusters < 0):
             raise ValueError("clusters must give a number from 0 for each client")
         sizes = np.bincount(self.clusters, minlength=len(self.rates.unscaled))
@@ -57,7 +55,7 @@ class ClusterF3AST:
         object.__setattr__(self, "_mean_c", total / sizes)
 
     def select(
-        self, round_number: int, available: np.ndarray, k: int | Feasible, losses: Losses
+        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
     ) -> Cohort:
         """See `Strategy.select`; also moves the rates by one round."""
         by_cluster = self._mean_c / self.rates.unscaled**2
@@ -66,7 +64,7 @@ class ClusterF3AST:
             return by_cluster[self.clusters[part]]
 
         rng = generator(self.seed, "selection", round_number)
-        ids = best_feasible(utility, available, k, rng)
+        ids = best_feasible(utility, available, feasible, rng)
         touched, picks = np.unique(self.clusters[ids], return_counts=True)
         self.rates.update(touched, picks / self._sizes[touched])
         return Cohort(ids, self.p[ids] / self.rates.at(self.clusters[ids]))

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
+from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.objective import marginal_utility, ranking
 from f3ast_tff.randomness import generator
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection.best_feasible import best_feasible
-from f3ast_tff.selection.cohort import Cohort
+from f3ast_tff.selection.choosing import BLOCK, Utility, best_feasible
 from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.largest import BLOCK, Utility
-from f3ast_tff.selection.strategy import Losses
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
 
 
 @dataclass(frozen=True)
-class F3AST:
+class F3AST(BaseStrategy):
     """Selection and weights of Algorithm 1.
 
     Each round: the feasible set of largest -dH/dr (line 4; the K available clients, if K is the
@@ -36,35 +34,37 @@ class F3AST:
             (reading R11).
         fill_unavailable: Whether a round with fewer than K available clients also trains
             unavailable ones, lowest ids first, as the released code does (reading R17).
-        divisor: What every weight is divided by: 1, or K in the released code (reading R2).
+        divide_by_k: Whether every weight is divided by K_t, as in the released code (reading R2).
         seed: Seed of the tie-breaks.
     """
-
-    needs_losses: ClassVar[bool] = False
 
     p: np.ndarray
     rates: ParticipationRates
     objective: str = "p_squared"
     random_ties: bool = True
     fill_unavailable: bool = False
-    divisor: float = 1.0
+    divide_by_k: bool = False
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        check_client_shares(self.p)
+
     def select(
-        self, round_number: int, available: np.ndarray, k: int | Feasible, losses: Losses
+        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
     ) -> Cohort:
         """See `Strategy.select`; also moves the rates by one round."""
         rng = generator(self.seed, "selection", round_number) if self.random_ties else None
-        ids = best_feasible(self._utility(k), available, k, rng)
-        if self.fill_unavailable and not isinstance(k, Feasible) and len(ids) < k:
+        ids = best_feasible(self._utility(feasible), available, feasible, rng)
+        if self.fill_unavailable and feasible.counts_only and len(ids) < feasible.k:
             # Masked utilities are 0 for all of these, so ties decide: the lowest ids.
-            ids = np.concatenate([ids, np.flatnonzero(~available)[: k - len(ids)]])
+            ids = np.concatenate([ids, np.flatnonzero(~available)[: feasible.k - len(ids)]])
         self.rates.update(ids)
-        return Cohort(ids, self.p[ids] / self.rates.at(ids) / self.divisor)
+        divisor = feasible.k if self.divide_by_k else 1
+        return Cohort(ids, self.p[ids] / self.rates.at(ids) / divisor)
 
-    def _utility(self, k: int | Feasible) -> Utility:
+    def _utility(self, feasible: Feasible) -> Utility:
         rates = self.rates.unscaled
-        if isinstance(k, Feasible) and k.cost is not None:
+        if feasible.cost is not None:
             return lambda part: marginal_utility(rates[part], self.p[part], self.objective)
         # Without costs the order is all that counts. One buffer serves block after block.
         buffer = np.empty(min(len(rates), BLOCK))

@@ -52,6 +52,11 @@ class Feasible:
                     f"each must be at least 0, in all at most k = {self.k}"
                 )
 
+    @property
+    def counts_only(self) -> bool:
+        """Whether |S| <= `k` is all there is to the constraint."""
+        return self.cost is None and self.group is None
+
     def admit(self, ranked: np.ndarray) -> np.ndarray:
         """Goes through clients in order of preference and takes whom the constraint lets in.
 

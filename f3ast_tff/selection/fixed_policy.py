@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection.cohort import Cohort
 from f3ast_tff.selection.feasible import Feasible
 from f3ast_tff.selection.policies import Policy
-from f3ast_tff.selection.strategy import Losses, Stateless
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
 
 
 @dataclass(frozen=True)
-class FixedPolicy(Stateless):
+class FixedPolicy(BaseStrategy):
     """Selects by a policy f^r and weighs each update by p_k / r_k, r its long-term rate (line 8).
 
     The weights are meant for a SUM; it is unbiased (Lemma C.1) if r is the rate that the policy
@@ -32,12 +32,15 @@ class FixedPolicy(Stateless):
     policy: Policy
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        check_client_shares(self.p)
+
     def select(
-        self, round_number: int, available: np.ndarray, k: int | Feasible, losses: Losses
+        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
     ) -> Cohort:
         """See `Strategy.select`."""
-        if isinstance(k, Feasible):
+        if not feasible.counts_only:
             raise ValueError("a fixed policy knows no constraint but the number of clients")
         rng = generator(self.seed, "selection", round_number)
-        ids = self.policy.choose(available, k, rng)
+        ids = self.policy.choose(available, feasible.k, rng)
         return Cohort(ids, self.p[ids] / self.rates[ids])

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
+from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection import drawing
-from f3ast_tff.selection.cohort import Cohort
+from f3ast_tff.saved_state import check_saved
+from f3ast_tff.selection.choosing import admit_by_priority
 from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.largest import largest
-from f3ast_tff.selection.strategy import Losses
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
 
 
 @dataclass(frozen=True)
-class LongestAbsent:
+class LongestAbsent(BaseStrategy):
     """Takes the K available clients whose last participation is the longest ago.
 
     Those that never took part come first. With everybody available and K a divisor of N, every
@@ -31,8 +30,6 @@ class LongestAbsent:
         seed: Seed of the tie-breaks.
     """
 
-    needs_losses: ClassVar[bool] = False
-
     p: np.ndarray
     random_ties: bool = True
     seed: int = 0
@@ -40,10 +37,11 @@ class LongestAbsent:
     _last: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_client_shares(self.p)
         object.__setattr__(self, "_last", np.zeros(len(self.p), np.int64))
 
     def select(
-        self, round_number: int, available: np.ndarray, k: int | Feasible, losses: Losses
+        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
     ) -> Cohort:
         """See `Strategy.select`; also notes who takes part.
 
@@ -51,12 +49,9 @@ class LongestAbsent:
             ValueError: If round t is not after those selected for so far.
         """
         rng = generator(self.seed, "selection", round_number) if self.random_ties else None
-        if isinstance(k, Feasible):
-            absence = self._absence(slice(None), round_number)
-            everyone = drawing.greedy(np.flatnonzero(available), absence, len(available), rng)
-            ids = k.admit(everyone)
-        else:
-            ids = largest(lambda part: self._absence(part, round_number), available, k, rng)
+        ids = admit_by_priority(
+            lambda part: self._absence(part, round_number), available, feasible, rng
+        )
         self.took_part(ids, round_number)
         return Cohort(ids, self.p[ids])
 
@@ -85,9 +80,5 @@ class LongestAbsent:
         Raises:
             ValueError: If it is missing, or of another number of clients.
         """
-        if "last_participation" not in state:
-            raise ValueError("saved state lacks last_participation")
-        last = state["last_participation"]
-        if last.shape != self._last.shape:
-            raise ValueError(f"saved last_participation has shape {last.shape}")
-        self._last[:] = last
+        check_saved(state, {"last_participation": self._last}, "selections")
+        self._last[:] = state["last_participation"]

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from f3ast_tff.selection import drawing
+from f3ast_tff.selection.choosing import ranked
 
 
 class Policy(Protocol):
@@ -48,7 +48,7 @@ class GreedyMixture:
     def choose(self, available: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
         """See `Policy.choose`."""
         order = self.utilities[rng.choice(len(self.chances), p=self.chances)]
-        return drawing.greedy(np.flatnonzero(available & (order > 0)), order, k, None)
+        return ranked(np.flatnonzero(available & (order > 0)), order, None)[:k]
 
 
 @dataclass(frozen=True)

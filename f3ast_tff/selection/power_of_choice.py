@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection import drawing
-from f3ast_tff.selection.cohort import Cohort
+from f3ast_tff.selection.choosing import draw_by_weight, ranked
 from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import Losses, Stateless
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
 
 
 @dataclass(frozen=True)
-class PowerOfChoice(Stateless):
+class PowerOfChoice(BaseStrategy):
     """Draws d available candidates by p_k and trains the K of highest current loss (Sec. IV-c).
 
     Only the candidates are asked for their loss. The weights are meant for a plain mean.
@@ -32,23 +32,22 @@ class PowerOfChoice(Stateless):
     candidates: int
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        check_client_shares(self.p)
+
     def select(
-        self, round_number: int, available: np.ndarray, k: int | Feasible, losses: Losses
+        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
     ) -> Cohort:
         """See `Strategy.select`; a constraint goes through the candidates, highest loss first.
 
         Minimum picks of a group are met as far as its clients are among the candidates.
         """
         rng = generator(self.seed, "selection", round_number)
-        pool = drawing.proportional(np.flatnonzero(available), self.p, self.candidates, rng)
+        pool = draw_by_weight(np.flatnonzero(available), self.p, self.candidates, rng)
         if len(pool) == 0:
             return Cohort(pool, np.zeros(0))
-        ranked = np.array(losses(pool), np.float64)
+        reported = np.array(losses(pool), np.float64)
         # A diverged client has the highest loss of all, not an unordered one.
-        ranked[np.isnan(ranked)] = np.inf
-        if isinstance(k, Feasible):
-            everyone = drawing.greedy(np.arange(len(pool)), ranked, len(pool), rng)
-            ids = k.admit(pool[everyone])
-        else:
-            ids = pool[drawing.greedy(np.arange(len(pool)), ranked, k, rng)]
+        reported[np.isnan(reported)] = np.inf
+        ids = feasible.admit(pool[ranked(np.arange(len(pool)), reported, rng)])
         return Cohort(ids, np.ones(len(ids)))

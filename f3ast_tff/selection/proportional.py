@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection import drawing
-from f3ast_tff.selection.cohort import Cohort
+from f3ast_tff.selection.choosing import draw_by_weight
 from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import Losses, Stateless
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
 
 
 @dataclass(frozen=True)
-class Proportional(Stateless):
+class Proportional(BaseStrategy):
     """Samples available clients with probability proportional to p_k (Sec. IV, baselines).
 
     The weights are meant for a weighted mean.
@@ -32,8 +32,11 @@ class Proportional(Stateless):
     replace: bool = False
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        check_client_shares(self.p)
+
     def select(
-        self, round_number: int, available: np.ndarray, k: int | Feasible, losses: Losses
+        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
     ) -> Cohort:
         """See `Strategy.select`; a constraint goes through the draws in order.
 
@@ -42,10 +45,10 @@ class Proportional(Stateless):
         """
         rng = generator(self.seed, "selection", round_number)
         candidates = np.flatnonzero(available)
-        if isinstance(k, Feasible):
-            if self.replace:
-                raise ValueError("sampling with replacement knows no constraint but the number")
-            ids = k.admit(drawing.proportional(candidates, self.p, len(available), rng))
+        if feasible.counts_only:
+            ids = draw_by_weight(candidates, self.p, feasible.k, rng, replace=self.replace)
+        elif self.replace:
+            raise ValueError("sampling with replacement knows no constraint but the number")
         else:
-            ids = drawing.proportional(candidates, self.p, k, rng, replace=self.replace)
+            ids = feasible.admit(draw_by_weight(candidates, self.p, len(available), rng))
         return Cohort(ids, self.average_weights[ids])

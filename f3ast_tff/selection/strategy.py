@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Callable, ClassVar, Protocol
 
 import numpy as np
 
-from f3ast_tff.selection.cohort import Cohort
 from f3ast_tff.selection.feasible import Feasible
 
 # Current losses of the clients asked for: ids `int [m]` -> `float [m]`.
@@ -18,33 +18,78 @@ def no_losses(ids: np.ndarray) -> np.ndarray:
     raise RuntimeError(f"asked clients {ids} for their losses, but there is no model")
 
 
+@dataclass(frozen=True)
+class Cohort:
+    """Who trains in a round, and with what weight each update enters the aggregate.
+
+    Attributes:
+        ids: Client ids, `int64 [m]`; with-replacement sampling may repeat a client.
+        weights: Aggregation weight of each, `float64 [m]`.
+    """
+
+    ids: np.ndarray
+    weights: np.ndarray
+
+    def __post_init__(self) -> None:
+        ids, weights = np.shape(self.ids), np.shape(self.weights)
+        arrays = isinstance(self.ids, np.ndarray) and isinstance(self.weights, np.ndarray)
+        if not arrays or ids != weights or len(ids) != 1:
+            raise ValueError(f"ids {ids} and weights {weights} must be [m], arrays of one length")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came back from the cohort of a round.
+
+    Attributes:
+        ids: The cohort, `int64 [m]`.
+        received: Whether each client's update entered the aggregate, `bool [m]`.
+        losses: Mean loss of the batches that each client trained on, `float64 [m]`; NaN where it
+            had no step.
+    """
+
+    ids: np.ndarray
+    received: np.ndarray
+    losses: np.ndarray
+
+
 class Strategy(Protocol):
     """A selection policy over N clients; owns neither data nor model.
 
     Randomness comes from (seed, round) alone, so that the state below is all there is to save.
 
     Attributes:
-        needs_losses: Whether it asks for losses; if not, its cohorts do not depend on the model.
+        needs_losses: Whether `select` asks clients for their losses.
+        needs_outcome: Whether it learns from `observe`. If it needs neither, its cohorts do not
+            depend on the model, and many rounds are selected ahead.
     """
 
     needs_losses: ClassVar[bool]
+    needs_outcome: ClassVar[bool]
 
     def select(
-        self, round_number: int, available: np.ndarray, k: int | Feasible, losses: Losses
+        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
     ) -> Cohort:
         """Picks the cohort of a round.
 
         Args:
             round_number: Round t, from 1.
             available: Who is reachable, `bool [N]`.
-            k: K_t, the most clients that the server can talk to, at least 1; or a constraint of
-                another kind.
+            feasible: The communication constraint of this round; `feasible.k` is K_t, the most
+                clients that the server can talk to.
             losses: Asks clients for their current loss; costs communication, so a strategy asks
                 only those that its definition asks.
 
         Returns:
             The cohort; empty where nobody is available.
         """
+        ...
+
+    def observe(self, round_number: int, outcome: Outcome) -> None:
+        """Learns from what came back; called after each round if it `needs_outcome`."""
         ...
 
     def state(self) -> dict[str, np.ndarray]:
@@ -56,10 +101,14 @@ class Strategy(Protocol):
         ...
 
 
-class Stateless:
-    """Mixin for strategies that remember nothing between rounds."""
+class BaseStrategy:
+    """Base of strategies: needs nothing, remembers nothing; override what is otherwise."""
 
     needs_losses: ClassVar[bool] = False
+    needs_outcome: ClassVar[bool] = False
+
+    def observe(self, round_number: int, outcome: Outcome) -> None:
+        """See `Strategy.observe`: nothing is learnt."""
 
     def state(self) -> dict[str, np.ndarray]:
         """Returns nothing to save."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.selection.cohort import Cohort
 from f3ast_tff.selection.feasible import Feasible
 from f3ast_tff.selection.longest_absent import LongestAbsent
-from f3ast_tff.selection.strategy import Losses, Strategy
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses, Strategy
 
 
 @dataclass(frozen=True)
-class Switching:
+class Switching(BaseStrategy):
     """Selects as one strategy until a round, longest absent first from that round on.
 
     Whoever takes part in the first phase is noted, for the order of the second.
@@ -26,19 +24,17 @@ class Switching:
         switch_round: First round of the second phase, at least 1.
     """
 
-    needs_losses: ClassVar[bool] = False
-
     first: Strategy
     then: LongestAbsent
     switch_round: int
 
     def select(
-        self, round_number: int, available: np.ndarray, k: int | Feasible, losses: Losses
+        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
     ) -> Cohort:
         """See `Strategy.select`."""
         if round_number >= self.switch_round:
-            return self.then.select(round_number, available, k, losses)
-        cohort = self.first.select(round_number, available, k, losses)
+            return self.then.select(round_number, available, feasible, losses)
+        cohort = self.first.select(round_number, available, feasible, losses)
         self.then.took_part(cohort.ids, round_number)
         return Cohort(cohort.ids, cohort.weights / cohort.weights.sum())
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection.cohort import Cohort
 from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import Losses, Stateless
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
 
 
 @dataclass(frozen=True)
-class Uniform(Stateless):
+class Uniform(BaseStrategy):
     """Samples available clients without replacement, each as likely as any other.
 
     Attributes:
@@ -26,13 +25,13 @@ class Uniform(Stateless):
     seed: int = 0
 
     def select(
-        self, round_number: int, available: np.ndarray, k: int | Feasible, losses: Losses
+        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
     ) -> Cohort:
         """See `Strategy.select`."""
         rng = generator(self.seed, "selection", round_number)
         candidates = np.flatnonzero(available)
-        if isinstance(k, Feasible):
-            ids = k.admit(rng.permutation(candidates))
+        if feasible.counts_only:
+            ids = rng.choice(candidates, min(feasible.k, len(candidates)), replace=False)
         else:
-            ids = rng.choice(candidates, min(k, len(candidates)), replace=False)
+            ids = feasible.admit(rng.permutation(candidates))
         return Cohort(ids, self.average_weights[ids])

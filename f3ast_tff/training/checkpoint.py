@@ -11,8 +11,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from f3ast_tff.atomic import atomic_write
 from f3ast_tff.errors import CheckpointError
-from f3ast_tff.training.atomic import atomic_write
 
 _FORMAT = "f3ast-tff checkpoint 1"
 _KEPT = 2

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.atomic import atomic_write
 from f3ast_tff.engines.engine import ClientScores, RoundOutcome
 from f3ast_tff.selection import Cohort
-from f3ast_tff.training.atomic import atomic_write
 
 COLUMNS = (
     "round",

@@ -2,54 +2,58 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from f3ast_tff.engines.engine import Engine
+from f3ast_tff.engines.engine import Engine, RoundOutcome
+from f3ast_tff.models import Model
 from f3ast_tff.process_memory import peak_memory_mib
-from f3ast_tff.selection import Losses, Strategy
-from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.training.atomic import atomic_write
-from f3ast_tff.training.checkpoint import Checkpoint, CheckpointStore
+from f3ast_tff.selection import Cohort, Losses, Strategy
+from f3ast_tff.selection.strategy import Outcome
+from f3ast_tff.training.checkpoint import Checkpoint
 from f3ast_tff.training.history import SelectionHistory
-from f3ast_tff.training.metrics import Row, append_csv, metrics_row, summarise, write_csv
+from f3ast_tff.training.metrics import Row, metrics_row, summarise
+from f3ast_tff.training.run_files import RunFiles
 from f3ast_tff.training.run_folder import RunFolder
+from f3ast_tff.training.selecting import (
+    Availability,
+    Constraint,
+    available_clients,
+    check_strategy,
+    select_cohort,
+)
 
 if TYPE_CHECKING:
-    from f3ast_tff.training.tensorboard_events import TensorBoardEvents
-
-
-class Availability(Protocol):
-    """Who is reachable in a round."""
-
-    def mask(self, round_number: int) -> np.ndarray:
-        """Returns `bool [N]`."""
-        ...
-
-
-class Constraint(Protocol):
-    """Which sets of available clients may take part in a round."""
-
-    def limit(self, round_number: int) -> int | Feasible:
-        """Returns K_t, or a constraint of another kind."""
-        ...
+    from f3ast_tff.models import Model
 
 
 class Progress(Protocol):
-    """Where the loop says how far it is."""
+    """Where the loop reports how far it is."""
 
     def start(self, first_round: int) -> None:
-        """Says from which round the run goes on (1 for a new run)."""
+        """Reports the round from which the run goes on (1 for a new run)."""
         ...
 
     def advance(self, rounds: int, row: Row | None) -> None:
-        """Says that so many rounds are done, and what the last scored if it was evaluated."""
+        """Reports that many more rounds; `row` holds the metrics of the last if evaluated."""
+        ...
+
+
+class Callback(Protocol):
+    """Called as the run goes by; of a resumed run, for the rounds that are executed now."""
+
+    def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
+        """Called once for every round, in order; engines may execute several before."""
+        ...
+
+    def on_evaluation(self, row: Row) -> None:
+        """Called for every evaluated round, after its `on_round`."""
         ...
 
 
@@ -65,6 +69,8 @@ class Experiment:
         rounds: T, number of rounds.
         eval_every: Rounds between evaluations; the last round is always evaluated.
         checkpoint_every: Rounds between checkpoints; the last round always gets one.
+        num_clients: Number of clients N.
+        model: The network that the engine trains.
     """
 
     availability: Availability
@@ -74,29 +80,49 @@ class Experiment:
     rounds: int
     eval_every: int
     checkpoint_every: int
+    num_clients: int
+    model: Model | None = None
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run has come to.
+
+    Attributes:
+        summary: The content of `summary.json`.
+        rows: Metrics of the evaluated rounds.
+        selection: The content of `selection.npz`: `SelectionHistory.arrays`, and the strategy's
+            state after the last round, its names prefixed by `final_`.
+    """
+
+    summary: dict[str, Any]
+    rows: list[Row]
+    selection: dict[str, np.ndarray]
 
 
 class _Run:
-    """One experiment in its folder; all that changes as rounds go by."""
+    """All that changes as the rounds of an experiment go by."""
 
-    def __init__(self, experiment: Experiment, folder: RunFolder) -> None:
+    def __init__(
+        self, experiment: Experiment, files: RunFiles | None, callbacks: Sequence[Callback]
+    ) -> None:
+        check_strategy(experiment.strategy)
         self.experiment = experiment
-        self.folder = folder
-        self.store = CheckpointStore(folder.file("checkpoints"), folder.run_id)
+        self.files = files
+        self.callbacks = callbacks
         self.history = SelectionHistory()
         self.rows: list[Row] = []
         self.round_number = 0
         self.seconds_before = 0.0
         self.block_seconds: list[float] = []
-        self._resume()
+        checkpoint = None if files is None else files.load()
+        if checkpoint is not None:
+            self._resume(checkpoint)
         self.started = time.monotonic()
-        write_csv(folder.file("metrics.csv"), self.rows)
-        self.events = _open_events(folder, self.rows)
+        if files is not None:
+            files.begin(self.rows)
 
-    def _resume(self) -> None:
-        checkpoint = self.store.load_newest()
-        if checkpoint is None:
-            return
+    def _resume(self, checkpoint: Checkpoint) -> None:
         self.experiment.engine.restore(checkpoint.part("engine"))
         self.experiment.strategy.restore(checkpoint.part("strategy"))
         self.history.restore(checkpoint.part("history"))
@@ -115,40 +141,52 @@ class _Run:
             How many they were, and what the last of them scored if it was evaluated.
         """
         parts = self.experiment
-        first, end = self.round_number + 1, self._block_end()
-        available = [parts.availability.mask(t) for t in range(first, end + 1)]
+        rounds = range(self.round_number + 1, self._block_end() + 1)
+        available = [available_clients(parts.availability, parts.num_clients, t) for t in rounds]
         cohorts = [
-            parts.strategy.select(t, mask, parts.constraint.limit(t), self._losses(t))
-            for t, mask in enumerate(available, start=first)
+            select_cohort(parts.strategy, parts.constraint, t, mask, self._losses(t))
+            for t, mask in zip(rounds, available)
         ]
-        started = time.perf_counter()
-        outcomes = parts.engine.run_rounds(first, cohorts)
-        self.block_seconds.append((time.perf_counter() - started) / len(cohorts))
-        for t, mask, cohort, outcome in zip(range(first, end + 1), available, cohorts, outcomes):
+        outcomes = self._execute(rounds[0], cohorts)
+        for t, mask, cohort, outcome in zip(rounds, available, cohorts, outcomes):
             self.history.append(
                 int(np.count_nonzero(mask)), cohort, outcome.num_dropped, outcome.rejected
             )
-            self._log_trouble(t, len(cohort), outcome.num_dropped, outcome.rejected)
-        self.round_number = end
-
+            _log_trouble(t, len(cohort), outcome)
+            for callback in self.callbacks:
+                callback.on_round(t, cohort, outcome)
+        end = self.round_number = rounds[-1]
         row = None
         if end % parts.eval_every == 0 or end == parts.rounds:
-            num_available = int(np.count_nonzero(available[-1]))
-            row = metrics_row(
-                end,
-                parts.engine.evaluate(),
-                outcomes[-1],
-                cohorts[-1],
-                num_available,
-                self.wall_seconds,
-            )
-            self.rows.append(row)
-            append_csv(self.folder.file("metrics.csv"), row)
-            if self.events is not None:
-                self.events.add(row)
+            row = self._evaluate(int(np.count_nonzero(available[-1])), cohorts[-1], outcomes[-1])
         if end % parts.checkpoint_every == 0 or end == parts.rounds:
-            self.checkpoint()
-        return end - first + 1, row
+            self._checkpoint()
+        return len(rounds), row
+
+    def _execute(self, first_round: int, cohorts: Sequence[Cohort]) -> list[RoundOutcome]:
+        strategy, engine = self.experiment.strategy, self.experiment.engine
+        started = time.perf_counter()
+        if not strategy.needs_outcome:
+            outcomes = engine.run_rounds(first_round, cohorts)
+        else:
+            outcomes = engine.run_rounds(first_round, cohorts, by_client=True)
+        self.block_seconds.append((time.perf_counter() - started) / len(cohorts))
+        if strategy.needs_outcome:
+            # Rounds go one at a time: see `_block_end`.
+            strategy.observe(first_round, _outcome(cohorts[0], outcomes[0]))
+        return outcomes
+
+    def _evaluate(self, num_available: int, cohort: Cohort, outcome: RoundOutcome) -> Row:
+        scores = self.experiment.engine.evaluate()
+        row = metrics_row(
+            self.round_number, scores, outcome, cohort, num_available, self.wall_seconds
+        )
+        self.rows.append(row)
+        if self.files is not None:
+            self.files.add(row)
+        for callback in self.callbacks:
+            callback.on_evaluation(row)
+        return row
 
     def _losses(self, t: int) -> Losses:
         return lambda ids: self.experiment.engine.client_losses(ids, t)
@@ -156,23 +194,16 @@ class _Run:
     def _block_end(self) -> int:
         """The last round of the next block; one round where cohorts depend on the model."""
         parts, done = self.experiment, self.round_number
-        if parts.strategy.needs_losses:
+        if parts.strategy.needs_losses or parts.strategy.needs_outcome:
             return done + 1
         stops = [parts.rounds, done + parts.engine.block_rounds]
         for period in (parts.eval_every, parts.checkpoint_every):
             stops.append((done // period + 1) * period)
         return min(stops)
 
-    @staticmethod
-    def _log_trouble(t: int, selected: int, dropped: int, rejected: bool) -> None:
-        if selected == 0:
-            logging.warning("round %d: no client available, model left alone", t)
-        elif dropped:
-            logging.warning("round %d: dropped %d non-finite updates of %d", t, dropped, selected)
-        if rejected and dropped < selected:
-            logging.warning("round %d: the aggregate is not finite, model left alone", t)
-
-    def checkpoint(self) -> None:
+    def _checkpoint(self) -> None:
+        if self.files is None:
+            return
         parts = {
             "engine": self.experiment.engine.state(),
             "strategy": self.experiment.strategy.state(),
@@ -180,41 +211,63 @@ class _Run:
         }
         arrays = {f"{part}/{name}": v for part, state in parts.items() for name, v in state.items()}
         meta = {"rows": self.rows, "wall_seconds": self.wall_seconds}
-        self.store.save(Checkpoint(self.round_number, arrays, meta))
+        self.files.save(Checkpoint(self.round_number, arrays, meta))
 
-    def finish(self) -> dict[str, Any]:
-        arrays = self.history.arrays()
-        final = {f"final_{k}": v for k, v in self.experiment.strategy.state().items()}
-        with atomic_write(self.folder.file("selection.npz"), "wb") as file:
-            np.savez_compressed(file, **arrays, **final)
-        summary = {
+    def finish(self) -> RunResult:
+        state = self.experiment.strategy.state()
+        final = {f"final_{name}": value for name, value in state.items()}
+        selection = {**self.history.arrays(), **final}
+        if self.files is not None and not self.block_seconds:
+            # All rounds were executed before: so may the end have been.
+            summary = self.files.summary()
+            if summary is not None:
+                return RunResult(summary, self.rows, selection)
+        result = RunResult(self._summary(), self.rows, selection)
+        if self.files is not None:
+            self.files.finish(selection, result.summary)
+        return result
+
+    def _summary(self) -> dict[str, Any]:
+        # Of this process, without selection, and without the first block, which compiles, unless
+        # it is the only one.
+        timed = self.block_seconds[1:] or self.block_seconds or [np.nan]
+        return {
             "rounds": self.round_number,
             **summarise(self.rows),
             "empty_rounds": self.history.num_empty,
             "dropped_updates": self.history.num_dropped,
             "rejected_rounds": self.history.num_rejected,
-            # Of this process, without selection, and without the first block, which compiles,
-            # unless it is the only one.
-            "seconds_per_round": float(
-                np.median(self.block_seconds[1:] or self.block_seconds or [np.nan])
-            ),
+            "seconds_per_round": float(np.median(timed)),
             "peak_memory_mib": peak_memory_mib(),
             **self.experiment.engine.statistics(),
         }
-        self.folder.write_json("summary.json", summary)
-        return summary
 
 
-def _open_events(folder: RunFolder, rows: Sequence[Row]) -> TensorBoardEvents | None:
-    if importlib.util.find_spec("tensorboard") is None:
-        logging.warning("tensorboard is not installed: no event files are written")
-        return None
-    from f3ast_tff.training.tensorboard_events import TensorBoardEvents
+def _outcome(cohort: Cohort, outcome: RoundOutcome) -> Outcome:
+    """What the strategy learns of its cohort; of an empty one, nothing."""
+    nobody = len(cohort) == 0
+    received = np.zeros(0, bool) if nobody else outcome.received
+    losses = np.zeros(0) if nobody else outcome.client_losses
+    assert received is not None and losses is not None
+    return Outcome(cohort.ids, received, losses)
 
-    return TensorBoardEvents(folder.path, rows)
+
+def _log_trouble(t: int, selected: int, outcome: RoundOutcome) -> None:
+    dropped = outcome.num_dropped
+    if selected == 0:
+        logging.warning("round %d: no client available, model left alone", t)
+    elif dropped:
+        logging.warning("round %d: dropped %d non-finite updates of %d", t, dropped, selected)
+    if outcome.rejected and dropped < selected:
+        logging.warning("round %d: the aggregate is not finite, model left alone", t)
 
 
-def run_experiment(experiment: Experiment, folder: RunFolder, progress: Progress) -> dict[str, Any]:
+def run_experiment(
+    experiment: Experiment,
+    folder: RunFolder | None,
+    progress: Progress | None = None,
+    callbacks: Sequence[Callback] = (),
+) -> RunResult:
     """Runs an experiment to its end, from its last checkpoint if it has one.
 
     Because every draw is a function of (seed, round), a resumed run repeats an uninterrupted one.
@@ -222,22 +275,25 @@ def run_experiment(experiment: Experiment, folder: RunFolder, progress: Progress
     Args:
         experiment: Its parts, new.
         folder: The run's folder; gets `metrics.csv`, `selection.npz`, `summary.json`,
-            checkpoints and TensorBoard events.
-        progress: Told of every round.
-
-    Returns:
-        The content of `summary.json`.
+            checkpoints and TensorBoard events. `None` writes no files.
+        progress: Told of every block of rounds.
+        callbacks: Called for every round and every evaluation.
 
     Raises:
         CheckpointError: If there are checkpoints but none can be used.
+        ComponentError: If a component breaks its protocol.
         EngineError: If the engine is lost; the last checkpoint stays.
     """
-    run = _Run(experiment, folder)
-    progress.start(run.round_number + 1)
-    try:
+    with ExitStack() as stack:
+        files = None
+        if folder is not None:
+            files = RunFiles(folder)
+            stack.callback(files.close)
+        run = _Run(experiment, files, callbacks)
+        if progress is not None:
+            progress.start(run.round_number + 1)
         while run.round_number < experiment.rounds:
-            progress.advance(*run.next_block())
-    finally:
-        if run.events is not None:
-            run.events.close()
-    return run.finish()
+            rounds, row = run.next_block()
+            if progress is not None:
+                progress.advance(rounds, row)
+        return run.finish()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from filelock import FileLock, Timeout
+
+from f3ast_tff.atomic import atomic_write
 from f3ast_tff.errors import RunFolderError
-from f3ast_tff.training.atomic import atomic_write
 
 
 class RunFolder:
@@ -38,16 +39,13 @@ class RunFolder:
         digest = hashlib.sha256(json.dumps(self._identity, sort_keys=True).encode())
         self.run_id = digest.hexdigest()
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            self._lock: IO[str] | None = open(path / ".lock", "w")  # noqa: SIM115
+            self._lock = lock_folder(path)
+        except Timeout as error:
+            raise RunFolderError(f"{path} is in use by another process") from error
         except OSError as error:
             raise RunFolderError(f"cannot write to {path}: {error.strerror}") from error
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._refuse_other_settings()
-        except BlockingIOError as error:
-            self.close()
-            raise RunFolderError(f"{path} is in use by another process") from error
         except RunFolderError:
             self.close()
             raise
@@ -60,18 +58,14 @@ class RunFolder:
             content = json.loads(config.read_text())
         except ValueError as error:
             raise RunFolderError(f"{config} is not of a run: {error}") from error
-        before = content.get("settings") if isinstance(content, dict) else None
-        if not isinstance(before, dict):
-            raise RunFolderError(f"{config} is not of a run: it has no settings")
-        differing = [
-            f"{name} {before.get(name)!r}, now {value!r}"
-            for name, value in sorted(self._identity.items())
-            if before.get(name) != value
-        ]
+        try:
+            differing = differences(content, self._identity)
+        except ValueError as error:
+            raise RunFolderError(f"{config} {error}") from error
         if differing:
             raise RunFolderError(
                 f"{self.path} holds a run with other settings: {'; '.join(differing)}. "
-                "Give another --run_name, or remove the folder"
+                "Give another run_name, or remove the folder"
             )
 
     def file(self, name: str) -> Path:
@@ -91,9 +85,46 @@ class RunFolder:
 
     def close(self) -> None:
         """Gives the lock back."""
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        self._lock.release()
+
+
+def lock_folder(folder: Path) -> FileLock:
+    """Makes a folder if need be, and locks it; however this process ends, the lock goes with it.
+
+    Raises:
+        OSError: If that cannot be done; `filelock.Timeout` if another process has it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock", timeout=0, thread_local=False)
+    lock.acquire()
+    return lock
+
+
+def differences(config: Any, identity: Mapping[str, Any]) -> list[str]:
+    """Returns how the run in a folder differs from another, a phrase a setting.
+
+    Args:
+        config: Content of the folder's `config.json`.
+        identity: The other run's identity, as JSON values.
+
+    Raises:
+        ValueError: If `config` is not of a run, or of one made by an older version.
+    """
+    if not isinstance(config, dict) or not isinstance(config.get("settings"), dict):
+        raise ValueError("is not of a run: it has no settings")
+    before = config.get("identity")
+    if not isinstance(before, dict):
+        raise ValueError("is of a run that was made by an older version; remove its folder")
+    changed = [n for n in sorted(identity) if n in before and before[n] != identity[n]]
+    # Another component brings settings of its own: the component says enough.
+    names = changed or sorted(before.keys() ^ identity.keys())
+    return [_difference(name, before.get(name), identity.get(name)) for name in names]
+
+
+def _difference(name: str, before: Any, now: Any) -> str:
+    if name == "plugins":
+        return "a plug-in in use is another, or has changed"
+    return f"{name} {before!r}, now {now!r}"
 
 
 def _finite(value: Any) -> Any:

@@ -44,7 +44,8 @@ def make_run(tmp_path: Path) -> MakeRun:
     """Makes a run of two evaluations, at rounds 2 and 4, in `tmp_path/runs`.
 
     Its accuracies are 0.25 and then `accuracy`, over users half of that; its losses 2 and then
-    `loss`, over users double that; the means of the last 10% are those, a tenth higher.
+    `loss`, over users double that; the means of the last 10% are those, a tenth higher. Without
+    `described`, what `config.json` says beside the settings, it is a run of an older version.
     """
 
     def make(
@@ -52,11 +53,13 @@ def make_run(tmp_path: Path) -> MakeRun:
         accuracy: float | None = 0.5,
         loss: float | None = 1.0,
         unfinished: bool = False,
+        described: dict[str, Any] | None = None,
         **settings: Any,
     ) -> Path:
         folder = tmp_path / "runs" / name
         folder.mkdir(parents=True)
-        (folder / "config.json").write_text(json.dumps({"settings": {**SETTINGS, **settings}}))
+        config = {"settings": {**SETTINGS, **settings}, **(described or {})}
+        (folder / "config.json").write_text(json.dumps(config))
         rows = [_row(2, 0.25, 2.0), _row(4, accuracy, loss)]
         lines = [",".join(COLUMNS)]
         lines += [",".join("nan" if v is None else repr(v) for v in row.values()) for row in rows]
@@ -68,6 +71,18 @@ def make_run(tmp_path: Path) -> MakeRun:
         return folder
 
     return make
+
+
+def described(
+    own: tuple[str, ...] = (), plugins: tuple[tuple[str, str], ...] = (), **names: tuple[str, int]
+) -> dict[str, Any]:
+    """What `config.json` says of components: display name and order by kind."""
+    return {
+        "components": {k: {"display": display, "order": at} for k, (display, at) in names.items()},
+        "own_settings": ["algorithm", "client_lr", "server_lr", *own],
+        "not_compared": ["output_dir", "run_name"],
+        "plugins": [{"name": name, "source": "x.py", "sha256": sha} for name, sha in plugins],
+    }
 
 
 def _row(number: int, accuracy: float | None, loss: float | None) -> dict[str, Any]:

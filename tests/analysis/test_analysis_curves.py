@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from f3ast_tff.analysis import curves
-from f3ast_tff.analysis.curves import draw_curves
+from f3ast_tff.analysis.curves import draw_curves, styles_of
 from f3ast_tff.analysis.runs import RunsError, load_runs
+from f3ast_tff.components import builtin_registry
 
 
 def size(path: Path) -> tuple[int, int]:
@@ -140,3 +141,12 @@ def test_the_old_picture_stays_when_drawing_fails(
         draw_curves(load_runs(tmp_path / "runs"), out)
     assert out.read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["out.png"]
+
+
+def test_no_two_algorithms_look_alike() -> None:
+    """Neither in colour (with its marker), nor in grey, where dashes and markers remain."""
+    names = builtin_registry().names("algorithm")
+    styles = styles_of([*names, "new", "newer", "newest"])
+    assert set(names) <= set(styles)
+    assert len({repr(dashes) for _, dashes, _ in styles.values()}) == len(styles)
+    assert len({marker for _, _, marker in styles.values()}) == len(styles)

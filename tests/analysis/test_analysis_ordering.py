@@ -53,7 +53,7 @@ def test_a_low_loss_and_another_round(make_run: MakeRun, order: Callable, tmp_pa
     assert [line.split()[0] for line in lines if " ± " in line][:2] == ["CA-Fed", "Unbiased"]
     assert "-0.1500" in lines[3]
     ranked = rankings(load_runs(tmp_path / "runs"), "sample_accuracy", 2)
-    assert [arm.scores for arm in ranked[0][1]] == [{0: 0.25, 1: 0.25}] * 2
+    assert [scores for _, _, scores in ranked[0].methods] == [{0: 0.25, 1: 0.25}] * 2
 
 
 def test_all_against_one(make_run: MakeRun, order: Callable) -> None:
@@ -71,14 +71,14 @@ def test_all_against_one(make_run: MakeRun, order: Callable) -> None:
 
 def test_two_forms_of_an_algorithm_are_told_apart(make_run: MakeRun, order: Callable) -> None:
     """F3AST in two readings, beside an algorithm with another K, in one ranking."""
-    three_seeds(make_run, "f3ast", [0.3, 0.3], f3ast_rule="f3ast")
-    three_seeds(make_run, "f3ast", [0.2, 0.2], reading="ca_fed", f3ast_rule="ca_fed")
-    three_seeds(make_run, "unbiased", [0.4, 0.4], clients_per_round=9, f3ast_rule="f3ast")
+    three_seeds(make_run, "f3ast", [0.3, 0.3])
+    three_seeds(make_run, "f3ast", [0.2, 0.2], reading="released", ties="lowest_id")
+    three_seeds(make_run, "unbiased", [0.4, 0.4], clients_per_round=9)
     _, lines, _ = order()
     names = [line.split("  ")[0] for line in lines[3:6]]
     assert names[0] == "Unbiased"
     assert names[1].startswith("F3AST (reading paper")
-    assert names[2].startswith("F3AST (reading ca_fed")
+    assert names[2].startswith("F3AST (reading released")
 
 
 def test_other_conditions_are_ranked_apart(make_run: MakeRun, order: Callable) -> None:
@@ -115,4 +115,4 @@ def test_bad_input(make_run: MakeRun, order: Callable, tmp_path: Path) -> None:
         assert says in err
     make_run("b")
     with pytest.raises(RunsError, match="are the same run"):
-        rankings(load_runs(tmp_path / "runs"), "sample_accuracy", None)
+        rankings(load_runs(tmp_path / "runs"), "sample_accuracy", "final")

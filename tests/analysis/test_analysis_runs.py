@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.analysis.runs import RunsError, finished_runs, load_runs
+from f3ast_tff.configuration.resolve import resolve
+from tests.analysis.conftest import described
 
 
 def test_runs_are_found_at_any_depth_and_sorted(make_run: Callable[..., Path], tmp_path: Path):
@@ -127,3 +129,63 @@ def test_bytes_that_are_no_text_are_named(make_run: Callable[..., Path]):
     (folder / "metrics.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(RunsError, match=r"metrics\.csv"):
         load_runs(folder)
+
+
+def test_what_a_run_says_of_its_components(make_run: Callable[..., Path]) -> None:
+    says = described(("luck",), (("lucky", "ab12"),), algorithm=("Lucky Draw", 7))
+    folder = make_run("a", algorithm="lucky", availability="uneven", luck=0.5, described=says)
+    (run,) = load_runs(folder)
+    assert (run.display("algorithm"), run.order("algorithm")) == ("Lucky Draw", 7)
+    assert (run.display("availability"), run.order("engine")) == ("Uneven", 2)
+    assert "luck" in run.own_settings and "run_name" in run.not_compared
+    assert run.plugins == {"lucky": "ab12"}
+    assert run.settings["luck"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("components", []),
+        ("components", {"task": {}}),
+        ("components", {"task": {"display": "x", "order": "last"}}),
+        ("own_settings", None),
+        ("plugins", [{"name": "x"}]),
+    ],
+)
+def test_a_damaged_description_is_named(
+    make_run: Callable[..., Path], key: str, value: object
+) -> None:
+    folder = make_run("a", described={**described(), key: value})
+    with pytest.raises(RunsError, match=r"config\.json: "):
+        load_runs(folder)
+
+
+def test_a_communication_takes_the_place_of_clients_per_round(
+    make_run: Callable[..., Path],
+) -> None:
+    folder = make_run("a", clients_per_round=None)
+    with pytest.raises(RunsError, match="clients_per_round is not there"):
+        load_runs(folder)
+    (run,) = load_runs(make_run("b", communication="cycle:5,10"))
+    assert "clients_per_round" not in run.settings
+
+
+def test_a_run_of_an_older_version_reads_as_a_new_one(make_run: Callable[..., Path]) -> None:
+    """Old names are translated, and the settings of components not chosen left out."""
+    new = dict(resolve({"algorithm": "f3ast_of_ca_fed", "availability": "four_classes"}).settings)
+    old = {**new, "algorithm": "f3ast", "f3ast_rule": "ca_fed", "availability": "markov"}
+    del old["aggregation"]
+    more = {"kappa2": 1.0, "scarce_q": 0.2, "tff_runtime": "ray", "poc_candidates": 30}
+    folder = make_run("a")
+    (folder / "config.json").write_text(json.dumps({"settings": {**old, **more}}))
+    (run,) = load_runs(folder)
+    assert run.settings == new
+    assert run.display("algorithm") == "F3AST (CA-Fed's rule)"
+    assert {"aggregation", "kappa2", "eval_every", "client_lr_decay"} <= run.own_settings
+    assert {"run_name", "data_dir", "num_workers"} <= run.not_compared
+    assert not run.not_compared & {"rounds", "seed", "scarce_q"}
+
+
+def test_old_names_within_a_mix(make_run: Callable[..., Path]) -> None:
+    (run,) = load_runs(make_run("a", availability="mix", availability_parts="always,markov"))
+    assert run.settings["availability_parts"] == "always,four_classes"

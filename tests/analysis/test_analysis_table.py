@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from f3ast_tff.analysis.grouping import group_runs
+from f3ast_tff.analysis.run_groups import comparable_groups
 from f3ast_tff.analysis.runs import RunsError, load_runs
 from f3ast_tff.analysis.table import final_table, render
+from tests.analysis.conftest import described
 
 
 @pytest.fixture
@@ -148,11 +149,12 @@ def test_algorithms_are_compared_across_their_own_settings_alone(
     make_run("a", algorithm="fedavg", server_lr=1.0, client_lr=0.1)
     make_run("b", algorithm="fedadam", server_lr=0.01, client_lr=0.2)
     runs = load_runs(tmp_path / "runs")
-    first, second = group_runs(runs)
-    assert first.condition == second.condition
+    (first, second), names = comparable_groups(runs)
+    assert first.condition(names) == second.condition(names)
     make_run("c", algorithm="f3ast", batch_size=5)
-    conditions = [group.condition["batch_size"] for group in group_runs(load_runs(tmp_path))]
-    assert conditions == [5, 20, 20]
+    groups, names = comparable_groups(load_runs(tmp_path))
+    assert "batch_size" in names
+    assert [group.setting("batch_size") for group in groups] == [5, 20, 20]
 
 
 def test_numbers_are_sorted_as_numbers(
@@ -178,3 +180,42 @@ def test_the_text_is_aligned_and_fits(
     assert fedavg.split()[:5] == ["FedAvg", "2", "0.5000", "±", "0.3536"]
     assert poc.split()[-6:] == ["2.0e+06", "±", "1.4e+06", "4.0e+06", "±", "2.8e+06"]
     assert len(header) == len(fedavg) == len(poc) == len(lines[6])
+
+
+def test_an_algorithm_of_a_plug_in_has_its_name_and_place(
+    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
+):
+    """Its own settings are compared within it alone; without an order it comes after the others."""
+    for name, luck in (("a", 0.1), ("b", 0.2)):
+        says = described(("luck",), algorithm=("A Lucky Draw", 1000))
+        make_run(name, algorithm="lucky", luck=luck, described=says)
+    make_run("c", algorithm="fedavg")
+    make_run("d", algorithm="first", described=described(algorithm=("First", 0)))
+    table = table_of()
+    # A condition that is not FedAvg's has no value there.
+    assert list(zip(table["algorithm"], table["luck"])) == [
+        *(("lucky", 0.1), ("lucky", 0.2)),
+        *(("first", ""), ("fedavg", "")),
+    ]
+    text = render(table)
+    assert "A Lucky Draw" in text and "luck 0.2" in text
+    assert "luck None" not in text
+
+
+def test_another_version_of_a_plug_in_is_another_experiment(
+    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
+):
+    for seed, sha in enumerate(("aa" * 32, "bb" * 32)):
+        make_run(f"run{seed}", seed=seed, described=described(plugins=(("mine", sha),)))
+    table = table_of()
+    assert table["runs"].tolist() == [1, 1]
+    assert table["plugin mine"].tolist() == ["aaaaaaaa", "bbbbbbbb"]
+
+
+def test_a_communication_is_said_in_place_of_k(
+    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
+):
+    make_run("a", communication="poisson:10")
+    text = render(table_of())
+    assert text.startswith("synthetic, always, reading paper, communication poisson:10, 4 rounds")
+    assert "clients a round" not in text

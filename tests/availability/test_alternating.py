@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import Alternating
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 
 
 def test_turns_by_hand() -> None:
@@ -43,7 +43,9 @@ def test_a_changed_mask_changes_no_other() -> None:
     ],
 )
 def test_a_group_without_a_round_is_refused(setting: str, changed: dict) -> None:
-    with pytest.raises(SettingError, match=f"--{setting}={next(iter(changed.values()))}"):
+    with pytest.raises(
+        ParameterError, match=f"^{setting} = {next(iter(changed.values()))}: must be"
+    ):
         Alternating(4, **changed)
 
 

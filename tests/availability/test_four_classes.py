@@ -1,4 +1,4 @@
-"""The four client classes of CA-Fed's f3ast_tff.configuration."""
+"""The four client classes of CA-Fed's experiments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import FourClasses
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 
 
 def test_the_papers_population() -> None:
@@ -65,5 +65,5 @@ def test_a_wide_spread_stays_within_what_chains_can_have() -> None:
     ],
 )
 def test_what_is_not_allowed_is_refused_by_name(setting: str, changed: dict) -> None:
-    with pytest.raises(SettingError, match=f"--{setting}={next(iter(changed.values()))}: must"):
+    with pytest.raises(ParameterError, match=f"^{setting} = {next(iter(changed.values()))}: must"):
         FourClasses(8, 0, **changed)

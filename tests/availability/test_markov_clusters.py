@@ -7,7 +7,7 @@ import pytest
 
 from f3ast_tff.availability import Markov, MarkovClusters
 from f3ast_tff.availability.markov_clusters import PAPER_EIGENVALUES, PAPER_PI
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 
 
 def test_the_papers_ten_clusters() -> None:
@@ -37,8 +37,8 @@ def test_given_clusters() -> None:
 @pytest.mark.parametrize(
     ("pi", "eigenvalue", "message"),
     [
-        ((0.5, 0.5), (0.1,), "--cluster_eigenvalues=0.1: must be as many"),
-        ((), (), "--cluster_eigenvalues=: must be as many"),
+        ((0.5, 0.5), (0.1,), "cluster_eigenvalues = 0.1: must be as many"),
+        ((), (), "cluster_eigenvalues = : must be as many"),
         ((0.5, 2.0), (0.1, 0.1), r"pi\[1\] = 2.0: must be in \[0, 1\]"),
         ((0.9,), (-0.5,), r"must be in \[-0.1111, 1\]"),
     ],
@@ -46,7 +46,7 @@ def test_given_clusters() -> None:
 def test_what_is_not_a_chain_is_refused(
     pi: tuple[float, ...], eigenvalue: tuple[float, ...], message: str
 ) -> None:
-    with pytest.raises(SettingError, match=message):
+    with pytest.raises(ParameterError, match=message):
         MarkovClusters(10, 0, pi, eigenvalue)
 
 

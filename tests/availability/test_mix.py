@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from f3ast_tff.availability import Alternating, Mix, Product, Scarce, Table
 from f3ast_tff.availability.mix import draw_members
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 
 
 def test_each_client_follows_its_part() -> None:
@@ -46,7 +46,7 @@ def test_members_depend_on_the_seed() -> None:
 
 @pytest.mark.parametrize("shares", [[1, float("nan")], [1, -1], [0, 0], [float("inf"), 1]])
 def test_shares_that_are_none_are_refused(shares: list[float]) -> None:
-    with pytest.raises(SettingError, match="--mix_shares=.*finite, at least 0"):
+    with pytest.raises(ParameterError, match="mix_shares = .*finite, at least 0"):
         draw_members(shares, 10, 0)
 
 

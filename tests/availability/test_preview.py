@@ -7,6 +7,7 @@ import pytest
 
 from f3ast_tff.availability import Always, FixedK, Markov, Product, Scarce, Table
 from f3ast_tff.availability.preview import MOST_SHOWN, preview, report
+from f3ast_tff.errors import ComponentError
 
 
 def test_by_hand() -> None:
@@ -50,6 +51,13 @@ def test_of_many_clients_some_are_shown() -> None:
     assert seen.masks.shape == (3, MOST_SHOWN)
     assert (seen.shown[0], seen.shown[-1]) == (0, 4999)
     assert np.array_equal(seen.masks[2], Scarce(5000, 0).mask(3)[seen.shown])
+
+
+def test_a_mask_of_another_shape_is_refused() -> None:
+    process = Table(np.eye(3))
+    process.num_clients = 4
+    with pytest.raises(ComponentError, match=r"availability Table: mask\(1\) returned shape"):
+        preview(process, 2)
 
 
 def test_unknown_stationary_is_said_so() -> None:

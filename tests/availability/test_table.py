@@ -66,3 +66,18 @@ def test_missing_and_unknown_files(tmp_path: Path) -> None:
     np.save(tmp_path / "flat.npy", np.ones(3))
     with pytest.raises(DataError, match=r"flat.npy: has shape \(3,\)"):
         Table(tmp_path / "flat.npy")
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.ones(3), r"shape \(3,\): must be \[T, N\]"),
+        (np.ones((0, 3)), "neither of them 0"),
+        (np.array([["1", "0"]]), "dtype <U1: must be boolean or numeric"),
+        (np.array([[1, 0j]]), "dtype complex128"),
+        (np.array([[True, None]]), "dtype object"),
+    ],
+)
+def test_arrays_of_wrong_shape_or_dtype(matrix: np.ndarray, message: str) -> None:
+    with pytest.raises(DataError, match=f"table: .*{message}"):
+        Table(matrix)

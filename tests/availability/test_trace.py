@@ -9,7 +9,7 @@ import pytest
 
 from f3ast_tff.availability import DeviceTraces, Trace
 from f3ast_tff.availability.trace import DAY, assign_devices
-from f3ast_tff.errors import DataError, SettingError
+from f3ast_tff.errors import DataError, ParameterError
 
 HOUR = 3600
 
@@ -126,12 +126,12 @@ def test_other_assignments() -> None:
     ],
 )
 def test_what_is_not_allowed_is_refused_by_name(setting: str, changed: dict) -> None:
-    with pytest.raises(SettingError, match=f"--{setting}="):
+    with pytest.raises(ParameterError, match=f"^{setting} = "):
         trace(**changed)
 
 
 def test_a_trace_that_is_too_short_says_how_long_it_is() -> None:
-    with pytest.raises(SettingError, match="--trace_days=3: .*259200 s .*at most 2.958"):
+    with pytest.raises(ParameterError, match="trace_days = 3: .*259200 s .*at most 2.958"):
         trace(start=float(HOUR), days=3)
 
 

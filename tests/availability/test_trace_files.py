@@ -11,7 +11,7 @@ import pytest
 
 from f3ast_tff.availability import DeviceTraces, read_traces
 from f3ast_tff.availability.trace_files import is_eligible
-from f3ast_tff.errors import DataError, SettingError
+from f3ast_tff.errors import DataError, ParameterError
 
 STATES = [[0, "AVL_TRAIN"], [300, "UN_AVL"], [600, "AVL_EVAL"]]
 TIMES = np.array([0.0, 299, 300, 600])
@@ -39,7 +39,9 @@ def test_json_of_several_lists(tmp_path: Path) -> None:
     path = write(tmp_path, {"devices": {"1": {"2st": [[0, "AVL_TRAIN"]], "3st_50": STATES}}})
     assert states(read_traces(path, "3st_50")) == [[True, True, False, True]]
     for wrong in ("", "4st"):
-        with pytest.raises(SettingError, match=f"--trace_states={wrong}: must be one of 2st, 3st"):
+        with pytest.raises(
+            ParameterError, match=f"trace_states = {wrong}: must be one of 2st, 3st"
+        ):
             read_traces(path, wrong)
 
 
@@ -130,5 +132,5 @@ def test_missing_and_unknown_files(tmp_path: Path) -> None:
 
 def test_a_rule_that_no_state_meets_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, {"devices": {"1": STATES}})
-    with pytest.raises(SettingError, match="--trace_eligible=charging: no state in"):
+    with pytest.raises(ParameterError, match="trace_eligible = charging: no state in"):
         read_traces(path, eligible="charging")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import Uneven
+from f3ast_tff.errors import ParameterError
 
 
 def test_q_is_inverse_to_the_share() -> None:
@@ -22,5 +23,5 @@ def test_the_smallest_client_is_always_available() -> None:
 
 @pytest.mark.parametrize("share", [0.0, -0.1, float("nan")])
 def test_share_that_has_no_inverse_is_refused(share: float) -> None:
-    with pytest.raises(ValueError, match="above 0"):
+    with pytest.raises(ParameterError, match=f"availability = uneven: .*above 0.* p_1 is {share}"):
         Uneven(np.array([0.5, share]), seed=0)

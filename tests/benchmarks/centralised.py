@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from f3ast_tff.configuration.build import build_data, build_model
+from f3ast_tff.configuration.build import build_data, build_model, build_preprocessing
 from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.configuration.tasks import TASKS
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.optimizers import Sgd
 from f3ast_tff.selection import Cohort
 from tests.benchmarks.timing import machine
+from tests.f3ast_tff.engines.tiny import engine_parts
 
 
 @dataclass(frozen=True)
@@ -59,28 +59,24 @@ def learn(task: str, data_dir: str, aim: Aim) -> bool:
     """Trains until the aim is reached or the budget spent; returns which."""
     from f3ast_tff.engines.jax.engine import FusedEngine
 
-    settings = resolve(
+    configuration = resolve(
         {
             "task": task,
             "model": aim.model,
             "data_dir": data_dir,
             "test_clients": aim.test_clients,
-            "ridge": 0.0,
+            "ridge": 0.0 if aim.model == "softmax_regression" else None,
         }
     )
-    data = build_data(settings)
+    data = build_data(configuration)
     data = replace(data, train=data.train.pooled())
-    engine = FusedEngine(
-        data,
-        build_model(settings, data),
-        LocalWork(aim.batch_size, steps=aim.steps),
-        Optimizer("sgd", aim.learning_rate),
-        Optimizer("sgd", 1.0),
-        "sum",
-        seed=0,
-        inputs=TASKS[task].inputs(settings),
-        device="cpu",
+    parts = engine_parts(
+        *(data, LocalTraining(aim.batch_size, steps=aim.steps)),
+        client=Sgd(aim.learning_rate),
+        model=build_model(configuration, data),
+        preprocessing=build_preprocessing(configuration),
     )
+    engine = FusedEngine(parts, device="cpu")
     started, block = time.process_time(), 0
     while True:
         block += 1

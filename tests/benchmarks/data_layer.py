@@ -18,7 +18,7 @@ import numpy as np
 from f3ast_tff.datasets.cifar100 import cifar100
 from f3ast_tff.datasets.cifar_files import CIFAR100
 from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_training import LocalWork
+from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.preprocessing import ImageCrops
 from tests.benchmarks.timing import interleaved, machine
 
@@ -52,7 +52,7 @@ def seconds_to_run(program: str, *arguments: str) -> float:
 
 def cohort_seconds(data: FederatedData) -> tuple[float, float, int]:
     """Returns seconds to get a cohort's batches, seconds to copy as many bytes, and the bytes."""
-    work = LocalWork(batch_size=20, drop_remainder=True)
+    work = LocalTraining(batch_size=20, drop_remainder=True)
     crops = ImageCrops(image=32, crop=24)
     train = data.train
 

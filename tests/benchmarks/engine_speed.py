@@ -20,11 +20,11 @@ import numpy as np
 from f3ast_tff.datasets import synthetic
 from f3ast_tff.engines import Engine
 from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.selection import Cohort
 from tests.benchmarks.round_cost import BATCH_SIZE, CLIENT, SERVER, even_data
 from tests.benchmarks.timing import interleaved, machine
+from tests.f3ast_tff.engines.tiny import engine_parts
 
 COHORT = 10
 BLOCK = 10
@@ -87,14 +87,13 @@ def rounds(engine: Engine, data: FederatedData, count: int) -> Callable[[int], A
     return block
 
 
-def compare(name: str, data: FederatedData, log: Path, yardstick: bool) -> dict[str, float]:
+def compare(name: str, data: FederatedData, folder: Path, yardstick: bool) -> dict[str, float]:
     """Prints milliseconds a round of all sides; returns fused over the others."""
     from f3ast_tff.engines.jax.engine import FusedEngine
     from f3ast_tff.engines.tff.engine import TffEngine
 
-    parts = (data, SoftmaxRegression(60, 10), LocalWork(BATCH_SIZE), CLIENT, SERVER, "sum")
-    fused = FusedEngine(*parts, seed=0, device="cpu")
-    tff = TffEngine(*parts, seed=0, worker_log=log)
+    parts = engine_parts(data, LocalTraining(BATCH_SIZE), SERVER, client=CLIENT, folder=folder)
+    fused, tff = FusedEngine(parts, device="cpu"), TffEngine(parts)
     tasks = {"fused": rounds(fused, data, BLOCK), "TFF": rounds(tff, data, 1)}
     if yardstick:
         tasks["hand-written"] = hand_written(data)
@@ -116,8 +115,8 @@ def evaluation_cost(data: FederatedData) -> float:
     """Prints and returns what evaluating every 10 rounds adds, as a share of the training."""
     from f3ast_tff.engines.jax.engine import FusedEngine
 
-    parts = (data, SoftmaxRegression(60, 10), LocalWork(BATCH_SIZE), CLIENT, SERVER, "sum")
-    engine = FusedEngine(*parts, seed=0, device="cpu")
+    parts = engine_parts(data, LocalTraining(BATCH_SIZE), SERVER, client=CLIENT)
+    engine = FusedEngine(parts, device="cpu")
     median = interleaved(
         {"train": rounds(engine, data, BLOCK), "evaluate": lambda _: engine.evaluate()}, REPEATS
     )
@@ -131,10 +130,10 @@ def main() -> int:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     print(f"median of {REPEATS} blocks, in turns; {machine()}")
     synthetic_data = synthetic(100, 1, 1, 0)
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "worker.log"
-        even = compare("10 clients x 600 examples", even_data(100), log, yardstick=True)
-        uneven = compare("Synthetic(1,1)", synthetic_data, log, yardstick=False)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        even = compare("10 clients x 600 examples", even_data(100), folder, yardstick=True)
+        uneven = compare("Synthetic(1,1)", synthetic_data, folder, yardstick=False)
     evaluation = evaluation_cost(synthetic_data)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory of this process, TensorFlow and JAX together: {peak:.0f} MiB")

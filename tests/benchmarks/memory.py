@@ -14,12 +14,12 @@ import psutil
 
 from f3ast_tff.availability import HomeDevices
 from f3ast_tff.datasets import synthetic
-from f3ast_tff.local_training import LocalWork, client_share
-from f3ast_tff.models import SoftmaxRegression
-from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.local_training import LocalTraining, client_share
+from f3ast_tff.optimizers import Sgd
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST
+from f3ast_tff.selection import F3AST, Feasible
 from tests.benchmarks.timing import machine
+from tests.f3ast_tff.engines.tiny import engine_parts
 
 LIMIT = 1.05
 EARLY, LATE = 50, 300
@@ -35,25 +35,16 @@ def main() -> int:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     from f3ast_tff.engines.tff.engine import TffEngine
 
-    data, work = synthetic(100, 1, 1, 0), LocalWork(20)
+    data, work = synthetic(100, 1, 1, 0), LocalTraining(20)
     p = client_share(data.train.sizes, work, "examples")
     strategy = F3AST(p, ParticipationRates(p * 0 + 0.1, 0.001))
     availability = HomeDevices(len(p), seed=0)
     totals = {}
     print(f"F3AST on Synthetic(1,1), evaluated every 10 rounds; {machine()}")
     with tempfile.TemporaryDirectory() as folder:
-        engine = TffEngine(
-            data,
-            SoftmaxRegression(60, 10),
-            work,
-            Optimizer("sgd", 0.01),
-            Optimizer("sgd", 1.0),
-            "sum",
-            seed=0,
-            worker_log=Path(folder) / "worker.log",
-        )
+        engine = TffEngine(engine_parts(data, work, client=Sgd(0.01), folder=Path(folder)))
         for t in range(1, LATE + 1):
-            cohort = strategy.select(t, availability.mask(t), 10, engine.client_losses)
+            cohort = strategy.select(t, availability.mask(t), Feasible(10), engine.client_losses)
             engine.run_rounds(t, [cohort])
             if t % 10 == 0:
                 engine.evaluate()

@@ -20,13 +20,14 @@ import numpy as np
 from f3ast_tff.datasets import synthetic
 from f3ast_tff.engines.distributed.ray_connection import LOCAL, connect
 from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_training import LocalWork
+from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.models import Model, SoftmaxRegression, cafed_cnn
-from f3ast_tff.optimizer import Optimizer
-from f3ast_tff.preprocessing import AsStored, Inputs, ScaledPixels
+from f3ast_tff.optimizers import Sgd
+from f3ast_tff.preprocessing import AsStored, Preprocessing, ScaledPixels
 from f3ast_tff.selection import Cohort
 from tests.benchmarks.noise import noise
 from tests.benchmarks.timing import interleaved, machine
+from tests.f3ast_tff.engines.tiny import engine_parts
 
 ACTORS = (1, 2, 4)
 COHORT = 10
@@ -41,7 +42,9 @@ ON_PAPER = [
 ]
 
 
-def sides(data: FederatedData, model: Model, inputs: Inputs) -> tuple[dict[str, Any], list[Any]]:
+def sides(
+    data: FederatedData, model: Model, inputs: Preprocessing
+) -> tuple[dict[str, Any], list[Any]]:
     """Returns a round of each side by its name, and the engines to close."""
     # Ray forks, so that it comes before JAX.
     from f3ast_tff.engines.distributed.ray_workers import RayWorkers
@@ -50,15 +53,18 @@ def sides(data: FederatedData, model: Model, inputs: Inputs) -> tuple[dict[str, 
     from f3ast_tff.engines.jax.engine import FusedEngine
     from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
 
-    work, client = LocalWork(BATCH_SIZE), Optimizer("sgd", 0.01)
-    factory = FusedTrainerFactory(model, work, client, inputs, "cpu", COHORT)
-    server = Optimizer("sgd", 1.0)
+    parts = engine_parts(
+        *(data, LocalTraining(BATCH_SIZE)),
+        client=Sgd(0.01),
+        model=model,
+        preprocessing=inputs,
+        cohort_size=COHORT,
+    )
+    factory = FusedTrainerFactory.of(parts, "cpu")
 
     def engine(num_actors: int) -> FusedEngine:
         workers = RayWorkers(factory, data.train, num_actors, LOCAL) if num_actors else None
-        common: dict[str, Any] = {"seed": 0, "inputs": inputs, "device": "cpu"}
-        parts = (data, model, work, client, server, "sum")
-        return FusedEngine(*parts, workers=workers, cohort_size=COHORT, **common)
+        return FusedEngine(parts, workers=workers, device="cpu")
 
     def one_round(of: FusedEngine) -> Callable[[int], object]:
         def task(repeat: int) -> object:

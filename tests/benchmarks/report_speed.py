@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from f3ast_tff.analysis.report.published_tables import AVAILABILITIES
+from f3ast_tff.components import builtin_registry
 from tests.benchmarks.synthetic_runs import LEVELS, write_run
 from tests.benchmarks.timing import machine
 
@@ -30,6 +31,9 @@ _SWITCHES: tuple[dict[str, Any], ...] = (
     {"ties": "lowest_id"},
     {"client_share": "batches"},
     {"availability_objective": "p_squared"},
+    {"short_rounds": "fill_unavailable"},
+    {"baseline_sampling": "with_replacement"},
+    {"availability_draws": "by_round_only"},
 )
 
 
@@ -46,18 +50,25 @@ def grid() -> Iterator[dict[str, Any]]:
                 for alpha in (0.0, 0.5):
                     yield {**smartphones, "synthetic_alpha": alpha, "synthetic_beta": alpha}
         for switch in _SWITCHES:
-            for algorithm in ("fedavg", "f3ast"):
+            for algorithm in _concerned(*switch):
                 yield {
                     **{"seed": seed, "availability": "smartphones", "algorithm": algorithm},
                     **switch,
                 }
         for k in (5, 20, 40, 50, 60, 70, 80, 90, 100):
             for algorithm in ("fedavg", "f3ast", "poc"):
+                more = {"poc_candidates": 100} if algorithm == "poc" else {}
                 yield {
                     **{"seed": seed, "availability": "home_devices", "algorithm": algorithm},
-                    **{"clients_per_round": k, "poc_candidates": 100},
+                    **{"clients_per_round": k, **more},
                 }
         yield {"seed": seed, "task": "synthetic_linear"}
+
+
+def _concerned(setting: str) -> list[str]:
+    """Whom of FedAvg and F3AST a reading concerns."""
+    takers = [taker.name for taker in builtin_registry().takers(setting)]
+    return [name for name in ("fedavg", "f3ast") if name in takers] or ["fedavg", "f3ast"]
 
 
 def main() -> int:
@@ -67,7 +78,7 @@ def main() -> int:
         number = 0
         for number, settings in enumerate(grid(), start=1):
             write_run(runs / f"run{number:04d}", settings)
-        command = [sys.executable, "-m", "f3ast_tff.analysis.report"]
+        command = [sys.executable, "-m", "f3ast_tff.command_line.main", "report"]
         command += ["--runs", str(runs), "--out", f"{folder}/report"]
         started = time.perf_counter()
         subprocess.run(command, cwd=ROOT, check=True, capture_output=True)

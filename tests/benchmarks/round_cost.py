@@ -17,15 +17,15 @@ import numpy as np
 
 from f3ast_tff.datasets import synthetic
 from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.models import SoftmaxRegression
-from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.optimizers import Sgd
 from f3ast_tff.selection import Cohort
 from tests.benchmarks.timing import interleaved, machine
+from tests.f3ast_tff.engines.tiny import engine_parts
 
 LIMIT = 1.15
 BATCH_SIZE = 20
-CLIENT, SERVER = Optimizer("sgd", 0.01), Optimizer("sgd", 1.0)
+CLIENT, SERVER = Sgd(0.01), Sgd(1.0)
 
 
 def even_data(num_clients: int = 20, size: int = 600) -> FederatedData:
@@ -49,20 +49,11 @@ def compare(name: str, data: FederatedData, folder: Path, repeats: int) -> float
     from f3ast_tff.engines.tff.engine import TffEngine
     from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
 
-    model = SoftmaxRegression(60, 10)
-    engine = TffEngine(
-        data,
-        model,
-        LocalWork(BATCH_SIZE),
-        CLIENT,
-        SERVER,
-        "sum",
-        seed=0,
-        worker_log=folder / "worker.log",
-    )
+    parts = engine_parts(data, LocalTraining(BATCH_SIZE), SERVER, client=CLIENT, folder=folder)
+    engine = TffEngine(parts)
     stock = tff.learning.algorithms.build_weighted_fed_avg(
         lambda: tff.learning.models.from_keras_model(
-            model.keras_model(),
+            parts.model.keras_model(),
             loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
             input_spec=batch_spec(data.train),
         ),

@@ -18,7 +18,7 @@ import numpy as np
 
 from f3ast_tff import availability
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, no_losses
+from f3ast_tff.selection import F3AST, Feasible, no_losses
 from tests.benchmarks.timing import machine
 
 LIMIT_SECONDS, LIMIT_BYTES = 0.15, 24
@@ -44,7 +44,7 @@ def measure(num_clients: int, shares: str, rounds: int) -> dict[str, float]:
         times = [(time.process_time(), time.perf_counter())]
         mask = process.mask(t)
         times.append((time.process_time(), time.perf_counter()))
-        cohort = strategy.select(t, mask, k, no_losses)
+        cohort = strategy.select(t, mask, Feasible(k), no_losses)
         times.append((time.process_time(), time.perf_counter()))
         if len(cohort) != min(k, int(np.count_nonzero(mask))):
             raise RuntimeError(f"{len(cohort)} clients selected, K is {k}")

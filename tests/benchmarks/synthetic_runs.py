@@ -26,11 +26,13 @@ def write_run(folder: Path, given: Mapping[str, Any]) -> None:
         given: Settings, those of the command line. Accuracy grows to about `LEVELS` of the
             algorithm, with noise of the seed; clients are drawn uniformly.
     """
-    settings = resolve({**given, "run_name": folder.name}).as_dict()
+    configuration = resolve({**given, "run_name": folder.name})
+    settings = dict(configuration.settings)
     seed = settings["seed"]
     random = np.random.default_rng([seed, len(settings["algorithm"])])
     folder.mkdir(parents=True)
-    (folder / "config.json").write_text(json.dumps({"settings": settings}, indent=2))
+    config = {"settings": settings, **configuration.describe()}
+    (folder / "config.json").write_text(json.dumps(config, indent=2))
     rounds = np.arange(settings["eval_every"], settings["rounds"] + 1, settings["eval_every"])
     level = LEVELS[settings["algorithm"]] + random.normal(0, 0.01)
     accuracy = level * (1 - np.exp(-rounds / 80)) + random.normal(0, 0.01, len(rounds))
@@ -49,7 +51,7 @@ def write_run(folder: Path, given: Mapping[str, Any]) -> None:
 
 
 def _write_selection(folder: Path, s: Mapping[str, Any], random: np.random.Generator) -> None:
-    n, k, beta = s["num_clients"], s["clients_per_round"], s["rate_beta"]
+    n, k, beta = s["num_clients"], s["clients_per_round"], s.get("rate_beta", 0.001)
     shares = np.random.default_rng(s["data_seed"]).dirichlet(np.ones(n))
     selected = random.random((s["rounds"], n)).argsort(axis=1)[:, :k]
     rates, weights = np.full(n, k / n), np.zeros(selected.shape)

@@ -24,12 +24,13 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.datasets import synthetic
 from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_training import LocalWork
+from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.models import Model, ResNet18, SoftmaxRegression
-from f3ast_tff.optimizer import Optimizer
-from f3ast_tff.preprocessing import AsStored, ImageCrops, Inputs
+from f3ast_tff.optimizers import Sgd
+from f3ast_tff.preprocessing import AsStored, ImageCrops, Preprocessing
 from f3ast_tff.process_memory import peak_memory_mib
 from tests.benchmarks.noise import noise
 from tests.benchmarks.timing import machine
@@ -41,7 +42,7 @@ RATIO = {"synthetic": 1.0, "cifar100": 0.8}
 MEMORY_MIB, GROWTH = 1536, 1.05
 
 
-def parts(task: str) -> tuple[FederatedData, Model, Inputs]:
+def parts(task: str) -> tuple[FederatedData, Model, Preprocessing]:
     """Data, network and what it reads."""
     if task == "synthetic":
         return synthetic(100, 1, 1, 0), SoftmaxRegression(60, 10), AsStored()
@@ -55,29 +56,16 @@ class Sides:
         """Builds the process and starts these runtimes."""
         import tensorflow_federated as tff
 
-        from f3ast_tff.engines.tff.client_feed import batch_spec, stored_spec
-        from f3ast_tff.engines.tff.cross_entropy import MeanCrossEntropy
+        from f3ast_tff.engines.tff.composition import TffComposition
         from f3ast_tff.engines.tff.in_process import InProcessRuntime
-        from f3ast_tff.engines.tff.processes.client_data import ClientBatches
-        from f3ast_tff.engines.tff.processes.learning_process import build_parts
         from f3ast_tff.engines.tff.worker_runtime import WorkerRuntime
 
         self.data, model, self._inputs = parts(task)
-        self._work = LocalWork(BATCH_SIZE)
-
-        def model_fn() -> tff.learning.models.VariableModel:
-            spec = batch_spec(self.data.train, self._inputs)
-            return tff.learning.models.from_keras_model(
-                model.keras_model(), MeanCrossEntropy(), input_spec=spec, metrics=[]
-            )
-
-        process = build_parts(
-            model_fn,
-            ClientBatches(stored_spec(self.data.train), self._work, self._inputs),
-            Optimizer("sgd", 0.01),
-            Optimizer("sgd", 1.0),
-            "sum",
-        ).compose()
+        self._work = LocalTraining(BATCH_SIZE)
+        composition = TffComposition(
+            *(model, self._inputs, self._work, Sgd(0.01), Sgd(1.0), WeightedSum())
+        )
+        process = composition.parts(self.data.train).compose()
         at_once = -1 if task == "synthetic" else 1
         make: dict[str, Callable[[], Any]] = {
             "tf": lambda: InProcessRuntime(process, "cpu"),

@@ -10,7 +10,7 @@ import pytest
 from f3ast_tff.datasets.cifar10 import cifar10
 from f3ast_tff.datasets.cifar_files import CifarFiles
 from f3ast_tff.datasets.images import LabelledImages
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 
 
 def test_every_image_is_used_once(tmp_path: Path, cifar10_files: CifarFiles) -> None:
@@ -53,5 +53,5 @@ def test_too_many_clients_for_the_images_there_are(
 ) -> None:
     (tmp_path / "cifar-10-batches-py/data_batch_5").unlink()
     assert cifar10(tmp_path, 160, 0.5, 0).train.sizes.tolist() == [1] * 160
-    with pytest.raises(SettingError, match="num_clients=161"):
+    with pytest.raises(ParameterError, match="num_clients = 161"):
         cifar10(tmp_path, 161, 0.5, 0)

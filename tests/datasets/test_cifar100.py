@@ -13,7 +13,7 @@ import pytest
 from f3ast_tff.datasets.cifar100 import cifar100
 from f3ast_tff.datasets.cifar_files import CifarFiles
 from f3ast_tff.datasets.images import LabelledImages
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples
 
 TINY: dict[str, Any] = {"num_clients": 40, "num_test_clients": 10}
@@ -100,7 +100,7 @@ def test_settings_out_of_range_are_named(
     tmp_path: Path, settings: dict[str, Any], name: str
 ) -> None:
     """Before any file is looked for."""
-    with pytest.raises(SettingError) as caught:
+    with pytest.raises(ParameterError) as caught:
         cifar100(tmp_path, **settings)
-    assert caught.value.setting == name
+    assert caught.value.name == name
     assert list(tmp_path.iterdir()) == []

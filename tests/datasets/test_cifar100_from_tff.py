@@ -120,7 +120,7 @@ EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "another database": (statement("DROP TABLE examples"), "no such table"),
     "fewer images": (statement("DELETE FROM examples WHERE rowid = 3"), "21 train images, not 22"),
-    "no images": (statement("DELETE FROM examples"), "0 train images, not 22"),
+    "no images": (statement("DELETE FROM examples"), "it has no train examples"),
     "text": (statement("UPDATE examples SET serialized_example_proto = 'text'"), "damaged"),
     "small image": (other_message(example(IMAGE[1:], 1, 1)), "an example has 2978 numbers"),
     "pixel": (other_message(example(IMAGE + 256, 1, 1)), "out of range"),

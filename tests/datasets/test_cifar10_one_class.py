@@ -9,7 +9,7 @@ import pytest
 
 from f3ast_tff.datasets.cifar10_one_class import cifar10_one_class, one_class_shares
 from f3ast_tff.datasets.cifar_files import CifarFiles
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 
 
 def test_each_client_has_one_class(tmp_path: Path, cifar10_files: CifarFiles) -> None:
@@ -71,7 +71,7 @@ def test_shares_are_a_function_of_the_seed() -> None:
 def test_settings_out_of_range_are_named(
     tmp_path: Path, cifar10_files: CifarFiles, clients: int, spread: float, setting: str
 ) -> None:
-    with pytest.raises(SettingError) as caught:
+    with pytest.raises(ParameterError) as caught:
         cifar10_one_class(tmp_path, clients, spread, 0)
-    assert caught.value.setting == setting
+    assert caught.value.name == setting
     assert cifar10_one_class(tmp_path, 80, 0.2, 0).train.sizes.min() >= 1

@@ -17,6 +17,7 @@ from f3ast_tff.datasets.cifar_files import CIFAR10, CIFAR100, CifarFiles
 from f3ast_tff.datasets.cifar_pickle import load_batch
 from f3ast_tff.datasets.cifar_reader import read_cifar
 from f3ast_tff.errors import DataError
+from tests.datasets.serving import served
 from tests.datasets.tiny_files import images, pack, tiny_cifar10, tiny_cifar100
 
 
@@ -76,12 +77,15 @@ def test_the_archive_is_read_without_unpacking(
 ) -> None:
     expected = read_cifar(tmp_path, tiny100)
     packed = pack(tmp_path, tiny100)
-    for folder in (tmp_path, tmp_path / "elsewhere"):  # There it is fetched.
-        for found, part in zip(read_cifar(folder, packed), expected):
-            np.testing.assert_array_equal(found.pixels, part.pixels)
-            np.testing.assert_array_equal(found.labels, part.labels)
-        assert [path.name for path in folder.iterdir() if path.is_file()] == [packed.archive]
-        assert not (folder / packed.folder).exists()
+    with served(tmp_path) as address:
+        url = f"{address}/{packed.archive}"
+        packed = replace(packed, download=replace(packed.download, url=url))
+        for folder in (tmp_path, tmp_path / "elsewhere"):  # There it is fetched.
+            for found, part in zip(read_cifar(folder, packed), expected):
+                np.testing.assert_array_equal(found.pixels, part.pixels)
+                np.testing.assert_array_equal(found.labels, part.labels)
+            assert [path.name for path in folder.iterdir() if path.is_file()] == [packed.archive]
+            assert not (folder / packed.folder).exists()
     assert caplog.messages == []
 
 

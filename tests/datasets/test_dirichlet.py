@@ -19,7 +19,7 @@ from f3ast_tff.datasets.dirichlet import (
     log_dirichlet,
 )
 from f3ast_tff.datasets.images import LabelledImages
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 from tests.datasets.tiny_files import images
 
 
@@ -158,6 +158,6 @@ def test_splits_are_functions_of_the_seed() -> None:
     ],
 )
 def test_settings_out_of_range_are_named(clients: int, s: float, setting: str) -> None:
-    with pytest.raises(SettingError) as caught:
+    with pytest.raises(ParameterError) as caught:
         check_dirichlet(clients, s, 100)
-    assert caught.value.setting == setting
+    assert caught.value.name == setting

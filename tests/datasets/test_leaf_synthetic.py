@@ -9,7 +9,7 @@ import pytest
 
 from f3ast_tff.datasets.leaf_synthetic import leaf_synthetic
 from f3ast_tff.datasets.synthetic import synthetic
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import FederatedData
 
 N = 200
@@ -115,5 +115,5 @@ def test_it_is_a_function_of_the_seed_with_a_stream_of_its_own() -> None:
     ],
 )
 def test_bad_arguments(arguments: tuple[int, float, float], name: str) -> None:
-    with pytest.raises(SettingError, match=f"--{name}="):
+    with pytest.raises(ParameterError, match=f"{name} = "):
         leaf_synthetic(*arguments, seed=0)

@@ -10,7 +10,7 @@ import pytest
 
 from f3ast_tff.datasets.mnist import mnist
 from f3ast_tff.datasets.mnist_files import MnistFiles
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 
 
 def test_a_fifth_of_the_training_images_is_set_aside(
@@ -59,6 +59,6 @@ def test_groups_share_alike(tmp_path: Path, mnist_files: MnistFiles) -> None:
 def test_settings_out_of_range_are_named(
     tmp_path: Path, mnist_files: MnistFiles, settings: dict[str, Any], name: str
 ) -> None:
-    with pytest.raises(SettingError) as caught:
+    with pytest.raises(ParameterError) as caught:
         mnist(tmp_path, **{"num_clients": 8, "dirichlet_s": 0.5, "seed": 0, **settings})
-    assert caught.value.setting == name
+    assert caught.value.name == name

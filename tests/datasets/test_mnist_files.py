@@ -12,6 +12,7 @@ import pytest
 
 from f3ast_tff.datasets.mnist_files import MNIST, MnistFiles, read_mnist
 from f3ast_tff.errors import DataError
+from tests.datasets.serving import served
 from tests.datasets.tiny_files import idx, images, tiny_mnist
 
 IMAGES = "train-images-idx3-ubyte.gz"
@@ -111,12 +112,11 @@ def test_a_missing_file_is_named_with_its_place(
 def test_missing_files_are_fetched(
     tmp_path: Path, tiny: MnistFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "f3ast_tff.datasets.mnist_files._MIRROR", f"{(tmp_path / 'mnist').as_uri()}/"
-    )
-    fetched, _ = read_mnist(tmp_path / "new", tiny)
-    assert fetched.digest == tiny.train.digest
-    assert len(list((tmp_path / "new/mnist").iterdir())) == 4
-    other = replace(tiny, train=replace(tiny.train, sha256_labels="0" * 64))
-    with pytest.raises(DataError, match=f"something else than {LABELS}"):
-        read_mnist(tmp_path / "newer", other)
+    with served(tmp_path / "mnist") as address:
+        monkeypatch.setattr("f3ast_tff.datasets.mnist_files._MIRROR", f"{address}/")
+        fetched, _ = read_mnist(tmp_path / "new", tiny)
+        assert fetched.digest == tiny.train.digest
+        assert len(list((tmp_path / "new/mnist").iterdir())) == 4
+        other = replace(tiny, train=replace(tiny.train, sha256_labels="0" * 64))
+        with pytest.raises(DataError, match=f"something else than {LABELS}"):
+            read_mnist(tmp_path / "newer", other)

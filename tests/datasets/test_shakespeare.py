@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import logging
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +14,7 @@ from f3ast_tff.datasets.characters import sequences
 from f3ast_tff.datasets.shakespeare import shakespeare
 from f3ast_tff.datasets.shakespeare_plays import Role, parse_roles
 from f3ast_tff.datasets.source import Download, default_data_dir
-from f3ast_tff.errors import DataError, SettingError
+from f3ast_tff.errors import DataError, ParameterError
 from f3ast_tff.federated_data import ClientExamples
 from tests.datasets.shakespeare_works import ERRORS, OTHELLO, play, works
 
@@ -145,7 +143,7 @@ def test_prepared_once_per_text_and_number(data_dir: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("num_clients", [0, 5])
 def test_more_clients_than_roles(data_dir: Path, num_clients: int) -> None:
-    with pytest.raises(SettingError, match=f"--num_clients={num_clients}: .* 1 to 4 roles"):
+    with pytest.raises(ParameterError, match=f"num_clients = {num_clients}: .* 1 to 4 roles"):
         shakespeare(data_dir, num_clients)
 
 
@@ -171,10 +169,10 @@ def test_other_files_are_refused_by_name(data_dir: Path, content: bytes, why: st
 def test_a_missing_file_that_cannot_be_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unreachable(url: str, timeout: float) -> None:
-        raise urllib.error.URLError("no network")
+    def unreachable(url: str, **options: object) -> None:
+        raise OSError("no network")
 
-    monkeypatch.setattr(urllib.request, "urlopen", unreachable)
+    monkeypatch.setattr("requests.get", unreachable)
     with pytest.raises(DataError) as raised:
         shakespeare(tmp_path)
     for part in ("t8.shakespeare.txt", str(tmp_path / "shakespeare"), "no network"):

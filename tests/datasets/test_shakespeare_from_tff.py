@@ -102,14 +102,14 @@ def test_compressed_and_cut_off(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"not a database, but long enough to look at" * 40])
 def test_no_database(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "shakespeare.sqlite").write_bytes(content)
-    with pytest.raises(DataError, match="shakespeare.sqlite is damaged or no file of TFF's"):
+    with pytest.raises(DataError, match="shakespeare.sqlite is damaged or is not TFF's"):
         shakespeare_from_tff(tmp_path)
 
 
 def test_truncated_database(tmp_path: Path) -> None:
     path = write(tmp_path)
     path.write_bytes(path.read_bytes()[:5000])
-    with pytest.raises(DataError, match="shakespeare.sqlite is damaged or no file of TFF's"):
+    with pytest.raises(DataError, match="shakespeare.sqlite is damaged or is not TFF's"):
         shakespeare_from_tff(tmp_path)
 
 

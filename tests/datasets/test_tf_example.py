@@ -1,11 +1,11 @@
-"""Integers of `tf.train.Example` messages."""
+"""Integers and bytes of `tf.train.Example` messages."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from f3ast_tff.datasets.tf_example import int64_features
+from f3ast_tff.datasets.tf_example import features_of
 from tests.datasets.tiny_files import example
 
 # `SerializeToString(deterministic=True)` of TensorFlow 2.14 for the Example with image = [0, 127,
@@ -17,10 +17,12 @@ FROM_TENSORFLOW = bytes.fromhex(
 
 
 def test_what_tensorflow_wrote() -> None:
-    found = int64_features(FROM_TENSORFLOW)
-    assert set(found) == {"image", "none"}
-    assert found["image"].tolist() == [0, 127, 128, 255, 300000, -1]
-    assert found["none"].tolist() == [] and found["image"].dtype == np.int64
+    found = features_of(FROM_TENSORFLOW)
+    assert set(found) == {"image", "none", "text"}
+    image, none = np.asarray(found["image"]), np.asarray(found["none"])
+    assert image.tolist() == [0, 127, 128, 255, 300000, -1] and image.dtype == np.int64
+    assert none.tolist() == [] and none.dtype == np.int64
+    assert found["text"] == [b"abc"]
 
 
 def test_values_that_are_not_packed() -> None:
@@ -30,20 +32,20 @@ def test_values_that_are_not_packed() -> None:
     entry = b"\x0a\x01a\x12" + bytes([len(feature)]) + feature
     features = b"\x0a" + bytes([len(entry)]) + entry
     message = b"\x0a" + bytes([len(features)]) + features
-    assert int64_features(message)["a"].tolist() == [5, 300]
+    assert list(features_of(message)["a"]) == [5, 300]
 
 
 def test_an_image() -> None:
     image = np.random.default_rng(0).integers(0, 256, (32, 32, 3))
-    found = int64_features(example(image, 99, 19))
+    found = features_of(example(image, 99, 19))
     np.testing.assert_array_equal(found["image"], image.ravel())
-    assert (found["label"].tolist(), found["coarse_label"].tolist()) == ([99], [19])
+    assert (list(found["label"]), list(found["coarse_label"])) == ([99], [19])
 
 
 @pytest.mark.parametrize("cut", [1, 3, 10, 20, 30, len(FROM_TENSORFLOW) - 1])
 def test_a_message_cut_short_is_refused(cut: int) -> None:
     with pytest.raises(ValueError, match="damaged tf.train.Example"):
-        int64_features(FROM_TENSORFLOW[:cut])
+        features_of(FROM_TENSORFLOW[:cut])
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,7 @@ def test_a_message_cut_short_is_refused(cut: int) -> None:
 )
 def test_damaged_messages_are_refused(message: bytes) -> None:
     with pytest.raises(ValueError, match="damaged tf.train.Example"):
-        int64_features(message)
+        features_of(message)
 
 
 @pytest.mark.parametrize("raw", [b"\x80", b"\x01\xff", b"\x80" * 10 + b"\x01"])
@@ -63,4 +65,4 @@ def test_damaged_lists_are_refused(raw: bytes) -> None:
     entry = b"\x0a\x01a\x12" + bytes([len(feature)]) + feature
     features = b"\x0a" + bytes([len(entry)]) + entry
     with pytest.raises(ValueError, match="damaged tf.train.Example"):
-        int64_features(b"\x0a" + bytes([len(features)]) + features)
+        features_of(b"\x0a" + bytes([len(features)]) + features)

@@ -1,7 +1,7 @@
 """Small files in the distributors' formats, and the descriptions that make them the right ones.
 
-Put a description in the place of the real one, `f3ast_tff.datasets.cifar_files.CIFAR100` say, and the
-loaders take the small files for the distributor's.
+Put a description in the place of the real one, `f3ast_tff.datasets.cifar_files.CIFAR100` say, and
+the loaders take the small files for the distributor's.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def tiny_cifar10(data_dir: Path) -> CifarFiles:
 
 
 def pack(data_dir: Path, files: CifarFiles) -> CifarFiles:
-    """Replaces the unpacked files by the archive, which can also be fetched from itself."""
+    """Replaces the unpacked files by the archive."""
     folder, archive = data_dir / files.folder, data_dir / files.archive
     with tarfile.open(archive, "w:gz") as tar:
         for path in sorted(folder.iterdir()):
@@ -101,7 +101,7 @@ def pack(data_dir: Path, files: CifarFiles) -> CifarFiles:
             path.unlink()
     folder.rmdir()
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()
-    return replace(files, download=Download(archive.as_uri(), digest))
+    return replace(files, download=Download(files.download.url, digest))
 
 
 def idx(values: np.ndarray) -> bytes:

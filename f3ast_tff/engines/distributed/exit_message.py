@@ -1,4 +1,4 @@
-"""A line on stderr for a process that a library ends on the spot, past all of Python."""
+"""A line on stderr if a library ends this process without running any more Python."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if last:
 """
 
 
-class LastWords:
-    """What is to be said if this process ends before it has taken it back."""
+class ExitMessage:
+    """Message printed if this process dies."""
 
     def __init__(self) -> None:
         """Starts a small process that survives this one; Ctrl-C does not reach it."""
@@ -28,12 +28,12 @@ class LastWords:
             start_new_session=True,
         )
 
-    def leave(self, words: str) -> None:
-        """Replaces what is to be said by this line."""
+    def leave(self, message: str) -> None:
+        """Sets the message."""
         assert self._heir.stdin is not None
-        self._heir.stdin.write(f"{words}\n".encode())
+        self._heir.stdin.write(f"{message}\n".encode())
         self._heir.stdin.flush()
 
     def take_back(self) -> None:
-        """Leaves nothing to be said, and ends the process."""
+        """Prints nothing, and ends the small process."""
         self._heir.communicate(b"\n")

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from f3ast_tff.engines.distributed.ray_watch import client_server
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 
 LOCAL = "local"
 _ANSWER_S = 5.0
@@ -36,14 +36,14 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
         The module `ray`.
 
     Raises:
-        SettingError: If Ray is not installed, or no cluster answers there.
+        ParameterError: If Ray is not installed, or no cluster answers there.
     """
     try:
         with _environment(_QUIET):
             import ray
     except ImportError as error:
         allowed = "needs Ray, not installed here: pip install 'f3ast-tff[ray]'"
-        raise SettingError("ray_address", address, allowed) from error
+        raise ParameterError("ray_address", address, allowed) from error
     if ray.is_initialized():
         return ray
     # Ray sets its level anew.
@@ -68,7 +68,7 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
     except (OSError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
         allowed = f"no Ray cluster can be reached there: {reason}"
-        raise SettingError("ray_address", address, allowed) from error
+        raise ParameterError("ray_address", address, allowed) from error
     return ray
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -9,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.engines.distributed.exit_message import LastWords
+from f3ast_tff.components.plugins import FILE_MODULE_PREFIX
+from f3ast_tff.engines.distributed.exit_message import ExitMessage
 from f3ast_tff.engines.distributed.ray_connection import connect
 from f3ast_tff.engines.distributed.ray_watch import RayWatch
 from f3ast_tff.engines.distributed.shards import owners, shard, split
-from f3ast_tff.engines.distributed.workers import Trainer, TrainerFactory
-from f3ast_tff.errors import EngineError, SettingError
+from f3ast_tff.engines.distributed.workers import TrainedPart, Trainer, TrainerFactory
+from f3ast_tff.errors import EngineError, ParameterError
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.selection import Cohort
 
@@ -48,10 +50,10 @@ class TrainerActor:
         return self._trainer
 
     def train(
-        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
-    ) -> list[np.ndarray]:
+        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort, by_client: bool
+    ) -> TrainedPart:
         """See `Trainer.train`."""
-        return self._ready().train(broadcast, round_number, cohort)
+        return self._ready().train(broadcast, round_number, cohort, by_client)
 
 
 class RayWorkers:
@@ -81,7 +83,7 @@ class RayWorkers:
             timeout_s: Seconds after which a round counts as hung; `None` for no limit.
 
         Raises:
-            SettingError: If the cluster cannot be reached, or lacks this package.
+            ParameterError: If the cluster cannot be reached, or lacks this package.
             EngineError: If it does not take the data.
         """
         self._address = address
@@ -89,7 +91,8 @@ class RayWorkers:
         self._place = {"CPU": 1.0, **({"GPU": float(num_gpus)} if num_gpus else {})}
         self._ray = connect(address, num_workers)
         self._watch = RayWatch(self._ray, address)
-        self._last_words = LastWords()
+        self._exit_message = ExitMessage()
+        _pickle_plugins_by_value(self._ray)
         self._owner = owners(examples.sizes, num_workers)
         self._make_trainer = self._put(make_trainer, "before round 1")
         self._shards = [
@@ -114,31 +117,36 @@ class RayWorkers:
         self._prepared[worker] = actor.prepare.remote()
 
     def train(
-        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
-    ) -> list[list[np.ndarray]]:
+        self,
+        broadcast: Sequence[np.ndarray],
+        round_number: int,
+        cohort: Cohort,
+        by_client: bool = False,
+    ) -> list[TrainedPart]:
         """See `Workers.train`."""
         with self._watch.in_use:
             # Ray ends a process on the spot whose node is gone while it moves an array.
             ended = "Ray ended this run on the spot, if nobody else did"
-            self._last_words.leave(f"error: {self._lost(round_number, ended)}")
+            self._exit_message.leave(f"error: {self._lost(round_number, ended)}")
             try:
-                return self._train(broadcast, round_number, cohort)
+                return self._train(broadcast, round_number, cohort, by_client)
             except ConnectionError as error:
                 # Of Ray's client.
                 raise EngineError(self._lost(round_number, _first_line(error))) from error
 
     def _train(
-        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
-    ) -> list[list[np.ndarray]]:
+        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort, by_client: bool
+    ) -> list[TrainedPart]:
         self._check_cluster(round_number)
         sent = self._put(list(broadcast), f"round {round_number}")
         parts = split(cohort, self._owner)
 
         def submit(worker: int) -> Any:
-            return self._actors[worker].train.remote(sent, round_number, parts[worker])
+            actor = self._actors[worker]
+            return actor.train.remote(sent, round_number, parts[worker], by_client)
 
         running = {submit(worker): worker for worker in parts}
-        done: dict[int, list[np.ndarray]] = {}
+        done: dict[int, TrainedPart] = {}
         replaced: Counter[int] = Counter()
         deadline = None if self._timeout_s is None else time.monotonic() + self._timeout_s
         while running:
@@ -167,7 +175,7 @@ class RayWorkers:
         except ModuleNotFoundError as error:
             # Of Ray's client, whose server unpacks what it gets.
             lacks = f"its nodes must have this package installed: {error}"
-            raise SettingError("ray_address", self._address, lacks) from error
+            raise ParameterError("ray_address", self._address, lacks) from error
         except self._ray.exceptions.RayError as error:
             refused = f"takes no more data: {_first_line(error)}"
             raise EngineError(f"{when}: the Ray cluster at {self._address} {refused}") from error
@@ -222,7 +230,14 @@ class RayWorkers:
             for actor in self._actors.values():
                 self._ray.kill(actor)
         self._ray.shutdown()
-        self._last_words.take_back()
+        self._exit_message.take_back()
+
+
+def _pickle_plugins_by_value(ray: Any) -> None:
+    """Sends what is defined in plug-in files along: workers cannot import those by name."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(FILE_MODULE_PREFIX):
+            ray.cloudpickle.register_pickle_by_value(module)
 
 
 def _reason(error: Exception) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Callable, Protocol
 
 import numpy as np
@@ -11,21 +12,40 @@ from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.selection import Cohort
 
 
+@dataclass(frozen=True)
+class TrainedPart:
+    """What a worker returns of its part of a cohort.
+
+    Attributes:
+        ids: Its clients, `int [m]`.
+        sums: Sums over them, each an array; those of two parts can be merged.
+        client_losses: See `RoundOutcome`; `None` where not asked for, or where the sums hold it.
+        received: As `client_losses`.
+    """
+
+    ids: np.ndarray
+    sums: list[np.ndarray]
+    client_losses: np.ndarray | None = None
+    received: np.ndarray | None = None
+
+
 class Trainer(Protocol):
     """Trains clients of one shard, in the process of a worker."""
 
     def train(
-        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
-    ) -> list[np.ndarray]:
+        self,
+        broadcast: Sequence[np.ndarray],
+        round_number: int,
+        cohort: Cohort,
+        by_client: bool = False,
+    ) -> TrainedPart:
         """Trains these clients.
 
         Args:
             broadcast: What clients get from the server, the model at least.
             round_number: Round t.
             cohort: Clients of the shard and their weights, at least one.
-
-        Returns:
-            Sums over them, each an array; those of two parts of a cohort can be merged.
+            by_client: Whether to say what came back from each client.
         """
         ...
 
@@ -42,17 +62,22 @@ class Workers(Protocol):
     """Trains a cohort, wherever."""
 
     def train(
-        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
-    ) -> list[list[np.ndarray]]:
+        self,
+        broadcast: Sequence[np.ndarray],
+        round_number: int,
+        cohort: Cohort,
+        by_client: bool = False,
+    ) -> list[TrainedPart]:
         """Trains a cohort, each client where its data is.
 
         Args:
             broadcast: See `Trainer.train`.
             round_number: Round t.
             cohort: Clients and weights.
+            by_client: See `Trainer.train`.
 
         Returns:
-            The sums of each worker that had any client, in the order of the workers.
+            The part of each worker that had any client, in the order of the workers.
 
         Raises:
             EngineError: If they cannot be had; nothing has changed then.
@@ -66,3 +91,21 @@ class Workers(Protocol):
     def close(self) -> None:
         """Ends them."""
         ...
+
+
+def in_order_of(
+    ids: np.ndarray, found_ids: np.ndarray, *columns: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Returns values of clients in the order of a cohort.
+
+    Args:
+        ids: The cohort, `int [m]`.
+        found_ids: The same clients in any order, `int [n]`.
+        *columns: Values of those, `[n]`; a client has the same value wherever it stands.
+
+    Returns:
+        The values, `[m]`.
+    """
+    clients, first = np.unique(found_ids, return_index=True)
+    places = first[np.searchsorted(clients, ids)]
+    return tuple(column[places] for column in columns)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.preprocessing import Inputs
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.preprocessing import Preprocessing
 from f3ast_tff.selection import Cohort
 
 # Arrays are made this long or this times a power of `_GROWTH`, so that few shapes occur.
@@ -31,7 +31,7 @@ class PackedWork:
             away, `int32 [waves, lanes]`; clients without any step are in no lane.
         rows: Examples of each step, rows of the training data; -1 pads a short batch and a lane
             that is done. `int32 [length, lanes, batch_size]`, wave after wave.
-        draws: What `Inputs.draws` gave for them, `int32 [length, lanes, batch_size, num_draws]`.
+        draws: From `Preprocessing.draws`, `int32 [length, lanes, batch_size, num_draws]`.
         first: First step of each wave, `int32 [waves]`.
         steps: Steps of each client, 0 where a lane has none, `int32 [waves, lanes]`.
         times: How often it is in the cohort, 0 where a lane has none, `float32 [waves, lanes]`.
@@ -57,11 +57,32 @@ class PackedWork:
         """All but `member`, in order."""
         return tuple(getattr(self, name) for name in self.__dataclass_fields__ if name != "member")
 
+    def by_place(
+        self, ids: np.ndarray, loss: np.ndarray, finite: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns losses and whether updates are finite, from those of lanes.
+
+        Args:
+            ids: The cohort that was packed, `int [m]`.
+            loss: Mean loss of each lane's client, `float32 [waves, lanes]`.
+            finite: Whether its update is finite, `bool [waves, lanes]`.
+
+        Returns:
+            `float64 [m]`, NaN where an update is not finite or a client had no step; `bool [m]`.
+        """
+        clients, which = np.unique(ids, return_inverse=True)
+        losses, received = np.full(len(clients), np.nan), np.ones(len(clients), bool)
+        there = self.member >= 0
+        busy = which[self.member[there]]
+        received[busy] = finite[there]
+        losses[busy] = np.where(finite[there], loss[there], np.nan)
+        return losses[which], received[which]
+
 
 def pack(
     cohort: Cohort,
-    work: LocalWork,
-    inputs: Inputs,
+    work: LocalTraining,
+    preprocessing: Preprocessing,
     round_number: int,
     offsets: np.ndarray,
     num_lanes: int,
@@ -71,7 +92,7 @@ def pack(
     Args:
         cohort: Clients and weights; those without any step take none.
         work: Says each client's order and batches.
-        inputs: Says what is drawn for each visit of an example.
+        preprocessing: Says what is drawn for each visit of an example.
         round_number: Round t.
         offsets: Of the training data, `int64 [num_clients + 1]`.
         num_lanes: Number of lanes, at least 1.
@@ -89,7 +110,7 @@ def pack(
 
     shape = (_round_up(int(ends[-1]), _FEWEST_STEPS), num_lanes)
     rows = np.full((*shape, work.batch_size), -1, np.int32)
-    draws = np.zeros((*rows.shape, inputs.num_draws), np.int32)
+    draws = np.zeros((*rows.shape, preprocessing.num_draws), np.int32)
     by_wave = (_round_up(len(waves), _FEWEST_WAVES), num_lanes)
     first, steps = np.zeros(by_wave[0], np.int32), np.zeros(by_wave, np.int32)
     times_of, weight = np.zeros(by_wave, np.float32), np.zeros(by_wave, np.float32)
@@ -99,7 +120,7 @@ def pack(
         for lane, i in enumerate(wave.tolist()):
             k, count = int(ids[i]), int(num_steps[i])
             order = work.order(round_number, k, int(sizes[i]))
-            drawn = inputs.draws(round_number, k, order.shape)
+            drawn = preprocessing.draws(round_number, k, order.shape)
             here = slice(ends[w], ends[w] + count)
             rows[here, lane] = _batches(order + np.int32(offsets[k]), work.batch_size, -1)
             draws[here, lane] = _batches(drawn, work.batch_size, 0)

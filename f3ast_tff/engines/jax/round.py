@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.engines.jax.cross_entropy import label_sums
-from f3ast_tff.engines.jax.optimizers import JaxOptimizer, State, Tree, global_norm
+from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.models import Model
-from f3ast_tff.preprocessing import Inputs
+from f3ast_tff.preprocessing import Preprocessing
 
 _map = jax.tree_util.tree_map
 
@@ -22,7 +23,7 @@ class ServerState(NamedTuple):
     """The model and the state of its server optimizer."""
 
     weights: Tree
-    optimizer: State
+    optimizer: Tree
 
 
 class DeviceOutcome(NamedTuple):
@@ -38,7 +39,7 @@ class _Local(NamedTuple):
     """A client as it trains, or, with a leading axis, those of a wave."""
 
     weights: Tree
-    optimizer: State
+    optimizer: Tree
     loss: Any
     count: Any
 
@@ -53,27 +54,38 @@ class Totals(NamedTuple):
     count: Any
 
 
+class ByLane(NamedTuple):
+    """What came back from each client; an empty tuple where it was not asked for.
+
+    Attributes:
+        update: Each leaf `[waves, lanes, ...]`.
+        loss: Mean loss of the batches that it trained on, `[waves, lanes]`.
+        finite: Whether its update is, `[waves, lanes]`.
+    """
+
+    update: Tree = ()
+    loss: Any = ()
+    finite: Any = ()
+
+
 @dataclass(frozen=True)
 class FusedRound:
     """The round of one composition.
 
     Attributes:
         model: The network.
-        inputs: From features to what it reads.
+        preprocessing: From features to what it reads.
         client: Optimizer of the local steps.
         server: Optimizer of the step along the aggregate.
-        normalise: Whether the aggregate is the weighted mean, not the sum.
-        decays: Whether the client learning rate changes from round to round; what does not
-            change is a constant to XLA.
-        keeps_updates: Whether each client's update comes back (FedLaAvg).
+        aggregation: From the weighted updates to the aggregate.
+        keeps_updates: Whether each client's update comes back, for a server with a memory.
     """
 
     model: Model
-    inputs: Inputs
+    preprocessing: Preprocessing
     client: JaxOptimizer
     server: JaxOptimizer
-    normalise: bool
-    decays: bool = False
+    aggregation: Aggregation
     keeps_updates: bool = False
 
     def __call__(
@@ -85,15 +97,22 @@ class FusedRound:
         num_clients: Any,
         learning_rate: Any,
         correction: Tree = (),
-    ) -> tuple[ServerState, DeviceOutcome, Tree]:
+        by_client: bool = False,
+    ) -> tuple[ServerState, DeviceOutcome, ByLane]:
         """Executes a round: `train`, then `finish`; see both."""
         work = (features, labels, packed, learning_rate)
-        totals, updates = self.train(state.weights, *work)
-        return (*self.finish(state, totals, num_clients, correction), updates)
+        totals, by_lane = self.train(state.weights, *work, by_client)
+        return (*self.finish(state, totals, num_clients, correction), by_lane)
 
     def train(
-        self, weights: Tree, features: Any, labels: Any, packed: Any, learning_rate: Any
-    ) -> tuple[Totals, Tree]:
+        self,
+        weights: Tree,
+        features: Any,
+        labels: Any,
+        packed: Any,
+        learning_rate: Any,
+        by_client: bool = False,
+    ) -> tuple[Totals, ByLane]:
         """Trains clients, all of a cohort or some.
 
         Args:
@@ -101,34 +120,44 @@ class FusedRound:
             features: Training features of all clients, `[n, ...]`.
             labels: Their labels, `[n]`.
             packed: What is `PackedWork.on_device`.
-            learning_rate: Of the clients; read if it `decays`.
+            learning_rate: Of the clients; read if it decays.
+            by_client: Whether to return the loss of each client; not to be traced.
 
         Returns:
-            The sums over these clients, and their updates, each leaf `[waves, lanes, ...]`, if it
-            `keeps_updates`.
+            The sums over these clients, and what came back from each.
         """
-        rate = learning_rate if self.decays else self.client.learning_rate
+        rate = learning_rate if self.client.decays else self.client.learning_rate
         rows, draws, first, steps, times, weight, num_waves, num_idle, idle_weight = packed
 
         def train(first: Any, steps: Any, rows: Any, draws: Any) -> _Local:
             batches = (first, steps, rows, draws, features, labels)
             return self._train_client(weights, rate, *batches)
 
-        def wave(w: Any, so_far: tuple[Totals, Tree]) -> tuple[Totals, Tree]:
-            totals, updates = so_far
+        def wave(w: Any, so_far: tuple[Totals, ByLane]) -> tuple[Totals, ByLane]:
+            totals, by_lane = so_far
             trained = self._train_wave(train, first[w], steps[w], rows, draws)
             delta = _map(jnp.subtract, trained.weights, weights)
-            if self.keeps_updates:
-                updates = _map(lambda kept, d: kept.at[w].set(d), updates, delta)
-            return _add(totals, delta, times[w], weight[w], trained.loss, trained.count), updates
+            finite = _finite_lanes(delta, times[w])
+            own = ByLane(
+                delta if self.keeps_updates else (),
+                trained.loss / trained.count if by_client else (),
+                finite if by_client else (),
+            )
+            by_lane = _map(lambda kept, of_wave: kept.at[w].set(of_wave), by_lane, own)
+            of_wave = (times[w], weight[w], trained.loss, trained.count)
+            return _add(totals, delta, finite, *of_wave), by_lane
 
         idle = (jnp.float32(idle_weight), jnp.float32(num_idle))
         nothing = (jnp.float32(0), jnp.float32(0))
         totals = Totals(_map(jnp.zeros_like, weights), *idle, *nothing)
-        updates: Tree = ()
+        by_lane = ByLane()
         if self.keeps_updates:
-            updates = _map(lambda v: jnp.zeros((*steps.shape, *v.shape), v.dtype), weights)
-        return lax.fori_loop(0, num_waves, wave, (totals, updates))
+            zeros = _map(lambda v: jnp.zeros((*steps.shape, *v.shape), v.dtype), weights)
+            by_lane = by_lane._replace(update=zeros)
+        if by_client:
+            empty = {"loss": jnp.zeros(steps.shape), "finite": jnp.zeros(steps.shape, bool)}
+            by_lane = by_lane._replace(**empty)
+        return lax.fori_loop(0, num_waves, wave, (totals, by_lane))
 
     @staticmethod
     def _train_wave(
@@ -163,16 +192,16 @@ class FusedRound:
     def _step(
         self,
         weights: Tree,
-        optimizer: State,
+        optimizer: Tree,
         rate: Any,
         rows: Any,
         draws: Any,
         features: Any,
         labels: Any,
-    ) -> tuple[Tree, State, Any, Any]:
+    ) -> tuple[Tree, Tree, Any, Any]:
         here = rows >= 0
         present = jnp.maximum(rows, 0)
-        x, y = self.inputs.in_jax(features[present], draws), labels[present]
+        x, y = self.preprocessing.in_jax(features[present], draws), labels[present]
 
         def objective(weights: Tree) -> tuple[Any, Any]:
             sums = label_sums(self.model.apply(weights, x), y)
@@ -201,10 +230,11 @@ class FusedRound:
             aggregate is not, the state is as before.
         """
         delta = totals.update
-        if self.normalise:
+        if self.aggregation.normalise:
             delta = _map(lambda d: d / totals.weight, delta)
         if self.keeps_updates:
             delta = _map(jnp.add, delta, correction)
+        delta = self.aggregation.in_jax(delta)
         negative = _map(jnp.negative, delta)
         optimizer, weights = self.server.update(
             state.optimizer, state.weights, negative, self.server.learning_rate
@@ -217,17 +247,24 @@ class FusedRound:
         )
         outcome = DeviceOutcome(
             jnp.where(accepted, totals.loss / totals.count, jnp.nan),
-            jnp.where(accepted, global_norm(delta), 0.0),
+            jnp.where(accepted, _global_norm(delta), 0.0),
             num_clients - totals.finite,
             ~accepted,
         )
         return new, outcome
 
 
-def _add(totals: Totals, delta: Tree, times: Any, weight: Any, loss: Any, count: Any) -> Totals:
+def _finite_lanes(delta: Tree, times: Any) -> Any:
+    """Whether each lane's update is finite; `False` where there is no client."""
     finite = times > 0
-    for leaf in jax.tree_util.tree_leaves(delta):
+    for leaf in _leaves(delta):
         finite &= jnp.all(jnp.isfinite(leaf), axis=tuple(range(1, leaf.ndim)))
+    return finite
+
+
+def _add(
+    totals: Totals, delta: Tree, finite: Any, times: Any, weight: Any, loss: Any, count: Any
+) -> Totals:
     # A select, not a product: 0 * NaN would be NaN.
     delta = _where(finite, delta, _map(jnp.zeros_like, delta))
     weight, times = jnp.where(finite, weight, 0.0), jnp.where(finite, times, 0.0)
@@ -246,6 +283,10 @@ def _where(choose: Any, if_true: Tree, if_false: Tree) -> Tree:
         return jnp.where(choose.reshape(choose.shape + (1,) * (a.ndim - 1)), a, b)
 
     return _map(pick, if_true, if_false)
+
+
+def _global_norm(tree: Tree) -> Any:
+    return jnp.sqrt(sum(jnp.sum(jnp.square(leaf)) for leaf in _leaves(tree)))
 
 
 def _all_finite(tree: Tree) -> Any:

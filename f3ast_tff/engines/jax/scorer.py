@@ -13,20 +13,25 @@ from f3ast_tff.engines.engine import ExampleScores
 from f3ast_tff.engines.jax.cross_entropy import label_sums
 from f3ast_tff.engines.jax.optimizers import Tree
 from f3ast_tff.models import Model
-from f3ast_tff.preprocessing import Inputs
+from f3ast_tff.preprocessing import Preprocessing
 
 
 class FusedScorer:
     """Scores rows of a split that lives on the device."""
 
     def __init__(
-        self, model: Model, inputs: Inputs, features: Any, labels: Any, on_trace: Callable
+        self,
+        model: Model,
+        preprocessing: Preprocessing,
+        features: Any,
+        labels: Any,
+        on_trace: Callable,
     ) -> None:
         """Takes the model, what it reads, the split's device arrays, and a tracing callback.
 
         Args:
             model: The network.
-            inputs: From features to what it reads.
+            preprocessing: From features to what it reads.
             features: Of the split, on the device.
             labels: Of the split, on the device.
             on_trace: Called at each compilation.
@@ -38,7 +43,7 @@ class FusedScorer:
 
         def score(weights: Tree, features: Any, labels: Any, rows: Any) -> Any:
             on_trace()
-            logits = model.apply(weights, inputs.in_jax(features[rows], None))
+            logits = model.apply(weights, preprocessing.in_jax(features[rows], None))
             return jnp.stack(label_sums(logits, labels[rows]))
 
         self._score = jax.jit(score)

@@ -9,15 +9,18 @@ from typing import Any
 import jax
 import numpy as np
 
+from f3ast_tff.aggregation.aggregation import Aggregation
+from f3ast_tff.engines.distributed.workers import TrainedPart
+from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.jax.devices import find_device
-from f3ast_tff.engines.jax.optimizers import build_optimizer
+from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import pack
 from f3ast_tff.engines.jax.round import FusedRound, Totals
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.local_training import LocalWork
+from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.models import Model
-from f3ast_tff.optimizer import Optimizer
-from f3ast_tff.preprocessing import Inputs
+from f3ast_tff.optimizers import Optimizer
+from f3ast_tff.preprocessing import Preprocessing
 from f3ast_tff.selection import Cohort
 
 
@@ -26,20 +29,26 @@ class FusedTrainerFactory:
     """Makes a `FusedTrainer` of a shard, on the worker; a value that can be pickled.
 
     Attributes:
-        model: The network.
-        work: Local work of a client.
+        model: See `EngineParts`, as for the others.
+        preprocessing: From stored features to what the model reads.
+        work: Local training of a client.
         client_optimizer: Of the local steps.
-        inputs: From features to what the model reads.
-        device: As for `FusedEngine`.
         cohort_size: Most clients that a worker trains in a round.
+        device: As for `FusedEngine`.
     """
 
     model: Model
-    work: LocalWork
+    preprocessing: Preprocessing
+    work: LocalTraining
     client_optimizer: Optimizer
-    inputs: Inputs
-    device: str
     cohort_size: int
+    device: str
+
+    @classmethod
+    def of(cls, parts: EngineParts, device: str) -> FusedTrainerFactory:
+        """Returns the factory for an engine's workers."""
+        local = (parts.model, parts.preprocessing, parts.work, parts.client_optimizer)
+        return cls(*local, parts.cohort_size, device)
 
     def __call__(self, examples: ClientExamples) -> FusedTrainer:
         """Makes it."""
@@ -47,7 +56,7 @@ class FusedTrainerFactory:
 
 
 class FusedTrainer:
-    """See `cluster.workers.Trainer`; the sums are the leaves of `Totals`."""
+    """See `distributed.workers.Trainer`; the sums are the leaves of `Totals`."""
 
     def __init__(self, parts: FusedTrainerFactory, examples: ClientExamples) -> None:
         """Puts the shard on the device; compiles at first use."""
@@ -57,25 +66,31 @@ class FusedTrainer:
         self._features = jax.device_put(examples.features, self._device)
         self._labels = jax.device_put(examples.labels, self._device)
         self._num_lanes = 1 if self._device.platform == "cpu" else parts.cohort_size
-        client = build_optimizer(parts.client_optimizer)
-        decays = parts.client_optimizer.decay != 1
-        fused_round = FusedRound(
-            parts.model, parts.inputs, client, client, normalise=False, decays=decays
-        )
-        self._train = jax.jit(fused_round.train)
+        client = JaxOptimizer(parts.client_optimizer)
+        # Of the server's half nothing is used here.
+        fused_round = FusedRound(parts.model, parts.preprocessing, client, client, Aggregation())
+        self._train = jax.jit(fused_round.train, static_argnums=5)
 
     def train(
-        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
-    ) -> list[np.ndarray]:
+        self,
+        broadcast: Sequence[np.ndarray],
+        round_number: int,
+        cohort: Cohort,
+        by_client: bool = False,
+    ) -> TrainedPart:
         """See `Trainer.train`; what is broadcast is the model's weights."""
         parts = self._parts
-        packed = pack(
-            cohort, parts.work, parts.inputs, round_number, self._offsets, self._num_lanes
-        )
+        work = (parts.work, parts.preprocessing, round_number, self._offsets, self._num_lanes)
+        packed = pack(cohort, *work)
         rate = np.float32(parts.client_optimizer.rate(round_number))
         weights = jax.device_put(list(broadcast), self._device)
-        totals, _ = self._train(weights, self._features, self._labels, packed.on_device, rate)
-        return [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(totals)]
+        data = (self._features, self._labels, packed.on_device)
+        totals, by_lane = jax.device_get(self._train(weights, *data, rate, by_client))
+        sums = jax.tree_util.tree_leaves(totals)
+        if not by_client:
+            return TrainedPart(cohort.ids, sums)
+        outcome = packed.by_place(cohort.ids, by_lane.loss, by_lane.finite)
+        return TrainedPart(cohort.ids, sums, *outcome)
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from f3ast_tff.engines.tff.processes.client_data import client_dataset
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.preprocessing import AsStored, Inputs
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.preprocessing import AsStored, Preprocessing
 from f3ast_tff.selection import Cohort
 
 
@@ -21,11 +21,13 @@ class ClientFeed:
     of its batches, what is drawn for them, and its weight.
     """
 
-    def __init__(self, examples: ClientExamples, work: LocalWork, inputs: Inputs) -> None:
+    def __init__(
+        self, examples: ClientExamples, work: LocalTraining, preprocessing: Preprocessing
+    ) -> None:
         """Takes the training data, of all clients or of a shard."""
         self._data = examples
         self._work = work
-        self._inputs = inputs
+        self._preprocessing = preprocessing
         self._examples: dict[int, Any] = {}
 
     def datasets(self, round_number: int, cohort: Cohort) -> list[tf.data.Dataset]:
@@ -43,7 +45,7 @@ class ClientFeed:
                 self._examples[k] = OrderedDict(x=tf.constant(x), y=tf.constant(y))
         size = int(self._data.sizes[k])
         order = self._work.order(round_number, k, size)
-        draws = self._inputs.draws(round_number, k, order.shape)
+        draws = self._preprocessing.draws(round_number, k, order.shape)
         with tf.device("/CPU:0"):
             return client_dataset(self._examples[k], tf.constant(order), tf.constant(draws), weight)
 
@@ -57,9 +59,9 @@ def stored_spec(examples: ClientExamples) -> Any:
     )
 
 
-def batch_spec(examples: ClientExamples, inputs: Inputs | None = None) -> Any:
+def batch_spec(examples: ClientExamples, preprocessing: Preprocessing | None = None) -> Any:
     """Returns the `tf.TensorSpec`s of a batch of what the model reads, and its labels."""
     stored = stored_spec(examples)
     example = tf.zeros([1, *stored["x"].shape[1:]], stored["x"].dtype)
-    read = (inputs or AsStored()).in_tf(example, None)
+    read = (preprocessing or AsStored()).in_tf(example, None)
     return OrderedDict(x=tf.TensorSpec([None, *read.shape[1:]], read.dtype), y=stored["y"])

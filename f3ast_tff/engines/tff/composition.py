@@ -6,15 +6,17 @@ from dataclasses import dataclass
 
 import tensorflow_federated as tff
 
+from f3ast_tff.aggregation.aggregation import Aggregation
+from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.tff.client_feed import batch_spec, stored_spec
 from f3ast_tff.engines.tff.cross_entropy import MeanCrossEntropy
 from f3ast_tff.engines.tff.processes.client_data import ClientBatches
 from f3ast_tff.engines.tff.processes.learning_process import Parts, build_parts
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.local_training import LocalWork
+from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.models import Model
-from f3ast_tff.optimizer import Optimizer
-from f3ast_tff.preprocessing import Inputs
+from f3ast_tff.optimizers import Optimizer
+from f3ast_tff.preprocessing import Preprocessing
 
 
 @dataclass(frozen=True)
@@ -22,20 +24,29 @@ class TffComposition:
     """See `build_parts`.
 
     Attributes:
-        model: The network.
-        work: Local work of a client.
-        inputs: From features to what the model reads.
+        model: See `EngineParts`, as for the others.
+        preprocessing: From stored features to what the model reads.
+        work: Local training of a client.
         client_optimizer: Of the local steps.
         server_optimizer: Of the step along the aggregate.
-        aggregation: `"sum"`, `"mean"` or `"latest"`.
+        aggregation: From the weighted updates to the aggregate.
+        corrected: Whether a memory's correction is added to it.
     """
 
     model: Model
-    work: LocalWork
-    inputs: Inputs
+    preprocessing: Preprocessing
+    work: LocalTraining
     client_optimizer: Optimizer
     server_optimizer: Optimizer
-    aggregation: str
+    aggregation: Aggregation
+    corrected: bool = False
+
+    @classmethod
+    def of(cls, parts: EngineParts) -> TffComposition:
+        """Returns the composition of an engine."""
+        local = (parts.model, parts.preprocessing, parts.work, parts.client_optimizer)
+        server = (parts.server_optimizer, parts.aggregation, parts.memory is not None)
+        return cls(*local, *server)
 
     def parts(self, examples: ClientExamples) -> Parts:
         """Returns the parts, for clients that hold such examples, of which the types count."""
@@ -44,14 +55,15 @@ class TffComposition:
             return tff.learning.models.from_keras_model(
                 self.model.keras_model(),
                 loss=MeanCrossEntropy(),
-                input_spec=batch_spec(examples, self.inputs),
+                input_spec=batch_spec(examples, self.preprocessing),
                 metrics=[],
             )
 
         return build_parts(
             model_fn,
-            ClientBatches(stored_spec(examples), self.work, self.inputs),
+            ClientBatches(stored_spec(examples), self.work, self.preprocessing),
             self.client_optimizer,
             self.server_optimizer,
             self.aggregation,
+            self.corrected,
         )

@@ -6,7 +6,7 @@ import logging
 
 import tensorflow as tf
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 
 
 def find_device(name: str) -> str:
@@ -20,7 +20,7 @@ def find_device(name: str) -> str:
         For example `"/device:GPU:0"`.
 
     Raises:
-        SettingError: If there is no such device.
+        ParameterError: If there is no such device.
     """
     for gpu in tf.config.list_physical_devices("GPU"):
         try:
@@ -40,5 +40,5 @@ def find_device(name: str) -> str:
         wanted = f"/device:{spec.device_type}:{spec.device_index or 0}"
     if wanted not in present:
         allowed = f"must be auto, cpu, gpu or a device that TensorFlow sees: {', '.join(present)}"
-        raise SettingError("device", name, allowed)
+        raise ParameterError("device", name, allowed)
     return wanted

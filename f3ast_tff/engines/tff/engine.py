@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import reduce
@@ -12,29 +13,26 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.aggregation.update_memory import LatestUpdates
+from f3ast_tff.aggregation.aggregation import Memory
 from f3ast_tff.engines.client_loss import reduce_losses, scored_rows
-from f3ast_tff.engines.distributed.workers import Workers
+from f3ast_tff.engines.distributed.workers import Workers, in_order_of
 from f3ast_tff.engines.engine import (
-    EMPTY_ROUND,
     ClientScores,
+    EngineParts,
     RoundOutcome,
+    empty_round,
     refuse_foreign_state,
 )
-from f3ast_tff.engines.memory_round import Trained, flat, leaves_of, run_latest_round
+from f3ast_tff.engines.memory_round import Trained, flat, leaves_of, run_memory_round
 from f3ast_tff.engines.tff.client_feed import ClientFeed
 from f3ast_tff.engines.tff.composition import TffComposition
 from f3ast_tff.engines.tff.device import find_device
 from f3ast_tff.engines.tff.in_process import InProcessRuntime
 from f3ast_tff.engines.tff.processes.round_with_updates import build_round_with_updates
+from f3ast_tff.engines.tff.runtime import TffRuntime
 from f3ast_tff.engines.tff.scorer import KerasScorer
 from f3ast_tff.engines.tff.worker_runtime import WorkerRuntime
 from f3ast_tff.errors import EngineError
-from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.models import Model
-from f3ast_tff.optimizer import Optimizer
-from f3ast_tff.preprocessing import AsStored, Inputs
 from f3ast_tff.process_memory import return_free_memory, share_arenas
 from f3ast_tff.selection import Cohort
 
@@ -46,74 +44,55 @@ class TffEngine:
 
     def __init__(
         self,
-        data: FederatedData,
-        model: Model,
-        work: LocalWork,
-        client_optimizer: Optimizer,
-        server_optimizer: Optimizer,
-        aggregation: str,
+        parts: EngineParts,
         *,
-        seed: int,
-        worker_log: Path,
-        inputs: Inputs | None = None,
-        clients_at_once: int = -1,
-        client_loss: str = "mean",
-        latest: LatestUpdates | None = None,
         runtime: str = "worker",
         device: str = "auto",
         workers: Workers | None = None,
+        clients_at_once: int | None = None,
         round_timeout_s: float | None = None,
     ) -> None:
         """Builds the learning process and starts its runtime.
 
         Args:
-            data: Of all clients.
-            model: The network; its initial weights come from `seed`.
-            work: Local work of a client.
-            client_optimizer: Of the local steps.
-            server_optimizer: Of the step along the aggregate.
-            aggregation: `"sum"`, `"mean"` or `"latest"`, see `build_parts`.
-            seed: Of the initial weights.
-            worker_log: File for the output of TFF's worker.
-            inputs: From features to what the model reads; by default the features.
-            clients_at_once: Most clients that TFF's worker trains at the same time, which bounds
-                memory; -1 for no limit.
-            client_loss: See `client_loss.reduce_losses`.
-            latest: FedLaAvg's memory, for the aggregation `"latest"`; on TFF's worker alone.
+            parts: What it is made of; a memory is for TFF's worker alone.
             runtime: `"worker"` for TFF's, `"tf"` for TensorFlow in this process.
-            device: Of the latter, see `tff_device.find_device`.
+            device: Of the latter, see `tff.device.find_device`.
             workers: Train the clients, in place of this process; only with `"tf"`. Closed with
                 the engine.
+            clients_at_once: Most clients that TFF's worker trains at the same time, which bounds
+                memory; -1 for no limit, `None` for that of `parts`.
             round_timeout_s: Seconds after which a round on TFF's worker counts as hung; `None`
                 for no limit.
+
+        Raises:
+            EngineError: If TFF's worker cannot be started.
+            ParameterError: If there is no such device, or an optimizer has no form in TFF.
         """
-        self._data = data
-        self._work = work
-        self._client_loss = client_loss
-        self._client_optimizer = client_optimizer
-        self._latest = latest
+        self._parts = parts
         self._workers = workers
-        inputs = inputs or AsStored()
-        composition = TffComposition(
-            model, work, inputs, client_optimizer, server_optimizer, aggregation
-        )
-        self._runtime: WorkerRuntime | InProcessRuntime
         if runtime == "tf":
             # Before anything else of TensorFlow's: GPUs shall take memory as they need it.
             share_arenas()
             device = find_device(device)
-        parts = composition.parts(data.train)
-        process = parts.compose()
+        process_parts = TffComposition.of(parts).parts(parts.data.train)
+        process = process_parts.compose()
+        self._runtime: TffRuntime
         if runtime == "tf":
             self._runtime = InProcessRuntime(process, device)
         else:
-            self._runtime = WorkerRuntime(process, worker_log, clients_at_once, round_timeout_s)
+            self._runtime = WorkerRuntime(
+                process,
+                parts.folder / "tff_worker.log" if parts.folder else Path(os.devnull),
+                parts.tff_clients_at_once if clients_at_once is None else clients_at_once,
+                round_timeout_s,
+                None if parts.memory is None else build_round_with_updates(process_parts),
+            )
         try:
-            if latest is not None:
-                self._next_with_updates = build_round_with_updates(parts)
-            self._feed = ClientFeed(data.train, work, inputs)
-            self._scorer = KerasScorer(model, inputs, data.train)
-            initial = tff.learning.models.ModelWeights(model.initial_weights(seed), [])
+            self._feed = ClientFeed(parts.data.train, parts.work, parts.preprocessing)
+            self._scorer = KerasScorer(parts.model, parts.preprocessing, parts.data.train)
+            weights = parts.model.initial_weights(parts.seed)
+            initial = tff.learning.models.ModelWeights(weights, [])
             self._state = self._runtime.initialize()._replace(global_model_weights=initial)
             if runtime == "tf":
                 # What building leaves behind, some 100 MiB, the rounds would come on top of.
@@ -122,7 +101,9 @@ class TffEngine:
             self._runtime.close()
             raise
 
-    def run_rounds(self, first_round: int, cohorts: Sequence[Cohort]) -> list[RoundOutcome]:
+    def run_rounds(
+        self, first_round: int, cohorts: Sequence[Cohort], by_client: bool = False
+    ) -> list[RoundOutcome]:
         """See `Engine.run_rounds`.
 
         Raises:
@@ -131,33 +112,34 @@ class TffEngine:
         outcomes = []
         for t, cohort in enumerate(cohorts, start=first_round):
             try:
-                outcomes.append(self._run_round(t, cohort) if len(cohort) else EMPTY_ROUND)
+                outcomes.append(self._run_round(t, cohort, by_client))
             except EngineError as error:
                 if self._workers is not None:
                     raise
                 raise EngineError(f"round {t}: {error}") from error
         return outcomes
 
-    def _run_round(self, round_number: int, cohort: Cohort) -> RoundOutcome:
-        if self._latest is not None:
-            return self._latest_round(self._latest, round_number, cohort)
-        output = self._next(self._state_at(round_number), round_number, cohort)
-        outcome = _outcome(output.metrics, len(cohort))
+    def _run_round(self, round_number: int, cohort: Cohort, by_client: bool) -> RoundOutcome:
+        if len(cohort) == 0:
+            return empty_round(by_client)
+        if self._parts.memory is not None:
+            return self._memory_round(self._parts.memory, round_number, cohort, by_client)
+        state, ids = self._state_at(round_number), cohort.ids
+        if self._workers is None:
+            output = self._runtime.next(state, self._feed.datasets(round_number, cohort))
+        else:
+            parts = self._workers.train(self._runtime.prepare(state), round_number, cohort)
+            ids = np.concatenate([part.ids for part in parts])
+            total = reduce(self._runtime.merge, [part.sums for part in parts])
+            output = self._runtime.finish(state, total)
+        outcome = _outcome(output.metrics, cohort, ids, by_client)
         # Rejected: keep the server optimizer's state too, a step along nothing would move Adam.
         if not outcome.rejected:
             self._state = output.state
         return outcome
 
-    def _next(self, state: Any, round_number: int, cohort: Cohort) -> Any:
-        runtime = self._runtime
-        if self._workers is None:
-            return runtime.next(state, self._feed.datasets(round_number, cohort))
-        assert isinstance(runtime, InProcessRuntime)
-        parts = self._workers.train(runtime.prepare(state), round_number, cohort)
-        return runtime.finish(state, reduce(runtime.merge, parts))
-
-    def _latest_round(
-        self, latest: LatestUpdates, round_number: int, cohort: Cohort
+    def _memory_round(
+        self, memory: Memory, round_number: int, cohort: Cohort, by_client: bool
     ) -> RoundOutcome:
         def train(these: Cohort, correction: np.ndarray) -> Trained:
             aggregator = self._state.aggregator
@@ -165,45 +147,45 @@ class TffEngine:
             start = self._state_at(round_number)._replace(
                 aggregator=tf.nest.pack_sequence_as(aggregator, parts)
             )
-            assert isinstance(self._runtime, WorkerRuntime)
             feed = self._feed.datasets(round_number, these)
-            output, clients = self._runtime.run(self._next_with_updates, start, feed)
+            output, clients = self._runtime.next_with_updates(start, feed)
             rows = [
                 flat([np.asarray(leaf)[None] for leaf in tf.nest.flatten(client.update)])
                 for client in clients
             ]
             updates = np.concatenate(rows)
-            # TFF makes zeros of an update that is not finite, and marks it by its weight.
-            dropped = np.array([float(client.update_weight) == 0 for client in clients])
-            updates[dropped & (these.weights != 0)] = np.nan
-            return Trained(output.state, _outcome(output.metrics, len(these)), updates)
+            # TFF makes zeros of an update that is not finite.
+            updates[~_received(output.metrics)] = np.nan
+            outcome = _outcome(output.metrics, these, these.ids, by_client)
+            return Trained(output.state, outcome, updates)
 
-        rate = self._client_optimizer.rate(round_number)
-        state, outcome = run_latest_round(latest, round_number, cohort, rate, train)
+        rate = self._parts.client_optimizer.rate(round_number)
+        state, outcome = run_memory_round(memory, round_number, cohort, rate, train, by_client)
         if state is not None:
             self._state = state
         return outcome
 
     def _state_at(self, round_number: int) -> Any:
         """The state with the client learning rate of a round."""
-        if self._client_optimizer.decay == 1:
+        optimizer = self._parts.client_optimizer
+        if optimizer.decay == 1:
             return self._state
-        rate = np.float32(self._client_optimizer.rate(round_number))
+        rate = np.float32(optimizer.rate(round_number))
         hparams = OrderedDict(self._state.client_work, learning_rate=rate)
         return self._state._replace(client_work=hparams)
 
     def evaluate(self) -> ClientScores:
         """See `Engine.evaluate`."""
-        return self._scorer.clients(self.weights(), self._data.test)
+        return self._scorer.clients(self.weights(), self._parts.data.test)
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
         """See `Engine.client_losses`."""
-        train = self._data.train
-        rows = scored_rows(ids, train.offsets, self._work, self._client_loss, round_number)
+        parts, train = self._parts, self._parts.data.train
+        rows = scored_rows(ids, train.offsets, parts.work, parts.client_loss, round_number)
         these = np.concatenate(rows)
         scores = self._scorer.examples(self.weights(), train.features[these], train.labels[these])
         sizes = np.array([len(of_client) for of_client in rows])
-        return reduce_losses(scores, sizes, self._client_loss, self._work.batch_size)
+        return reduce_losses(scores, sizes, parts.client_loss, parts.work.batch_size)
 
     def statistics(self) -> dict[str, Any]:
         """See `Engine.statistics`: what the runtime and the workers say of themselves."""
@@ -219,13 +201,14 @@ class TffEngine:
         """See `Engine.state`: the leaves of TFF's `LearningAlgorithmState`."""
         leaves = tf.nest.flatten(self._state)
         state = {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-        return {**state, **(self._latest.state() if self._latest is not None else {})}
+        memory = self._parts.memory
+        return state if memory is None else {**state, **memory.state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """See `Engine.restore`."""
         refuse_foreign_state(state, self.state())
-        if self._latest is not None:
-            self._latest.restore(state)
+        if self._parts.memory is not None:
+            self._parts.memory.restore(state)
         leaves = [state[name] for name in sorted(state) if name.isdigit()]
         self._state = tf.nest.pack_sequence_as(self._state, leaves)
 
@@ -236,13 +219,24 @@ class TffEngine:
             self._workers.close()
 
 
-def _outcome(metrics: Any, num_clients: int) -> RoundOutcome:
-    work = metrics["client_work"]
-    dropped = int(work["num_dropped"])
-    if dropped == num_clients or bool(metrics["finalizer"]["update_non_finite"]):
-        return RoundOutcome(float("nan"), 0.0, dropped, True)
+def _received(metrics: Any) -> np.ndarray:
+    return np.asarray(metrics["client_work"]["received"]) > 0
+
+
+def _outcome(metrics: Any, cohort: Cohort, ids: np.ndarray, by_client: bool) -> RoundOutcome:
+    """The outcome of a round whose metrics are those of clients in the order of `ids`."""
+    trained, received = metrics["client_work"]["inner"]["train"], _received(metrics)
+    dropped = int(np.count_nonzero(~received))
+    rejected = dropped == len(ids) or bool(metrics["finalizer"]["update_non_finite"])
+    losses = None
+    if by_client:
+        found = np.asarray(trained["client_losses"], np.float64)
+        losses, received = in_order_of(cohort.ids, ids, found, received)
     return RoundOutcome(
-        train_loss=float(work["inner"]["train"]["loss"]),
-        update_norm=float(metrics["aggregator"]["update_norm"]),
+        train_loss=float("nan") if rejected else float(trained["loss"]),
+        update_norm=0.0 if rejected else float(metrics["aggregator"]["update_norm"]),
         num_dropped=dropped,
+        rejected=rejected,
+        client_losses=losses,
+        received=received if by_client else None,
     )

@@ -21,6 +21,7 @@ import tensorflow_federated as tff
 
 from f3ast_tff.engines.tff.device import find_device
 from f3ast_tff.engines.tff.function import TffFunction
+from f3ast_tff.engines.tff.runtime import TffRuntime
 from f3ast_tff.engines.tff.structure import Layout
 from f3ast_tff.errors import EngineError
 from f3ast_tff.process_memory import return_free_memory
@@ -31,7 +32,7 @@ _SECONDS_BETWEEN_RETURNS = 1.0
 _SECURE = ("secure_sum_bitwidth", "secure_sum_max_input", "secure_modular_sum_modulus")
 
 
-class InProcessRuntime:
+class InProcessRuntime(TffRuntime):
     """A `TffRuntime` without a child process.
 
     Clients train one after the other and each update is added to the sum at once, so that the
@@ -47,10 +48,10 @@ class InProcessRuntime:
 
         Args:
             process: Any that TFF can bring into map-reduce form: one broadcast, one aggregation.
-            device: See `tff_device.find_device`.
+            device: See `device.find_device`.
 
         Raises:
-            SettingError: If there is no such device.
+            ParameterError: If there is no such device.
             ValueError: If the process uses secure aggregation, or has no map-reduce form.
         """
         self.device = find_device(device)
@@ -90,7 +91,7 @@ class InProcessRuntime:
         return self._finish(state, total)
 
     def prepare(self, state: Any) -> list[np.ndarray]:
-        """Returns what clients get from the server: the model, and what else the process sends."""
+        """See `TffRuntime.prepare`."""
         return _on_host(self._call("prepare", *self._state.flatten(state)))
 
     def accumulate(
@@ -128,16 +129,11 @@ class InProcessRuntime:
             self._memory_returned = now
 
     def merge(self, one: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Returns the accumulator of the clients of both."""
+        """See `TffRuntime.merge`."""
         return _on_host(self._call("merge", *one, *other))
 
     def finish(self, state: Any, accumulator: Sequence[np.ndarray]) -> Any:
-        """Makes the server's step along an accumulator of the whole cohort; see `next`.
-
-        Args:
-            state: The state that was prepared.
-            accumulator: From `accumulate` or `merge`.
-        """
+        """See `TffRuntime.finish`."""
         return self._finish(state, accumulator)
 
     def _finish(self, state: Any, accumulator: Sequence[Any]) -> Any:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
+
+import numpy as np
 
 
-class TffRuntime(Protocol):
-    """Executes one `tff.learning.templates.LearningProcess`, given to it when it is made."""
+class TffRuntime:
+    """Base of what executes a `tff.learning.templates.LearningProcess`, given when it is made.
+
+    What a runtime cannot do raises `NotImplementedError`.
+    """
 
     def initialize(self) -> Any:
         """Returns the state before the first round, as `process.initialize()`."""
-        ...
+        raise NotImplementedError
 
     def next(self, state: Any, client_data: Sequence[Any]) -> Any:
         """Executes a round, as `process.next`.
@@ -27,12 +32,33 @@ class TffRuntime(Protocol):
         Raises:
             EngineError: If the round could not be completed.
         """
-        ...
+        raise NotImplementedError
+
+    def next_with_updates(self, state: Any, client_data: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """As `next`, with the `ClientResult` of each client as a further result."""
+        raise NotImplementedError
+
+    def prepare(self, state: Any) -> list[np.ndarray]:
+        """Returns what clients get from the server: the model, and what else the process sends."""
+        raise NotImplementedError
+
+    def merge(self, one: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Returns the accumulator of the clients of both; see `InProcessRuntime.accumulate`."""
+        raise NotImplementedError
+
+    def finish(self, state: Any, accumulator: Sequence[np.ndarray]) -> Any:
+        """Makes the server's step along an accumulator of the whole cohort; see `next`.
+
+        Args:
+            state: The state that was prepared.
+            accumulator: From workers' `accumulate`, or `merge`.
+        """
+        raise NotImplementedError
 
     def statistics(self) -> dict[str, Any]:
         """Returns what the runtime says of itself in `summary.json`."""
-        ...
+        raise NotImplementedError
 
     def close(self) -> None:
         """Lets go of processes and devices; the runtime cannot be used any more."""
-        ...
+        raise NotImplementedError

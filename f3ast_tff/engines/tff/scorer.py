@@ -11,16 +11,16 @@ from f3ast_tff.engines.engine import ClientScores, ExampleScores
 from f3ast_tff.engines.tff.cross_entropy import label_losses
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.models import Model
-from f3ast_tff.preprocessing import Inputs
+from f3ast_tff.preprocessing import Preprocessing
 
 
 class KerasScorer:
     """Scores examples under given weights; one compiled function for all sizes."""
 
-    def __init__(self, model: Model, inputs: Inputs, data: ClientExamples) -> None:
+    def __init__(self, model: Model, preprocessing: Preprocessing, data: ClientExamples) -> None:
         """Takes the model, what it reads, and data that looks like what is to be scored."""
         self._model = model.keras_model()
-        self._inputs = inputs
+        self._preprocessing = preprocessing
         self._chunk = model.examples_at_once
         signature = [
             tf.TensorSpec([None, *column.shape[1:]], tf.as_dtype(column.dtype))
@@ -29,7 +29,7 @@ class KerasScorer:
         self._score = tf.function(self._score_chunk, input_signature=signature)
 
     def _score_chunk(self, features: Any, labels: Any) -> Any:
-        logits = self._model(self._inputs.in_tf(features, None), training=False)
+        logits = self._model(self._preprocessing.in_tf(features, None), training=False)
         loss, counts = label_losses(logits, labels)
         predicted = tf.argmax(logits, axis=-1, output_type=tf.int32)
         right = tf.cast(tf.equal(predicted, tf.cast(labels, tf.int32)), tf.float32)

@@ -10,11 +10,12 @@ from typing import Any
 import tensorflow_federated as tff
 
 from f3ast_tff.engines.tff.context import start_worker
+from f3ast_tff.engines.tff.runtime import TffRuntime
 from f3ast_tff.errors import EngineError
 from f3ast_tff.process_memory import peak_memory_mib
 
 
-class WorkerRuntime:
+class WorkerRuntime(TffRuntime):
     """A `TffRuntime` on a worker of ours. It trains on the CPU only, whatever TensorFlow sees.
 
     The worker takes any TFF computation, not only a learning process: see `run`.
@@ -26,6 +27,7 @@ class WorkerRuntime:
         log: Path,
         clients_at_once: int = -1,
         timeout_s: float | None = None,
+        round_with_updates: tff.Computation | None = None,
     ) -> None:
         """Starts the worker.
 
@@ -35,11 +37,13 @@ class WorkerRuntime:
             clients_at_once: Most clients that train at the same time; -1 for no limit.
             timeout_s: Seconds after which a computation counts as hung and its worker is ended;
                 `None` for no limit.
+            round_with_updates: See `build_round_with_updates`; for `next_with_updates`.
 
         Raises:
             EngineError: If no worker comes up.
         """
         self._process = process
+        self._round_with_updates = round_with_updates
         self._timeout_s = timeout_s
         self._worker, self._context = start_worker(log, clients_at_once)
 
@@ -59,6 +63,12 @@ class WorkerRuntime:
             EngineError: If the worker has died.
         """
         return self.run(self._process.next, state, list(client_data))
+
+    def next_with_updates(self, state: Any, client_data: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """See `TffRuntime.next_with_updates`."""
+        if self._round_with_updates is None:
+            raise NotImplementedError
+        return self.run(self._round_with_updates, state, list(client_data))
 
     def run(self, computation: Any, *arguments: Any) -> Any:
         """Executes any TFF computation.

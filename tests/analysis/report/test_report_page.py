@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.report.__main__ import main
+from f3ast_tff.command_line.report import main
 from tests.analysis.report.chromium import Chromium
 from tests.benchmarks.synthetic_runs import write_run
 

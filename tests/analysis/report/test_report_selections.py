@@ -43,8 +43,8 @@ def test_rates_and_shares_come_back(
     folder = make_run("a", num_clients=N, rate_beta=BETA, aggregate=aggregate)
     initial = np.linspace(0.1, 0.6, N)
     values = write_selection(folder, 40, initial, divisor)
-    (sample,) = collect(tmp_path).samples
-    rates = selections_of(sample).rates
+    (group,) = collect(tmp_path).groups
+    rates = selections_of(group).rates
     assert rates is not None
     assert rates.rounds.tolist() == list(range(41))
     np.testing.assert_allclose(rates.values, values, rtol=1e-9)
@@ -57,8 +57,8 @@ def test_shares_of_rounds_are_averaged_over_seeds(make_run: MakeRun, tmp_path: P
     for seed, selected in rows.items():
         folder = make_run(f"a{seed}", seed=seed, algorithm="fedavg", num_clients=4)
         np.savez(folder / "selection.npz", selected=selected, weights=np.ones((2, 2)))
-    (sample,) = collect(tmp_path).samples
-    found = selections_of(sample)
+    (group,) = collect(tmp_path).groups
+    found = selections_of(group)
     assert found.picked.tolist() == [0.75, 0.75, 0.25, 0.0]
     assert found.rates is None
 
@@ -67,15 +67,15 @@ def test_rates_lost_in_rounding_are_not_shown(make_run: MakeRun, tmp_path: Path)
     """(1 - 0.05)^400 is 1e-9: nothing is left of r(0)."""
     folder = make_run("a", num_clients=N, rate_beta=BETA)
     write_selection(folder, 400, np.full(N, 0.3), 1)
-    (sample,) = collect(tmp_path).samples
-    assert selections_of(sample).rates is None
+    (group,) = collect(tmp_path).groups
+    assert selections_of(group).rates is None
 
 
 def test_a_damaged_file(make_run: MakeRun, tmp_path: Path) -> None:
     folder = make_run("a", num_clients=N)
-    (sample,) = collect(tmp_path).samples
+    (group,) = collect(tmp_path).groups
     with pytest.raises(RunsError, match=r"selection\.npz"):
-        selections_of(sample)
+        selections_of(group)
     (folder / "selection.npz").write_bytes(b"PK nothing")
     with pytest.raises(RunsError, match=r"selection\.npz"):
-        selections_of(sample)
+        selections_of(group)

@@ -9,6 +9,7 @@ import pytest
 from f3ast_tff.analysis.report.collect import collect
 from f3ast_tff.analysis.report.published_tables import PaperTable, published_tables
 from f3ast_tff.analysis.report.tables import FilledTable, fill
+from tests.analysis.conftest import described
 
 MakeRun = Callable[..., Path]
 
@@ -18,7 +19,7 @@ def table(name: str) -> PaperTable:
 
 
 def filled(name: str, folder: Path) -> list[FilledTable]:
-    return fill(table(name), collect(folder).samples, "final")
+    return fill(table(name), collect(folder).groups, "final")
 
 
 def test_claims_follow_from_the_printed_numbers() -> None:
@@ -142,13 +143,39 @@ def test_sequential_sgd_has_a_column_of_its_own(make_run: MakeRun, tmp_path: Pat
 
 
 def test_cafeds_f3ast_has_a_k_and_a_reading_of_its_own(make_run: MakeRun, tmp_path: Path) -> None:
-    common = {"task": "leaf_synthetic", "availability": "markov"}
+    common = {"task": "leaf_synthetic", "availability": "four_classes"}
     make_run("a", 0.8, algorithm="ca_fed", clients_per_round=100, **common)
-    make_run("b", 0.7, algorithm="f3ast", clients_per_round=45, f3ast_rule="f3ast", **common)
-    given = {"clients_per_round": 45, "reading": "ca_fed", "f3ast_rule": "ca_fed"}
-    make_run("c", 0.6, algorithm="f3ast", **given, **common)
+    make_run("b", 0.7, algorithm="f3ast", clients_per_round=45, **common)
+    given = {"clients_per_round": 45, "reading": "ca_fed"}
+    make_run("c", 0.6, algorithm="f3ast_of_ca_fed", **given, **common)
     ran = filled("cafed_fig1", tmp_path)[0]
     means = {
         name: cell.ours.mean for (_, name, _), cell in ran.cells.items() if cell.ours is not None
     }
     assert means == {"ca_fed": 0.8, "f3ast": 0.7, "f3ast_of_ca_fed": 0.6}
+
+
+def test_components_of_plug_ins_come_after_the_papers(make_run: MakeRun, tmp_path: Path) -> None:
+    """An algorithm, an availability model and a task: a row, a column and a block of their own."""
+    lucky = {"algorithm": ("Lucky Draw", 1), "task": ("Coins", 1)}
+    k = {"clients_per_round": 10}
+    for task in ("synthetic", "coins"):
+        for availability in ("always", "rainy", "mix"):
+            given = {"task": task, "availability": availability, **k}
+            rainy = {"availability": ("Rainy", 1)} if availability == "rainy" else {}
+            base, says = described(**rainy), described(("luck",), **lucky, **rainy)
+            make_run(f"a{given}", algorithm="fedavg", described=base, **given)
+            make_run(f"b{given}", 0.7, algorithm="lucky", luck=0.5, described=says, **given)
+    ran = filled("table3", tmp_path)[0]
+    assert ran.columns[:5] == ("always", "scarce", "home_devices", "uneven", "smartphones")
+    assert ran.columns[5:] == ("rainy", "mix")
+    assert ran.tasks == ["synthetic", "coins"]
+    assert ran.algorithms("coins")[-1] == "lucky"
+    assert ran.display("lucky") == "Lucky Draw"
+    ours = ran.cells["coins", "lucky", "rainy"].ours
+    assert ours is not None and ours.mean == 0.7
+    assert ran.cells["coins", "lucky", "scarce"].ours is None
+    # Those of other papers stay in their own tables.
+    make_run("c", task="mnist", availability="rainy", **k)
+    assert "mnist" not in filled("table3", tmp_path)[0].tasks
+    assert filled("cafed_fig1", tmp_path)[0].columns == ("four_classes", "rainy")

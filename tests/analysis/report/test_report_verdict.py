@@ -5,7 +5,7 @@ import math
 import pytest
 
 from f3ast_tff.analysis.paired_difference import PairedDifference
-from f3ast_tff.analysis.report.verdict import DOES_NOT_HOLD, HOLDS, NOT_ENOUGH, judge
+from f3ast_tff.analysis.report.comparison import DOES_NOT_HOLD, HOLDS, NOT_ENOUGH, judge
 
 
 def found(low: float, high: float, num_seeds: int = 10) -> PairedDifference:

@@ -8,14 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f3ast_tff.availability import ByteBudget
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 
 
-def test_k_counts_the_largest_and_the_largest_k_the_smallest() -> None:
-    """Sizes 4 5 3 1 2, budgets 9, 12: 5 + 4 fit; 5 + 4 + 3 fit; of the smallest 1 + 2 + 3 + 4."""
+def test_the_largest_k_counts_the_smallest_updates_and_the_mean_k_average_ones() -> None:
+    """Sizes 4 5 3 1 2, budgets 9, 12: 1 + 2 + 3 + 4 fit into 12; of size 3, the mean, 3 and 4."""
     constraint = ByteBudget((9, 12), np.array([4, 5, 3, 1, 2]))
-    assert [constraint.k(t) for t in (1, 2, 3)] == [2, 3, 2]
-    assert constraint.largest_k == 4
+    assert [constraint.limit(t).budget for t in (1, 2, 3)] == [9, 12, 9]
+    assert [constraint.limit(t).k for t in (1, 2)] == [constraint.largest_k] * 2 == [4, 4]
+    assert constraint.mean_k == 3.5
+    assert ByteBudget((9, 90), np.array([3, 3, 3, 3])).mean_k == 3.5
 
 
 @given(
@@ -35,14 +37,13 @@ def test_what_is_admitted_keeps_within_the_budget(
         left = budgets[(t - 1) % len(budgets)] - sum(sizes[k] for k in admitted)
         assert left >= 0
         assert all(sizes[k] > left for k in set(ranked) - set(admitted))
-        assert constraint.k(t) <= len(admitted) <= constraint.largest_k
-        assert sum(sorted(sizes)[-constraint.k(t) :]) <= budgets[(t - 1) % len(budgets)]
+        assert 1 <= len(admitted) <= constraint.largest_k
 
 
 def test_a_client_that_never_fits_is_refused() -> None:
-    with pytest.raises(SettingError, match=r"--communication=bytes:10,3: .*largest update, 4 byt"):
+    with pytest.raises(ParameterError, match=r"communication = bytes:10,3: .*largest update, 4"):
         ByteBudget((10, 3), np.array([4, 2]))
-    with pytest.raises(SettingError, match="--communication=bytes:: "):
+    with pytest.raises(ParameterError, match="communication = bytes:: "):
         ByteBudget((), np.array([4, 2]))
 
 

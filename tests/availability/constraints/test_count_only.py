@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from f3ast_tff.availability import (
     Steps,
     UniformK,
 )
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 
 ALL: dict[str, CommunicationConstraint] = {
     "fixed": FixedK(3),
@@ -27,6 +28,12 @@ ALL: dict[str, CommunicationConstraint] = {
     "poisson": PoissonK(4.0, 9),
     "markov": MarkovK((1, 4, 8), 0.8),
 }
+
+
+def k(constraint: CommunicationConstraint, rounds: Iterable[int]) -> list[int]:
+    return [constraint.limit(t).k for t in rounds]
+
+
 each = pytest.mark.parametrize("constraint", ALL.values(), ids=ALL)
 
 
@@ -34,38 +41,57 @@ each = pytest.mark.parametrize("constraint", ALL.values(), ids=ALL)
 def test_k_is_a_function_of_the_round_within_its_bounds(
     constraint: CommunicationConstraint,
 ) -> None:
-    forward = [constraint.k(t) for t in range(1, 200)]
-    assert [constraint.k(t) for t in range(199, 0, -1)] == forward[::-1]
+    forward = k(constraint, range(1, 200))
+    assert k(constraint, range(199, 0, -1)) == forward[::-1]
     assert min(forward) >= 1
     assert max(forward) <= constraint.largest_k
 
 
 @each
-def test_the_limit_is_k(constraint: CommunicationConstraint) -> None:
-    assert [constraint.limit(t) for t in range(1, 30)] == [constraint.k(t) for t in range(1, 30)]
+def test_only_the_number_counts(constraint: CommunicationConstraint) -> None:
+    assert all(constraint.limit(t).counts_only for t in range(1, 30))
+
+
+@each
+def test_mean_k_is_that_of_many_rounds(constraint: CommunicationConstraint) -> None:
+    """Rounds 5 to 4004; that of `markov` has the standard error 2.9 * 3 / sqrt(4000) = 0.14."""
+    drawn = k(constraint, range(5, 4005))
+    assert isinstance(constraint.mean_k, float)
+    assert abs(np.mean(drawn) - constraint.mean_k) < 4.5 * 0.14
+
+
+def test_mean_k_by_hand() -> None:
+    """Poisson of mean 1 in 1..2: P(K = 2) = 1 - 2 / e."""
+    assert Schedule((2, 5)).mean_k == 3.5
+    assert Schedule((2, 5), "hold").mean_k == Steps((1, 9), (2, 5)).mean_k == 5
+    assert UniformK(2, 5).mean_k == 3.5
+    assert MarkovK((1, 4, 4), 0.8).mean_k == 3
+    assert PoissonK(1.0, 2).mean_k == pytest.approx(2 - 2 / np.e)
+    assert PoissonK(20.0, 1000).mean_k == pytest.approx(20)
+    assert (PoissonK(1e-9, 5).mean_k, PoissonK(1e6, 5).mean_k) == (pytest.approx(1), 5)
 
 
 def test_schedules_by_hand() -> None:
-    assert [FixedK(12).k(t) for t in (1, 50)] == [12, 12]
-    assert [Schedule((2, 5, 9)).k(t) for t in range(1, 6)] == [2, 5, 9, 2, 5]
-    assert [Schedule((2, 5, 9), "hold").k(t) for t in range(1, 6)] == [2, 5, 9, 9, 9]
-    assert [Steps((1, 3, 5), (4, 2, 8)).k(t) for t in (1, 2, 3, 4, 5, 99)] == [4, 4, 2, 2, 8, 8]
+    assert k(FixedK(12), (1, 50)) == [12, 12]
+    assert k(Schedule((2, 5, 9)), range(1, 6)) == [2, 5, 9, 2, 5]
+    assert k(Schedule((2, 5, 9), "hold"), range(1, 6)) == [2, 5, 9, 9, 9]
+    assert k(Steps((1, 3, 5), (4, 2, 8)), (1, 2, 3, 4, 5, 99)) == [4, 4, 2, 2, 8, 8]
 
 
 def test_uniform_takes_each_value_alike() -> None:
     """3000 draws from 3 values: each 1000, standard deviation 26."""
-    counts = Counter(UniformK(2, 4, seed=1).k(t) for t in range(1, 3001))
+    counts = Counter(k(UniformK(2, 4, seed=1), range(1, 3001)))
     assert sorted(counts) == [2, 3, 4]
     assert all(abs(count - 1000) < 5 * 26 for count in counts.values())
 
 
 def test_poisson_has_its_mean_and_variance() -> None:
     """Mean and variance 20 over 3000 rounds: standard errors 0.082 and, of the variance, 0.52."""
-    drawn = [PoissonK(20.0, 1000, seed=1).k(t) for t in range(1, 3001)]
+    drawn = k(PoissonK(20.0, 1000, seed=1), range(1, 3001))
     assert abs(np.mean(drawn) - 20) < 5 * 0.082
     assert abs(np.var(drawn) - 20) < 5 * 0.53
-    assert {PoissonK(1e-9, 5).k(t) for t in range(1, 50)} == {1}
-    assert {PoissonK(1e6, 5).k(t) for t in range(1, 50)} == {5}
+    assert set(k(PoissonK(1e-9, 5), range(1, 50))) == {1}
+    assert set(k(PoissonK(1e6, 5), range(1, 50))) == {5}
 
 
 def test_markov_is_uniform_with_memory() -> None:
@@ -75,14 +101,14 @@ def test_markov_is_uniform_with_memory() -> None:
     correlation about sqrt((1 - 0.64) / 2000) = 0.013.
     """
     constraint = MarkovK((1, 2), 0.8, seed=1)
-    high = np.array([constraint.k(t) for t in range(1, 2001)]) - 1
+    high = np.array(k(constraint, range(1, 2001))) - 1
     assert abs(high.mean() - 0.5) < 5 * 0.034
     assert abs(np.corrcoef(high[1:], high[:-1])[0, 1] - 0.8) < 5 * 0.013
 
 
 def test_rounds_before_the_first_are_refused() -> None:
     with pytest.raises(ValueError, match="round 0"):
-        MarkovK((1, 2), 0.5).k(0)
+        MarkovK((1, 2), 0.5).limit(0)
 
 
 def test_random_k_depends_on_the_seed() -> None:
@@ -91,7 +117,7 @@ def test_random_k_depends_on_the_seed() -> None:
         (PoissonK(30.0, 99, 1), PoissonK(30.0, 99, 2)),
         (MarkovK((1, 2, 3), 0.5, 1), MarkovK((1, 2, 3), 0.5, 2)),
     ):
-        assert [one.k(t) for t in range(1, 30)] != [other.k(t) for t in range(1, 30)]
+        assert k(one, range(1, 30)) != k(other, range(1, 30))
 
 
 @pytest.mark.parametrize(
@@ -114,5 +140,5 @@ def test_random_k_depends_on_the_seed() -> None:
     ],
 )
 def test_what_is_not_allowed_is_refused(make: type[object]) -> None:
-    with pytest.raises(SettingError, match="--communication="):
+    with pytest.raises(ParameterError, match="communication = "):
         make()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f3ast_tff.availability import FixedK, GroupMinimum, Schedule
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 
 
 def test_by_hand() -> None:
@@ -19,7 +19,7 @@ def test_by_hand() -> None:
     assert sorted(constraint.limit(1).admit(np.arange(6))) == [0, 1, 4]
     assert constraint.limit(1).admit(np.array([5, 0, 1, 2])).tolist() == [5, 0, 1]
     assert constraint.limit(1).admit(np.array([2, 0])).tolist() == [2, 0]
-    assert constraint.k(1) == constraint.largest_k == 3
+    assert constraint.limit(1).k == constraint.largest_k == constraint.mean_k == 3
 
 
 @given(st.data())
@@ -53,9 +53,9 @@ def test_in_a_poor_round_the_first_groups_come_first() -> None:
 
 
 def test_minimums_that_never_fit_are_refused() -> None:
-    with pytest.raises(SettingError, match="--group_minimum=2,2: .*at most K, 3"):
+    with pytest.raises(ParameterError, match="group_minimum = 2,2: .*at most K, 3"):
         GroupMinimum(FixedK(3), np.array([0, 1]), (2, 2))
-    with pytest.raises(SettingError, match="--group_minimum=-1,2"):
+    with pytest.raises(ParameterError, match="group_minimum = -1,2"):
         GroupMinimum(FixedK(3), np.array([0, 1]), (-1, 2))
     with pytest.raises(ValueError, match=r"integers in -1\.\.1"):
         GroupMinimum(FixedK(3), np.array([0, 2]), (1, 1))

@@ -28,6 +28,27 @@ checkpoint_every = 4
 algorithm = ["fedavg", "f3ast"]
 seed = "0-1"
 """
+# A strategy of one parameter, `WEIGHT` to be put in.
+PLUGIN = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.algorithms.algorithm import AlgorithmConfig
+from f3ast_tff.components import parameter, register
+from f3ast_tff.selection import BaseStrategy, Cohort
+
+class FirstOnes(BaseStrategy):
+    def select(self, round_number, available, feasible, losses):
+        ids = np.flatnonzero(available)[: feasible.k]
+        return Cohort(ids, np.full(len(ids), WEIGHT))
+
+@register("algorithm", "first_ones", about="the lowest ids")
+@dataclass(frozen=True)
+class FirstOnesConfig(AlgorithmConfig):
+    first_weight: float = parameter(0.5, "weight", above=0)
+
+    def build(self, world):
+        return FirstOnes()
+"""
 # Long enough to be met while it runs.
 LONG = ["--rounds=600", "--eval_every=50", "--checkpoint_every=10"]
 # A shell that puts the tests in the background has them, and what they start, ignore Ctrl-C.

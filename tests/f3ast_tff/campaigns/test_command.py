@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import run_experiments
+from f3ast_tff.command_line.main import main
 from f3ast_tff.command_line.run import run
+from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.training.run_folder import RunFolder
-from tests.f3ast_tff.campaigns.campaigns import SMALL, manifest, metrics
+from tests.f3ast_tff.campaigns.campaigns import PLUGIN, SMALL, manifest, metrics
 
 WriteGrid = Callable[..., Path]
 # One run of three cannot find its data.
@@ -50,7 +51,7 @@ def _as_it_was() -> Iterator[None]:
 
 
 def command(*arguments: str) -> int:
-    return run_experiments.main(["run_experiments.py", *arguments])
+    return main(["run_experiments.py", *arguments])
 
 
 def test_a_failing_run_is_named_and_the_others_are_as_alone(
@@ -86,7 +87,7 @@ def test_a_failing_run_is_named_and_the_others_are_as_alone(
         **{"num_clients": 12, "clients_per_round": 3, "rounds": 12, "eval_every": 4, "seed": 3},
         **{"device": "cpu", "output_dir": str(tmp_path / "alone/runs"), "run_name": "f3ast"},
     }
-    assert run(alone) == 0
+    assert run(alone, builtin_registry()) == 0
     pairs = metrics(tmp_path / "alone")["f3ast"], metrics(campaign)["f3ast"]
     assert pairs[0].equals(pairs[1])
     capsys.readouterr()
@@ -120,9 +121,28 @@ def test_the_list_runs_nothing(
     assert not folder.exists()
 
 
+def test_plugins_reach_the_processes_that_run_them(
+    write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin = tmp_path / "first.py"
+    plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
+    grid = write_grid(SMALL.replace('["fedavg", "f3ast"]', '["fedavg", "First_Ones"]'))
+    arguments = [f"--campaign={grid}", f"--output_dir={tmp_path}", f"--plugin={plugin}"]
+    assert command(*arguments, "--seeds=0", "--first_weight=0.25", "--processes=1") == 0
+    assert "2 of 2 runs finished" in capsys.readouterr().out
+    entries = manifest(tmp_path / "mine")
+    assert list(entries) == ["fedavg-seed0", "first_ones-seed0"]
+    assert entries["first_ones-seed0"]["settings"]["first_weight"] == 0.25
+    assert "first_weight" not in entries["fedavg-seed0"]["settings"]
+
+    plugin.write_text(PLUGIN.replace("WEIGHT", "0.75"))
+    assert command(*arguments, "--seeds=0", "--first_weight=0.25") == 2
+    assert "a plug-in in use is another, or has changed" in capsys.readouterr().err
+
+
 WRONG = {
-    "no_campaign": (["--processes=2"], ["--processes is of a campaign; --campaign is not given"]),
-    "no_list": (["--list"], ["--list is of a campaign"]),
+    "no_campaign": (["--processes=2"], ["--processes needs --campaign"]),
+    "no_list": (["--list"], ["--list needs --campaign"]),
     "unknown": (["--campaign=table5"], ["--campaign=table5", "table3_synthetic", ".toml"]),
     "processes_0": (["--campaign=fig2", "--processes=0"], ["--processes=0: must be at least 1"]),
     "seeds": (["--campaign=fig2", "--seeds=x"], ["--seeds=x: must be a range such as 0-9"]),

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.campaigns.errors import CampaignError
 from f3ast_tff.campaigns.grid import plan
-from f3ast_tff.errors import SettingError
+from f3ast_tff.campaigns.grid_file import CampaignError
+from f3ast_tff.errors import ParameterError
 
 WriteGrid = Callable[..., Path]
 SMALL = """
-about = "two by two by three"
+about = "algorithms, rates and seeds"
 
 [settings]
 rounds = 5
@@ -27,23 +27,21 @@ seed = "3-5"
 
 
 def test_every_combination_is_a_run_in_the_order_of_the_file(write_grid: WriteGrid) -> None:
+    """An axis that an algorithm does not have does not multiply its runs: FedAvg has no rates."""
     campaign = plan(write_grid(SMALL), {"output_dir": "somewhere"})
-    assert (campaign.name, campaign.about) == ("mine", "two by two by three")
+    assert (campaign.name, campaign.about) == ("mine", "algorithms, rates and seeds")
     assert campaign.folder == Path("somewhere/mine")
     names = [run.name for run in campaign.runs]
-    assert len(names) == 12
-    assert names[:4] == [
-        "fedavg-rate_beta0.1-seed3",
-        "fedavg-rate_beta0.1-seed4",
-        "fedavg-rate_beta0.1-seed5",
-        "fedavg-rate_beta0.25-seed3",
-    ]
+    assert len(names) == 3 + 2 * 3
+    assert names[:4] == ["fedavg-seed3", "fedavg-seed4", "fedavg-seed5", "f3ast-rate_beta0.1-seed3"]
+    assert "rate_beta" not in campaign.runs[0].settings
     last = campaign.runs[-1]
     assert last.folder == Path("somewhere/mine/runs/f3ast-rate_beta0.25-seed5")
-    got = last.settings
-    assert (got.algorithm, got.rate_beta, got.seed) == ("f3ast", 0.25, 5)
-    assert (got.rounds, got.availability, got.batch_size) == (5, "scarce", 20)
-    assert (got.run_name, got.output_dir) == (last.name, "somewhere/mine/runs")
+    expected = {
+        **{"algorithm": "f3ast", "rate_beta": 0.25, "seed": 5, "rounds": 5, "batch_size": 20},
+        **{"availability": "scarce", "run_name": last.name, "output_dir": "somewhere/mine/runs"},
+    }
+    assert {name: last.settings[name] for name in expected} == expected
 
 
 def test_a_setting_given_for_every_run_takes_the_place_of_an_axis(write_grid: WriteGrid) -> None:
@@ -54,17 +52,18 @@ def test_a_setting_given_for_every_run_takes_the_place_of_an_axis(write_grid: Wr
     assert all(whole[run.name] == run for run in part)
     shorter = plan(write_grid(SMALL), {"rounds": 2}).runs
     assert [run.name for run in shorter] == list(whole)
-    assert {run.settings.rounds for run in shorter} == {2}
+    assert {run.settings["rounds"] for run in shorter} == {2}
 
 
 def test_other_seeds(write_grid: WriteGrid) -> None:
     runs = plan(write_grid(SMALL), {"rate_beta": 0.1}, seeds="5-6").runs
-    assert [run.settings.seed for run in runs] == [5, 6, 5, 6]
-    assert runs[0].name == "fedavg-rate_beta0.1-seed5"
-    assert [r.settings.seed for r in plan(write_grid("[settings]\nseed = 1"), {}, "7").runs] == [7]
-    with pytest.raises(SettingError, match="--seeds=5-: must be a range such as 0-9"):
+    assert [run.settings["seed"] for run in runs] == [5, 6, 5, 6]
+    assert [run.name for run in runs[1:3]] == ["fedavg-seed6", "f3ast-rate_beta0.1-seed5"]
+    (other,) = plan(write_grid("[settings]\nseed = 1"), {}, "7").runs
+    assert other.settings["seed"] == 7
+    with pytest.raises(ParameterError, match="seeds = 5-: must be a range such as 0-9"):
         plan(write_grid(SMALL), {}, seeds="5-")
-    with pytest.raises(SettingError, match="--seeds=1: --seed is given too"):
+    with pytest.raises(ParameterError, match="seeds = 1: must not be given with seed"):
         plan(write_grid(SMALL), {"seed": 0}, seeds="1")
 
 
@@ -97,19 +96,60 @@ def test_variants_multiply_the_grid_and_differ_in_several_settings(write_grid: W
         "poc-poc_candidates12-seed1",
     ]
     first = runs[0].settings
-    assert (first.algorithm, first.client_lr, first.server_lr) == ("fedavg", 1.0, 0.5)
-    assert type(first.client_lr) is float
-    assert runs[2].settings.server_lr == 1.0
+    assert (first["algorithm"], first["client_lr"], first["server_lr"]) == ("fedavg", 1.0, 0.5)
+    assert type(first["client_lr"]) is float
+    assert runs[2].settings["server_lr"] == 1.0
+
+
+def test_a_setting_holds_for_the_runs_that_have_it(write_grid: WriteGrid) -> None:
+    """In the file, in a variant and as an override; a grid without any f3ast refuses it."""
+    text = """
+        [settings]
+        {shared}
+        [[variants]]
+        algorithm = ["fedavg", "f3ast"]
+        {own}
+    """
+    for shared, own, given in (
+        ("rate_beta = 0.25", "", {}),
+        ("", "rate_beta = 0.25", {}),
+        ("", "", {"rate_beta": 0.25}),
+    ):
+        path = write_grid(text.format(shared=shared, own=own))
+        runs = plan(path, given).runs
+        assert [run.settings["algorithm"] for run in runs] == ["fedavg", "f3ast"]
+        assert [run.settings.get("rate_beta") for run in runs] == [None, 0.25]
+    with pytest.raises(ParameterError, match="poc_candidates = 5: applies to no run of this camp"):
+        plan(path, {"poc_candidates": 5})
+
+
+def test_an_override_may_leave_settings_of_the_file_without_their_component(
+    write_grid: WriteGrid,
+) -> None:
+    text = "[settings]\nscarce_q = 0.5\navailability = 'scarce'\n[grid]\nrate_beta = [0.1, 0.2]"
+    assert len(plan(write_grid(text), {}).runs) == 2
+    (run,) = plan(write_grid(text), {"availability": "always", "algorithm": "fedavg"}).runs
+    assert run.name == "run"
+    assert not {"scarce_q", "rate_beta"} & run.settings.keys()
+
+
+def test_names_of_components_may_have_any_case(write_grid: WriteGrid) -> None:
+    text = '[settings]\navailability = "{}"\n[grid]\nalgorithm = ["{}"]'
+    lower, upper = (
+        plan(write_grid(text.format(*names)), {})
+        for names in (("scarce", "f3ast"), ("Scarce", "F3AST"))
+    )
+    assert lower == upper
 
 
 def test_a_file_with_nothing_in_it_is_one_run_of_the_defaults(write_grid: WriteGrid) -> None:
     (run,) = plan(write_grid(""), {}).runs
     assert run.name == "run"
-    assert run.settings.algorithm == "f3ast"
+    assert run.settings["algorithm"] == "f3ast"
 
 
 def test_values_unfit_for_a_folder(write_grid: WriteGrid) -> None:
-    text = '[grid]\ncommunication = ["cycle:2,5", "steps:1:4,9:2", "3"]'
+    text = '[grid]\ncommunication = ["cycle:2,5", "steps:1=4,9=2", "3"]'
     names = [run.name for run in plan(write_grid(text), {}).runs]
     assert len(set(names)) == 3
     assert all("/" not in name and ":" not in name for name in names)
@@ -122,7 +162,7 @@ def test_a_file_may_stand_for_another(write_grid: WriteGrid) -> None:
     path = write_grid('about = "the same"\nsame_runs_as = "original"', "copy")
     campaign = plan(path, {})
     assert campaign.name == "original"
-    assert len(campaign.runs) == 12
+    assert len(campaign.runs) == 9
     write_grid('about = "the same"\nsame_runs_as = "copy"', "original")
     with pytest.raises(CampaignError, match="original.toml: same_runs_as = 'copy': must be one of"):
         plan(path, {})
@@ -135,10 +175,28 @@ WRONG = {
     "grid_is_a_number": ("grid = 3", ["grid = 3: must be a table, [grid]"]),
     "variants_is_a_table": ("[variants]\nseed = 1", ["variants", "[[variants]]"]),
     "label_is_a_number": ("[[variants]]\nname = 1", ["[[variants]] name = 1: must be a text"]),
-    "unknown_setting": ("[settings]\nround = 3", ["[settings] round = 3: there is no such"]),
-    "unknown_axis": ("[grid]\nseeds = [3]", ["[grid] seeds = [3]: there is no such setting"]),
+    "unknown_setting": (
+        "[settings]\nround = 3",
+        ["[settings] round = 3: there is no such setting; did you mean rounds?"],
+    ),
+    "unknown_axis": (
+        "[grid]\nseeds = [3]",
+        ["[grid] seeds = 3: there is no such setting; did you mean seed?"],
+    ),
+    "setting_of_no_run": (
+        '[settings]\nrate_beta = 0.5\n[grid]\nalgorithm = ["fedavg", "poc"]',
+        ["[settings] rate_beta = 0.5: applies to no run of this campaign"],
+    ),
+    "axis_of_no_run": (
+        '[settings]\nalgorithm = "fedavg"\n[grid]\nrate_beta = [0.1, 0.5]',
+        ["[grid] rate_beta = [0.1, 0.5]: applies to no run of this campaign"],
+    ),
+    "setting_of_no_run_of_its_variant": (
+        '[[variants]]\nalgorithm = "fedavg"\nrate_beta = 0.5\n[[variants]]\nalgorithm = "f3ast"',
+        ["[[variants]] rate_beta = 0.5: applies to no run of this campaign"],
+    ),
     "run_name": ('[settings]\nrun_name = "x"', ["run_name = 'x'", "the campaign's to say"]),
-    "output_dir": ('[grid]\noutput_dir = ["x"]', ["output_dir", "see --output_dir"]),
+    "output_dir": ('[grid]\noutput_dir = ["x"]', ["output_dir", "the campaign's to say"]),
     "text_for_a_number": ('[settings]\nrounds = "x"', ["rounds = 'x': must be an integer"]),
     "number_for_a_text": ("[grid]\nalgorithm = [1]", ["algorithm = [1]: must be a text"]),
     "float_for_an_integer": ("[settings]\nrounds = 2.5", ["rounds = 2.5: must be an integer"]),
@@ -191,11 +249,11 @@ def test_what_is_wrong_is_one_line_that_names_the_place(
 
 
 @pytest.mark.parametrize("name", ["algorithm", "rounds"])
-def test_a_wrong_override_is_said_as_a_flag(name: str, write_grid: WriteGrid) -> None:
+def test_a_wrong_override_names_its_parameter(name: str, write_grid: WriteGrid) -> None:
     wrong = {"algorithm": "fedsgd", "rounds": 0}[name]
-    with pytest.raises(SettingError, match=f"--{name}={wrong}: must be"):
+    with pytest.raises(ParameterError, match=f"{name} = {wrong}: must be"):
         plan(write_grid(SMALL), {name: wrong})
-    with pytest.raises(SettingError, match="--run_name=x: runs of a campaign are named by"):
+    with pytest.raises(ParameterError, match="run_name = x: runs of a campaign are named by"):
         plan(write_grid(SMALL), {"run_name": "x"})
 
 

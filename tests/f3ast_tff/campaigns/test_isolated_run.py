@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -11,22 +12,24 @@ from typing import Any
 import pytest
 
 from f3ast_tff.campaigns import isolated_run
-from f3ast_tff.campaigns.isolated_run import run_isolated
-from f3ast_tff.campaigns.outcome import FAILED, FINISHED, Outcome
+from f3ast_tff.campaigns.isolated_run import run_isolated, run_order
+from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, PlannedRun
+from f3ast_tff.components.registry import registry_with
 from f3ast_tff.configuration import build
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import EngineError
-from f3ast_tff.training.run_folder import RunFolder
+from f3ast_tff.training.run_folder import RunFolder, lock_folder
+from tests.f3ast_tff.campaigns.campaigns import PLUGIN
 from tests.fake_engine import FakeEngine
 
 Run = Callable[..., Outcome]
 
 
 class LostEngine(FakeEngine):
-    def run_rounds(self, first_round: int, cohorts: Any) -> Any:
+    def run_rounds(self, first_round: int, cohorts: Any, by_client: bool = False) -> Any:
         if first_round > 4:
             raise EngineError("the worker\nis gone")
-        return super().run_rounds(first_round, cohorts)
+        return super().run_rounds(first_round, cohorts, by_client)
 
 
 class BrokenEngine(FakeEngine):
@@ -54,8 +57,8 @@ def run(
     environment = dict(os.environ)
 
     def run(engine: type[FakeEngine] = FakeEngine, **given: Any) -> Outcome:
-        def make(settings: Any, *_: Any) -> FakeEngine:
-            engines.append(engine(settings.num_clients))
+        def make(configuration: Any, *_: Any) -> FakeEngine:
+            engines.append(engine(configuration.settings["num_clients"]))
             return engines[-1]
 
         monkeypatch.setattr(build, "build_engine", make)
@@ -97,7 +100,7 @@ def test_any_exception_is_a_failed_run_that_gives_its_folder_back(run: Run, tmp_
     outcome = run(BrokenEngine)
     assert (outcome.state, outcome.error) == (FAILED, "KeyError")
     assert "raise KeyError" in (tmp_path / "x/error.txt").read_text()
-    RunFolder(tmp_path / "x", {}).close()
+    lock_folder(tmp_path / "x").release()
 
 
 def test_a_folder_of_another_run_is_left_alone(run: Run) -> None:
@@ -123,3 +126,43 @@ def test_warnings_are_kept_with_the_run(run: Run, tmp_path: Path) -> None:
     assert run(WarningEngine).state == FINISHED
     assert "WARNING: beware" in (tmp_path / "x/run.log").read_text()
     assert logging.getLogger().handlers == before
+
+
+@pytest.fixture
+def order(tmp_path: Path) -> dict[str, Any]:
+    """The order of a run with the strategy of a plug-in, as another process reads it."""
+    plugin = tmp_path / "first.py"
+    plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
+    given = {"algorithm": "first_ones", "num_clients": 8, "clients_per_round": 3, "rounds": 2}
+    where = {"output_dir": str(tmp_path), "run_name": "x", "device": "cpu"}
+    run = PlannedRun("x", resolve({**given, **where}, registry_with([str(plugin)])))
+    return json.loads(json.dumps(run.order))
+
+
+def test_another_process_resolves_the_same_run(
+    run: Run, order: dict[str, Any], engines: list[FakeEngine], tmp_path: Path
+) -> None:
+    assert order["plugins"] == [str((tmp_path / "first.py").resolve())]
+    run(run_name="warm_up")
+    outcome = run_order(order, {}, "me")
+    assert (outcome.state, outcome.error, outcome.worker) == (FINISHED, None, "me")
+    config = json.loads((tmp_path / "x/config.json").read_text())
+    assert config["identity"] == order["identity"]
+    assert config["settings"]["first_weight"] == 0.5
+    (plugin,) = config["plugins"]
+    assert (plugin["name"], len(plugin["sha256"])) == ("first", 64)
+
+
+def test_a_plugin_changed_meanwhile_fails_the_run_in_one_line(
+    order: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "first.py").write_text(PLUGIN.replace("WEIGHT", "0.25"))
+    isolated_run._registry.cache_clear()
+    outcome = run_order(order, {}, "me")
+    assert outcome.state == FAILED
+    assert outcome.error == "a plug-in has changed since the campaign was planned"
+    (tmp_path / "first.py").unlink()
+    isolated_run._registry.cache_clear()
+    gone = run_order(order, {}, "me")
+    assert (gone.state, gone.error) == (FAILED, f"plugin = {tmp_path / 'first.py'}: not found")
+    assert not (tmp_path / "x").exists()

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.campaigns.errors import CampaignError
-from f3ast_tff.campaigns.grid import Campaign, PlannedRun
+from f3ast_tff.campaigns.grid import Campaign
+from f3ast_tff.campaigns.grid_file import CampaignError
 from f3ast_tff.campaigns.manifest import Manifest
-from f3ast_tff.campaigns.outcome import FAILED, FINISHED, Outcome
+from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, PlannedRun
 from f3ast_tff.configuration.resolve import resolve
 
 
@@ -27,10 +27,15 @@ def campaign(tmp_path: Path) -> Campaign:
 
 def finish(run: PlannedRun) -> None:
     run.folder.mkdir(parents=True)
-    config = {"settings": run.settings.as_dict(), "python": "3.11", "git_commit": "abc"}
-    (run.folder / "config.json").write_text(json.dumps(config))
+    write_config(run, run, python="3.11", git_commit="abc")
     (run.folder / "metrics.csv").write_text("round\n")
     (run.folder / "summary.json").write_text("{}")
+
+
+def write_config(of: PlannedRun, run: PlannedRun, **more: Any) -> None:
+    identity = run.configuration.identity
+    content = {"settings": dict(run.settings), "identity": identity, **more}
+    (of.folder / "config.json").write_text(json.dumps(content))
 
 
 def content(campaign: Campaign) -> dict[str, Any]:
@@ -54,7 +59,7 @@ def test_all_that_is_recorded(campaign: Campaign) -> None:
     digest = hashlib.sha256(b"round\n").hexdigest()
     assert first["files"]["metrics.csv"] == digest
     assert set(first["files"]) == {"metrics.csv", "summary.json"}
-    assert first["settings"] == a.settings.as_dict()
+    assert first["settings"] == dict(a.settings)
     assert (first["git_commit"], first["python"]) == ("abc", "3.11")
     assert (first["started"], first["ended"], first["seconds"]) == ("then", "later", 1.235)
     assert (second["state"], second["error"]) == ("failed", "no data")
@@ -104,8 +109,11 @@ def test_a_folder_of_another_run_is_refused(campaign: Campaign) -> None:
     (run, _) = campaign.runs
     finish(run)
     other = PlannedRun("a", resolve({"run_name": "a", "rounds": 7, "output_dir": "x"}))
-    (run.folder / "config.json").write_text(json.dumps({"settings": other.settings.as_dict()}))
+    write_config(run, other)
     with pytest.raises(CampaignError, match="other settings: rounds 7, now 1000.*output_dir"):
+        Manifest(campaign, {})
+    (run.folder / "config.json").write_text(json.dumps({"settings": dict(run.settings)}))
+    with pytest.raises(CampaignError, match="config.json is of a run .* by an older version"):
         Manifest(campaign, {})
     (run.folder / "config.json").write_text("{")
     with pytest.raises(CampaignError, match="config.json cannot be read"):

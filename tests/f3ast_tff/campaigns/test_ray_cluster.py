@@ -10,6 +10,7 @@ import pytest
 
 from tests.f3ast_tff.campaigns.campaigns import (
     LONG,
+    PLUGIN,
     SMALL,
     log_of,
     manifest,
@@ -32,8 +33,12 @@ def cluster() -> Iterator[RayCluster]:
 def test_runs_finish_on_both_nodes(
     cluster: RayCluster, write_grid: WriteGrid, tmp_path: Path
 ) -> None:
-    grid, folder = write_grid(SMALL), tmp_path / "out"
-    process = start(grid, folder, f"--ray_address={cluster.address}")
+    """Those of a plug-in too, whose file all nodes see."""
+    plugin, folder = tmp_path / "first.py", tmp_path / "out"
+    plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
+    grid = write_grid(SMALL.replace('"f3ast"', '"first_ones"'))
+    arguments = [f"--ray_address={cluster.address}", f"--plugin={plugin}"]
+    process = start(grid, folder, *arguments)
     assert process.wait(timeout=120) == 0, log_of(folder)
     assert "4 of 4 runs finished (0 of them before), 0 failed" in log_of(folder)
     entries = manifest(folder / "mine")
@@ -42,7 +47,7 @@ def test_runs_finish_on_both_nodes(
     assert len(nodes) == 2 and "" not in nodes
     assert [len(table) for table in metrics(folder / "mine").values()] == [3, 3, 3, 3]
 
-    again = start(grid, folder, f"--ray_address={cluster.address}")
+    again = start(grid, folder, *arguments)
     assert again.wait(timeout=60) == 0
     assert "4 of 4 runs finished (4 of them before)" in log_of(folder)
 

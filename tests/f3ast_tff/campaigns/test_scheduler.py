@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.campaigns.grid import PlannedRun
-from f3ast_tff.campaigns.outcome import FAILED, FINISHED, LOST, Outcome
-from f3ast_tff.campaigns.scheduler import execute_all
-from f3ast_tff.campaigns.workers import Worker
+from f3ast_tff.campaigns.runs import FAILED, FINISHED, LOST, Outcome, PlannedRun
+from f3ast_tff.campaigns.scheduler import Worker, execute_all
 from f3ast_tff.configuration.resolve import resolve
 
 

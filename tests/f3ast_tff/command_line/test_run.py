@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from f3ast_tff.command_line import run as main
-from f3ast_tff.configuration import build
+from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.engines import ClientScores
+from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.errors import EngineError
-from f3ast_tff.training.run_folder import RunFolder
+from f3ast_tff.training.run_folder import RunFolder, lock_folder
 from tests.fake_engine import FakeEngine
 
 Run = Callable[..., int]
@@ -32,7 +33,7 @@ class DivergedEngine(FakeEngine):
 class LostEngine(FakeEngine):
     """Its worker has died."""
 
-    def run_rounds(self, first_round: int, cohorts: Any) -> Any:
+    def run_rounds(self, first_round: int, cohorts: Any, by_client: bool = False) -> Any:
         if first_round > 4:
             raise EngineError("the worker is gone; see its log")
         return super().run_rounds(first_round, cohorts)
@@ -41,7 +42,7 @@ class LostEngine(FakeEngine):
 class InterruptedEngine(FakeEngine):
     """Meets Ctrl-C."""
 
-    def run_rounds(self, first_round: int, cohorts: Any) -> Any:
+    def run_rounds(self, first_round: int, cohorts: Any, by_client: bool = False) -> Any:
         raise KeyboardInterrupt
 
 
@@ -59,15 +60,15 @@ def run(
     handler, environment = signal.getsignal(signal.SIGTERM), dict(os.environ)
 
     def run(engine: type[FakeEngine] = FakeEngine, **given: Any) -> int:
-        def make(settings: Any, *_: Any) -> FakeEngine:
-            engines.append(engine(settings.num_clients))
+        def make(self: FusedConfig, parts: Any) -> FakeEngine:
+            engines.append(engine(parts.data.train.num_clients))
             return engines[-1]
 
-        monkeypatch.setattr(build, "build_engine", make)
-        monkeypatch.setattr(main, "check_framework", lambda settings: None)
+        monkeypatch.setattr(FusedConfig, "build", make)
+        monkeypatch.setattr(FusedConfig, "check_installed", lambda self: None)
         small = {"num_clients": 8, "clients_per_round": 3, "rounds": 6, "eval_every": 2}
         where = {"output_dir": str(tmp_path), "run_name": "x", "checkpoint_every": 2}
-        return main.run({**small, **where, **given})
+        return main.run({**small, **where, **given}, builtin_registry())
 
     yield run
     signal.signal(signal.SIGTERM, handler)
@@ -186,4 +187,4 @@ def test_running_out_of_disk_or_any_other_failure_gives_the_folder_back(
     with pytest.raises(ZeroDivisionError):
         run()
     assert engines[0].closed
-    RunFolder(tmp_path / "x", {}).close()
+    lock_folder(tmp_path / "x").release()

@@ -5,45 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from absl import flags
 
-from f3ast_tff.command_line import flags as experiment_flags
+from f3ast_tff.command_line.flags import parse
+from f3ast_tff.configuration.configuration import Configuration
 from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.configuration.settings import Settings
 
-ROOT = Path(__file__).resolve().parents[3]
-FOLDER = Path("f3ast_tff/flagfiles")
+FOLDER = Path(__file__).resolve().parents[3] / "f3ast_tff/flagfiles"
 TABLE_2 = [(a, w) for a in ("fedavg", "fedlaavg") for w in ("always", "alternating")]
 
 
-@pytest.fixture(autouse=True)
-def at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files include one another by paths from there."""
-    monkeypatch.chdir(ROOT)
-
-
-def settings_of(name: str, *more: str) -> Settings:
-    values = flags.FlagValues()
-    experiment_flags.define(values)
-    path = FOLDER / f"{name}.flags"
-    arguments = ["run_experiments.py", f"--flagfile={path}", *more]
-    assert experiment_flags.parse(arguments, values) == []
-    return resolve(experiment_flags.given(values))
+def resolved(name: str, *more: str) -> Configuration:
+    return resolve(parse([f"--flagfile={FOLDER / name}.flags", *more]).settings)
 
 
 def test_these_are_all_files() -> None:
     cells = {f"fedlaavg_table2_{algorithm}_{world}" for algorithm, world in TABLE_2}
     more = {"table2", "table2_sequential_sgd", "fig2_fedavg_then_fedlaavg", "fig3_fedlaavg"}
-    found = {path.stem for path in (ROOT / FOLDER).glob("fedlaavg_*.flags")}
+    found = {path.stem for path in FOLDER.glob("fedlaavg_*.flags")}
     assert found == cells | {f"fedlaavg_{name}" for name in more}
 
 
 @pytest.mark.parametrize(("algorithm", "world"), TABLE_2)
 def test_table_2(algorithm: str, world: str) -> None:
-    s = settings_of(f"fedlaavg_table2_{algorithm}_{world}")
+    s = resolved(f"fedlaavg_table2_{algorithm}_{world}")
     assert (s.task, s.algorithm, s.availability) == ("cifar10_one_class", algorithm, world)
     assert (s.num_clients, s.clients_per_round, s.batch_size) == (1000, 100, 5)
-    assert (s.alternating_period, s.alternating_ratio) == (10, 1.0)
+    if world == "alternating":
+        assert (s.alternating_period, s.alternating_ratio) == (10, 1.0)
 
 
 def test_methods_of_figure_2_train_alike() -> None:
@@ -54,7 +42,7 @@ def test_methods_of_figure_2_train_alike() -> None:
     ]
     of_training = {
         tuple(
-            getattr(settings_of(f"fedlaavg_{name}"), training)
+            getattr(resolved(f"fedlaavg_{name}"), training)
             for training in ("batch_size", "local_steps", "client_lr", "client_lr_decay", "rounds")
         )
         for name in names
@@ -63,11 +51,11 @@ def test_methods_of_figure_2_train_alike() -> None:
 
 
 def test_figure_3_varies_one_setting() -> None:
-    s = settings_of("fedlaavg_fig3_fedlaavg", "--num_clients=200", "--clients_per_round=20")
+    s = resolved("fedlaavg_fig3_fedlaavg", "--num_clients=200", "--clients_per_round=20")
     assert (s.algorithm, s.num_clients, s.clients_per_round) == ("fedlaavg", 200, 20)
-    assert settings_of("fedlaavg_fig3_fedlaavg", "--alternating_period=15").alternating_period == 15
+    assert resolved("fedlaavg_fig3_fedlaavg", "--alternating_period=15").alternating_period == 15
 
 
 def test_the_switch_is_in_the_run() -> None:
-    s = settings_of("fedlaavg_fig2_fedavg_then_fedlaavg")
+    s = resolved("fedlaavg_fig2_fedavg_then_fedlaavg")
     assert s.algorithm == "fedavg_then_fedlaavg" and 1 < s.switch_round < s.rounds

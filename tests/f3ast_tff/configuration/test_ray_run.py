@@ -25,7 +25,7 @@ COMMAND = [
     *("--num_clients=12", "--clients_per_round=4", "--eval_every=2", "--checkpoint_every=4"),
 ]
 FUSED = ["--rounds=60"]
-TFF = ["--engine=tff", "--tff_runtime=ray", "--rounds=16"]
+TFF = ["--engine=tff", "--rounds=16"]
 
 
 @pytest.fixture

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import pytest
 
-from f3ast_tff.availability.catalogue import ENTRIES
-from f3ast_tff.configuration.readings import PRESETS, READINGS, value_of
+from f3ast_tff.components import Derived, Parameter, Reading, parameters_of
+from f3ast_tff.components.defaults import PRESETS
+from f3ast_tff.components.registry import builtin_registry
+from f3ast_tff.configuration.groups import GROUPS
 from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.configuration.settings import Settings
+from tests.f3ast_tff.configuration.examples import CHOOSING
 
 # Setting: number, paper, released code. R9 of the paper depends on the availability.
 EXPECTED: dict[str, tuple[str, Any, Any]] = {
@@ -28,78 +29,74 @@ EXPECTED: dict[str, tuple[str, Any, Any]] = {
     "client_share": ("R16", "examples", "batches"),
     "short_rounds": ("R17", "available_only", "fill_unavailable"),
     "poc_clip_norm": ("R18", 0.0, 1.0),
-    "f3ast_rule": ("R19", "f3ast", "f3ast"),
     "ca_fed_bias": ("R20", "paper", "paper"),
 }
 # What CA-Fed's authors do otherwise; in all else the paper stands.
-OF_CA_FED = {"f3ast_rule": "ca_fed", "ca_fed_bias": "released"}
-# What a process must be given. Where clients are available together.
-REQUIRED: dict[str, dict[str, Any]] = {
-    "trace": {"trace_file": "x.json"},
-    "table": {"table_file": "x.npy"},
-    "product": {"availability_parts": "scarce,smartphones"},
-    "mix": {"availability_parts": "scarce,uneven"},
-}
+OF_CA_FED = {"ca_fed_bias": "released"}
+# Where clients are available together.
 TOGETHER = {"smartphones", "alternating", "markov_clusters", "trace", "table", "product"}
-each_reading = pytest.mark.parametrize("name", READINGS)
+PROCESSES = builtin_registry().names("availability")
 
 
-def differences(one: Settings, other: Settings) -> set[str]:
-    first, second = one.as_dict(), other.as_dict()
-    return {name for name in first if first[name] != second[name]}
+def readings() -> dict[str, Parameter]:
+    """Every parameter that is a reading."""
+    found = dict(builtin_registry().parameters())
+    for config in GROUPS.values():
+        found.update({p.name: p for p in parameters_of(config)})
+    return {name: p for name, p in found.items() if isinstance(p.default, Reading)}
+
+
+READINGS = readings()
+# Settings under which each reading is there.
+WHERE: dict[str, dict[str, Any]] = {
+    "baseline_sampling": {"algorithm": "fedavg"},
+    "baseline_average": {"algorithm": "fedavg"},
+    "smartphones_grid": {"availability": "smartphones"},
+    "poc_loss": {"algorithm": "poc"},
+    "poc_clip_norm": {"algorithm": "poc"},
+    "resnet_variant": {"task": "cifar100"},
+    "ca_fed_bias": {"algorithm": "ca_fed", "availability": "four_classes"},
+}
 
 
 def test_table_of_readings() -> None:
-    got = {name: (r.number, r.paper, r.released) for name, r in READINGS.items()}
+    got = {}
+    for name, parameter in READINGS.items():
+        reading = parameter.default
+        paper = None if isinstance(reading.paper, Derived) else reading.paper
+        got[name] = (reading.number, paper, reading.released)
     assert got == EXPECTED
-    assert {name: r.ca_fed for name, r in READINGS.items() if r.ca_fed is not None} == OF_CA_FED
+    ca_fed = {n: p.default.ca_fed for n, p in READINGS.items() if p.default.ca_fed is not None}
+    assert ca_fed == OF_CA_FED
     assert PRESETS == ("paper", "released", "ca_fed")
 
 
-@pytest.mark.parametrize("availability", ENTRIES)
+@pytest.mark.parametrize("name", READINGS)
 @pytest.mark.parametrize("preset", PRESETS)
-def test_preset_is_its_values_one_by_one(preset: str, availability: str) -> None:
-    """`--reading=released` and each released value alone resolve to the same settings."""
+def test_preset_is_its_values_one_by_one(preset: str, name: str) -> None:
+    """A preset sets each reading; given alone, that value changes that setting and no other."""
     other = "paper" if preset == "released" else "released"
-    values = {name: value_of(name, preset) for name in READINGS}
-    if preset != "released":
-        values["availability_objective"] = "p" if availability in TOGETHER else "p_squared"
-    base = {"availability": availability, "run_name": "same", **REQUIRED.get(availability, {})}
-    by_preset = resolve({**base, "reading": preset})
-    one_by_one = resolve({**base, "reading": other, **values})
-    assert differences(by_preset, one_by_one) == {"reading"}
+    base = {"run_name": "same", **WHERE.get(name, {})}
+    value = resolve({**base, "reading": preset}).settings[name]
+    if name != "availability_objective":
+        assert value == READINGS[name].default.value(preset)
+    before = resolve({**base, "reading": other}).settings
+    after = resolve({**base, "reading": other, name: value}).settings
+    assert {n for n in before if before[n] != after[n]} <= {name}
+    assert after[name] == value
+    assert READINGS[name].decides_result
+    assert not READINGS[name].choices or value in READINGS[name].choices
 
 
-@each_reading
-@pytest.mark.parametrize("preset", ["paper", "released"])
-def test_one_value_changes_that_setting_and_no_other(preset: str, name: str) -> None:
-    """On smartphones, where the presets differ in every reading: those of CA-Fed, or the others."""
-    other = "ca_fed" if name in OF_CA_FED else {"paper": "released", "released": "paper"}[preset]
-    # Of F3AST's own readings, that rule refuses all but the paper's.
-    rest = {"aggregate": "sum", "short_rounds": "available_only"} if name in OF_CA_FED else {}
-    base = {"availability": "smartphones", "reading": preset, **rest}
-    value = getattr(resolve({**base, "reading": other}), name)
-    switched = resolve({**base, name: value})
-    assert differences(resolve(base), switched) == {name}
-    assert getattr(switched, name) == value
-
-
-@pytest.mark.parametrize("availability", ENTRIES)
+@pytest.mark.parametrize("availability", PROCESSES)
 def test_objective_of_the_paper_follows_the_availability(availability: str) -> None:
-    """Eq. (3): p where one client being available makes another likelier to be."""
+    """Eq. (3): p where one client being available makes another likelier to be.
+
+    A combination counts as correlated if one of its parts is: `product` of the examples has
+    smartphones in it, `mix` has not.
+    """
+    given = {"availability": availability, **CHOOSING.get(("availability", availability), {})}
     expected = "p" if availability in TOGETHER else "p_squared"
-    given = {"availability": availability, **REQUIRED.get(availability, {})}
-    assert resolve(given).availability_objective == expected
-    released = resolve({**given, "reading": "released"})
-    assert released.availability_objective == "p_squared"
-
-
-@each_reading
-def test_values_are_among_the_choices(name: str) -> None:
-    spec = next(spec for spec in fields(Settings) if spec.name == name)
-    reading = READINGS[name]
-    if spec.metadata["choices"]:
-        values = {reading.paper, reading.released, reading.ca_fed} - {None}
-        assert values <= set(spec.metadata["choices"])
-    assert spec.metadata["help"].startswith(f"{reading.number}: ")
-    assert spec.metadata["decides_result"]
+    assert resolve(given).settings["availability_objective"] == expected
+    released = resolve({**given, "reading": "released"}).settings
+    assert released["availability_objective"] == "p_squared"

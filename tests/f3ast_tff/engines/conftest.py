@@ -3,46 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from f3ast_tff.engines import Engine
-from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.models import SoftmaxRegression
-from f3ast_tff.optimizer import Optimizer
-
-CLIENT = Optimizer("sgd", 0.1)
+from f3ast_tff.engines.engine import EngineParts
+from tests.f3ast_tff.engines.tiny import engine_parts
 
 
 @pytest.fixture(scope="session")
 def make_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
-    """Makes engines by name, with client SGD at 0.1, and closes them at the end."""
+    """Makes engines by name, of `engine_parts` and options, and closes them at the end."""
     engines: list[Engine] = []
+    of_parts = {field.name for field in fields(EngineParts)}
 
-    def make(
-        name: str,
-        data: FederatedData,
-        work: LocalWork,
-        server: Optimizer,
-        aggregation: str,
-        client: Optimizer = CLIENT,
-        **kwargs: Any,
-    ) -> Engine:
-        model = SoftmaxRegression(data.train.features.shape[1], data.num_classes)
-        parts = (data, model, work, client, server, aggregation)
+    def make(name: str, *common: Any, client: Any = None, **named: Any) -> Engine:
+        given = {key: value for key, value in named.items() if key in of_parts}
+        options = {key: value for key, value in named.items() if key not in of_parts}
+        if client is not None:
+            given["client"] = client
         if name.startswith("tff"):
             from f3ast_tff.engines.tff.engine import TffEngine
 
-            log = tmp_path_factory.mktemp("engine") / "worker.log"
+            parts = engine_parts(*common, folder=tmp_path_factory.mktemp("engine"), **given)
             runtime = {"tff": "worker", "tff_in_process": "tf"}[name]
-            engines.append(TffEngine(*parts, seed=0, worker_log=log, runtime=runtime, **kwargs))
+            engines.append(TffEngine(parts, runtime=runtime, **options))
         else:
             from f3ast_tff.engines.jax.engine import FusedEngine
 
             lanes = {"fused": 1, "fused_lanes": 2}[name]
-            engines.append(FusedEngine(*parts, seed=0, num_lanes=lanes, device="cpu", **kwargs))
+            parts = engine_parts(*common, **given)
+            engines.append(FusedEngine(parts, num_lanes=lanes, device="cpu", **options))
         return engines[-1]
 
     yield make

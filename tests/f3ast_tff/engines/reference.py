@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.local_training import LocalWork
+from f3ast_tff.local_training import LocalTraining
 
 Weights = list[np.ndarray]
 
@@ -42,7 +42,7 @@ def local_update(
 def delta(
     weights: Weights,
     train: ClientExamples,
-    work: LocalWork,
+    work: LocalTraining,
     round_number: int,
     ids: np.ndarray,
     client_weights: np.ndarray,

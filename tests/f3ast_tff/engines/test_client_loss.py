@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.engines.client_loss import reduce_losses, scored_rows
 from f3ast_tff.engines.engine import ExampleScores
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.engines import reference
 from tests.f3ast_tff.engines.tiny import tiny_data
 
@@ -41,7 +42,7 @@ def test_unknown_reduction_is_refused() -> None:
 
 
 def test_one_batch_is_the_first_of_the_round() -> None:
-    offsets, work = np.array([0, 7, 12]), LocalWork(4, seed=1)
+    offsets, work = np.array([0, 7, 12]), LocalTraining(4, seed=1)
     first, second = scored_rows(np.array([1, 0]), offsets, work, "one_batch", 5)
     np.testing.assert_array_equal(first, 7 + work.order(5, 1, 5)[0, :4])
     np.testing.assert_array_equal(second, work.order(5, 0, 7)[0, :4])
@@ -51,8 +52,8 @@ def test_one_batch_is_the_first_of_the_round() -> None:
 
 @pytest.mark.parametrize("name", ["tff", "fused"])
 def test_engines_score_that_batch(name: str, make_engine: Callable[..., Any]) -> None:
-    data, work = tiny_data(), LocalWork(4, seed=3)
-    engine = make_engine(name, data, work, Optimizer("sgd", 1.0), "sum", client_loss="one_batch")
+    data, work = tiny_data(), LocalTraining(4, seed=3)
+    engine = make_engine(name, data, work, Sgd(1.0), WeightedSum(), client_loss="one_batch")
     for t in (1, 2):
         got = engine.client_losses(np.array([3, 0]), t)
         for k, loss in zip((3, 0), got):

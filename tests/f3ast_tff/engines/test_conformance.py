@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.aggregation.weighted_mean import WeightedMean
+from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.engines import Engine, RoundOutcome
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.optimizers import Sgd
 from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines import reference
 from tests.f3ast_tff.engines.tiny import TEST_SIZES, tiny_data, with_nan_client
 
 LR = 0.1
-WORK = LocalWork(4, epochs=2, seed=3)
+WORK = LocalTraining(4, epochs=2, seed=3)
 NAN_CLIENT = 2
 COHORT = Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2]))
 
@@ -25,7 +27,7 @@ COHORT = Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2]))
 def sum_engine(request: pytest.FixtureRequest, make_engine: Callable[..., Any]) -> Any:
     """F3AST's composition; client 2 has a NaN."""
     data = with_nan_client(tiny_data(), NAN_CLIENT)
-    return make_engine(request.param, data, WORK, Optimizer("sgd", 1.0), "sum")
+    return make_engine(request.param, data, WORK, Sgd(1.0), WeightedSum())
 
 
 @pytest.fixture
@@ -158,7 +160,7 @@ def test_client_losses_are_means_over_the_client(engine: Any) -> None:
 
 def test_sum_of_batch_means(make_engine: Callable[..., Any]) -> None:
     """Client 0 has 7 examples, in batches of 4 and 3."""
-    parts = (tiny_data(), WORK, Optimizer("sgd", 1.0), "mean")
+    parts = (tiny_data(), WORK, Sgd(1.0), WeightedMean())
     engine = make_engine("fused", *parts, client_loss="sum_of_batches")
     run_round(engine, 1, COHORT)
     loss = reference.losses(engine.weights(), *tiny_data().train.client(0))

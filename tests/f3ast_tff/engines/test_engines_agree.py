@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.aggregation.weighted_mean import WeightedMean
 from f3ast_tff.configuration.build import build_experiment
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.selection import Cohort
@@ -18,7 +19,6 @@ SMALL = {
     "num_clients": 15,
     "clients_per_round": 4,
     "availability": "smartphones",
-    "poc_candidates": 6,
     "client_lr": 0.05,
     "seed": 3,
 }
@@ -28,7 +28,7 @@ CASES = [
     {"algorithm": "fedadam"},
     {"algorithm": "f3ast"},
     {"algorithm": "f3ast_adam"},
-    {"algorithm": "poc", "reading": "released"},
+    {"algorithm": "poc", "poc_candidates": 6, "reading": "released"},
     {"algorithm": "fedlaavg", "client_lr_decay": 0.99},
     {"algorithm": "fedavg_then_fedlaavg", "switch_round": 20},
     {"algorithm": "sequential_sgd", "clients_per_round": None, "availability": None},
@@ -69,15 +69,15 @@ def test_fifty_rounds_agree(case: dict[str, Any], tmp_path: Path) -> None:
 
 def test_non_finite_clients_are_dropped_alike(make_engine: Callable[..., Any]) -> None:
     """Under a mean, what is left is averaged over those that are left."""
-    from f3ast_tff.local_training import LocalWork
-    from f3ast_tff.optimizer import Optimizer
+    from f3ast_tff.local_training import LocalTraining
+    from f3ast_tff.optimizers import Sgd
     from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
 
     data = with_nan_client(tiny_data(), 2)
     cohort = Cohort(np.array([0, 2, 5]), np.array([3.0, 100.0, 1.0]))
     results = []
     for name in ("tff", "fused", "fused_lanes"):
-        engine = make_engine(name, data, LocalWork(4), Optimizer("sgd", 1.0), "mean")
+        engine = make_engine(name, data, LocalTraining(4), Sgd(1.0), WeightedMean())
         (outcome,) = engine.run_rounds(1, [cohort])
         assert outcome.num_dropped == 1
         results.append((engine.weights(), outcome))

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.aggregation.update_memory import LatestUpdates
+from f3ast_tff.aggregation.aggregation import Aggregation
+from f3ast_tff.aggregation.fedlaavg import FedLaAvg, UpdateMemory
+from f3ast_tff.aggregation.weighted_mean import WeightedMean
 from f3ast_tff.availability import Alternating
 from f3ast_tff.engines import RoundOutcome
 from f3ast_tff.engines.jax.engine import FusedEngine
-from f3ast_tff.engines.memory_round import Trained, run_latest_round
+from f3ast_tff.engines.memory_round import Trained, run_memory_round
 from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.models import SoftmaxRegression
-from f3ast_tff.optimizer import Optimizer
-from f3ast_tff.selection import Cohort, LongestAbsent, Proportional, no_losses
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.optimizers import Sgd
+from f3ast_tff.selection import Cohort, Feasible, LongestAbsent, Proportional, no_losses
+from tests.f3ast_tff.engines.tiny import engine_parts
 
 MEANS, P = np.array([-1.0, 3.0]), np.array([0.5, 0.5])
 FIRST, SECOND = 6, 2
@@ -28,7 +30,7 @@ def world() -> Alternating:
 def fedavg_at_period_ends(periods: int) -> list[float]:
     strategy, model, ends = Proportional(P, np.ones(2)), 0.0, []
     for t in range(1, periods * (FIRST + SECOND) + 1):
-        cohort = strategy.select(t, world().mask(t), 1, no_losses)
+        cohort = strategy.select(t, world().mask(t), Feasible(1), no_losses)
         model -= RATE * float(np.mean(model - MEANS[cohort.ids]))
         if t % (FIRST + SECOND) == 0:
             ends.append(model)
@@ -36,7 +38,7 @@ def fedavg_at_period_ends(periods: int) -> list[float]:
 
 
 def fedlaavg(rounds: int) -> list[float]:
-    strategy, memory = LongestAbsent(P), LatestUpdates(P, 1)
+    strategy, memory = LongestAbsent(P), UpdateMemory(P, 1)
     model, path = 0.0, []
 
     def train(cohort: Cohort, correction: np.ndarray) -> Trained:
@@ -45,8 +47,8 @@ def fedlaavg(rounds: int) -> list[float]:
         return Trained(model + aggregate, RoundOutcome(0.0, abs(aggregate)), updates)
 
     for t in range(1, rounds + 1):
-        cohort = strategy.select(t, world().mask(t), 1, no_losses)
-        state, _ = run_latest_round(memory, t, cohort, RATE, train)
+        cohort = strategy.select(t, world().mask(t), Feasible(1), no_losses)
+        state, _ = run_memory_round(memory, t, cohort, RATE, train)
         model = model if state is None else state
         path.append(model)
     return path
@@ -74,17 +76,17 @@ def test_so_does_an_engine() -> None:
     labels = np.array([0, 0, 0, 1, 1, 1, 1, 0], np.int32)
     examples = ClientExamples(np.zeros((8, 1), np.float32), labels, np.array([0, 4, 8]))
     data = FederatedData(examples, examples, 2)
-    model, work = SoftmaxRegression(1, 2), LocalWork(4)
-    client, server = Optimizer("sgd", 0.2), Optimizer("sgd", 1.0)
 
-    def probability_of_class_0(aggregation: str, memory: LatestUpdates | None) -> float:
-        parts = (data, model, work, client, server, aggregation)
-        engine = FusedEngine(*parts, seed=0, latest=memory, device="cpu")
+    def probability_of_class_0(aggregation: Aggregation) -> float:
+        memory = aggregation.memory(P, 4)
+        parts = engine_parts(data, LocalTraining(4), Sgd(1.0), aggregation, Sgd(0.2), memory=memory)
+        engine = FusedEngine(parts, device="cpu")
         strategy = LongestAbsent(P) if memory else Proportional(P, np.ones(2))
         rounds = range(1, 100 * (FIRST + SECOND) + 1)
-        engine.run_rounds(1, [strategy.select(t, world().mask(t), 1, no_losses) for t in rounds])
+        one = Feasible(1)
+        engine.run_rounds(1, [strategy.select(t, world().mask(t), one, no_losses) for t in rounds])
         logits = engine.weights()[1]
         return float(np.exp(logits[0]) / np.exp(logits).sum())
 
-    assert probability_of_class_0("latest", LatestUpdates(P, 4)) == pytest.approx(0.5, abs=1e-3)
-    assert probability_of_class_0("mean", None) > 0.57
+    assert probability_of_class_0(FedLaAvg()) == pytest.approx(0.5, abs=1e-3)
+    assert probability_of_class_0(WeightedMean()) > 0.57

@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.aggregation.update_memory import LatestUpdates
+from f3ast_tff.aggregation.fedlaavg import FedLaAvg, UpdateMemory
+from f3ast_tff.aggregation.weighted_mean import WeightedMean
+from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.engines import Engine, RoundOutcome
 from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.optimizers import Sgd
 from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines import reference
 from tests.f3ast_tff.engines.tiny import NUM_CLASSES, NUM_FEATURES, tiny_data, with_nan_client
 
 LR, DECAY = 0.1, 0.8
-WORK = LocalWork(4, epochs=2, seed=3)
+WORK = LocalTraining(4, epochs=2, seed=3)
 P = np.array([0.1, 0.2, 0.15, 0.25, 0.05, 0.25])
 N, SIZE = len(P), NUM_CLASSES * (NUM_FEATURES + 1)
 NAN_CLIENT = 2
@@ -34,11 +36,11 @@ def both(request: pytest.FixtureRequest, make_engine: Callable[..., Any]) -> Any
     """Makes an engine with FedLaAvg's memory over some data."""
 
     def make(data: FederatedData, decay: float = 1.0, first_round: int = 1) -> Engine:
-        memory = LatestUpdates(P, SIZE, first_round)
-        client = Optimizer("sgd", LR, decay=decay)
-        server = Optimizer("sgd", 1.0)
+        memory = UpdateMemory(P, SIZE, first_round)
+        client = Sgd(LR, decay=decay)
+        server = Sgd(1.0)
         return make_engine(
-            request.param, data, WORK, server, "latest", client=client, latest=memory
+            request.param, data, WORK, server, FedLaAvg(), client=client, memory=memory
         )
 
     return make
@@ -131,7 +133,7 @@ def test_with_all_clients_it_is_fedavg(
     """FedAvg's mean weighs by p_k too; 10 rounds, to 1e-6."""
     everybody = COHORTS[-1]
     fedlaavg = both(tiny_data())
-    fedavg = make_engine("fused", tiny_data(), WORK, Optimizer("sgd", 1.0), "mean")
+    fedavg = make_engine("fused", tiny_data(), WORK, Sgd(1.0), WeightedMean())
     for t in range(1, 11):
         run_round(fedlaavg, t, everybody)
         run_round(fedavg, t, everybody)
@@ -159,8 +161,8 @@ def test_before_its_first_round_the_model_follows_the_cohort(both: Callable[...,
 def test_learning_rate_decays_without_a_memory_too(
     name: str, make_engine: Callable[..., Any]
 ) -> None:
-    client = Optimizer("sgd", LR, decay=DECAY)
-    parts = (tiny_data(), WORK, Optimizer("sgd", 1.0), "sum")
+    client = Sgd(LR, decay=DECAY)
+    parts = (tiny_data(), WORK, Sgd(1.0), WeightedSum())
     engine = make_engine(name, *parts, client=client)
     for t in (1, 2, 3):
         rate = LR * DECAY ** (t - 1)

@@ -10,7 +10,7 @@ import pytest
 from f3ast_tff.engines.jax.engine import FusedEngine
 from f3ast_tff.engines.tff.engine import TffEngine
 from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.local_training import LocalWork
+from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.models import (
     CharacterLSTM,
     Model,
@@ -19,15 +19,16 @@ from f3ast_tff.models import (
     cafed_cnn,
     fedlaavg_cnn,
 )
-from f3ast_tff.optimizer import Optimizer
-from f3ast_tff.preprocessing import AsStored, ImageCrops, Inputs, ScaledPixels
+from f3ast_tff.optimizers import Sgd
+from f3ast_tff.preprocessing import AsStored, ImageCrops, Preprocessing, ScaledPixels
 from f3ast_tff.selection import Cohort
+from tests.f3ast_tff.engines.tiny import engine_parts
 
 SIZES = (3, 2)
 OFFSETS = np.cumsum([0, *SIZES])
 LENGTH = 12
 # Network, what it reads, stored shape of an example, client learning rate.
-CASES: dict[str, tuple[Model, Inputs, tuple[int, ...], float]] = {
+CASES: dict[str, tuple[Model, Preprocessing, tuple[int, ...], float]] = {
     "resnet18-released": (ResNet18("released"), ImageCrops(32, 24, seed=1), (32, 32, 3), 0.01),
     "resnet18-strided": (ResNet18("strided"), ImageCrops(32, 24, seed=1), (32, 32, 3), 0.01),
     "character_lstm": (CharacterLSTM(), AsStored(), (LENGTH,), 1.0),
@@ -68,12 +69,14 @@ def test_three_rounds_agree(name: str, tmp_path: Path) -> None:
     model, inputs, shape, rate = CASES[name]
     data = small_data(model, shape)
     cohort = Cohort(np.array([1, 0]), np.array([0.3, 0.9]))
-    parts = (data, model, LocalWork(2, seed=2), Optimizer("sgd", rate), Optimizer("sgd", 1.0))
-    log = tmp_path / "worker.log"
-    engines = [
-        FusedEngine(*parts, "sum", seed=0, inputs=inputs, device="cpu"),
-        TffEngine(*parts, "sum", seed=0, inputs=inputs, worker_log=log, clients_at_once=1),
-    ]
+    parts = engine_parts(
+        *(data, LocalTraining(2, seed=2)),
+        client=Sgd(rate),
+        model=model,
+        preprocessing=inputs,
+        folder=tmp_path,
+    )
+    engines = [FusedEngine(parts, device="cpu"), TffEngine(parts, clients_at_once=1)]
     start = engines[0].weights()
     results = []
     for engine in engines:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.configuration import build
+from f3ast_tff.configuration.build import build_experiment
 from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.engines import components
+from f3ast_tff.engines.distributed import ray_workers
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 
 ROUNDS = 20
@@ -24,13 +26,13 @@ SMALL = {
 RUNTIMES: dict[str, dict[str, Any]] = {
     "worker": {"tff_runtime": "worker"},
     "tf": {"tff_runtime": "tf"},
-    "ray": {"tff_runtime": "ray", "num_workers": 3},
+    "split": {"num_workers": 3},
 }
 
 
 def weights_after(given: dict[str, Any], folder: Path) -> np.ndarray:
     folder.mkdir()
-    parts = build.build_experiment(resolve({**SMALL, **given}), folder)
+    parts = build_experiment(resolve({**SMALL, **given}), folder)
     try:
         for t in range(1, ROUNDS + 1):
             mask = parts.availability.mask(t)
@@ -52,12 +54,12 @@ def test_twenty_rounds_agree(
     def workers_here(make: Any, examples: Any, num_workers: int, *more: Any, **named: Any) -> Any:
         return WorkersHere(make, examples, num_workers)
 
-    monkeypatch.setattr(build, "connect", lambda *where: None)
-    monkeypatch.setattr(build, "RayWorkers", workers_here)
+    monkeypatch.setattr(components, "connect", lambda *where: None)
+    monkeypatch.setattr(ray_workers, "RayWorkers", workers_here)
     found = {
         name: weights_after({"algorithm": algorithm, **given}, tmp_path / name)
         for name, given in RUNTIMES.items()
     }
     assert np.abs(found["worker"]).max() > 0.01
-    for name in ("tf", "ray"):
+    for name in ("tf", "split"):
         np.testing.assert_allclose(found[name], found["worker"], rtol=0, atol=1e-5)

@@ -8,22 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.aggregation.aggregation import Aggregation
+from f3ast_tff.aggregation.weighted_mean import WeightedMean
+from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.engines import Engine
 from f3ast_tff.engines.distributed.workers import TrainerFactory
 from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
 from f3ast_tff.errors import EngineError
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.models import SoftmaxRegression
-from f3ast_tff.optimizer import Optimizer
-from f3ast_tff.preprocessing import AsStored
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.optimizers import Adam, Sgd
 from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
-from tests.f3ast_tff.engines.tiny import NUM_CLASSES, NUM_FEATURES, tiny_data, with_nan_client
+from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data, with_nan_client
 
 NAN_CLIENT = 2
 DATA = with_nan_client(tiny_data(), NAN_CLIENT)
-WORK = LocalWork(4, epochs=2, seed=3)
-CLIENT = Optimizer("sgd", 0.1, decay=0.9)
+WORK = LocalTraining(4, epochs=2, seed=3)
+CLIENT = Sgd(0.1, decay=0.9)
 COHORTS = [
     Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2])),
     Cohort(np.array([1]), np.array([0.4])),
@@ -31,32 +32,29 @@ COHORTS = [
     Cohort(np.array([0, 1, NAN_CLIENT, 3, 4, 5]), np.arange(1.0, 7.0) / 7),
     Cohort(np.array([4, 4, 1]), np.array([0.3, 0.3, 0.1])),
 ]
+ADAM = Adam(0.05, epsilon=0.01)
+SUM, MEAN = WeightedSum(), WeightedMean()
 
 
-MODEL = SoftmaxRegression(NUM_FEATURES, NUM_CLASSES)
-ADAM = Optimizer("adam", 0.05, epsilon=0.01)
-
-
-def trainers(name: str = "fused", aggregation: str = "sum") -> TrainerFactory:
+def trainers(name: str = "fused", aggregation: Aggregation | None = None) -> TrainerFactory:
+    parts = engine_parts(DATA, WORK, ADAM, aggregation, CLIENT, cohort_size=6)
     if name == "fused":
-        return FusedTrainerFactory(MODEL, WORK, CLIENT, AsStored(), "cpu", 6)
-    from f3ast_tff.engines.tff.composition import TffComposition
+        return FusedTrainerFactory.of(parts, "cpu")
     from f3ast_tff.engines.tff.trainer import TffTrainerFactory
 
-    composition = TffComposition(MODEL, WORK, AsStored(), CLIENT, ADAM, aggregation)
-    return TffTrainerFactory(composition, "cpu")
+    return TffTrainerFactory.of(parts, "cpu")
 
 
 @pytest.mark.parametrize(
     ("name", "aggregation", "num_workers"),
     [
-        *(("fused", aggregation, m) for aggregation in ("sum", "mean") for m in (1, 2, 4)),
-        ("tff_in_process", "sum", 2),
-        ("tff_in_process", "mean", 3),
+        *(("fused", aggregation, m) for aggregation in (SUM, MEAN) for m in (1, 2, 4)),
+        ("tff_in_process", SUM, 2),
+        ("tff_in_process", MEAN, 3),
     ],
 )
 def test_rounds_are_those_of_one_process(
-    name: str, aggregation: str, num_workers: int, make_engine: Callable[..., Any]
+    name: str, aggregation: Aggregation, num_workers: int, make_engine: Callable[..., Any]
 ) -> None:
     """To 1e-6: sums are added in another order."""
     parts = (DATA, WORK, ADAM, aggregation, CLIENT)
@@ -76,14 +74,14 @@ def test_rounds_are_those_of_one_process(
 class Lost(WorkersHere):
     """Fails in the second round."""
 
-    def train(self, broadcast: Any, round_number: int, cohort: Cohort) -> Any:
+    def train(self, broadcast: Any, round_number: int, *more: Any) -> Any:
         if round_number == 2:
             raise EngineError("round 2: worker 0 of 2 was lost")
-        return super().train(broadcast, round_number, cohort)
+        return super().train(broadcast, round_number, *more)
 
 
 def test_lost_round_changes_nothing_and_can_be_repeated(make_engine: Callable[..., Any]) -> None:
-    parts = (DATA, WORK, Optimizer("sgd", 1.0), "sum", CLIENT)
+    parts = (DATA, WORK, Sgd(1.0), SUM, CLIENT)
 
     def engine(kind: type[WorkersHere]) -> Engine:
         return make_engine("fused", *parts, workers=kind(trainers(), DATA.train, 2))

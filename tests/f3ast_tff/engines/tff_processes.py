@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.engines.tff.client_feed import batch_spec, stored_spec
 from f3ast_tff.engines.tff.cross_entropy import MeanCrossEntropy
 from f3ast_tff.engines.tff.processes.client_data import ClientBatches, client_dataset
@@ -16,17 +17,17 @@ from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWe
 from f3ast_tff.engines.tff.processes.learning_process import build_parts
 from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
 from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_training import LocalWork
+from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.models import SoftmaxRegression
-from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.optimizers import Adam, Optimizer, Sgd
 from tests.f3ast_tff.engines.tiny import NUM_CLASSES, NUM_FEATURES
 
-CLIENT = Optimizer("sgd", 0.1)
-SGD, ADAM = Optimizer("sgd", 0.7), Optimizer("adam", 0.05, epsilon=0.01)
-WORK = LocalWork(4, epochs=2, seed=5)
+CLIENT = Sgd(0.1)
+SGD, ADAM = Sgd(0.7), Adam(0.05, epsilon=0.01)
+WORK = LocalTraining(4, epochs=2, seed=5)
 
 
-def ours(data: FederatedData, aggregation: str, server: Optimizer = SGD) -> Any:
+def ours(data: FederatedData, aggregation: Aggregation, server: Optimizer = SGD) -> Any:
     """Our process; it takes `element_feed`."""
 
     def model_fn() -> tff.learning.models.VariableModel:

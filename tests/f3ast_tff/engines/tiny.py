@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from f3ast_tff.aggregation.aggregation import Aggregation
+from f3ast_tff.aggregation.weighted_sum import WeightedSum
+from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.federated_data import ClientExamples, FederatedData
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.optimizers import Optimizer, Sgd
+from f3ast_tff.preprocessing import AsStored
 
 NUM_FEATURES, NUM_CLASSES = 5, 3
 TRAIN_SIZES = (7, 12, 20, 33, 41, 8)
 TEST_SIZES = (3, 0, 5, 4, 9, 2)
+CLIENT, SERVER = Sgd(0.1), Sgd(1.0)
 
 
 def tiny_data(seed: int = 0) -> FederatedData:
@@ -30,3 +40,24 @@ def with_nan_client(data: FederatedData, k: int) -> FederatedData:
     features[data.train.offsets[k], 0] = np.nan
     train = ClientExamples(features, data.train.labels, data.train.offsets)
     return FederatedData(train, data.test, data.num_classes)
+
+
+def engine_parts(
+    data: FederatedData,
+    work: LocalTraining,
+    server: Optimizer = SERVER,
+    aggregation: Aggregation | None = None,
+    client: Optimizer = CLIENT,
+    **more: Any,
+) -> EngineParts:
+    """Softmax regression on flat features, unless `more` says otherwise."""
+    model = SoftmaxRegression(data.train.features.shape[1], data.num_classes)
+    common = {"model": model, "preprocessing": AsStored(), **more}
+    return EngineParts(
+        data=data,
+        work=work,
+        client_optimizer=client,
+        server_optimizer=server,
+        aggregation=aggregation or WeightedSum(),
+        **common,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.estimation import LossEstimates
 
 
@@ -88,7 +88,7 @@ def test_restored_estimates_go_on_alike(minima: np.ndarray | None) -> None:
 
 def test_bad_values() -> None:
     for beta in (0.0, 1.5, float("nan")):
-        with pytest.raises(SettingError, match=f"loss_beta={beta}: must be above 0"):
+        with pytest.raises(ParameterError, match=f"loss_beta = {beta}: must be above 0"):
             LossEstimates(2, beta)
     with pytest.raises(ValueError, match=r"minima \(3,\): must be 2 finite numbers"):
         LossEstimates(2, minima=np.zeros(3))
@@ -96,7 +96,7 @@ def test_bad_values() -> None:
         LossEstimates(2, initial=np.array([0, np.nan]))
     with pytest.raises(ValueError, match=r"must be \[m\]"):
         report(LossEstimates(2), [0, 1], [1.0])
-    with pytest.raises(ValueError, match="saved losses: values is missing"):
+    with pytest.raises(ValueError, match="saved losses lack minima, started, values"):
         LossEstimates(2).restore({})
     with pytest.raises(ValueError, match="saved values has shape"):
         LossEstimates(2).restore(LossEstimates(3).state())

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from f3ast_tff.errors import SettingError
-from f3ast_tff.models import ResNet18, SmallCNN, SoftmaxRegression
+from f3ast_tff.components import builtin_registry, register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.models import ModelConfig, ResNet18, SmallCNN, SoftmaxRegression
 from tests.f3ast_tff.models.compiling import run
 from tests.f3ast_tff.models.networks import NETWORKS, Network
 
@@ -45,7 +48,7 @@ def test_vmap_over_weights_is_one_client_after_the_other(network: Network) -> No
 
 
 def test_other_variants_are_refused() -> None:
-    with pytest.raises(SettingError, match="--resnet_variant=wide: one of released, strided"):
+    with pytest.raises(ParameterError, match="= wide: must be one of released, strided"):
         ResNet18("wide")
 
 
@@ -54,6 +57,64 @@ def test_shapes_that_cannot_be_are_refused() -> None:
         SmallCNN((6, 16), (), input_shape=(12, 12, 3))
     with pytest.raises(ValueError, match="must hold 10 numbers"):
         SoftmaxRegression(10, 2, input_shape=(3, 3))
+
+
+IMAGE, GREY, SMALL = (32, 32, 3), (28, 28, 1), (12, 12, 3)
+# By model: shapes of inputs that it reads, and that it does not.
+SHAPES: dict[str, tuple[list[tuple[int, ...]], list[tuple[int, ...]]]] = {
+    "softmax_regression": ([(60,), IMAGE, GREY], []),
+    "resnet18": ([IMAGE, (24, 24, 3)], [(60,), GREY, (32, 24, 3)]),
+    "character_lstm": ([(80,)], [IMAGE, GREY]),
+    "cafed_cnn": ([IMAGE, GREY], [(60,), SMALL]),
+    "fedlaavg_cnn": ([IMAGE, GREY], [(60,), SMALL]),
+}
+
+
+def test_every_model_reads_some_shapes_and_refuses_the_others() -> None:
+    import jax
+
+    models = builtin_registry().components["model"]
+    assert list(models) == list(SHAPES)
+    for name, (readable, others) in SHAPES.items():
+        for shape in readable:
+            model = models[name].config().build(shape, 7)
+            inputs = jax.ShapeDtypeStruct((2, *shape), np.int32 if shape == (80,) else np.float32)
+            logits = jax.eval_shape(model.apply, model.initial_weights(0), inputs)
+            assert logits.shape == ((2, 80, 7) if shape == (80,) else (2, 7)), (name, shape)
+        for shape in others:
+            with pytest.raises(ValueError, match=re.escape(str(list(shape)))):
+                models[name].config().build(shape, 7)
+
+
+@pytest.mark.parametrize(
+    ("given", "attribute"),
+    [({"model": "softmax_regression", "ridge": 0.5}, "ridge"),
+     ({"model": "resnet18", "resnet_variant": "released"}, "variant")],
+)  # fmt: skip
+def test_every_parameter_of_a_model_reaches_it(given: dict[str, Any], attribute: str) -> None:
+    component = builtin_registry().components["model"][given.pop("model")]
+    assert [parameter.name for parameter in component.parameters] == list(given)
+    for values in (given, {}):
+        config = component.config(**values)
+        model = config.build((24, 24, 3), 10)
+        for name in given:
+            assert getattr(model, attribute) == getattr(config, name)
+
+
+def test_models_without_parameters_are_the_others() -> None:
+    found = {c.name for c in builtin_registry().components["model"].values() if not c.parameters}
+    assert found == {"character_lstm", "cafed_cnn", "fedlaavg_cnn"}
+
+
+def test_a_model_in_jax_alone_is_refused_on_tff() -> None:
+    @register("model", "of_ones_own", about="in JAX")
+    @dataclass(frozen=True)
+    class Config(ModelConfig):
+        engines: ClassVar[tuple[str, ...]] = ("fused",)
+
+    Config().check({"engine": "fused"})
+    with pytest.raises(ParameterError, match="must be fused with model of_ones_own"):
+        Config().check({"engine": "tff"})
 
 
 def test_importing_models_imports_neither_framework() -> None:

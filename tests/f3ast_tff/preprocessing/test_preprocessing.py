@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.preprocessing import AsStored, ImageCrops, Inputs, ScaledPixels
+from f3ast_tff.preprocessing import AsStored, ImageCrops, Preprocessing, ScaledPixels
 
 IMAGES = np.random.default_rng(1).integers(0, 256, (50, 32, 32, 3)).astype(np.uint8)
 
@@ -18,7 +18,7 @@ def by_hand(image: np.ndarray, top: int, left: int, mirrored: int, crop: int) ->
     return (cut - cut.mean()) / max(cut.std(), 1 / np.sqrt(cut.size))
 
 
-def in_a_graph(inputs: Inputs, features: np.ndarray, draws: np.ndarray | None) -> Any:
+def in_a_graph(inputs: Preprocessing, features: np.ndarray, draws: np.ndarray | None) -> Any:
     """As TFF runs it: a graph that is not a function's, where Tensor.__eq__ is no operation."""
     import tensorflow as tf
 

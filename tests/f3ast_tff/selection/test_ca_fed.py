@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f3ast_tff.errors import SettingError
-from f3ast_tff.estimation import ActivityPrior, EstimatedActivity, KnownActivity, LossEstimates
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.estimation import (
+    AvailabilityPrior,
+    EstimatedAvailability,
+    KnownAvailability,
+    LossEstimates,
+)
+from f3ast_tff.selection import Feasible
 from f3ast_tff.selection.ca_fed import CAFed
 from f3ast_tff.selection.unbiased import Unbiased
 
@@ -33,7 +39,7 @@ class Spy:
 def ca_fed(**kwargs: object) -> CAFed:
     """With the oracle and minima of 0, so that gaps are the losses."""
     losses = LossEstimates(3, minima=np.zeros(3))
-    return CAFed(P, KnownActivity(PI, EIGENVALUE), losses, **kwargs)
+    return CAFed(P, KnownAvailability(PI, EIGENVALUE), losses, **kwargs)
 
 
 def test_factor_4_or_1() -> None:
@@ -46,7 +52,7 @@ def test_factor_4_or_1() -> None:
     """
     for factor, ids, weights in ((4.0, [0, 1, 2], [1, 0.3125, 0.625]), (1.0, [0, 1], [1, 0.3125])):
         spy = Spy([1.0, 1.0, 1.5])
-        cohort = ca_fed(bias_factor=factor).select(1, ALL, 3, spy)
+        cohort = ca_fed(bias_factor=factor).select(1, ALL, Feasible(3), spy)
         assert cohort.ids.tolist() == ids
         np.testing.assert_allclose(cohort.weights, weights)
         assert spy.asked == [[0, 1, 2]]
@@ -55,14 +61,14 @@ def test_factor_4_or_1() -> None:
 def test_the_excluded_report_and_do_not_train() -> None:
     """Client 2 alone is available, and excluded: asked, but the cohort is empty."""
     strategy = ca_fed(bias_factor=1.0)
-    strategy.select(1, ALL, 3, Spy([1.0, 1.0, 1.5]))
+    strategy.select(1, ALL, Feasible(3), Spy([1.0, 1.0, 1.5]))
     spy = Spy([1.0, 1.0, 1.5])
-    cohort = strategy.select(2, np.array([False, False, True]), 3, spy)
+    cohort = strategy.select(2, np.array([False, False, True]), Feasible(3), spy)
     assert spy.asked == [[2]]
     assert len(cohort) == 0
     assert strategy.included().tolist() == [True, True, False]
     # Once its loss is like the others', it is let in again.
-    again = strategy.select(3, np.array([False, False, True]), 3, Spy([1.0, 1.0, 1.0]))
+    again = strategy.select(3, np.array([False, False, True]), Feasible(3), Spy([1.0, 1.0, 1.0]))
     assert again.ids.tolist() == [2]
 
 
@@ -74,9 +80,9 @@ def test_small_kappa_excludes_more() -> None:
     included = []
     for kappa2 in (1e-2, 1e-1, 1.0, 10.0, 100.0, 1e4):
         strategy = CAFed(
-            p, KnownActivity(pi, eigenvalue), LossEstimates(n, minima=np.zeros(n)), kappa2
+            p, KnownAvailability(pi, eigenvalue), LossEstimates(n, minima=np.zeros(n)), kappa2
         )
-        strategy.select(1, np.ones(n, bool), n, lambda ids: losses[ids])
+        strategy.select(1, np.ones(n, bool), Feasible(n), lambda ids: losses[ids])
         included.append(int(strategy.included().sum()))
     assert included == sorted(included)
     assert included[0] < n / 2
@@ -86,9 +92,9 @@ def test_small_kappa_excludes_more() -> None:
 def test_first_round_with_running_minima() -> None:
     """All gaps are 0: by Sec. IV-A nothing falls and all stay; by line 19 all but one go."""
     for strict, expected in ((True, [0, 1, 2]), (False, [0])):
-        strategy = CAFed(P, KnownActivity(PI, EIGENVALUE), LossEstimates(3), strict=strict)
+        strategy = CAFed(P, KnownAvailability(PI, EIGENVALUE), LossEstimates(3), strict=strict)
         # Client 0, of the least lambda, is the last to be tried.
-        assert strategy.select(1, ALL, 3, Spy([1.0, 2.0, 3.0])).ids.tolist() == expected
+        assert strategy.select(1, ALL, Feasible(3), Spy([1.0, 2.0, 3.0])).ids.tolist() == expected
 
 
 @settings(max_examples=40, deadline=None)
@@ -98,17 +104,17 @@ def test_large_kappa_is_unbiased_bit_for_bit(seed: int, k: int, oracle: bool) ->
     n = 10
     p, pi = rng.dirichlet(np.full(n, 3.0)) * 0.9 + 0.01, rng.uniform(0.1, 0.9, n)
     activities = [
-        KnownActivity(pi, rng.uniform(0, 0.9, n))
+        KnownAvailability(pi, rng.uniform(0, 0.9, n))
         if oracle
-        else EstimatedActivity(ActivityPrior.uniform(n))
+        else EstimatedAvailability(AvailabilityPrior.uniform(n))
         for _ in range(2)
     ]
     ca_fed_ = CAFed(p, activities[0], LossEstimates(n, 0.5), kappa2=1e12, seed=seed % 1000)
     unbiased = Unbiased(p, activities[1], seed=seed % 1000)
     for t in range(1, 16):
         mask, losses = rng.random(n) < pi, rng.random(n)
-        found = ca_fed_.select(t, mask, k, lambda ids, losses=losses: losses[ids])
-        expected = unbiased.select(t, mask, k, lambda ids: ids)
+        found = ca_fed_.select(t, mask, Feasible(k), lambda ids, losses=losses: losses[ids])
+        expected = unbiased.select(t, mask, Feasible(k), lambda ids: ids)
         np.testing.assert_array_equal(found.ids, expected.ids)
         np.testing.assert_array_equal(found.weights, expected.weights)
 
@@ -118,7 +124,7 @@ def test_small_k_asks_and_trains_at_most_k() -> None:
     strategy, pairs = ca_fed(kappa2=1e9), set()
     for t in range(1, 61):
         spy = Spy([1.0, 1.0, 1.0])
-        cohort = strategy.select(t, ALL, 2, spy)
+        cohort = strategy.select(t, ALL, Feasible(2), spy)
         assert spy.asked == [cohort.ids.tolist()]
         np.testing.assert_allclose(cohort.weights, 1.5 * (P / PI)[cohort.ids])
         pairs.add(tuple(cohort.ids))
@@ -127,14 +133,14 @@ def test_small_k_asks_and_trains_at_most_k() -> None:
 
 def test_nobody_available_asks_nobody() -> None:
     spy = Spy([1.0] * 3)
-    cohort = ca_fed().select(1, ~ALL, 3, spy)
+    cohort = ca_fed().select(1, ~ALL, Feasible(3), spy)
     assert (len(cohort), cohort.ids.dtype, spy.asked) == (0, np.int64, [])
 
 
 def test_estimated_activity_decides_with_the_round_it_sees() -> None:
     """Beta(1, 1), one round: available clients have pi = 2 / 3, so they weigh 1.5 p."""
-    strategy = CAFed(P, EstimatedActivity(ActivityPrior.uniform(3)), LossEstimates(3))
-    cohort = strategy.select(1, np.array([True, False, True]), 3, Spy([1.0] * 3))
+    strategy = CAFed(P, EstimatedAvailability(AvailabilityPrior.uniform(3)), LossEstimates(3))
+    cohort = strategy.select(1, np.array([True, False, True]), Feasible(3), Spy([1.0] * 3))
     np.testing.assert_allclose(cohort.weights, 1.5 * P[[0, 2]])
 
 
@@ -145,11 +151,13 @@ def test_bad_values() -> None:
         ("tau", -0.1),
         ("bias_factor", np.nan),
     ):
-        with pytest.raises(SettingError, match=f"--{name}={value}: must be at least 0 and finite"):
+        with pytest.raises(
+            ParameterError, match=f"{name} = {value}: must be at least 0 and finite"
+        ):
             ca_fed(**{name: value})
     with pytest.raises(ValueError, match="not known"):
-        CAFed(P, KnownActivity(PI), LossEstimates(3))
+        CAFed(P, KnownAvailability(PI), LossEstimates(3))
     with pytest.raises(ValueError, match="losses have shapes"):
-        CAFed(P, KnownActivity(PI, EIGENVALUE), LossEstimates(4))
+        CAFed(P, KnownAvailability(PI, EIGENVALUE), LossEstimates(4))
     with pytest.raises(ValueError, match="p sums to 0.75"):
-        CAFed(np.array([0.5, 0.25, 0.0]), KnownActivity(PI, EIGENVALUE), LossEstimates(3))
+        CAFed(np.array([0.5, 0.25, 0.0]), KnownAvailability(PI, EIGENVALUE), LossEstimates(3))

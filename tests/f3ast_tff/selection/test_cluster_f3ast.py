@@ -7,7 +7,7 @@ import pytest
 
 from f3ast_tff.objective import OBJECTIVES
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, ClusterF3AST, Losses
+from f3ast_tff.selection import F3AST, ClusterF3AST, Feasible, Losses
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -18,7 +18,7 @@ def test_one_client_a_cluster_is_f3ast(objective: str, no_losses: Losses) -> Non
     clusters = ClusterF3AST(p, np.arange(6), ParticipationRates(r, 0.1), objective, seed=3)
     for t in range(1, 50):
         mask = rng.random(6) < 0.5
-        expected, found = (s.select(t, mask, 2, no_losses) for s in (alone, clusters))
+        expected, found = (s.select(t, mask, Feasible(2), no_losses) for s in (alone, clusters))
         assert found.ids.tolist() == expected.ids.tolist()
         np.testing.assert_allclose(found.weights, expected.weights)
 
@@ -32,7 +32,7 @@ def test_one_round_by_hand(no_losses: Losses) -> None:
     p = np.array([0.2, 0.2, 0.1, 0.5])
     rates = ParticipationRates(np.array([0.3, 0.4]), 0.1)
     strategy = ClusterF3AST(p, np.array([0, 0, 0, 1]), rates)
-    cohort = strategy.select(1, np.array([True, True, False, True]), 2, no_losses)
+    cohort = strategy.select(1, np.array([True, True, False, True]), Feasible(2), no_losses)
     assert cohort.ids[0] == 3
     assert cohort.ids[1] in (0, 1)
     np.testing.assert_allclose(rates.values, [0.27 + 0.1 / 3, 0.46])
@@ -52,7 +52,7 @@ def test_every_client_weighs_its_share_and_clusters_share_alike(no_losses: Losse
     strategy = ClusterF3AST(p, np.repeat([0, 1], 4), rates, seed=1)
     rng, total = np.random.default_rng(1), np.zeros(8)
     for t in range(1, 9001):
-        cohort = strategy.select(t, rng.random(8) < q, 2, no_losses)
+        cohort = strategy.select(t, rng.random(8) < q, Feasible(2), no_losses)
         if t > 1000:
             total[cohort.ids] += cohort.weights
     assert np.all(np.abs(total / 8000 / p - 1) < 4.5 * 0.02)
@@ -65,7 +65,8 @@ def test_restored_state_goes_on(no_losses: Losses) -> None:
 
     def run(strategy: ClusterF3AST, first: int, last: int) -> list[list[float]]:
         cohorts = [
-            strategy.select(t, np.ones(4, bool), 2, no_losses) for t in range(first, last + 1)
+            strategy.select(t, np.ones(4, bool), Feasible(2), no_losses)
+            for t in range(first, last + 1)
         ]
         return [[*c.ids.tolist(), *c.weights.tolist()] for c in cohorts]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from f3ast_tff.objective import OBJECTIVES, marginal_utility
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Losses
+from f3ast_tff.selection import F3AST, Feasible, Losses
 from f3ast_tff.selection.strategy import Strategy
 
 ALL = np.ones(3, bool)
@@ -23,7 +23,8 @@ def f3ast(p: list[float], r: list[float], beta: float = 0.1, **kwargs: object) -
 
 def picks(strategy: Strategy, rounds: int, available: np.ndarray, k: int) -> list[list[int]]:
     return [
-        strategy.select(t, available, k, lambda ids: ids).ids.tolist() for t in range(1, rounds + 1)
+        strategy.select(t, available, Feasible(k), lambda ids: ids).ids.tolist()
+        for t in range(1, rounds + 1)
     ]
 
 
@@ -37,12 +38,12 @@ def test_two_rounds_by_hand(no_losses: Losses) -> None:
     Round 2, clients 1 and 2 available: both. Rates 0.495, 0.352, 0.505.
     """
     strategy = f3ast([0.5, 0.3, 0.2], [0.5, 0.2, 0.5])
-    first = strategy.select(1, ALL, 2, no_losses)
+    first = strategy.select(1, ALL, Feasible(2), no_losses)
     assert first.ids.tolist() == [1, 0]
     np.testing.assert_allclose(first.weights, [0.3 / 0.28, 0.5 / 0.55])
     np.testing.assert_allclose(strategy.rates.values, [0.55, 0.28, 0.45])
 
-    second = strategy.select(2, np.array([False, True, True]), 2, no_losses)
+    second = strategy.select(2, np.array([False, True, True]), Feasible(2), no_losses)
     assert second.ids.tolist() == [1, 2]
     np.testing.assert_allclose(second.weights, [0.3 / 0.352, 0.2 / 0.505])
     np.testing.assert_allclose(strategy.rates.values, [0.495, 0.352, 0.505])
@@ -53,19 +54,19 @@ def test_objective_decides_who_is_picked(no_losses: Losses) -> None:
     mask = np.ones(2, bool)
     for objective, expected in (("p_squared", [0]), ("p", [1])):
         strategy = f3ast([0.6, 0.4], [0.8, 0.6], objective=objective)
-        assert strategy.select(1, mask, 1, no_losses).ids.tolist() == expected
+        assert strategy.select(1, mask, Feasible(1), no_losses).ids.tolist() == expected
 
 
 def test_fewer_than_k_available_are_all_taken(no_losses: Losses) -> None:
     strategy = f3ast([0.5, 0.3, 0.2], [0.5] * 3)
-    cohort = strategy.select(1, np.array([True, False, True]), 3, no_losses)
+    cohort = strategy.select(1, np.array([True, False, True]), Feasible(3), no_losses)
     assert cohort.ids.tolist() == [0, 2]
     np.testing.assert_allclose(cohort.weights, [0.5 / 0.55, 0.2 / 0.55])
 
 
 def test_nobody_available_is_an_empty_cohort_and_decayed_rates(no_losses: Losses) -> None:
     strategy = f3ast([0.5, 0.3, 0.2], [0.5, 0.2, 1.0])
-    cohort = strategy.select(1, ~ALL, 2, no_losses)
+    cohort = strategy.select(1, ~ALL, Feasible(2), no_losses)
     assert (len(cohort), cohort.ids.dtype, cohort.weights.dtype) == (0, np.int64, np.float64)
     np.testing.assert_allclose(strategy.rates.values, [0.45, 0.18, 0.9])
 
@@ -74,16 +75,16 @@ def test_fill_unavailable_adds_the_lowest_ids(no_losses: Losses) -> None:
     """Reading R17: client 3 is available; 0 and 1 fill the cohort, and their rates rise."""
     strategy = f3ast([0.2] * 5, [0.5] * 5, fill_unavailable=True)
     only_3 = np.arange(5) == 3
-    assert strategy.select(1, only_3, 3, no_losses).ids.tolist() == [3, 0, 1]
+    assert strategy.select(1, only_3, Feasible(3), no_losses).ids.tolist() == [3, 0, 1]
     np.testing.assert_allclose(strategy.rates.values, [0.55, 0.55, 0.45, 0.55, 0.45])
-    assert strategy.select(2, np.zeros(5, bool), 2, no_losses).ids.tolist() == [0, 1]
-    assert set(strategy.select(3, np.ones(5, bool), 2, no_losses).ids) == {2, 4}
+    assert strategy.select(2, np.zeros(5, bool), Feasible(2), no_losses).ids.tolist() == [0, 1]
+    assert set(strategy.select(3, np.ones(5, bool), Feasible(2), no_losses).ids) == {2, 4}
 
 
-def test_divisor_divides_every_weight(no_losses: Losses) -> None:
+def test_k_divides_every_weight(no_losses: Losses) -> None:
     """Reading R2: the released code divides by K = 2, in a round of one client too."""
-    strategy = f3ast([0.5, 0.3, 0.2], [0.5] * 3, divisor=2)
-    cohort = strategy.select(1, np.array([False, True, False]), 2, no_losses)
+    strategy = f3ast([0.5, 0.3, 0.2], [0.5] * 3, divide_by_k=True)
+    cohort = strategy.select(1, np.array([False, True, False]), Feasible(2), no_losses)
     np.testing.assert_allclose(cohort.weights, [0.3 / 0.55 / 2])
 
 
@@ -110,10 +111,10 @@ def test_restored_state_goes_on_as_if_never_stopped() -> None:
     stopped = fresh()
     picks(stopped, 8, np.ones(4, bool), 2)
     saved = stopped.state()
-    stopped.select(9, np.ones(4, bool), 2, lambda ids: ids)
+    stopped.select(9, np.ones(4, bool), Feasible(2), lambda ids: ids)
     resumed = fresh()
     resumed.restore(saved)
-    rest = [resumed.select(t, np.ones(4, bool), 2, lambda ids: ids) for t in range(9, 21)]
+    rest = [resumed.select(t, np.ones(4, bool), Feasible(2), lambda ids: ids) for t in range(9, 21)]
     assert [cohort.ids.tolist() for cohort in rest] == whole[8:]
 
 
@@ -127,8 +128,9 @@ def test_cohort_is_the_argmax_of_eq_4(
     clients: list[tuple[float, float, bool]], k: int, objective: str
 ) -> None:
     p, r, mask = (np.array(column) for column in zip(*clients))
+    p = p / p.sum()
     strategy = F3AST(p, ParticipationRates(r, 0.1), objective)
-    cohort = strategy.select(1, mask, k, lambda ids: ids)
+    cohort = strategy.select(1, mask, Feasible(k), lambda ids: ids)
     utility = marginal_utility(r, p, objective)
     feasible = itertools.chain.from_iterable(
         itertools.combinations(np.flatnonzero(mask), size) for size in range(k + 1)
@@ -146,11 +148,28 @@ def test_relabelling_clients_relabels_the_cohort(
     """Client i of the one is client new[i] of the other; utilities are made distinct."""
     p, r, mask = (np.array(column) for column in zip(*clients))
     p = p + np.arange(len(p))
+    p = p / p.sum()
     new = np.arange(len(p))
     random.shuffle(new)
-    cohort = F3AST(p, ParticipationRates(r, 0.1)).select(1, mask, k, lambda ids: ids)
+    cohort = F3AST(p, ParticipationRates(r, 0.1)).select(1, mask, Feasible(k), lambda ids: ids)
     old = np.argsort(new)
-    other = F3AST(p[old], ParticipationRates(r[old], 0.1)).select(1, mask[old], k, lambda ids: ids)
+    other = F3AST(p[old], ParticipationRates(r[old], 0.1)).select(
+        1, mask[old], Feasible(k), lambda ids: ids
+    )
     if len(np.unique(p / r)) == len(p):
         assert other.ids.tolist() == new[cohort.ids].tolist()
         np.testing.assert_array_equal(other.weights, cohort.weights)
+
+
+@pytest.mark.parametrize(
+    ("p", "says"),
+    [
+        ([0.5, 0.6], "p sums to 1.1: must sum to 1"),
+        ([1.5, -0.5], r"p\[1\] = -0.5: must be at least 0"),
+        ([np.nan, 1.0], r"p\[0\] = nan"),
+        ([[0.5, 0.5]], r"p has shape \(1, 2\): must be \[N\]"),
+    ],
+)
+def test_shares_that_are_no_distribution_are_refused(p: list[float], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        F3AST(np.array(p), ParticipationRates(np.full(2, 0.5), 0.1))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from f3ast_tff.objective import OBJECTIVES, marginal_utility
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection import F3AST, Feasible, Losses, PowerOfChoice, Proportional, Uniform
-from f3ast_tff.selection.best_feasible import best_feasible
+from f3ast_tff.selection.choosing import best_feasible
 
 CLIENT = st.tuples(st.floats(0.01, 1), st.floats(0.01, 1), st.booleans(), st.integers(1, 9))
 
@@ -147,4 +147,4 @@ def test_every_strategy_keeps_to_a_constraint(no_losses: Losses) -> None:
 def test_with_replacement_only_a_number_makes_sense(no_losses: Losses) -> None:
     strategy = Proportional(np.full(2, 0.5), np.ones(2), replace=True)
     with pytest.raises(ValueError, match="with replacement"):
-        strategy.select(1, np.ones(2, bool), Feasible(1), no_losses)
+        strategy.select(1, np.ones(2, bool), Feasible(1, cost=np.ones(2), budget=1.0), no_losses)

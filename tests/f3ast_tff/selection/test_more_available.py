@@ -5,26 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.errors import SettingError
-from f3ast_tff.estimation import ActivityPrior, EstimatedActivity, KnownActivity
-from f3ast_tff.selection import Losses
-from f3ast_tff.selection.more_available import MoreAvailable
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.estimation import AvailabilityPrior, EstimatedAvailability, KnownAvailability
+from f3ast_tff.selection import Feasible, Losses
+from f3ast_tff.selection.unbiased import MoreAvailable
 
 P = np.array([0.4, 0.3, 0.3])
 
 
 def test_only_the_more_available_take_part(no_losses: Losses) -> None:
-    strategy = MoreAvailable(P, KnownActivity(np.array([0.9, 0.1, 0.5])))
-    cohort = strategy.select(1, np.ones(3, bool), 3, no_losses)
+    strategy = MoreAvailable(P, KnownAvailability(np.array([0.9, 0.1, 0.5])))
+    cohort = strategy.select(1, np.ones(3, bool), Feasible(3), no_losses)
     assert cohort.ids.tolist() == [0, 2]
     np.testing.assert_allclose(cohort.weights, [0.4 / 0.9, 0.6])
-    assert len(strategy.select(2, np.array([False, True, False]), 3, no_losses)) == 0
+    assert len(strategy.select(2, np.array([False, True, False]), Feasible(3), no_losses)) == 0
 
 
 def test_k_limits_those_that_count_and_scales_by_them(no_losses: Losses) -> None:
-    strategy = MoreAvailable(P, KnownActivity(np.array([0.9, 0.1, 0.5])))
+    strategy = MoreAvailable(P, KnownAvailability(np.array([0.9, 0.1, 0.5])))
     for t in range(1, 20):
-        cohort = strategy.select(t, np.ones(3, bool), 1, no_losses)
+        cohort = strategy.select(t, np.ones(3, bool), Feasible(1), no_losses)
         assert len(cohort) == 1
         assert cohort.ids[0] != 1
         np.testing.assert_allclose(cohort.weights, 2 * [0.4 / 0.9, 0, 0.6][cohort.ids[0]])
@@ -32,18 +32,18 @@ def test_k_limits_those_that_count_and_scales_by_them(no_losses: Losses) -> None
 
 def test_estimates_may_change_sides(no_losses: Losses) -> None:
     """Available in round 1, then absent twice: pi = 2 / 3, 2 / 4, 2 / 5, and 3 / 6 when back."""
-    strategy = MoreAvailable(P, EstimatedActivity(ActivityPrior.uniform(3)), least_pi=0.6)
+    strategy = MoreAvailable(P, EstimatedAvailability(AvailabilityPrior.uniform(3)), least_pi=0.6)
     one = np.array([True, False, False])
-    assert strategy.select(1, one, 3, no_losses).ids.tolist() == [0]
-    strategy.select(2, ~one, 3, no_losses)
-    strategy.select(3, ~one, 3, no_losses)
-    assert len(strategy.select(4, one, 3, no_losses)) == 0
+    assert strategy.select(1, one, Feasible(3), no_losses).ids.tolist() == [0]
+    strategy.select(2, ~one, Feasible(3), no_losses)
+    strategy.select(3, ~one, Feasible(3), no_losses)
+    assert len(strategy.select(4, one, Feasible(3), no_losses)) == 0
 
 
 def test_bad_values() -> None:
-    rare = KnownActivity(np.full(3, 0.2))
-    with pytest.raises(SettingError, match="more_available_pi=0.5: no client is available so"):
+    rare = KnownAvailability(np.full(3, 0.2))
+    with pytest.raises(ParameterError, match="more_available_pi = 0.5: no client is available so"):
         MoreAvailable(P, rare)
     for least in (0.0, 1.5):
-        with pytest.raises(SettingError, match="must be above 0 and at most 1"):
+        with pytest.raises(ParameterError, match="must be above 0 and at most 1"):
             MoreAvailable(P, rare, least_pi=least)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.selection import PowerOfChoice
+from f3ast_tff.selection import Feasible, PowerOfChoice
 
 P = np.arange(1, 11) / 55
 ALL = np.ones(10, bool)
@@ -28,7 +28,7 @@ def test_asks_d_available_clients_and_keeps_the_k_of_highest_loss(seed: int) -> 
     losses = np.random.default_rng(seed).permutation(10).astype(float)
     spy = Spy(losses.tolist())
     mask = np.arange(10) != 4
-    cohort = PowerOfChoice(P, candidates=5, seed=seed).select(1, mask, 3, spy)
+    cohort = PowerOfChoice(P, candidates=5, seed=seed).select(1, mask, Feasible(3), spy)
     assert len(spy.asked) == 1
     pool = spy.asked[0]
     assert len(set(pool)) == len(pool) == 5
@@ -45,14 +45,14 @@ def test_candidates_are_drawn_by_share() -> None:
     """
     strategy, spy = PowerOfChoice(P, candidates=1), Spy([0.0] * 10)
     for t in range(1, 3001):
-        strategy.select(t, ALL, 1, spy)
+        strategy.select(t, ALL, Feasible(1), spy)
     assert abs(np.mean(spy.asked) - 6) < 4.5 * np.sqrt(6 / 3000)
 
 
 def test_fewer_available_than_k_are_all_taken() -> None:
     spy = Spy(list(range(10)))
     mask = np.isin(np.arange(10), [2, 7])
-    cohort = PowerOfChoice(P, candidates=5).select(1, mask, 3, spy)
+    cohort = PowerOfChoice(P, candidates=5).select(1, mask, Feasible(3), spy)
     assert sorted(spy.asked[0]) == [2, 7]
     assert cohort.ids.tolist() == [7, 2]
     assert cohort.weights.tolist() == [1, 1]
@@ -60,7 +60,7 @@ def test_fewer_available_than_k_are_all_taken() -> None:
 
 def test_nobody_available_asks_nobody() -> None:
     spy = Spy([0.0] * 10)
-    cohort = PowerOfChoice(P, candidates=5).select(1, ~ALL, 3, spy)
+    cohort = PowerOfChoice(P, candidates=5).select(1, ~ALL, Feasible(3), spy)
     assert len(cohort) == 0
     assert spy.asked == []
 
@@ -68,21 +68,23 @@ def test_nobody_available_asks_nobody() -> None:
 def test_a_loss_that_is_not_a_number_counts_as_the_highest() -> None:
     losses = [float(k) for k in range(10)]
     losses[1] = float("nan")
-    cohort = PowerOfChoice(P, candidates=10).select(1, ALL, 2, Spy(losses))
+    cohort = PowerOfChoice(P, candidates=10).select(1, ALL, Feasible(2), Spy(losses))
     assert cohort.ids.tolist() == [1, 9]
 
 
 def test_the_answer_is_left_alone() -> None:
     """NaN is replaced in a copy: the engine may have kept the array."""
     answer = np.array([np.nan, 1.0])
-    PowerOfChoice(np.array([0.5, 0.5]), 2).select(1, np.ones(2, bool), 1, lambda ids: answer)
+    PowerOfChoice(np.array([0.5, 0.5]), 2).select(
+        1, np.ones(2, bool), Feasible(1), lambda ids: answer
+    )
     assert np.isnan(answer[0])
 
 
 def test_equal_losses_are_ordered_at_random() -> None:
     """All tie, d = N: over 200 rounds each of 10 clients is picked, but for 10 * 0.9^200."""
     strategy, spy = PowerOfChoice(np.full(10, 0.1), candidates=10), Spy([1.0] * 10)
-    picked = {int(strategy.select(t, ALL, 1, spy).ids[0]) for t in range(1, 201)}
+    picked = {int(strategy.select(t, ALL, Feasible(1), spy).ids[0]) for t in range(1, 201)}
     assert picked == set(range(10))
 
 
@@ -90,7 +92,7 @@ def test_draws_are_a_function_of_seed_and_round() -> None:
     def pools(seed: int) -> list[list[int]]:
         strategy, spy = PowerOfChoice(P, candidates=5, seed=seed), Spy([0.0] * 10)
         for t in range(1, 20):
-            strategy.select(t, ALL, 3, spy)
+            strategy.select(t, ALL, Feasible(3), spy)
         return spy.asked
 
     assert pools(1) == pools(1) != pools(2)

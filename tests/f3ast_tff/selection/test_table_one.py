@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Losses, Proportional, Strategy
+from f3ast_tff.selection import F3AST, Feasible, Losses, Proportional, Strategy
 
 P = np.array([0.5, 0.5])
 Z = 4.5
@@ -19,7 +19,7 @@ def participation(
     masks = np.random.default_rng(seed).random((rounds, 2)) < np.array([0.375, 0.8])
     weights = np.zeros((rounds, 2))
     for t, mask in enumerate(masks, start=1):
-        cohort = strategy.select(t, mask, 1, losses)
+        cohort = strategy.select(t, mask, Feasible(1), losses)
         assert len(cohort) == mask.any()
         weights[t - 1, cohort.ids] = cohort.weights
     return masks, weights

@@ -1,91 +1,91 @@
-"""Lemma B.1: under a static policy of rates r, E[sum_{k in S} p_k / r_k v_k] = sum_k p_k v_k.
-
-F3AST with frozen rates (a beta of 1e-300 moves nothing) is a static policy: by order of p / r. It
-must also achieve the r that it is frozen at. So it does with p = (0.4, 0.3, 0.2, 0.1), K = 2,
-independent availability q = (0.5, 0.8, 0.4, 0.9) and r = (0.5, 0.64, 0.4, 0.36):
-p / r = 0.8, 0.469, 0.5, 0.278, so the order is 0, 2, 1, 3. Clients 0 and 2 are taken whenever they
-are there: 0.5, 0.4. Client 1 is, unless 0 and 2 both are: 0.8 (1 - 0.5 * 0.4) = 0.64. Client 3 is,
-if at most one of the others is: none 0.06, only 0 0.06, only 2 0.04, only 1 0.24, so 0.9 * 0.4.
-"""
+"""Unbiased: over the stationary law, E[sum_{k in A} p_k / pi_k v_k] = sum_k p_k v_k."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 
 import numpy as np
+import pytest
 
-from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Cohort, Losses
+from f3ast_tff.estimation import AvailabilityPrior, EstimatedAvailability, KnownAvailability
+from f3ast_tff.selection import Feasible, Losses
+from f3ast_tff.selection.unbiased import Unbiased
 
 P = np.array([0.4, 0.3, 0.2, 0.1])
-Q = np.array([0.5, 0.8, 0.4, 0.9])
-R = np.array([0.5, 0.64, 0.4, 0.36])
+PI = np.array([0.5, 0.8, 0.4, 0.9])
 UPDATES = np.random.default_rng(0).normal(size=(4, 5))
 FULL = P @ UPDATES
+ORACLE = KnownAvailability(PI)
 
 
-def frozen(divisor: float = 1.0) -> F3AST:
-    return F3AST(P, ParticipationRates(R, 1e-300), random_ties=False, divisor=divisor)
+def test_weights_are_p_over_pi(no_losses: Losses) -> None:
+    cohort = Unbiased(P, ORACLE).select(
+        1, np.array([True, False, True, True]), Feasible(4), no_losses
+    )
+    assert cohort.ids.tolist() == [0, 2, 3]
+    np.testing.assert_allclose(cohort.weights, [0.8, 0.5, 1 / 9])
 
 
-def weighted_sum(cohort: Cohort) -> np.ndarray:
-    return cohort.weights @ UPDATES[cohort.ids]
-
-
-def normalised_mean(cohort: Cohort) -> np.ndarray:
-    return weighted_sum(cohort) / max(cohort.weights.sum(), 1e-9)
-
-
-def expectation(
-    strategy: F3AST, losses: Losses, value: Callable[[Cohort], np.ndarray]
-) -> np.ndarray:
-    """Returns E[value(S)], summed over the 16 available sets."""
-    total = np.zeros(1)
+def test_independent_clients_exactly(no_losses: Losses) -> None:
+    total = np.zeros(5)
     for mask in map(np.array, itertools.product([False, True], repeat=4)):
-        chance = np.prod(np.where(mask, Q, 1 - Q))
-        total = total + chance * value(strategy.select(1, mask, 2, losses))
-    return total
+        chance = np.prod(np.where(mask, PI, 1 - PI))
+        cohort = Unbiased(P, ORACLE).select(1, mask, Feasible(4), no_losses)
+        total += chance * (cohort.weights @ UPDATES[cohort.ids])
+    np.testing.assert_allclose(total, FULL, rtol=1e-12)
 
 
-def test_policy_achieves_the_rates_that_it_is_frozen_at(no_losses: Losses) -> None:
-    def took_part(cohort: Cohort) -> np.ndarray:
-        return np.isin(np.arange(4), cohort.ids).astype(float)
-
-    np.testing.assert_allclose(expectation(frozen(), no_losses, took_part), R, rtol=1e-12)
-
-
-def test_weighted_sum_is_unbiased_exactly(no_losses: Losses) -> None:
-    np.testing.assert_allclose(
-        expectation(frozen(), no_losses, weighted_sum), FULL, rtol=1e-12, atol=1e-15
-    )
+def test_clients_that_come_and_go_together_exactly(no_losses: Losses) -> None:
+    """One uniform u decides for all: client k is there if u < pi_k. Five sets, by u."""
+    total = np.zeros(5)
+    edges = np.concatenate([[0], np.sort(PI), [1]])
+    for low, high in zip(edges, edges[1:]):
+        mask = (low + high) / 2 < PI
+        cohort = Unbiased(P, ORACLE).select(1, mask, Feasible(4), no_losses)
+        total += (high - low) * (cohort.weights @ UPDATES[cohort.ids])
+    np.testing.assert_allclose(total, FULL, rtol=1e-12)
 
 
-def test_released_aggregate_is_a_kth_of_it(no_losses: Losses) -> None:
-    """Reading R2: the sum over K is unbiased for sum_k p_k v_k / K."""
-    np.testing.assert_allclose(
-        expectation(frozen(divisor=2), no_losses, weighted_sum), FULL / 2, rtol=1e-12, atol=1e-15
-    )
+def test_a_small_k_keeps_the_expectation(no_losses: Losses) -> None:
+    """K = 2: z-test of the mean over 10,000 rounds, 5 coordinates, each within 4.5 errors.
 
-
-def test_normalised_mean_is_biased(no_losses: Losses) -> None:
-    """By more than a tenth: the sum of the weights is not 1, and it depends on who is there."""
-    biased = expectation(frozen(), no_losses, normalised_mean)
-    assert np.linalg.norm(biased - FULL) > 0.1 * np.linalg.norm(FULL)
-
-
-def test_weighted_sum_is_unbiased_over_sampled_rounds(no_losses: Losses) -> None:
-    """A z-test of the mean over 20,000 drawn rounds: 5 coordinates, each within 4.5 errors.
-
-    The same test of the normalised mean fails by far, so it has the power to.
+    The same without the factor (K = 2 of m available weigh m / 2 more) fails by far.
     """
-    masks, strategy = np.random.default_rng(4).random((20_000, 4)) < Q, frozen()
-    cohorts = [strategy.select(t, mask, 2, no_losses) for t, mask in enumerate(masks, start=1)]
+    masks, strategy = np.random.default_rng(4).random((10_000, 4)) < PI, Unbiased(P, ORACLE)
+    values, unscaled = [], []
+    for t, mask in enumerate(masks, start=1):
+        cohort = strategy.select(t, mask, Feasible(2), no_losses)
+        assert len(cohort) == min(2, mask.sum())
+        values.append(cohort.weights @ UPDATES[cohort.ids])
+        unscaled.append((P / PI)[cohort.ids] @ UPDATES[cohort.ids])
 
-    def z_scores(value: Callable[[Cohort], np.ndarray]) -> np.ndarray:
-        values = np.array([value(cohort) for cohort in cohorts])
-        error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-        return np.abs(values.mean(axis=0) - FULL) / error
+    def z_score(sums: list[np.ndarray]) -> float:
+        error = np.std(sums, axis=0, ddof=1) / np.sqrt(len(sums))
+        return float(np.max(np.abs(np.mean(sums, axis=0) - FULL) / error))
 
-    assert np.max(z_scores(weighted_sum)) < 4.5
-    assert np.max(z_scores(normalised_mean)) > 10
+    assert z_score(values) < 4.5
+    assert z_score(unscaled) > 10
+
+
+def test_estimated_pi_counts_the_round(no_losses: Losses) -> None:
+    """Beta(1, 1); client 0 available in rounds 1 and 2: pi = 3 / 4, so it weighs 0.4 / 0.75."""
+    strategy = Unbiased(P, EstimatedAvailability(AvailabilityPrior.uniform(4)))
+    only_0 = np.arange(4) == 0
+    strategy.select(1, only_0, Feasible(4), no_losses)
+    np.testing.assert_allclose(
+        strategy.select(2, only_0, Feasible(4), no_losses).weights, [0.4 / 0.75]
+    )
+
+
+def test_a_share_of_0_takes_no_part(no_losses: Losses) -> None:
+    strategy = Unbiased(np.array([1.0, 0.0]), KnownAvailability(np.array([0.5, 0.0])))
+    assert strategy.select(1, np.ones(2, bool), Feasible(2), no_losses).ids.tolist() == [0]
+
+
+def test_bad_values(no_losses: Losses) -> None:
+    strategy = Unbiased(np.array([0.5, 0.5]), KnownAvailability(np.array([0.5, 0.0])))
+    with pytest.raises(ValueError, match="client 1 is available, but its pi is 0"):
+        strategy.select(1, np.ones(2, bool), Feasible(2), no_losses)
+    for p, says in (([0.5, 0.4], "sums to 0.9"), ([1.5, -0.5], r"p\[1\]"), ([1.0], "shape")):
+        with pytest.raises(ValueError, match=says):
+            Unbiased(np.array(p), KnownAvailability(np.array([0.5, 0.5])))

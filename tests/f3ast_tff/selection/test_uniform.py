@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from f3ast_tff.selection import Losses, Uniform
+from f3ast_tff.selection import Feasible, Losses, Uniform
 
 # 1 - 1e-5 quantile of chi-square with 5 degrees of freedom.
 CHI_SQUARE_5 = 30.9
@@ -18,7 +18,7 @@ def test_every_pair_is_as_likely(no_losses: Losses) -> None:
     mask = np.arange(5) != 2
     counts: Counter[tuple[int, ...]] = Counter()
     for t in range(1, total + 1):
-        cohort = strategy.select(t, mask, 2, no_losses)
+        cohort = strategy.select(t, mask, Feasible(2), no_losses)
         assert cohort.weights.tolist() == (cohort.ids + 1).tolist()
         counts[tuple(sorted(cohort.ids.tolist()))] += 1
     assert len(counts) == 6
@@ -27,8 +27,8 @@ def test_every_pair_is_as_likely(no_losses: Losses) -> None:
 
 def test_fewer_available_than_k_and_nobody(no_losses: Losses) -> None:
     strategy = Uniform(np.ones(3))
-    some = strategy.select(1, np.array([True, False, True]), 3, no_losses)
+    some = strategy.select(1, np.array([True, False, True]), Feasible(3), no_losses)
     assert sorted(some.ids.tolist()) == [0, 2]
-    nobody = strategy.select(1, np.zeros(3, bool), 3, no_losses)
+    nobody = strategy.select(1, np.zeros(3, bool), Feasible(3), no_losses)
     assert len(nobody) == 0
     assert nobody.ids.dtype == np.int64

@@ -3,23 +3,64 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
 from f3ast_tff.availability import FixedK, IndependentAvailability
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, PowerOfChoice, Proportional, Strategy
-from f3ast_tff.training.run import Experiment, run_experiment
+from f3ast_tff.selection import (
+    F3AST,
+    BaseStrategy,
+    Cohort,
+    Feasible,
+    Losses,
+    Outcome,
+    PowerOfChoice,
+    Proportional,
+    Strategy,
+)
+from f3ast_tff.training.run import Callback, Experiment, RunResult, run_experiment
 from f3ast_tff.training.run_folder import RunFolder
 from tests.fake_engine import FakeEngine, SilentProgress
 
 N, ROUNDS = 6, 7
 P = np.full(N, 1 / N)
+
+
+class Learner(BaseStrategy):
+    """Picks the available clients whose loss was highest when they last took part."""
+
+    needs_outcome = True
+
+    def __init__(self) -> None:
+        self.last = np.full(N, np.inf)
+        self.observed: list[tuple[int, Outcome]] = []
+
+    def select(
+        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
+    ) -> Cohort:
+        ids = np.flatnonzero(available)
+        ids = ids[np.argsort(-self.last[ids], kind="stable")][: feasible.k]
+        return Cohort(ids, np.full(len(ids), 0.5))
+
+    def observe(self, round_number: int, outcome: Outcome) -> None:
+        self.observed.append((round_number, outcome))
+        self.last[outcome.ids[outcome.received]] = outcome.losses[outcome.received]
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"last": self.last.copy()}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        self.last = state["last"]
+
+
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "f3ast": lambda: F3AST(P, ParticipationRates(np.full(N, 0.5), 0.1)),
     "power_of_choice": lambda: PowerOfChoice(P, candidates=3),
+    "learner": Learner,
     "proportional": lambda: Proportional(P, np.ones(N), replace=True),
 }
 
@@ -32,23 +73,23 @@ class Sometimes(IndependentAvailability):
 
 
 def run(
-    folder: Path,
+    folder: Path | None,
     strategy: Callable[[], Strategy],
     *,
     break_at: int | None = None,
     progress: SilentProgress | None = None,
     checkpoint_every: int = 2,
     block_rounds: int = 1,
-) -> tuple[dict, FakeEngine, SilentProgress]:
-    """Runs in fresh parts, as a process of its own would; returns summary, engine, progress."""
+    callbacks: Sequence[Callback] = (),
+) -> tuple[RunResult, FakeEngine, SilentProgress]:
+    """Runs in fresh parts, as a process of its own would; returns result, engine, progress."""
     engine, progress = FakeEngine(N, break_at, block_rounds), progress or SilentProgress()
     world = Sometimes(np.full(N, 0.5), seed=1)
-    parts = Experiment(world, FixedK(2), strategy(), engine, ROUNDS, 3, checkpoint_every)
-    opened = RunFolder(folder, {"name": "test"})
-    try:
-        return run_experiment(parts, opened, progress), engine, progress
-    finally:
-        opened.close()
+    parts = Experiment(world, FixedK(2), strategy(), engine, ROUNDS, 3, checkpoint_every, N, None)
+    if folder is None:
+        return run_experiment(parts, None, progress, callbacks), engine, progress
+    with closing(RunFolder(folder, {"name": "test"})) as opened:
+        return run_experiment(parts, opened, progress, callbacks), engine, progress
 
 
 def csv_without_seconds(folder: Path) -> list[list[str]]:

@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from f3ast_tff.engines.engine import RoundOutcome
+from f3ast_tff.errors import ComponentError
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import Strategy
+from f3ast_tff.selection import BaseStrategy, Cohort, Strategy, no_losses
+from f3ast_tff.training.metrics import Row
+from f3ast_tff.training.selecting import available_clients, select_cohort
 from tests.f3ast_tff.training.event_file import scalars
 from tests.f3ast_tff.training.small_run import (
     ROUNDS,
     STRATEGIES,
+    Learner,
     N,
     Sometimes,
     assert_same_results,
@@ -36,7 +43,8 @@ def test_evaluates_every_so_often_and_in_the_last_round(tmp_path: Path) -> None:
 def test_empty_rounds_leave_the_model_alone_and_are_counted(
     strategy: Callable[[], Strategy], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    summary, engine, _ = run(tmp_path, strategy)
+    result, engine, _ = run(tmp_path, strategy)
+    summary = result.summary
     record = selection(tmp_path)
     empty = np.flatnonzero(record["num_selected"] == 0) + 1
     assert {3, ROUNDS} <= set(empty.tolist())
@@ -102,3 +110,127 @@ def test_strategy_that_asks_for_losses_gets_those_of_the_round_before(
     _, engine, _ = run(tmp_path, STRATEGIES["power_of_choice"], block_rounds=100)
     assert engine.blocks == [(t, t) for t in range(1, ROUNDS + 1)]
     assert_same_results(tmp_path, undisturbed["power_of_choice"])
+
+
+def test_strategy_that_needs_outcomes_observes_every_round(
+    undisturbed: dict[str, Path], tmp_path: Path
+) -> None:
+    """One round at a time; an empty round is observed too, with nobody in it."""
+    learner = Learner()
+    result, engine, _ = run(tmp_path, lambda: learner, block_rounds=100)
+    assert engine.blocks == [(t, t) for t in range(1, ROUNDS + 1)]
+    assert [t for t, _ in learner.observed] == list(range(1, ROUNDS + 1))
+    empty = np.flatnonzero(result.selection["num_selected"] == 0) + 1
+    for t, outcome in learner.observed:
+        size = result.selection["num_selected"][t - 1]
+        assert (size == 0) == (t in empty)
+        assert outcome.ids.tolist() == result.selection["selected"][t - 1][:size].tolist()
+        assert (outcome.received.dtype, outcome.received.shape) == (np.dtype(bool), (size,))
+        assert (outcome.losses.dtype, outcome.losses.shape) == (np.dtype(float), (size,))
+    np.testing.assert_array_equal(result.selection["final_last"], learner.last)
+    assert_same_results(tmp_path, undisturbed["learner"])
+
+
+class Notes:
+    """A callback that takes notes."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, float]] = []
+        self.cohorts: list[Cohort] = []
+
+    def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
+        self.calls.append(("round", round_number))
+        self.cohorts.append(cohort)
+
+    def on_evaluation(self, row: Row) -> None:
+        self.calls.append(("evaluation", row["round"]))
+
+
+@pytest.mark.parametrize("with_folder", [True, False])
+def test_callbacks_hear_of_every_round_and_evaluation(with_folder: bool, tmp_path: Path) -> None:
+    """Evaluations after 3, 6 and 7; rounds go in blocks all the same."""
+    notes = Notes()
+    folder = tmp_path if with_folder else None
+    result, engine, _ = run(folder, STRATEGIES["f3ast"], block_rounds=100, callbacks=[notes])
+    assert engine.blocks == [(1, 2), (3, 3), (4, 4), (5, 6), (7, 7)]
+    expected: list[tuple[str, float]] = []
+    for t in range(1, ROUNDS + 1):
+        expected += [("round", t), *([("evaluation", t)] if t in (3, 6, 7) else [])]
+    assert notes.calls == expected
+    assert [len(cohort) for cohort in notes.cohorts] == result.selection["num_selected"].tolist()
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_without_a_folder_the_result_is_the_same_and_nothing_is_written(
+    name: str, undisturbed: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result, _, progress = run(None, STRATEGIES[name])
+    assert not list(tmp_path.iterdir())
+    assert progress.first_rounds == [1] and progress.rounds == ROUNDS
+    record = selection(undisturbed[name])
+    assert record.keys() == result.selection.keys()
+    for key, value in result.selection.items():
+        np.testing.assert_array_equal(value, record[key])
+    rows = csv_without_seconds(undisturbed[name])[1:]
+    assert [[str(v) for v in list(row.values())[:-1]] for row in result.rows] == rows
+    assert result.summary["final"] == result.rows[-1]
+
+
+class Broken(BaseStrategy):
+    """Returns what it is told to."""
+
+    def __init__(self, cohort: Callable[[], Any]) -> None:
+        self._cohort = cohort
+
+    def select(self, *_: Any) -> Any:
+        return self._cohort()
+
+
+BAD_COHORTS: dict[str, tuple[Callable[[], Any], str]] = {
+    "none": (lambda: None, "returned NoneType: must be a Cohort"),
+    "too_far": (
+        lambda: Cohort(np.array([0, N]), np.ones(2)),
+        f"returned client {N}: must be in 0 .. {N - 1}",
+    ),
+    "negative": (lambda: Cohort(np.array([-1]), np.ones(1)), "returned client -1: must be in 0"),
+    "fractions": (lambda: Cohort(np.array([0.0]), np.ones(1)), "ids of dtype float64: must be int"),
+    "nan": (lambda: Cohort(np.array([0]), np.array([np.nan])), "weights that are not finite"),
+    "texts": (lambda: Cohort(np.array([0]), np.array(["a"])), "weights that are not finite"),
+    "lengths": (lambda: Cohort(np.array([0]), np.ones(2)), "failed: ids (1,) and weights (2,)"),
+}
+
+
+@pytest.mark.parametrize(("cohort", "says"), BAD_COHORTS.values(), ids=BAD_COHORTS)
+def test_strategy_that_breaks_its_protocol_is_named(cohort: Callable[[], Any], says: str) -> None:
+    with pytest.raises(ComponentError) as caught:
+        run(None, lambda: Broken(cohort))
+    message = str(caught.value)
+    assert message.startswith("algorithm Broken: select in round 1 ")
+    assert says in message and "\n" not in message
+
+
+def test_strategy_that_lacks_a_part_is_named() -> None:
+    with pytest.raises(ComponentError, match="algorithm object: has no needs_losses, .*restore"):
+        run(None, lambda: object())  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize(
+    ("mask", "says"),
+    [
+        (np.ones(N + 1, bool), rf"shape \({N + 1},\) and dtype bool"),
+        (np.ones((1, N), bool), rf"shape \(1, {N}\) and dtype bool"),
+        (np.ones(N), rf"shape \({N},\) and dtype float64"),
+        ([True] * N, "returned list"),
+    ],
+)
+def test_process_whose_mask_is_wrong_is_named(mask: Any, says: str) -> None:
+    process = SimpleNamespace(mask=lambda round_number: mask)
+    with pytest.raises(ComponentError, match=f"availability SimpleNamespace: mask.* {says}.*must"):
+        available_clients(process, N, 1)
+
+
+def test_constraint_that_returns_a_number_is_named() -> None:
+    parts = Learner(), SimpleNamespace(limit=lambda round_number: 3)
+    with pytest.raises(ComponentError, match="communication SimpleNamespace: limit.* returned 3: "):
+        select_cohort(*parts, 1, np.ones(N, bool), no_losses)

@@ -21,7 +21,9 @@ IDENTITY = {"algorithm": "f3ast", "rounds": 10, "local_steps": None, "rate_beta"
 def finished(path: Path, **identity: Any) -> None:
     """Opens a folder, saves its settings beside some that decide nothing, and closes it."""
     folder = RunFolder(path, {**IDENTITY, **identity})
-    folder.write_json("config.json", {"settings": {**IDENTITY, **identity, "output_dir": "runs"}})
+    now = {**IDENTITY, **identity}
+    settings = {**now, "output_dir": "runs"}
+    folder.write_json("config.json", {"settings": settings, "identity": now})
     folder.close()
 
 
@@ -44,14 +46,34 @@ def test_other_settings_are_refused_saying_what_differs(tmp_path: Path) -> None:
     message = str(caught.value)
     assert "algorithm 'f3ast', now 'fedavg'; rounds 10, now 20" in message
     assert str(tmp_path / "run") in message
-    assert "--run_name" in message
+    assert "run_name" in message and "--" not in message
     assert "rate_beta" not in message
 
 
-def test_a_setting_that_did_not_exist_then_is_a_difference(tmp_path: Path) -> None:
+def test_a_setting_on_one_side_alone_is_a_difference(tmp_path: Path) -> None:
     finished(tmp_path / "run")
     with pytest.raises(RunFolderError, match="new_setting None, now 3"):
         RunFolder(tmp_path / "run", {**IDENTITY, "new_setting": 3})
+    with pytest.raises(RunFolderError, match="rounds 10, now None"):
+        RunFolder(tmp_path / "run", {k: v for k, v in IDENTITY.items() if k != "rounds"})
+
+
+def test_what_another_component_brings_is_not_listed(tmp_path: Path) -> None:
+    finished(tmp_path / "run")
+    with pytest.raises(RunFolderError, match=r": algorithm 'f3ast', now 'poc'\. Give"):
+        RunFolder(tmp_path / "run", {"algorithm": "poc", "rounds": 10, "poc_candidates": 30})
+
+
+def test_a_changed_plugin_is_another_run(tmp_path: Path) -> None:
+    finished(tmp_path / "run", plugins={"mine": "aa"})
+    with pytest.raises(RunFolderError, match="a plug-in in use is another, or has changed"):
+        RunFolder(tmp_path / "run", {**IDENTITY, "plugins": {"mine": "bb"}})
+
+
+def test_a_run_of_an_older_version_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"settings": IDENTITY}))
+    with pytest.raises(RunFolderError, match=r"config\.json is of a run .* by an older version"):
+        RunFolder(tmp_path, IDENTITY)
 
 
 def test_a_refused_folder_can_be_opened_by_its_owner(tmp_path: Path) -> None:
@@ -97,6 +119,22 @@ def test_a_second_process_is_refused_until_the_first_is_done(tmp_path: Path) -> 
     folder.close()
     folder.close()
     assert second() == "opened"
+
+
+def test_a_killed_process_gives_the_lock_back(tmp_path: Path) -> None:
+    holding = (
+        "import sys, time; from pathlib import Path\n"
+        "from f3ast_tff.training.run_folder import RunFolder\n"
+        "folder = RunFolder(Path(sys.argv[1]), {}); print('held', flush=True); time.sleep(60)\n"
+    )
+    command = [sys.executable, "-c", holding, str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "held\n"
+        with pytest.raises(RunFolderError, match="is in use by another process"):
+            RunFolder(tmp_path, {})
+        process.kill()
+        process.wait(timeout=10)
+    RunFolder(tmp_path, {}).close()
 
 
 def test_numbers_that_are_not_finite_become_null(tmp_path: Path) -> None:

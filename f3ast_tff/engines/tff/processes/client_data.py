@@ -1,8 +1,9 @@
 """What crosses to a client in a TFF round, and the batches that the client makes of it.
 
 One element holds it all: `examples` (the client's whole data as stored, the same tensors every
-round), `orders` (`int32 [segments, length]`, see `LocalWork.order`), `draws` (`int32 [segments,
-length, num_draws]`, see `Inputs.draws`) and `weight` (`float32`, its weight in the aggregate).
+round), `orders` (`int32 [segments, length]`, see `LocalTraining.order`), `draws` (`int32
+[segments, length, num_draws]`, see `Preprocessing.draws`) and `weight` (`float32`, its weight in
+the aggregate).
 TFF wants client data to be sequences, hence a sequence of one element.
 """
 
@@ -15,8 +16,8 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.preprocessing import AsStored, Inputs
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.preprocessing import AsStored, Preprocessing
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,12 @@ class ClientBatches:
         stored_spec: `OrderedDict(x=..., y=...)` of `tf.TensorSpec`s of examples as stored,
             leading dimension unknown.
         work: Says the batch size and the number of segments.
-        inputs: From stored features to what the model reads.
+        preprocessing: From stored features to what the model reads.
     """
 
     stored_spec: Any
-    work: LocalWork
-    inputs: Inputs = AsStored()
+    work: LocalTraining
+    preprocessing: Preprocessing = AsStored()
 
     @property
     def data_type(self) -> tff.SequenceType:
@@ -40,7 +41,7 @@ class ClientBatches:
         element = OrderedDict(
             examples=self.stored_spec,
             orders=tf.TensorSpec([None, None], tf.int32),
-            draws=tf.TensorSpec([None, None, self.inputs.num_draws], tf.int32),
+            draws=tf.TensorSpec([None, None, self.preprocessing.num_draws], tf.int32),
             weight=tf.TensorSpec([], tf.float32),
         )
         return tff.SequenceType(tff.types.tensorflow_to_type(element))
@@ -62,7 +63,7 @@ class ClientBatches:
     def _segment(self, element: Any, row: int) -> tf.data.Dataset:
         order = element["orders"][row]
         visits = tf.nest.map_structure(lambda c: tf.gather(c, order), element["examples"])
-        visits["x"] = self.inputs.in_tf(visits["x"], element["draws"][row])
+        visits["x"] = self.preprocessing.in_tf(visits["x"], element["draws"][row])
         size, length = self.work.batch_size, tf.shape(order)[0]
         whole = length - length % size
 

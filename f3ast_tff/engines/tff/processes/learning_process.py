@@ -13,18 +13,14 @@ from typing import Any, Callable
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from f3ast_tff.aggregation.aggregation import Aggregation
+from f3ast_tff.engines.tff.processes.by_client import sum_and_collect
 from f3ast_tff.engines.tff.processes.client_data import ClientBatches
-from f3ast_tff.engines.tff.processes.corrected_sum import CorrectedSumFactory
 from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
 from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
 from f3ast_tff.engines.tff.processes.weighted_client_work import build_weighted_client_work
-from f3ast_tff.optimizer import Optimizer
-
-AGGREGATORS = {
-    "sum": ImportanceWeightedSumFactory,
-    "mean": tff.aggregators.MeanFactory,
-    "latest": CorrectedSumFactory,
-}
+from f3ast_tff.engines.tff.processes.wrapped_aggregate import CorrectedFactory, MappedFactory
+from f3ast_tff.optimizers import Optimizer
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,8 @@ def build_parts(
     batches: ClientBatches,
     client_optimizer: Optimizer,
     server_optimizer: Optimizer,
-    aggregation: str,
+    aggregation: Aggregation,
+    corrected: bool = False,
 ) -> Parts:
     """Builds the parts of a learning process.
 
@@ -62,13 +59,13 @@ def build_parts(
         batches: From a client's data to the batches that it trains on.
         client_optimizer: Of the local steps.
         server_optimizer: Of the step along the aggregate.
-        aggregation: `"sum"` for the importance-weighted sum, `"mean"` for the weighted mean,
-            `"latest"` for FedLaAvg's corrected sum.
+        aggregation: From the weighted updates to the aggregate.
+        corrected: Whether a memory's correction is added to it, see `CorrectedFactory`.
 
     Returns:
         Parts of a process whose `next` takes `client_data.client_dataset`s and whose metrics hold,
-        beside TFF's own, `client_work/num_dropped` and `aggregator/update_norm` (the L2 norm of
-        Delta).
+        beside TFF's own, `aggregator/update_norm` (the L2 norm of Delta) and, for each client,
+        `client_work/received` and `client_work/inner/train/client_losses`.
     """
 
     @tff.tensorflow.computation
@@ -80,12 +77,13 @@ def build_parts(
         model_fn,
         build_optimizer(client_optimizer),
         tff.learning.ClientWeighting.UNIFORM,
+        sum_and_collect,
         # The other way, `Dataset.reduce`, prepares the training step anew for every client where
         # TensorFlow runs in this process, and keeps it off a GPU.
         loop_implementation=tff.learning.LoopImplementation.DATASET_ITERATOR,
     )
     aggregator = tff.aggregators.add_measurements(
-        AGGREGATORS[aggregation](), server_measurement_fn=_update_norm
+        aggregation_factory(aggregation, corrected), server_measurement_fn=_update_norm
     )
     return Parts(
         initial_weights,
@@ -96,6 +94,20 @@ def build_parts(
             build_optimizer(server_optimizer), weights_type
         ),
     )
+
+
+def aggregation_factory(
+    aggregation: Aggregation, corrected: bool
+) -> tff.aggregators.WeightedAggregationFactory:
+    """Returns TFF's form of an aggregation; see `build_parts`."""
+    factory: tff.aggregators.WeightedAggregationFactory = ImportanceWeightedSumFactory()
+    if aggregation.normalise:
+        factory = tff.aggregators.MeanFactory()
+    if corrected:
+        factory = CorrectedFactory(factory)
+    if type(aggregation).in_tf is Aggregation.in_tf:
+        return factory
+    return MappedFactory(factory, aggregation)
 
 
 def _update_norm(aggregate: Any) -> Any:

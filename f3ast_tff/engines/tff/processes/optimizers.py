@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.optimizers import Optimizer
 
 
 class _Clipped(tff.learning.optimizers.Optimizer):
@@ -33,19 +32,10 @@ class _Clipped(tff.learning.optimizers.Optimizer):
 
 
 def build_optimizer(optimizer: Optimizer) -> tff.learning.optimizers.Optimizer:
-    """Returns the TFF optimizer that a value describes."""
-    learning, o = tff.learning.optimizers, optimizer
-    builders: dict[str, Callable[[], tff.learning.optimizers.Optimizer]] = {
-        "sgd": lambda: learning.build_sgdm(o.learning_rate, o.momentum),
-        "adam": lambda: learning.build_adam(o.learning_rate, o.beta_1, o.beta_2, o.epsilon),
-        "yogi": lambda: learning.build_yogi(
-            o.learning_rate, o.beta_1, o.beta_2, o.epsilon, o.initial_accumulator
-        ),
-        "adagrad": lambda: learning.build_adagrad(
-            o.learning_rate, o.initial_accumulator, o.epsilon
-        ),
-    }
-    built = builders[optimizer.name]()
-    if optimizer.clip_norm is not None:
-        return _Clipped(built, optimizer.clip_norm)
-    return built
+    """Returns the TFF optimizer that a value describes.
+
+    Raises:
+        ParameterError: If it has no form in TFF.
+    """
+    built, limit = optimizer.in_tff(), optimizer.clip_norm
+    return built if limit is None else _Clipped(built, limit)

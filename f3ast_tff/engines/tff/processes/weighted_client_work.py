@@ -6,9 +6,9 @@ from collections import OrderedDict
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 import tensorflow_federated as tff
 
+from f3ast_tff.engines.tff.processes.by_client import collect
 from f3ast_tff.engines.tff.processes.client_data import ClientBatches
 
 
@@ -27,8 +27,8 @@ def build_weighted_client_work(
         batches: From a client's data to the batches that it trains on.
 
     Returns:
-        Client work; its measurements are `inner` (those of the inner work) and `num_dropped`
-        (how many updates were not finite, int32).
+        Client work; its measurements are `inner` (those of the inner work) and `received` (for each
+        client 1, or 0 if its update was not finite, `float32 [m]`).
     """
     data_type = batches.data_type
     state_type, weights_type, _ = inner.next.type_signature.parameter
@@ -39,19 +39,20 @@ def build_weighted_client_work(
         return batches.dataset(element), element["weight"]
 
     @tff.tensorflow.computation(np.float32, np.float32)
-    def reweigh(finite: Any, weight: Any) -> Any:
-        return finite * weight, 1 - tf.cast(finite, tf.int32)
+    def multiply(finite: Any, weight: Any) -> Any:
+        return finite * weight
 
     @tff.federated_computation(state_type, weights_type, tff.FederatedType(data_type, tff.CLIENTS))
     def next_fn(state: Any, weights: Any, client_data: Any) -> Any:
         training_data, weight = tff.federated_map(unpack, client_data)
         output = inner.next(state, weights, training_data)
-        weight, dropped = tff.federated_map(reweigh, (output.result.update_weight, weight))
+        finite = output.result.update_weight
+        weight = tff.federated_map(multiply, (finite, weight))
         result = tff.federated_zip(
             tff.learning.templates.ClientResult(output.result.update, weight)
         )
         measurements = tff.federated_zip(
-            OrderedDict(inner=output.measurements, num_dropped=tff.federated_sum(dropped))
+            OrderedDict(inner=output.measurements, received=collect(finite))
         )
         return tff.templates.MeasuredProcessOutput(output.state, result, measurements)
 

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.components.plugins import load_plugin
 from f3ast_tff.engines.distributed import ray_workers
 from f3ast_tff.engines.distributed.ray_connection import connect
 from f3ast_tff.engines.distributed.ray_workers import RayWorkers
-from f3ast_tff.errors import EngineError, SettingError
+from f3ast_tff.engines.distributed.workers import TrainedPart
+from f3ast_tff.errors import EngineError, ParameterError
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.selection import Cohort
 
@@ -25,18 +27,42 @@ pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore::ResourceWarni
 
 EXAMPLES = ClientExamples(np.arange(12.0)[:, None], np.arange(12), np.arange(0, 13, 2))
 EVERYBODY = Cohort(np.arange(6), np.arange(1.0, 7.0))
-EXPECTED = sum((k + 1) * (4 * k + 1) for k in range(6))
+# What a plug-in's object makes of the sum.
+EXPECTED = 3 * sum((k + 1) * (4 * k + 1) for k in range(6))
+PLUGIN = """
+from dataclasses import dataclass
+from f3ast_tff.components import parameter, register
+
+class Times:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, number):
+        return self.factor * number
+
+@register("model", "times", about="a factor")
+@dataclass(frozen=True)
+class TimesConfig:
+    factor: float = parameter(3.0, "a factor")
+
+    def build(self):
+        return Times(self.factor)
+"""
 
 
 class Summing:
     """Sums features by weight; does to itself what the first number broadcast says."""
 
-    def __init__(self, examples: ClientExamples, folder: Path) -> None:
-        self.examples, self.folder = examples, folder
+    def __init__(self, examples: ClientExamples, folder: Path, times: Any = float) -> None:
+        self.examples, self.folder, self.times = examples, folder, times
 
     def train(
-        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
-    ) -> list[np.ndarray]:
+        self,
+        broadcast: Sequence[np.ndarray],
+        round_number: int,
+        cohort: Cohort,
+        by_client: bool = False,
+    ) -> TrainedPart:
         order = int(broadcast[0])
         marker = self.folder / f"{round_number}-{cohort.ids[0]}"
         first_time = not marker.exists()
@@ -50,7 +76,8 @@ class Summing:
         if order == 4:
             raise ValueError("no more memory")
         sums = [self.examples.client(int(k))[0].sum() for k in cohort.ids]
-        return [np.array(cohort.weights @ np.array(sums))]
+        total = np.array(self.times(cohort.weights @ np.array(sums)))
+        return TrainedPart(cohort.ids, [total], received=np.ones(2) if by_client else None)
 
     def close(self) -> None:
         pass
@@ -59,8 +86,12 @@ class Summing:
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayWorkers]:
     folder = tmp_path_factory.mktemp("markers")
+    (folder / "own.py").write_text(PLUGIN)
+    times = load_plugin(str(folder / "own.py")).components[0].config().build()
+    # Nobody else can import it now, from its file or otherwise.
+    (folder / "own.py").unlink()
     made = RayWorkers(
-        lambda examples: Summing(examples, folder), EXAMPLES, 2, "local", timeout_s=60
+        lambda examples: Summing(examples, folder, times), EXAMPLES, 2, "local", timeout_s=60
     )
     # What Ray has let go of is found here, not in another file's tests.
     gc.collect()
@@ -76,7 +107,7 @@ def train(workers: RayWorkers, order: int, round_number: int) -> list[Any]:
 # Before the others: afterwards this process is connected.
 def test_unreachable_cluster_is_named() -> None:
     started = time.monotonic()
-    with pytest.raises(SettingError, match="--ray_address=127.0.0.1:1: no Ray cluster can be"):
+    with pytest.raises(ParameterError, match="ray_address = 127.0.0.1:1: no Ray cluster can be"):
         connect("127.0.0.1:1")
     assert time.monotonic() - started < 10
 
@@ -84,18 +115,25 @@ def test_unreachable_cluster_is_named() -> None:
 def test_each_client_is_trained_once_where_its_data_is(workers: RayWorkers) -> None:
     parts = train(workers, 0, 1)
     assert len(parts) == 2
-    assert sum(float(part[0]) for part in parts) == EXPECTED
+    assert sum(float(part.sums[0]) for part in parts) == EXPECTED
+    assert sorted(np.concatenate([part.ids for part in parts])) == list(range(6))
+    assert parts[0].received is None
+
+
+def test_what_came_back_from_each_client_is_asked_for(workers: RayWorkers) -> None:
+    parts = workers.train([np.array(0)], 1, EVERYBODY, True)
+    assert all(len(part.received) == 2 for part in parts)
 
 
 def test_worker_without_a_client_is_not_asked(workers: RayWorkers) -> None:
     (part,) = workers.train([np.array(0)], 2, Cohort(np.array([3]), np.ones(1)))
-    assert float(part[0]) == 13
+    assert float(part.sums[0]) == 3 * 13
 
 
 def test_killed_worker_is_replaced_and_its_clients_done_again(workers: RayWorkers) -> None:
     before = workers.statistics()["replaced_workers"]
     parts = train(workers, 1, 3)
-    assert sum(float(part[0]) for part in parts) == EXPECTED
+    assert sum(float(part.sums[0]) for part in parts) == EXPECTED
     assert workers.statistics() == {"num_workers": 2, "replaced_workers": before + 1}
 
 

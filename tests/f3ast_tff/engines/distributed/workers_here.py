@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.engines.distributed.shards import owners, shard, split
-from f3ast_tff.engines.distributed.workers import TrainerFactory
+from f3ast_tff.engines.distributed.workers import TrainedPart, TrainerFactory
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.selection import Cohort
 
@@ -25,10 +25,16 @@ class WorkersHere:
         ]
 
     def train(
-        self, broadcast: Sequence[np.ndarray], round_number: int, cohort: Cohort
-    ) -> list[list[np.ndarray]]:
+        self,
+        broadcast: Sequence[np.ndarray],
+        round_number: int,
+        cohort: Cohort,
+        by_client: bool = False,
+    ) -> list[TrainedPart]:
         parts = split(cohort, self._owner)
-        return [self._trainers[w].train(broadcast, round_number, c) for w, c in parts.items()]
+        return [
+            self._trainers[w].train(broadcast, round_number, c, by_client) for w, c in parts.items()
+        ]
 
     def statistics(self) -> dict[str, Any]:
         return {"num_workers": len(self._trainers)}

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.errors import SettingError
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.aggregation.weighted_sum import WeightedSum
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.optimizers import Adam, Sgd
 from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines.tiny import tiny_data
 
@@ -45,13 +46,13 @@ def test_runs_where_tensorflow_cannot_be_imported(tmp_path: Any) -> None:
 def test_an_absent_device_is_a_setting_error() -> None:
     from f3ast_tff.engines.jax.devices import find_device
 
-    with pytest.raises(SettingError, match="--device=gpu: JAX sees no such device"):
+    with pytest.raises(ParameterError, match="device = gpu: JAX sees no such device"):
         find_device("gpu")
 
 
 def test_few_programs_for_clients_of_every_size(make_engine: Callable[..., Any]) -> None:
     """All cohorts of 1 to 6 clients (2 to 31 steps) share one program for a round."""
-    engine = make_engine("fused", tiny_data(), LocalWork(4), Optimizer("sgd", 1.0), "sum")
+    engine = make_engine("fused", tiny_data(), LocalTraining(4), Sgd(1.0), WeightedSum())
     rng = np.random.default_rng(0)
     for t in range(1, 30):
         ids = rng.choice(6, rng.integers(1, 7), replace=False)
@@ -66,7 +67,7 @@ def test_two_engines_agree_bit_for_bit(make_engine: Callable[..., Any]) -> None:
     cohorts = [Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2]))] * 5
     weights = []
     for _ in range(2):
-        engine = make_engine("fused", tiny_data(), LocalWork(4), Optimizer("adam", 0.1), "sum")
+        engine = make_engine("fused", tiny_data(), LocalTraining(4), Adam(0.1), WeightedSum())
         engine.run_rounds(1, cohorts)
         weights.append(engine.weights())
     for a, b in zip(*weights):

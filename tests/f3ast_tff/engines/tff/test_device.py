@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from f3ast_tff.engines.tff.device import find_device
-from f3ast_tff.errors import SettingError
+from f3ast_tff.errors import ParameterError
 
 
 @pytest.mark.parametrize("name", ["cpu", "/CPU:0", "/device:CPU:0", "cpu:0"])
@@ -15,5 +15,5 @@ def test_names_of_the_first_cpu(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["/GPU:77", "/CPU:9", "tpu", "", "//"])
 def test_absent_device_is_refused_with_what_is_there(name: str) -> None:
-    with pytest.raises(SettingError, match="--device=.*must be.*/device:CPU:0"):
+    with pytest.raises(ParameterError, match="device = .*must be.*/device:CPU:0"):
         find_device(name)

@@ -9,15 +9,16 @@ import numpy as np
 import psutil
 import pytest
 
+from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.errors import EngineError
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.optimizers import Adam, Sgd
 from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines.tiny import tiny_data
 
 
 def test_dead_worker_is_an_error_and_leaves_the_model(make_engine: Callable[..., Any]) -> None:
-    engine = make_engine("tff", tiny_data(), LocalWork(4), Optimizer("adam", 0.1), "sum")
+    engine = make_engine("tff", tiny_data(), LocalTraining(4), Adam(0.1), WeightedSum())
     cohort = Cohort(np.array([0, 3]), np.array([0.5, 0.2]))
     engine.run_rounds(1, [cohort])
     before = engine.state()
@@ -29,7 +30,7 @@ def test_dead_worker_is_an_error_and_leaves_the_model(make_engine: Callable[...,
 
 
 def test_hung_worker_is_named_and_ended(make_engine: Callable[..., Any]) -> None:
-    parts = (tiny_data(), LocalWork(4), Optimizer("sgd", 1.0), "sum")
+    parts = (tiny_data(), LocalTraining(4), Sgd(1.0), WeightedSum())
     engine = make_engine("tff", *parts, round_timeout_s=20.0)
     cohort = Cohort(np.array([0, 3]), np.array([0.5, 0.2]))
     engine.run_rounds(1, [cohort])

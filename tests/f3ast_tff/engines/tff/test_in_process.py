@@ -15,6 +15,8 @@ import psutil
 import pytest
 import tensorflow as tf
 
+from f3ast_tff.aggregation.weighted_mean import WeightedMean
+from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.engines.tff.in_process import InProcessRuntime
 from f3ast_tff.engines.tff.worker_runtime import WorkerRuntime
 from f3ast_tff.errors import EngineError
@@ -32,8 +34,8 @@ from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
 DATA = tiny_data()
 # Process, feed, rounds: TFF's own algorithms spend most of theirs in building datasets.
 CASES: dict[str, tuple[Callable[[], Any], Callable[..., Any], int]] = {
-    "ours, sum, SGD": (lambda: ours(DATA, "sum", SGD), element_feed, 20),
-    "ours, mean, Adam": (lambda: ours(DATA, "mean", ADAM), element_feed, 20),
+    "ours, sum, SGD": (lambda: ours(DATA, WeightedSum(), SGD), element_feed, 20),
+    "ours, mean, Adam": (lambda: ours(DATA, WeightedMean(), ADAM), element_feed, 20),
     "FedAvg": (lambda: stock("fed_avg", DATA), batch_feed, 4),
     "FedAvg by dataset.reduce": (lambda: stock("reduce", DATA), batch_feed, 1),
     "FedProx": (lambda: stock("fed_prox", DATA), batch_feed, 4),
@@ -45,7 +47,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[..., Any], int]] = {
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerRuntime]:
     """One worker for all processes."""
-    runtime = WorkerRuntime(ours(DATA, "sum"), tmp_path_factory.mktemp("worker") / "log")
+    runtime = WorkerRuntime(ours(DATA, WeightedSum()), tmp_path_factory.mktemp("worker") / "log")
     yield runtime
     runtime.close()
 
@@ -88,25 +90,31 @@ def test_split_cohort_nan_client_and_no_child(worker: WorkerRuntime) -> None:
     """One process, since to build one takes seconds.
 
     - Three clients accumulated in two parts and merged, either way round: the round of `next`,
-      to rounding; nobody accumulated is the neutral element.
+      to rounding, what came back from each client in the order of the parts; nobody accumulated is
+      the neutral element.
     - A client whose update is not finite is dropped, counted, and the rest goes on.
     - None of it starts a child process.
     """
     children = psutil.Process().children(recursive=True)
-    runtime = InProcessRuntime(ours(DATA, "sum", ADAM), "cpu")
+    runtime = InProcessRuntime(ours(DATA, WeightedSum(), ADAM), "cpu")
     start = runtime.initialize()
     feed = element_feed(DATA, 1, np.array([0, 3, 4]))
     whole = runtime.next(start, feed)
     prepared = runtime.prepare(start)
     parts = [runtime.accumulate(prepared, part) for part in (feed[:2], feed[2:], [])]
-    for one, other in ((parts[0], parts[1]), (parts[1], parts[0])):
-        merged = runtime.merge(runtime.merge(one, parts[2]), other)
-        assert_close(tuple(runtime.finish(start, merged)), tuple(whole))
+    losses = whole.metrics["client_work"]["inner"]["train"]["client_losses"]
+    for first, second, order in ((0, 1, [0, 1, 2]), (1, 0, [2, 0, 1])):
+        merged = runtime.merge(runtime.merge(parts[first], parts[2]), parts[second])
+        output = runtime.finish(start, merged)
+        trained = output.metrics["client_work"]["inner"]["train"]
+        np.testing.assert_allclose(trained["client_losses"], losses[order], rtol=1e-5)
+        trained["client_losses"] = losses
+        assert_close(tuple(output), tuple(whole))
 
     damaged = with_nan_client(DATA, 3)
     output = runtime.next(start, element_feed(damaged, 1, np.array([0, 3, 4])))
     without = runtime.next(start, element_feed(damaged, 1, np.array([0, 4])))
-    assert int(output.metrics["client_work"]["num_dropped"]) == 1
+    np.testing.assert_array_equal(output.metrics["client_work"]["received"], [1, 0, 1])
     assert_close(output.state, without.state)
 
     with pytest.raises(TypeError, match="a client's data must be"):

@@ -13,19 +13,22 @@ import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from f3ast_tff.aggregation.weighted_mean import WeightedMean
+from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.engines.tff.client_feed import batch_spec, stored_spec
 from f3ast_tff.engines.tff.cross_entropy import MeanCrossEntropy
 from f3ast_tff.engines.tff.in_process import InProcessRuntime
 from f3ast_tff.engines.tff.processes.client_data import ClientBatches, client_dataset
 from f3ast_tff.engines.tff.processes.learning_process import build_parts
 from f3ast_tff.engines.tff.worker_runtime import WorkerRuntime
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.optimizers import Adam, Sgd
 from tests.f3ast_tff.engines.test_models_agree import CASES, small_data
 
-SGD, ADAM = Optimizer("sgd", 1.0), Optimizer("adam", 0.03, epsilon=1e-3)
+SGD, ADAM = Sgd(1.0), Adam(0.03, epsilon=1e-3)
 # Aggregation and server optimizer.
-COMPOSITIONS = {"FedAvg": ("mean", SGD), "F3AST": ("sum", SGD), "F3AST+Adam": ("sum", ADAM)}
+SUM, MEAN = WeightedSum(), WeightedMean()
+COMPOSITIONS = {"FedAvg": (MEAN, SGD), "F3AST": (SUM, SGD), "F3AST+Adam": (SUM, ADAM)}
 
 
 class SplitRuntime(InProcessRuntime):
@@ -44,7 +47,7 @@ def test_two_rounds_are_the_workers(name: str, composition: str, tmp_path: Path)
     """To 1e-4 of how far the weights moved."""
     aggregation, server = COMPOSITIONS[composition]
     model, inputs, shape, rate = CASES[name]
-    data, work = small_data(model, shape), LocalWork(2, seed=2)
+    data, work = small_data(model, shape), LocalTraining(2, seed=2)
 
     def model_fn() -> tff.learning.models.VariableModel:
         spec = batch_spec(data.train, inputs)
@@ -55,7 +58,7 @@ def test_two_rounds_are_the_workers(name: str, composition: str, tmp_path: Path)
     process = build_parts(
         model_fn,
         ClientBatches(stored_spec(data.train), work, inputs),
-        Optimizer("sgd", rate),
+        Sgd(rate),
         server,
         aggregation,
     ).compose()

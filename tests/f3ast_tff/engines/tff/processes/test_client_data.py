@@ -1,4 +1,4 @@
-"""The batches that TensorFlow cuts are those that `LocalWork` describes."""
+"""The batches that TensorFlow cuts are those that `LocalTraining` describes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 
-from f3ast_tff.local_training import LocalWork
+from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.preprocessing import ImageCrops
 
 
@@ -15,13 +15,13 @@ from f3ast_tff.preprocessing import ImageCrops
 @pytest.mark.parametrize(
     "work",
     [
-        LocalWork(4),
-        LocalWork(4, epochs=3),
-        LocalWork(4, epochs=2, drop_remainder=True),
-        LocalWork(4, steps=5),
+        LocalTraining(4),
+        LocalTraining(4, epochs=3),
+        LocalTraining(4, epochs=2, drop_remainder=True),
+        LocalTraining(4, steps=5),
     ],
 )
-def test_batches_follow_the_order(work: LocalWork, size: int) -> None:
+def test_batches_follow_the_order(work: LocalTraining, size: int) -> None:
     import tensorflow as tf
 
     from f3ast_tff.engines.tff.processes.client_data import ClientBatches
@@ -51,7 +51,7 @@ def test_draws_follow_their_visits() -> None:
 
     from f3ast_tff.engines.tff.processes.client_data import ClientBatches
 
-    inputs, work = ImageCrops(6, 4, seed=2), LocalWork(4, epochs=2, seed=1)
+    inputs, work = ImageCrops(6, 4, seed=2), LocalTraining(4, epochs=2, seed=1)
     images = np.random.default_rng(0).integers(0, 256, (7, 6, 6, 3)).astype(np.uint8)
     labels = np.arange(7, dtype=np.int32)
     spec = OrderedDict(

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from f3ast_tff.local_training import LocalWork
-from f3ast_tff.models import SoftmaxRegression
-from f3ast_tff.optimizer import Optimizer
+from f3ast_tff.aggregation.weighted_mean import WeightedMean
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.optimizers import Adam, Optimizer, Sgd
 from f3ast_tff.selection import Cohort
-from tests.f3ast_tff.engines.tiny import NUM_CLASSES, NUM_FEATURES, tiny_data
+from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 
 
-@pytest.mark.parametrize("server", [Optimizer("sgd", 0.7), Optimizer("adam", 0.05, epsilon=0.01)])
+@pytest.mark.parametrize("server", [Sgd(0.7), Adam(0.05, epsilon=0.01)])
 def test_equals_build_weighted_fed_avg(server: Optimizer, tmp_path: Path) -> None:
     """Same cohorts, same batches, weights n_k: equal to 1e-6 after every one of 5 rounds."""
     import tensorflow as tf
@@ -25,16 +25,14 @@ def test_equals_build_weighted_fed_avg(server: Optimizer, tmp_path: Path) -> Non
     from f3ast_tff.engines.tff.engine import TffEngine
     from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
 
-    data, work = tiny_data(), LocalWork(4, seed=5)
-    model = SoftmaxRegression(NUM_FEATURES, NUM_CLASSES)
-    client = Optimizer("sgd", 0.1)
-    engine = TffEngine(
-        data, model, work, client, server, "mean", seed=0, worker_log=tmp_path / "worker.log"
-    )
+    data, work = tiny_data(), LocalTraining(4, seed=5)
+    client = Sgd(0.1)
+    parts = engine_parts(data, work, server, WeightedMean(), client, folder=tmp_path)
+    engine = TffEngine(parts)
 
     def model_fn() -> tff.learning.models.VariableModel:
         return tff.learning.models.from_keras_model(
-            model.keras_model(),
+            parts.model.keras_model(),
             loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
             input_spec=batch_spec(data.train),
         )

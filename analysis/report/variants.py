@@ -1,0 +1,121 @@
+"""Which groups of runs fit into one table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from f3ast_tff.analysis.report.readings import readings
+from f3ast_tff.analysis.run_groups import RunGroup, describe
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """Groups of runs that fit into one table: at most one in each cell.
+
+    Attributes:
+        settings: What sets this variant apart from the others of its table.
+        common: Settings of `run_groups.CONDITION` that all its groups share.
+        groups: The groups.
+    """
+
+    settings: dict[str, Any]
+    common: dict[str, Any]
+    groups: tuple[RunGroup, ...]
+
+    @property
+    def label(self) -> str:
+        """The variant in words."""
+        named = {**self.common, **self.settings}
+        return describe(named, named) or "all runs"
+
+
+def variants(
+    groups: Sequence[RunGroup], cell: Sequence[str], named: Sequence[str] = ("reading",)
+) -> list[Variant]:
+    """Splits groups into the fewest sets that hold at most one group a cell.
+
+    Algorithms whose own settings do not vary stand in every set of the same world. The runs must
+    have the readings of a preset; sets are named by the preset.
+
+    Args:
+        groups: What to split.
+        cell: The settings that, with the algorithm, name a cell of the table.
+        named: Settings to name in any case.
+    """
+    worlds = _varying(groups, cell, "world")
+    if "reading" in worlds:
+        worlds = [name for name in worlds if name not in readings()]
+    result = []
+    for world, members in _split(groups, worlds):
+        own = _varying(members, [*cell, "algorithm"], "own")
+        chosen: dict[str, list[str]] = {}
+        for algorithm in {group.algorithm for group in members}:
+            of_it = [group for group in members if group.algorithm == algorithm]
+            chosen[algorithm] = [n for n in own if n in _varying(of_it, cell, "own")]
+        combinations: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for group in members:
+            partial = _having(group, group.own, chosen[group.algorithm])
+            if partial:
+                combinations.setdefault(tuple(partial.items()), partial)
+        for partial in combinations.values() or [{}]:
+            kept = tuple(
+                g
+                for g in members
+                if _only(partial, chosen[g.algorithm]) == _having(g, g.own, chosen[g.algorithm])
+            )
+            settings = {**world, **partial}
+            shared = kept[0].world
+            common = {n: shared[n] for n in named if n not in settings and n in shared}
+            result.append(Variant(settings, common, kept))
+    return sorted(result, key=lambda variant: variant.label)
+
+
+def _split(
+    groups: Sequence[RunGroup], names: Sequence[str]
+) -> list[tuple[dict[str, Any], list[RunGroup]]]:
+    """Splits groups by settings; those that do not have one stand beside each of its values."""
+    having = {group: _having(group, group.world, names) for group in groups}
+    distinct = {tuple(settings.items()): settings for settings in having.values()}.values()
+    result: dict[tuple[Any, ...], tuple[dict[str, Any], list[RunGroup]]] = {}
+    for most in distinct:
+        if any(most.items() < other.items() for other in distinct):
+            continue
+        values = dict(most)
+        for name in names:
+            if name not in values:
+                fitting = [h[name] for h in having.values() if name in h and _agree(h, values)]
+                values.update((name, v) for v, _ in Counter(fitting).most_common(1))
+        values = _only(values, names)
+        members = [g for g in groups if _agree(having[g], values)]
+        result.setdefault(tuple(values.items()), (values, members))
+    return list(result.values())
+
+
+def _having(group: RunGroup, settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The settings that the components of these runs have; `None` for what is not in use."""
+    return {name: settings.get(name) for name in names if group.has(name)}
+
+
+def _only(settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: settings[name] for name in names if name in settings}
+
+
+def _agree(some: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    return all(some[name] == others[name] for name in some.keys() & others.keys())
+
+
+def _varying(groups: Iterable[RunGroup], cell: Sequence[str], part: str) -> list[str]:
+    """Settings that take several values within one cell."""
+    seen: dict[tuple[Any, ...], dict[str, Any]] = {}
+    varying: dict[str, None] = {}
+    for group in groups:
+        values = getattr(group, part)
+        first = seen.setdefault(tuple(map(group.setting, cell)), values)
+        if first is not values:
+            for name in {**first, **values}:
+                if name not in cell and first.get(name) != values.get(name):
+                    varying[name] = None
+    return list(varying)

@@ -1,0 +1,247 @@
+"""Runs that differ by the seed alone, and which of them may be compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.analysis.runs import Run, RunsError
+
+# Named in every table and title; `communication` where there is no `clients_per_round`.
+CONDITION = (
+    *("task", "availability", "reading"),
+    *("clients_per_round", "communication", "rounds", "engine"),
+)
+_PHRASES = {
+    "task": "{}",
+    "availability": "{}",
+    "reading": "reading {}",
+    "clients_per_round": "{} clients a round",
+    "communication": "communication {}",
+    "rounds": "{} rounds",
+    "engine": "engine {}",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class RunGroup:
+    """Finished runs that differ by the seed alone.
+
+    Attributes:
+        settings: Settings that decide the result, but the seed; what is not in use is left out.
+        own_settings: Names of those that methods may differ in and still be compared.
+        runs: The runs by seed.
+    """
+
+    settings: dict[str, Any]
+    own_settings: frozenset[str]
+    runs: dict[int, Run]
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm, as in the settings."""
+        return self.settings["algorithm"]
+
+    @property
+    def display(self) -> str:
+        """Name of the algorithm in tables and figures."""
+        return self.first.display("algorithm")
+
+    @property
+    def first(self) -> Run:
+        """The run with the lowest seed."""
+        return self.runs[min(self.runs)]
+
+    @cached_property
+    def world(self) -> dict[str, Any]:
+        """Settings that runs of other methods must share to be compared with these."""
+        return {n: v for n, v in self.settings.items() if n not in self.own_settings}
+
+    @cached_property
+    def own(self) -> dict[str, Any]:
+        """Settings that methods may differ in."""
+        return {n: v for n, v in self.settings.items() if n in self.own_settings}
+
+    def setting(self, name: str) -> Any:
+        """Returns a setting, `None` where the runs do not have it."""
+        return self.settings.get(name)
+
+    def has(self, name: str) -> bool:
+        """Whether the components of these runs have a setting, in use or not."""
+        return name in self.settings or name in self.first.settings
+
+    def condition(self, names: Iterable[str]) -> dict[str, Any]:
+        """Returns settings by name: `None` for one not in use, "" for one of other components."""
+        return {name: self.setting(name) if self.has(name) else "" for name in names}
+
+    def with_own(self, names: Sequence[str]) -> RunGroup:
+        """Returns the group whose settings of these names count as its method's own."""
+        return replace(self, own_settings=self.own_settings.union(names))
+
+    def scores(self, metric: str, at: str | int) -> dict[int, float]:
+        """Returns a score by seed.
+
+        Args:
+            metric: One of `f3ast_tff.analysis.runs.SCORES`; `best_<score>` for the best over all
+                evaluations; `converged_<score>` for the mean of the last 10%.
+            at: For a plain score: one of `f3ast_tff.analysis.runs.PERIODS`, or a round.
+
+        Returns:
+            NaN for what was not finite.
+
+        Raises:
+            RunsError: If a run was not evaluated in that round.
+        """
+        kind, _, score = metric.partition("_")
+        if kind not in ("best", "converged"):
+            kind, score = "", metric
+        column = f"test_{score}"
+        values = {}
+        for seed, run in self.runs.items():
+            if kind == "best":
+                scores = run.metrics[column]
+                values[seed] = float(scores.max() if higher_is_better(score) else scores.min())
+            elif isinstance(at, int) and not kind:
+                values[seed] = _at_round(run, column, at)
+            else:
+                summary = run.summary or {}
+                value = summary["mean_of_last_10_percent" if kind else str(at)][column]
+                values[seed] = math.nan if value is None else float(value)
+        return values
+
+
+@dataclass(frozen=True)
+class Score:
+    """Mean and standard deviation over seeds.
+
+    Attributes:
+        mean: NaN if one is not finite.
+        deviation: With n - 1 degrees of freedom; NaN for one seed.
+        num_seeds: n.
+    """
+
+    mean: float
+    deviation: float
+    num_seeds: int
+
+
+def score(group: RunGroup, metric: str, at: str | int) -> Score:
+    """Returns a group's mean score; arguments as of `RunGroup.scores`."""
+    values = np.array(list(group.scores(metric, at).values()))
+    if not np.isfinite(values).all():
+        return Score(math.nan, math.nan, len(values))
+    deviation = float(values.std(ddof=1)) if len(values) > 1 else math.nan
+    return Score(float(values.mean()), deviation, len(values))
+
+
+def higher_is_better(metric: str) -> bool:
+    """Whether a score is an accuracy, not a loss."""
+    return metric.endswith("accuracy")
+
+
+def group_runs(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
+    """Groups finished runs by everything but the seed.
+
+    Returns:
+        The groups in the order of their algorithms, and a line for each run that is there again.
+    """
+    found: dict[tuple[Any, ...], RunGroup] = {}
+    repeated = []
+    for run in runs:
+        left_out = {"seed", *run.not_compared}
+        settings = {n: v for n, v in run.settings.items() if v is not None and n not in left_out}
+        # Another version of a plug-in is another experiment.
+        plugins = {f"plugin {name}": digest[:8] for name, digest in run.plugins.items()}
+        settings.update(plugins)
+        key = tuple(sorted(settings.items()))
+        group = found.get(key)
+        if group is None:
+            own = run.own_settings.union(plugins, ["algorithm"])
+            group = found[key] = RunGroup(settings, own, {})
+        first = group.runs.setdefault(run.settings["seed"], run)
+        if first is not run:
+            repeated.append(f"{run.path} and {first.path} are the same run: same settings and seed")
+    return sorted(found.values(), key=_order), repeated
+
+
+def comparable_groups(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
+    """Groups finished runs for a table of conditions.
+
+    The condition is `CONDITION`, and any further setting that would otherwise differ between runs
+    that are compared.
+
+    Returns:
+        The groups, sorted by condition, then in the order of their algorithms; and the names of
+        the condition's settings.
+
+    Raises:
+        RunsError: If two runs are the same experiment with the same seed.
+    """
+    groups, repeated = group_runs(runs)
+    if repeated:
+        raise RunsError(repeated[0])
+    names = [*CONDITION, *_further_settings(groups)]
+
+    def key(group: RunGroup) -> tuple[Any, ...]:
+        return ([_sortable(group.setting(name)) for name in names], *_order(group))
+
+    return sorted(groups, key=key), names
+
+
+def is_own(name: str, groups: Sequence[RunGroup]) -> bool:
+    """Whether a setting is a method's own wherever it is in use."""
+    return all(name in group.own_settings for group in groups if name in group.settings)
+
+
+def in_order(groups: Iterable[RunGroup], kind: str) -> list[str]:
+    """Returns the distinct components of a kind by name, in their order."""
+    found = {group.settings[kind]: group.first.order(kind) for group in groups}
+    return sorted(found, key=lambda name: (found[name], name))
+
+
+def describe(condition: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Returns a condition in words, by those of its settings that are named."""
+    phrases = [
+        _PHRASES.get(name, f"{name} {{}}").format(condition[name])
+        for name in names
+        if condition[name] != "" and (condition[name] is not None or name != "communication")
+    ]
+    return ", ".join(phrases)
+
+
+def _further_settings(groups: Sequence[RunGroup]) -> list[str]:
+    further = []
+    for name in dict.fromkeys(name for group in groups for name in group.settings):
+        if name in CONDITION or name == "algorithm":
+            continue
+        same = (*CONDITION, "algorithm") if is_own(name, groups) else CONDITION
+        seen: dict[tuple[Any, ...], Any] = {}
+        for group in groups:
+            value = group.setting(name)
+            if seen.setdefault(tuple(map(group.setting, same)), value) != value:
+                further.append(name)
+                break
+    return further
+
+
+def _at_round(run: Run, column: str, number: int) -> float:
+    scores = run.metrics.set_index("round")[column]
+    if number not in scores.index:
+        raise RunsError(f"{run.path} has no evaluation of round {number}")
+    return float(scores.loc[number])
+
+
+def _sortable(value: Any) -> tuple[int, float, str]:
+    """A setting may be a number in one run and not given (`None`) in another."""
+    return (0, value, "") if isinstance(value, (int, float)) else (1, 0.0, str(value))
+
+
+def _order(group: RunGroup) -> tuple[Any, ...]:
+    world = [_sortable(value) for _, value in sorted(group.world.items())]
+    own = [_sortable(value) for _, value in sorted(group.own.items())]
+    return (group.first.order("algorithm"), group.algorithm, world, own)

@@ -1,0 +1,72 @@
+"""A selection strategy that learns from what came back: train whom the model fits worst.
+
+f3ast-tff run --plugin=examples/plugins/greedy_loss.py --algorithm=greedy_loss --explore=0.2
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from f3ast_tff.algorithms.algorithm import AlgorithmConfig, World
+from f3ast_tff.components import parameter, register
+from f3ast_tff.randomness import generator
+from f3ast_tff.selection import BaseStrategy, Cohort, Feasible, Losses, Outcome
+
+
+@dataclass(frozen=True)
+class GreedyLoss(BaseStrategy):
+    """Ranks the available clients by the loss they last trained with; a share is drawn at random.
+
+    Attributes:
+        last_losses: Loss of each client's last training, `float64 [N]`; infinite before the first.
+        explore: Share of the cohort drawn at random, in [0, 1].
+        seed: Seed of the draws.
+    """
+
+    needs_outcome: ClassVar[bool] = True
+
+    last_losses: np.ndarray
+    explore: float
+    seed: int = 0
+
+    def select(
+        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
+    ) -> Cohort:
+        """Picks the cohort; see `f3ast_tff.selection.Strategy.select`."""
+        rng = generator(self.seed, "selection", round_number)
+        ids = rng.permutation(np.flatnonzero(available))
+        at_random = ids[: int(self.explore * feasible.k)]
+        others = np.setdiff1d(ids, at_random)
+        ranked = others[np.argsort(-self.last_losses[others], kind="stable")]
+        cohort = feasible.admit(np.concatenate([at_random, ranked]))
+        return Cohort(cohort, np.ones(len(cohort)))
+
+    def observe(self, round_number: int, outcome: Outcome) -> None:
+        """Notes the losses of those whose update arrived."""
+        known = outcome.received & np.isfinite(outcome.losses)
+        self.last_losses[outcome.ids[known]] = outcome.losses[known]
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns what a checkpoint must hold."""
+        return {"last_losses": self.last_losses.copy()}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes it back."""
+        self.last_losses[:] = state["last_losses"]
+
+
+@register("algorithm", "greedy_loss", "Greedy loss", about="trains whom the model fits worst")
+@dataclass(frozen=True)
+class GreedyLossConfig(AlgorithmConfig):
+    """Configuration of `GreedyLoss`."""
+
+    aggregation: ClassVar[str] = "mean"
+
+    explore: float = parameter(0.2, "share of the cohort drawn at random", minimum=0, maximum=1)
+
+    def build(self, world: World) -> GreedyLoss:
+        """Builds the strategy for a federation."""
+        return GreedyLoss(np.full(world.num_clients, np.inf), self.explore, world.seed)

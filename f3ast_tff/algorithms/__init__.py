@@ -1,0 +1,1 @@
+"""Algorithms, one method a file: which selection, which aggregation, which server optimizer."""

@@ -1,0 +1,98 @@
+"""F3AST, Algorithm 1, with a plain server step or with Adam."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from f3ast_tff.algorithms.algorithm import World, has_byte_budget, require
+from f3ast_tff.algorithms.shared import ObjectiveConfig, RateBetaConfig, TiesConfig
+from f3ast_tff.components import Reading, parameter, register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.rates import ParticipationRates
+from f3ast_tff.selection import F3AST, ClusterF3AST, Strategy
+
+
+@register(
+    "algorithm",
+    "f3ast",
+    "F3AST",
+    about="learns participation rates r_k, selects where H falls most, weighs by p / r",
+    order=3,
+)
+@dataclass(frozen=True)
+class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
+    """Configuration of `F3AST`, or `ClusterF3AST` where clients share rates."""
+
+    rate_clusters: int | None = parameter(
+        None,
+        "track one rate for each of this many blocks of client ids, not one a client",
+        minimum=1,
+    )
+    rate_init: str = parameter(
+        Reading("R1", "k_over_n", "p"), "r(0)", choices=("k_over_n", "p", "one_over_n")
+    )
+    aggregate: str = parameter(
+        Reading("R2", "sum", "sum_over_k"),
+        "F3AST's sum, as it is or over K",
+        choices=("sum", "sum_over_k"),
+    )
+    short_rounds: str = parameter(
+        Reading("R17", "available_only", "fill_unavailable"),
+        "F3AST with fewer than K available trains",
+        choices=("available_only", "fill_unavailable"),
+    )
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        p, n = world.p, world.num_clients
+        initial = {
+            "k_over_n": np.full(n, world.constraint.mean_k / n),
+            "p": p,
+            "one_over_n": np.full(n, 1 / n),
+        }[self.rate_init]
+        objective = self.availability_objective
+        if self.rate_clusters is not None:
+            self._check_clusters(n)
+            clusters = np.arange(n) * self.rate_clusters // n
+            mean = np.bincount(clusters, initial) / np.bincount(clusters)
+            rates = ParticipationRates(mean, self.rate_beta)
+            return ClusterF3AST(p, clusters, rates, objective, world.seed)
+        return F3AST(
+            p,
+            ParticipationRates(initial, self.rate_beta),
+            objective,
+            random_ties=self.ties == "random",
+            fill_unavailable=self.short_rounds == "fill_unavailable",
+            divide_by_k=self.aggregate == "sum_over_k",
+            seed=world.seed,
+        )
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        if has_byte_budget(settings):
+            require(settings, "short_rounds", "available_only", "under a budget in bytes")
+        if self.rate_clusters is not None:
+            self._check_clusters(settings.get("num_clients"))
+            require(settings, "aggregate", "sum", "with rate_clusters")
+            require(settings, "ties", "random", "with rate_clusters")
+            require(settings, "short_rounds", "available_only", "with rate_clusters")
+
+    def _check_clusters(self, num_clients: int | None) -> None:
+        clusters = self.rate_clusters
+        if clusters is not None and num_clients is not None and clusters > num_clients:
+            allowed = f"must be at most num_clients, {num_clients}"
+            raise ParameterError("rate_clusters", clusters, allowed)
+
+
+@register(
+    "algorithm", "f3ast_adam", "F3AST+Adam", about="F3AST, Adam as the server optimizer", order=4
+)
+@dataclass(frozen=True)
+class F3ASTAdamConfig(F3ASTConfig):
+    """Configuration of F3AST with Adam on the server."""
+
+    server_optimizer: ClassVar[str] = "adam"

@@ -1,0 +1,64 @@
+"""Power-of-Choice (Cho et al. 2020)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from f3ast_tff.algorithms.algorithm import AlgorithmConfig, World
+from f3ast_tff.components import Reading, parameter, register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.selection import PowerOfChoice, Strategy
+
+
+@register(
+    "algorithm",
+    "poc",
+    "Power-of-Choice",
+    about="asks d candidates for their losses and trains the K of highest loss",
+    order=7,
+)
+@dataclass(frozen=True)
+class PowerOfChoiceConfig(AlgorithmConfig):
+    """Configuration of `PowerOfChoice`."""
+
+    aggregation: ClassVar[str] = "mean"
+
+    poc_candidates: int = parameter(30, "d, candidates of Power-of-Choice", minimum=1)
+    poc_loss: str = parameter(
+        Reading("R10", "mean", "sum_of_batches"),
+        "Power-of-Choice ranks by",
+        choices=("mean", "sum_of_batches"),
+    )
+    poc_clip_norm: float = parameter(
+        Reading("R18", 0.0, 1.0),
+        "gradient norm limit in Power-of-Choice, 0 for none",
+        minimum=0,
+    )
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        self._check_candidates(math.ceil(world.constraint.mean_k), "the mean of K_t")
+        return PowerOfChoice(world.p, self.poc_candidates, world.seed)
+
+    @property
+    def client_loss(self) -> str:
+        """See `AlgorithmConfig.client_loss`."""
+        return self.poc_loss
+
+    @property
+    def client_clip_norm(self) -> float | None:
+        """See `AlgorithmConfig.client_clip_norm`."""
+        return self.poc_clip_norm or None
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        if settings.get("clients_per_round") is not None:
+            self._check_candidates(settings["clients_per_round"], "clients_per_round")
+
+    def _check_candidates(self, k: int, what: str) -> None:
+        if self.poc_candidates < k:
+            allowed = f"must be at least {what}, {k}"
+            raise ParameterError("poc_candidates", self.poc_candidates, allowed)

@@ -1,0 +1,30 @@
+"""Uniform sampling of the available clients, averaged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from f3ast_tff.algorithms.algorithm import AlgorithmConfig, World
+from f3ast_tff.components import register
+from f3ast_tff.selection import Strategy, Uniform
+
+
+@register(
+    "algorithm",
+    "uniform",
+    "Uniform",
+    about="samples available clients uniformly and averages their updates",
+    order=6,
+)
+@dataclass(frozen=True)
+class UniformConfig(AlgorithmConfig):
+    """Configuration of `Uniform` with plain averages."""
+
+    aggregation: ClassVar[str] = "mean"
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        return Uniform(np.ones(world.num_clients), world.seed)

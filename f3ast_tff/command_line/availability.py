@@ -1,0 +1,190 @@
+"""`f3ast-tff availability`: what an availability process does, as a table and a picture."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from absl import flags
+
+from f3ast_tff.availability.constraints.constraint import constraint_from_text
+from f3ast_tff.availability.picture import draw
+from f3ast_tff.availability.preview import preview, report
+from f3ast_tff.availability.process import AvailabilityConfig
+from f3ast_tff.command_line.failures import fail
+from f3ast_tff.command_line.parameter_flags import (
+    PLUGIN,
+    PLUGIN_HELP,
+    define_flags,
+    define_plugin_flag,
+    flag_lines,
+    plugins_given,
+)
+from f3ast_tff.components import (
+    REQUIRED,
+    Derived,
+    Parameter,
+    Published,
+    Reading,
+    Registry,
+    parameter,
+    parameters_of,
+)
+from f3ast_tff.components.component import component_of
+from f3ast_tff.components.registry import registry_with
+from f3ast_tff.configuration.describe import by_takers, parameter_text
+from f3ast_tff.errors import ComponentError, DataError, ParameterError
+from f3ast_tff.randomness import generator
+
+USAGE = """
+Shows who is available when, and how often.
+
+f3ast-tff availability --availability=smartphones --num_clients=100 --rounds=200 --plot=out.png
+"""
+_HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
+_KIND = "availability"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command takes beside the parameters of availability processes."""
+
+    availability: str = parameter("home_devices", "who is reachable when")
+    num_clients: int = parameter(100, "number of clients N", minimum=1)
+    rounds: int = parameter(200, "number of rounds", minimum=1)
+    seed: int = parameter(0, "seed of all draws", minimum=0)
+    shares_spread: float = parameter(1.0, "for uneven: p_k ~ lognormal(0, this)", minimum=0)
+    communication: str = parameter("", "K_t to show beside it, as 10 or cycle:5,10")
+    plot: str = parameter("", "PNG file to write or replace; its folder must exist", is_path=True)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parses the command line and shows the process; returns the exit code.
+
+    Args:
+        argv: The program's name, and its arguments.
+    """
+    words = list(argv[1:])
+    values = flags.FlagValues()
+    try:
+        registry = registry_with(plugins_given(words))
+        if any(word in _HELP for word in words):
+            print(_help(registry))
+            return 0
+        define_flags(_parameters(registry), values)
+        define_plugin_flag(values)
+        rest = values(["", *words])[1:]
+        if rest:
+            return fail(f"{rest[0]!r} is not a flag; see --help")
+        given = {name: values[name].value for name in _parameters(registry)}
+        _show({n: value for n, value in given.items() if value is not None}, registry)
+    except (flags.Error, UnicodeDecodeError, ComponentError, DataError, ParameterError) as error:
+        return fail(error)
+    return 0
+
+
+def _parameters(registry: Registry) -> dict[str, Parameter]:
+    """All parameters that are flags, by name."""
+    processes = (c.parameters for c in registry.components[_KIND].values())
+    found = {p.name: p for parameters in processes for p in parameters}
+    return {**found, **{p.name: p for p in parameters_of(Options)}}
+
+
+def _show(given: Mapping[str, Any], registry: Registry) -> None:
+    options = _made(Options, given, {})
+    out = Path(options.plot) if options.plot else None
+    if out is not None:
+        _check_picture(out)
+    config = _process_config(options, given, registry)
+    n, rounds, seed = options.num_clients, options.rounds, options.seed
+    text = options.communication
+    constraint = constraint_from_text(text, n, seed, registry) if text else None
+    shares = generator(seed, "preview shares").lognormal(0, options.shares_spread, n)
+    process = config.build(shares / shares.sum(), seed)
+    seen = preview(process, rounds, constraint)
+    names = ",".join(component_of(part).name for part in getattr(config, "parts", ()))
+    name = component_of(config).name + (f" of {names}" if names else "")
+    heading = f"{name}, {n} clients, {rounds} rounds, seed {seed}"
+    print(f"{heading}\n{report(seen)}")
+    if out is not None:
+        try:
+            draw(seen, heading, out)
+        except OSError as error:
+            raise ParameterError("plot", out, f"cannot write: {error.strerror}") from error
+        print(f"picture: {out}")
+
+
+def _process_config(
+    options: Options, given: Mapping[str, Any], registry: Registry
+) -> AvailabilityConfig:
+    """The chosen process's `Config`, with those of its parts, checked."""
+    chosen = registry.find(_KIND, options.availability)
+    configs = [chosen.config]
+    if hasattr(chosen.config, "part_names"):
+        names = chosen.config.part_names(given, registry.names(_KIND))
+        configs += [registry.find(_KIND, name).config for name in names]
+    taken = {p.name for config in (Options, *configs) for p in parameters_of(config)}
+    for name in given:
+        if name not in taken:
+            takers = [c.name for c in registry.takers(name) if c.kind == _KIND]
+            allowed = f"only applies with --availability={' or '.join(takers)}"
+            raise ParameterError(name, given[name], allowed)
+    known = {field.name: getattr(options, field.name) for field in fields(options)}
+    config, *parts = [_made(config, given, known) for config in configs]
+    if hasattr(config, "part_names"):
+        config = replace(config, parts=tuple(parts))
+    for part in (config, *parts):
+        part.check(known)
+    return config
+
+
+def _made(config: type, given: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+    """The `Config` with what is given, the paper's readings and defaults."""
+    values: dict[str, Any] = {}
+    for p in parameters_of(config):
+        value = (
+            given[p.name] if p.name in given else _default(p.name, p.default, {**known, **values})
+        )
+        values[p.name] = p.checked(value)
+    return config(**values)
+
+
+def _default(name: str, default: Any, known: Any) -> Any:
+    if isinstance(default, Reading):
+        return _default(name, default.paper, known)
+    if isinstance(default, Published):
+        return _default(name, default.fallback, known)
+    if isinstance(default, Derived):
+        try:
+            return default.compute(known)
+        except KeyError as error:
+            allowed = f"must be given: without an experiment, its default has no {error}"
+            raise ParameterError(name, "", allowed) from error
+    return None if default is REQUIRED else default
+
+
+def _check_picture(out: Path) -> None:
+    if out.suffix.lower() != ".png":
+        raise ParameterError("plot", out, "must end in .png")
+    if not out.parent.is_dir():
+        raise ParameterError("plot", out, f"there is no folder {out.parent}")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ParameterError("plot", out, "needs matplotlib, not installed here")
+
+
+def _help(registry: Registry) -> str:
+    lines = [USAGE.strip(), ""]
+    for p in parameters_of(Options):
+        text = parameter_text(p, registry)
+        if p.name == _KIND:
+            text += f"; one of {', '.join(registry.names(_KIND))}"
+        lines += flag_lines(p.name, text)
+    lines += flag_lines(PLUGIN, PLUGIN_HELP)
+    for takers, parameters in by_takers(registry, _KIND).items():
+        lines += ["", f"with --availability={', '.join(takers)}:" if takers else "all:"]
+        for p in parameters:
+            lines += flag_lines(p.name, parameter_text(p, registry))
+    return "\n".join(lines)

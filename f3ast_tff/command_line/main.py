@@ -1,0 +1,119 @@
+"""The command `f3ast-tff`, and `run_experiments.py`, which is the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+
+from absl import flags
+
+import f3ast_tff
+from f3ast_tff.command_line.failures import fail
+from f3ast_tff.errors import ParameterError
+
+USAGE = """
+Federated learning when clients come and go.
+
+f3ast-tff run --algorithm=f3ast --availability=home_devices --rounds=100
+f3ast-tff campaign table3_synthetic
+f3ast-tff report --runs=runs --out=report
+f3ast-tff compare --runs=runs --out=accuracy.png
+f3ast-tff availability --availability=smartphones --plot=smartphones.png
+
+A run writes <output_dir>/<run_name>/: config.json, metrics.csv, selection.npz, summary.json,
+checkpoints/ and TensorBoard events. A campaign writes <output_dir>/<campaign>/: manifest.json and
+runs/<run>/ for each. The same command goes on with what was interrupted.
+`f3ast-tff COMMAND --help` lists the flags of a command; `run` is the command where none is named.
+"""
+COMMANDS = ("run", "campaign", "report", "compare", "availability")
+HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command.
+
+    Args:
+        argv: The program's name, and its arguments; by default those of the process.
+
+    Returns:
+        The exit code: 0, `BAD_INPUT` for what the user can put right, 1 for a failure, 130 after
+        Ctrl-C, 141 if nobody reads the output any more.
+    """
+    try:
+        code = _main(sys.argv if argv is None else argv)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # As after `| head`; what is still to be flushed goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    return code
+
+
+def _main(argv: Sequence[str]) -> int:
+    program, *arguments = argv
+    if arguments[:1] == ["--version"]:
+        print(f"f3ast-tff {f3ast_tff.__version__}")
+        return 0
+    if not arguments:
+        print(USAGE.strip())
+        return 0
+    command = "run"
+    if not arguments[0].startswith("-"):
+        command, *arguments = arguments
+    if command not in COMMANDS:
+        allowed = f"must be one of {', '.join(COMMANDS)}"
+        return fail(f"{command!r} is no command; {allowed}")
+    return _command(command)([program, *arguments])
+
+
+def _command(name: str) -> Callable[[Sequence[str]], int]:
+    """The function of a command, of which nothing else is imported."""
+    if name in ("run", "campaign"):
+        return lambda argv: _run(argv[1:], name)
+    if name == "report":
+        from f3ast_tff.command_line import report
+
+        return report.main
+    if name == "compare":
+        from f3ast_tff.command_line import compare
+
+        return compare.main
+    from f3ast_tff.command_line import availability
+
+    return availability.main
+
+
+def _run(arguments: Sequence[str], command: str) -> int:
+    from f3ast_tff.command_line.flags import help_text, parse
+
+    words = list(arguments)
+    if command == "campaign" and words and not words[0].startswith("-"):
+        words[0] = f"--campaign={words[0]}"
+    wants_help = any(word in HELP for word in words)
+    try:
+        if wants_help:
+            plugins = [word for word in words if word.startswith("--plugin=")]
+            print(help_text(USAGE, parse(plugins).registry))
+            return 0
+        parsed = parse(words)
+    except (flags.Error, UnicodeDecodeError) as error:
+        return fail(str(error))
+    except ParameterError as error:
+        return fail(error)
+    if "campaign" in parsed.campaign:
+        # Here, so that a single run does without it.
+        from f3ast_tff.command_line.campaign import campaign
+
+        return campaign(parsed)
+    if command == "campaign" or parsed.campaign:
+        given = next(iter(parsed.campaign), None)
+        return fail(f"--{given} needs --campaign" if given else "a campaign must be named")
+    from f3ast_tff.command_line.run import run
+
+    return run(parsed.settings, parsed.registry)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""The papers' tables and figures from run folders, beside the papers' numbers, with verdicts.
+
+f3ast-tff report --runs runs --out report
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from f3ast_tff.analysis.command_line import command, runs_flag
+from f3ast_tff.analysis.report.build import build
+from f3ast_tff.analysis.report.collect import Collected, collect
+from f3ast_tff.analysis.report.render import write
+from f3ast_tff.analysis.runs import PERIODS
+from f3ast_tff.components import REQUIRED, parameter
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of this command."""
+
+    runs: str = runs_flag()
+    out: str = parameter(
+        REQUIRED, "folder to write the report into; made if it is not there", is_path=True
+    )
+    period: str = parameter(
+        PERIODS[0], "a run's score: at the end, or the mean of its evaluations", choices=PERIODS
+    )
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parses the command line and writes the report; returns the exit code."""
+    return command(argv, __doc__, Flags, _report)
+
+
+def _report(flags: Flags) -> None:
+    collected, out = collect(flags.runs), Path(flags.out)
+    write(build(collected, flags.period), out)
+    print(_said(collected))
+    print(f"report: {out / 'report.md'}, {out / 'report.html'}")
+
+
+def _said(collected: Collected) -> str:
+    counts = {
+        "finished": collected.num_finished,
+        "unfinished": len(collected.unfinished),
+        "damaged": len(collected.damaged),
+        "there twice": len(collected.repeated),
+    }
+    parts = [f"{count} {name}" for name, count in counts.items() if count or name == "finished"]
+    return f"runs: {', '.join(parts)}"

@@ -1,0 +1,120 @@
+"""A component: a frozen `Config` that says everything of one strategy, task, process ..."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from f3ast_tff.components.parameter import Parameter, parameters_of
+from f3ast_tff.errors import ComponentError
+
+# Kinds of component, in the order of `--help`; each is a setting whose value is a component's name.
+KINDS = (
+    "task",
+    "model",
+    "algorithm",
+    "aggregation",
+    "availability",
+    "communication",
+    "client_optimizer",
+    "server_optimizer",
+    "engine",
+)
+# Methods may differ in these and still be compared.
+OWN_KINDS = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")
+_ATTRIBUTE = "component"
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_Config = TypeVar("_Config", bound=type)
+
+
+@dataclass(frozen=True)
+class Component:
+    """What is known of a registered component.
+
+    Attributes:
+        kind: One of `KINDS`.
+        name: Its name, unique among its kind.
+        display: Its name in tables and figures.
+        about: One line on what it is.
+        config: Its frozen `Config` class, which builds it.
+        order: Place among its kind in tables; ties by name.
+    """
+
+    kind: str
+    name: str
+    display: str
+    about: str
+    config: Any
+    order: int = 1000
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its parameters, in the order of declaration."""
+        return parameters_of(self.config)
+
+
+def register(
+    kind: str, name: str, display: str = "", *, about: str, order: int = 1000
+) -> Callable[[_Config], _Config]:
+    """Registers a frozen dataclass as the `Config` of a component.
+
+    The class has a field made by `parameter` for each parameter, and a method `build`; the base
+    class of its kind (`AlgorithmConfig`, `AvailabilityConfig` ...) says what that gets and returns.
+    Nothing global changes: the class is found by whoever looks through its module.
+
+    Args:
+        kind: One of `KINDS`.
+        name: Lower-case letters, digits and underscores.
+        display: Name in tables and figures; by default `name`.
+        about: One line on what it is.
+        order: Place among its kind in tables.
+
+    Raises:
+        ComponentError: If the class cannot be a component.
+    """
+
+    def decorate(config: _Config) -> _Config:
+        label = f"{kind} {name!r} ({config.__qualname__})"
+        if kind not in KINDS:
+            raise ComponentError(f"{label}: its kind must be one of {', '.join(KINDS)}")
+        if not _NAME.fullmatch(name):
+            raise ComponentError(f"{label}: its name must be lower-case letters, digits and _")
+        if not dataclasses.is_dataclass(config) or not _is_frozen(config):
+            raise ComponentError(f"{label}: must be a frozen dataclass")
+        if not callable(getattr(config, "build", None)):
+            raise ComponentError(f"{label}: has no method build")
+        if not about.strip() or "\n" in about:
+            raise ComponentError(f"{label}: about must be one line")
+        component = Component(kind, name, display or name, about, config, order)
+        try:
+            component.parameters  # noqa: B018 - refuses a parameter of an unknown type.
+        except TypeError as error:
+            raise ComponentError(f"{label}: {error}") from error
+        setattr(config, _ATTRIBUTE, component)
+        return config
+
+    return decorate
+
+
+def component_of(config: Any) -> Component:
+    """Returns the component of a `Config` class or instance."""
+    return getattr(config, _ATTRIBUTE)
+
+
+def registered_in(module: Any) -> list[Component]:
+    """Returns the components that a module registers, in the order of their definition."""
+    return [
+        vars(value)[_ATTRIBUTE]
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and value.__module__ == module.__name__
+        and isinstance(vars(value).get(_ATTRIBUTE), Component)
+    ]
+
+
+def _is_frozen(config: Any) -> bool:
+    return config.__dataclass_params__.frozen

@@ -1,0 +1,83 @@
+"""Defaults that are not one value: required, published for a task, derived, or read in a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+PRESETS = ("paper", "released", "ca_fed")
+
+
+class Known(Protocol):
+    """The settings of one experiment, each resolved when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        """Returns the value of a setting or the name of a chosen component."""
+        ...
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As `[name]`; `default` where no chosen component has that parameter."""
+        ...
+
+    def config_class(self, kind: str) -> Any:
+        """Returns the `Config` class of the chosen component of a kind."""
+        ...
+
+
+class _Required:
+    """Type of `REQUIRED`."""
+
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+# The parameter has no default: it must be given when its component is chosen.
+REQUIRED = _Required()
+
+
+@dataclass(frozen=True)
+class Published:
+    """The value published for the task: the algorithm's own, else the task's, else a fallback.
+
+    Attributes:
+        fallback: Value for tasks that publish none; `REQUIRED` if there is no sensible one.
+    """
+
+    fallback: Any = REQUIRED
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A default that follows from other settings.
+
+    Attributes:
+        compute: Returns the value; asks `Known` for the settings that it needs.
+        words: The rule in words, for `--help`.
+    """
+
+    compute: Callable[[Known], Any]
+    words: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A point that the paper, its released code or CA-Fed's authors settle differently.
+
+    Attributes:
+        number: Its number, `"R1"`.
+        paper: What the paper says; `Derived` where it depends on another setting.
+        released: What the released code does.
+        ca_fed: What CA-Fed's released code does; `None` where it does not differ from the paper.
+    """
+
+    number: str
+    paper: Any
+    released: Any
+    ca_fed: Any | None = None
+
+    def value(self, preset: str) -> Any:
+        """Returns the value (or `Derived`) under one of `PRESETS`."""
+        if preset == "ca_fed" and self.ca_fed is None:
+            return self.paper
+        return getattr(self, preset)

@@ -1,0 +1,94 @@
+"""A resolved experiment: which components with which parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from f3ast_tff.components import Component, Registry
+from f3ast_tff.components.component import OWN_KINDS, component_of
+from f3ast_tff.components.parameter import parameters_of
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A resolved experiment.
+
+    Attributes:
+        configs: `Config` of the chosen component, by kind.
+        groups: The settings that every experiment has, by the heading of their group.
+        settings: All settings by name, kinds (whose values are names) included; JSON values.
+        registry: Where the components come from.
+    """
+
+    configs: Mapping[str, Any]
+    groups: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    registry: Registry
+
+    @property
+    def components(self) -> dict[str, Component]:
+        """The chosen components by kind."""
+        return {kind: component_of(config) for kind, config in self.configs.items()}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the result: settings by name, and digests of the plug-ins in use."""
+        decides = {p.name: p.decides_result for p in self._parameters()}
+        found = {n: v for n, v in self.settings.items() if decides.get(n, True)}
+        plugins = {plugin.name: plugin.sha256 for plugin in self.plugins}
+        return {**found, "plugins": plugins} if plugins else found
+
+    @property
+    def plugins(self) -> list[Any]:
+        """The plug-ins whose components are in use."""
+        found = {}
+        for component in self._all_components():
+            plugin = self.registry.plugin_of(component)
+            if plugin is not None:
+                found[plugin.name] = plugin
+        return list(found.values())
+
+    @property
+    def own_settings(self) -> list[str]:
+        """Settings that runs of other methods may differ in and still be compared with this."""
+        own = list(OWN_KINDS)
+        for kind, config in self.configs.items():
+            for p in parameters_of(type(config)):
+                if p.own if p.own is not None else kind in OWN_KINDS:
+                    own.append(p.name)
+        own += [p.name for g in self.groups.values() for p in parameters_of(type(g)) if p.own]
+        return own
+
+    def describe(self) -> dict[str, Any]:
+        """Returns what `config.json` says beside the settings, so that analysis needs no plug-in.
+
+        Returns:
+            `components`: display name and line of each chosen component by kind; `own_settings`;
+            `not_compared`: settings that decide no result; `plugins`: name, source and SHA-256.
+        """
+        not_compared = [p.name for p in self._parameters() if not p.decides_result]
+        return {
+            "components": {
+                kind: {"name": c.name, "display": c.display, "about": c.about, "order": c.order}
+                for kind, c in self.components.items()
+            },
+            "own_settings": self.own_settings,
+            "not_compared": not_compared,
+            "plugins": [
+                {"name": p.name, "source": p.source, "sha256": p.sha256} for p in self.plugins
+            ],
+        }
+
+    def _all_components(self) -> list[Component]:
+        found = []
+        for config in self.configs.values():
+            found += [component_of(c) for c in (config, *getattr(config, "parts", ()))]
+        return found
+
+    def _parameters(self) -> list[Any]:
+        configs = [*self.configs.values(), *self.groups.values()]
+        for config in self.configs.values():
+            configs += getattr(config, "parts", ())
+        return [p for config in configs for p in parameters_of(type(config))]

@@ -1,0 +1,158 @@
+"""Components given as objects of one's own, in place of names."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import pickle
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import numpy as np
+
+from f3ast_tff.aggregation.aggregation import AggregationConfig
+from f3ast_tff.algorithms.algorithm import AlgorithmConfig
+from f3ast_tff.availability import AvailabilityConfig, ConstraintConfig, Table
+from f3ast_tff.components import Registry, parameters_of, register
+from f3ast_tff.components.component import KINDS, component_of
+from f3ast_tff.components.plugins import Plugin
+from f3ast_tff.errors import ComponentError, ParameterError
+from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.models import ModelConfig
+from f3ast_tff.optimizers.optimizer import OptimizerConfig
+from f3ast_tff.tasks.task import TaskConfig
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """How an object stands for a component: the base of its `Config`, and what it must have."""
+
+    base: type
+    methods: tuple[str, ...]
+
+
+_OBJECTS = {
+    "task": _Kind(TaskConfig, ("train", "test", "num_classes")),
+    "model": _Kind(ModelConfig, ("initial_weights", "apply", "penalty")),
+    "algorithm": _Kind(
+        AlgorithmConfig, ("select", "observe", "state", "restore", "needs_losses", "needs_outcome")
+    ),
+    "aggregation": _Kind(AggregationConfig, ("normalise", "in_jax", "memory")),
+    "availability": _Kind(AvailabilityConfig, ("num_clients", "mask")),
+    "communication": _Kind(ConstraintConfig, ("largest_k", "limit")),
+    "client_optimizer": _Kind(OptimizerConfig, ("learning_rate", "in_jax")),
+    "server_optimizer": _Kind(OptimizerConfig, ("learning_rate", "in_jax")),
+}
+
+
+def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str, Any], Registry]:
+    """Turns objects into settings.
+
+    Args:
+        given: Settings by name; the value of a kind is a name, a `Config` or an object.
+        registry: The components at hand.
+
+    Returns:
+        Settings whose values are plain, and the registry with the components that stand for the
+        objects.
+
+    Raises:
+        ComponentError: If an object breaks the protocol of its kind.
+        ParameterError: If a parameter of a `Config` is given once more.
+    """
+    settings = dict(given)
+    communication = settings.get("communication")
+    if isinstance(communication, int):
+        settings["clients_per_round"] = settings.pop("communication")
+    plugins = []
+    for kind in KINDS:
+        value = settings.get(kind)
+        if value is None or isinstance(value, str):
+            continue
+        component = getattr(value, "component", None)
+        if component is not None and component.kind == kind:
+            settings[kind] = component.name
+            for parameter in parameters_of(type(value)):
+                if parameter.name in given:
+                    allowed = f"is given in {type(value).__name__} too"
+                    raise ParameterError(parameter.name, given[parameter.name], allowed)
+                settings[parameter.name] = getattr(value, parameter.name)
+            if component not in registry.all():
+                plugins.append(Plugin(f"{kind} {component.name}", "", _digest(value), (component,)))
+            continue
+        config = _config_of(kind, value, registry)
+        settings[kind] = component_of(config).name
+        plugins.append(
+            Plugin(f"{kind} {settings[kind]}", "", _digest(value), (component_of(config),))
+        )
+    return settings, registry.with_plugins(plugins)
+
+
+def _config_of(kind: str, value: Any, registry: Registry) -> type:
+    if kind not in _OBJECTS:
+        raise ParameterError(kind, value, f"must be one of {', '.join(registry.names(kind))}")
+    if kind == "availability" and isinstance(value, np.ndarray):
+        if value.dtype != np.bool_ or value.ndim != 2:
+            raise ComponentError(
+                f"availability masks have shape {value.shape} and dtype {value.dtype}: "
+                "must be bool [T, N]"
+            )
+        value = Table(value)
+    makes = kind == "algorithm" and callable(value) and not hasattr(value, "select")
+    if not makes:
+        _check_protocol(kind, value)
+    subject = value if inspect.isclass(value) or inspect.isfunction(value) else type(value)
+    display = subject.__name__ if subject.__name__ != "<lambda>" else f"own {kind}"
+    name = re.sub(r"\W+|(?<=[a-z0-9])(?=[A-Z])", "_", display).strip("_").lower()
+    if name in registry.names(kind) or not name[:1].isalpha():
+        name = f"own_{name}"
+    members = {"__module__": __name__, "build": _build(kind, value, makes), **_facts(kind, value)}
+    config: Any = type(f"{subject.__name__}Config", (_OBJECTS[kind].base,), members)
+    about = f"{subject.__module__}.{subject.__qualname__}"
+    return register(kind, name, display, about=about)(dataclass(frozen=True)(config))
+
+
+def _check_protocol(kind: str, value: Any) -> None:
+    if kind == "task" and not isinstance(value, FederatedData):
+        raise ComponentError(f"task {value!r}: must be a name, a TaskConfig or FederatedData")
+    missing = [name for name in _OBJECTS[kind].methods if not hasattr(value, name)]
+    if missing:
+        raise ComponentError(f"{kind} {type(value).__name__}: has no {', '.join(missing)}")
+
+
+def _build(kind: str, value: Any, makes: bool) -> Callable[..., Any]:
+    def build(self: Any, *arguments: Any) -> Any:
+        if not makes:
+            return value
+        strategy = value(*arguments)
+        _check_protocol(kind, strategy)
+        return strategy
+
+    return build
+
+
+def _facts(kind: str, value: Any) -> dict[str, Any]:
+    """What the component says as class attributes, read off the object."""
+    if kind == "algorithm":
+        return {"aggregation": getattr(value, "aggregation", "sum")}
+    if kind == "availability":
+        return {"positively_correlated": getattr(value, "positively_correlated", True)}
+    if kind == "model":
+        return {"labels_sequences": getattr(value, "labels_sequences", False)}
+    if kind == "task":
+        return {"published": {"num_clients": value.train.num_clients}}
+    return {}
+
+
+def _digest(value: Any) -> str:
+    """Digest of an object and of the code of its class; one of its own where it cannot be had."""
+    try:
+        content = pickle.dumps(value)
+        code = inspect.getsource(value if inspect.isfunction(value) else type(value))
+    except (pickle.PicklingError, AttributeError, TypeError, OSError):
+        # An object without a lasting identity: a run with it never goes on with another's.
+        content, code = uuid.uuid4().bytes, ""
+    return hashlib.sha256(content + code.encode()).hexdigest()

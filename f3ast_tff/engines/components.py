@@ -1,0 +1,173 @@
+"""The two engines as components."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from f3ast_tff.components import Derived, parameter, register
+from f3ast_tff.engines.distributed.ray_connection import LOCAL, connect
+from f3ast_tff.engines.engine import EngineConfig, EngineParts
+from f3ast_tff.errors import ParameterError
+
+if TYPE_CHECKING:
+    from f3ast_tff.engines.distributed.workers import TrainerFactory, Workers
+    from f3ast_tff.engines.jax.engine import FusedEngine
+    from f3ast_tff.engines.tff.engine import TffEngine
+
+
+@dataclass(frozen=True)
+class BuiltinEngineConfig(EngineConfig):
+    """What both engines share: a device, and workers that a cohort can be split over."""
+
+    device: str = parameter(
+        "auto",
+        "where clients train; TFF's worker knows the CPU alone",
+        choices=("auto", "cpu", "gpu"),
+    )
+    num_workers: int | None = parameter(
+        None,
+        "split each cohort over this many Ray actors, each with a shard of the clients; not by "
+        "default",
+        minimum=1,
+        decides_result=False,
+    )
+    ray_address: str | None = parameter(
+        None,
+        "an existing Ray cluster, auto, HOST:PORT or ray://HOST:PORT, for num_workers (without it "
+        "this machine alone) or for the runs of a campaign (run folders are then on a file system "
+        "that all its nodes share, and only runs with device gpu get a GPU)",
+        decides_result=False,
+    )
+    round_timeout: float | None = parameter(
+        None,
+        "seconds after which a round on num_workers or on TFF's worker counts as hung; no limit "
+        "by default",
+        above=0,
+        decides_result=False,
+    )
+
+    @property
+    def _has_worker(self) -> bool:
+        """Whether clients train outside of this process."""
+        return self.num_workers is not None
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `EngineConfig.check`."""
+        if self.ray_address is not None and self.num_workers is None:
+            raise ParameterError("ray_address", self.ray_address, "only applies with num_workers")
+        if self.round_timeout is not None and not self._has_worker:
+            allowed = "only applies with num_workers or engine tff with TFF's worker"
+            raise ParameterError("round_timeout", self.round_timeout, allowed)
+
+    def prepare_environment(self, environment: MutableMapping[str, str]) -> None:
+        """See `EngineConfig.prepare_environment`."""
+        # TensorFlow's chatter on stderr would bury the progress bar.
+        environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+    def connect(self) -> None:
+        """See `EngineConfig.connect`: to the Ray cluster of the workers."""
+        if self.num_workers is not None:
+            connect(self.ray_address or LOCAL, self.num_workers)
+
+    def _workers(self, make_trainer: TrainerFactory, parts: EngineParts) -> Workers | None:
+        if self.num_workers is None:
+            return None
+        from f3ast_tff.engines.distributed.ray_workers import RayWorkers
+
+        return RayWorkers(
+            make_trainer,
+            parts.data.train,
+            self.num_workers,
+            self.ray_address or LOCAL,
+            num_gpus=int(self.device == "gpu"),
+            timeout_s=self.round_timeout,
+        )
+
+
+@register("engine", "fused", "Fused", about="a whole round as one XLA program, in JAX", order=1)
+@dataclass(frozen=True)
+class FusedConfig(BuiltinEngineConfig):
+    """Configuration of `FusedEngine`."""
+
+    framework: ClassVar[str] = "jax"
+
+    def prepare_environment(self, environment: MutableMapping[str, str]) -> None:
+        """See `EngineConfig.prepare_environment`."""
+        super().prepare_environment(environment)
+        if self.device == "cpu":
+            environment.setdefault("JAX_PLATFORMS", "cpu")
+            return
+        # On a GPU: take memory as needed, so that runs can share it, and sum in one order, so that
+        # two runs agree.
+        environment.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+        xla_flags = environment.get("XLA_FLAGS", "")
+        if "xla_gpu_deterministic_ops" not in xla_flags:
+            environment["XLA_FLAGS"] = f"{xla_flags} --xla_gpu_deterministic_ops=true".strip()
+
+    def build(self, parts: EngineParts) -> FusedEngine:
+        """See `EngineConfig.build`."""
+        from f3ast_tff.engines.jax.engine import FusedEngine
+        from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
+
+        workers = self._workers(FusedTrainerFactory.of(parts, self.device), parts)
+        return FusedEngine(parts, device=self.device, workers=workers)
+
+
+@register("engine", "tff", "TFF", about="learning processes of TensorFlow Federated", order=2)
+@dataclass(frozen=True)
+class TffConfig(BuiltinEngineConfig):
+    """Configuration of `TffEngine`."""
+
+    framework: ClassVar[str] = "tensorflow_federated"
+
+    tff_runtime: str = parameter(
+        Derived(
+            lambda known: "worker" if known["num_workers"] is None else "tf",
+            "worker; tf with num_workers",
+        ),
+        "what executes TFF's processes: TFF's own worker process (CPU only), or TensorFlow in "
+        "this process or in those of num_workers",
+        choices=("worker", "tf"),
+    )
+    tff_clients_at_once: int | None = parameter(
+        None,
+        "clients that TFF's worker trains at the same time, which bounds memory; by default the "
+        "task's",
+        minimum=1,
+        decides_result=False,
+    )
+
+    @property
+    def _has_worker(self) -> bool:
+        return self.num_workers is not None or self.tff_runtime == "worker"
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `EngineConfig.check`."""
+        super().check(settings)
+        at_once = self.tff_clients_at_once
+        if self.tff_runtime != "worker":
+            if at_once is not None:
+                allowed = "only applies with tff_runtime worker; tf trains one client at a time"
+                raise ParameterError("tff_clients_at_once", at_once, allowed)
+            return
+        if self.num_workers is not None:
+            raise ParameterError("tff_runtime", "worker", "must be tf with num_workers")
+        if self.device == "gpu":
+            allowed = "TFF's worker trains on the CPU alone; tff_runtime tf takes a GPU"
+            raise ParameterError("device", "gpu", allowed)
+
+    def build(self, parts: EngineParts) -> TffEngine:
+        """See `EngineConfig.build`."""
+        from f3ast_tff.engines.tff.engine import TffEngine
+        from f3ast_tff.engines.tff.trainer import TffTrainerFactory
+
+        return TffEngine(
+            parts,
+            runtime=self.tff_runtime,
+            device=self.device,
+            workers=self._workers(TffTrainerFactory.of(parts, self.device), parts),
+            clients_at_once=self.tff_clients_at_once,
+            round_timeout_s=self.round_timeout,
+        )

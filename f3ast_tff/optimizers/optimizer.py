@@ -1,0 +1,87 @@
+"""What an optimizer is: a value that says its step in JAX, in TFF, or in both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from f3ast_tff.components import Published, parameter
+from f3ast_tff.components.component import component_of
+from f3ast_tff.errors import ParameterError
+
+# The method that an engine of this name calls.
+_FORMS = {"fused": "in_jax", "tff": "in_tff"}
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """Base of optimizers; each defines `in_jax`, `in_tff` or both.
+
+    Attributes:
+        learning_rate: Above 0.
+        decay: Factor of the learning rate from round to round, in (0, 1]; of a client's
+            optimizer alone.
+        clip_norm: Global norm to which engines clip gradients before the step; `None` for none.
+    """
+
+    learning_rate: float
+    decay: float = 1.0
+    clip_norm: float | None = None
+
+    def rate(self, round_number: int) -> float:
+        """Returns the learning rate of round t, from 1."""
+        return self.learning_rate * self.decay ** (round_number - 1)
+
+    def in_jax(self, learning_rate: Any) -> Any:
+        """Returns an `optax.GradientTransformation` whose updates are added to the weights.
+
+        Args:
+            learning_rate: Of the round, a number or a JAX scalar; the state of the transformation
+                must not depend on it.
+        """
+        raise ParameterError("engine", "fused", f"{type(self).__name__} defines no in_jax")
+
+    def in_tff(self) -> Any:
+        """Returns the `tff.learning.optimizers.Optimizer` of this learning rate."""
+        raise ParameterError("engine", "tff", f"{type(self).__name__} defines no in_tff")
+
+
+@dataclass(frozen=True)
+class OptimizerConfig:
+    """Base of the `Config` of a client or server optimizer."""
+
+    def build(self) -> Optimizer:
+        """Returns the optimizer."""
+        raise TypeError(f"{type(self).__name__} does not say what it builds")
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`: refuses an engine in which the optimizer has no form."""
+        engine = settings["engine"]
+        form = _FORMS.get(engine)
+        if form is None:
+            return
+        if getattr(type(self.build()), form, None) in (None, getattr(Optimizer, form)):
+            component = component_of(self)
+            allowed = f"defines no {form}, so that it does not run with engine {engine}"
+            raise ParameterError(component.kind, component.name, allowed)
+
+
+@dataclass(frozen=True)
+class AdaptiveClientConfig(OptimizerConfig):
+    """Parameters of adaptive client optimizers."""
+
+    client_lr: float = parameter(Published(0.01), "client learning rate", above=0)
+    epsilon: float = parameter(
+        Published(0.001), "epsilon of an adaptive optimizer, as in TFF", above=0
+    )
+
+
+@dataclass(frozen=True)
+class AdaptiveServerConfig(OptimizerConfig):
+    """Parameters of adaptive server optimizers."""
+
+    server_lr: float = parameter(Published(0.01), "server learning rate", above=0)
+    epsilon: float = parameter(
+        Published(0.001), "epsilon of an adaptive optimizer, as in TFF", above=0
+    )

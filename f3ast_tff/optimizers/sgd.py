@@ -1,0 +1,60 @@
+"""SGD, with momentum if wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from f3ast_tff.components import Published, parameter, register
+from f3ast_tff.optimizers.optimizer import Optimizer, OptimizerConfig
+
+_ABOUT = "steps of the learning rate along the gradient, with momentum if wanted"
+
+
+@dataclass(frozen=True)
+class Sgd(Optimizer):
+    """w - rate * v with v = momentum * v + g.
+
+    Attributes:
+        momentum: In [0, 1); 0 for none.
+    """
+
+    momentum: float = 0.0
+
+    def in_jax(self, learning_rate: Any) -> Any:
+        """See `Optimizer.in_jax`."""
+        import optax
+
+        return optax.sgd(learning_rate, self.momentum or None)
+
+    def in_tff(self) -> Any:
+        """See `Optimizer.in_tff`."""
+        import tensorflow_federated as tff
+
+        return tff.learning.optimizers.build_sgdm(self.learning_rate, self.momentum)
+
+
+@register("client_optimizer", "sgd", "SGD", about=_ABOUT, order=1)
+@dataclass(frozen=True)
+class ClientSgdConfig(OptimizerConfig):
+    """Configuration of `Sgd` on clients."""
+
+    client_lr: float = parameter(Published(0.1), "client learning rate", above=0)
+    client_momentum: float = parameter(0.0, "momentum of a client SGD", minimum=0, below=1)
+
+    def build(self) -> Sgd:
+        """See `OptimizerConfig.build`."""
+        return Sgd(self.client_lr, momentum=self.client_momentum)
+
+
+@register("server_optimizer", "sgd", "SGD", about=_ABOUT, order=1)
+@dataclass(frozen=True)
+class ServerSgdConfig(OptimizerConfig):
+    """Configuration of `Sgd` on the server."""
+
+    server_lr: float = parameter(Published(1.0), "server learning rate", above=0)
+    server_momentum: float = parameter(0.0, "momentum of a server SGD", minimum=0, below=1)
+
+    def build(self) -> Sgd:
+        """See `OptimizerConfig.build`."""
+        return Sgd(self.server_lr, momentum=self.server_momentum)

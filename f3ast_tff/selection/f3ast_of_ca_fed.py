@@ -1,0 +1,65 @@
+"""What CA-Fed's authors ran under the name F3AST: not `F3AST`, a rule of their released code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.estimation import AvailabilityKnowledge
+from f3ast_tff.selection.choosing import ranked
+from f3ast_tff.selection.feasible import Feasible
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
+from f3ast_tff.selection.unbiased import check_shares, inverse_availability
+
+
+@dataclass(frozen=True)
+class F3ASTOfCAFed(BaseStrategy):
+    """Takes the K available clients of largest p_k / r_k, r_k = (1 - beta) pi_k + beta 1_{A_t}.
+
+    F3AST tracks how often it selects a client itself; this rule takes r_k from the client's
+    availability (the true pi_k, or its estimate), anew in every round, and moves it by who is
+    available, not by who is selected. So the same clients win whenever they are there: those
+    "less available". Weights p_k / r_k, for a SUM. Equal p_k / r_k go to the lowest id, as in the
+    released code.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`; a client of share 0 takes no part.
+        knowledge: What is known of pi_k; observes every round.
+        beta: Smoothness, in [0, 1): 1 / T, T the number of rounds, in the released code.
+    """
+
+    p: np.ndarray
+    knowledge: AvailabilityKnowledge
+    beta: float
+
+    def __post_init__(self) -> None:
+        check_shares(self.p, self.knowledge)
+        if not 0 <= self.beta < 1:
+            raise ParameterError("rate_beta", self.beta, "must be at least 0 and below 1")
+
+    def select(
+        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
+    ) -> Cohort:
+        """See `Strategy.select`; also observes the round.
+
+        Raises:
+            ValueError: If a client is available whose pi_k is said to be 0, and beta is 0.
+        """
+        self.knowledge.observe(round_number, available)
+        candidates = np.flatnonzero(available & (self.p > 0))
+        # Only those available count, so the indicator is 1.
+        rates = (1 - self.beta) * self.knowledge.pi + self.beta
+        worth = np.zeros(len(self.p))
+        worth[candidates] = inverse_availability(self.p, rates, candidates)
+        ids = feasible.admit(ranked(candidates, worth, None))
+        return Cohort(ids, worth[ids])
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns what has been learnt of the availability."""
+        return self.knowledge.state()
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned."""
+        self.knowledge.restore(state)

@@ -1,0 +1,193 @@
+"""One experiment in one call: `simulate`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from f3ast_tff.components.registry import registry_with
+from f3ast_tff.configuration.build import build_experiment
+from f3ast_tff.configuration.configuration import Configuration
+from f3ast_tff.configuration.execute import write_config
+from f3ast_tff.configuration.given_objects import settings_of
+from f3ast_tff.configuration.provenance import provenance
+from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.engines.engine import RoundOutcome
+from f3ast_tff.models import Model
+from f3ast_tff.selection import Cohort
+from f3ast_tff.training.metrics import Row
+from f3ast_tff.training.run import run_experiment
+from f3ast_tff.training.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+OnRound = Callable[[int, Cohort, RoundOutcome], None]
+OnEvaluation = Callable[[Row], None]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A finished experiment.
+
+    Attributes:
+        configuration: All components and settings.
+        metrics: A row an evaluation, the columns of `metrics.csv`.
+        selection: By round: `selected` ids `int64 [T, widest]` (-1: none), their `weights`,
+            `num_available`, `num_selected`, `num_dropped`, `rejected`; and `final_*`, what the
+            strategy remembers.
+        weights: The model's weights.
+        model: The network that they belong to.
+        summary: The content of `summary.json`.
+        folder: The run's folder, `None` where nothing was written.
+    """
+
+    configuration: Configuration
+    metrics: pd.DataFrame
+    selection: Mapping[str, np.ndarray]
+    weights: list[np.ndarray]
+    model: Model | None
+    summary: Mapping[str, Any]
+    folder: Path | None
+
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, metric: str = "test_sample_accuracy"
+    ) -> Figure:
+        """Draws a score over the rounds.
+
+        Args:
+            path: File to write; `None` for none.
+            metric: A column of `metrics`.
+
+        Returns:
+            The figure.
+
+        Raises:
+            KeyError: If there is no such column.
+        """
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6, 4), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        display = self.configuration.components["algorithm"].display
+        axes.plot(self.metrics["round"], self.metrics[metric], label=display)
+        axes.set_xlabel("round")
+        axes.set_ylabel(metric.removeprefix("test_").replace("_", " "))
+        axes.legend()
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+
+class _Callbacks:
+    """The functions given, as the loop's callback; says nothing of progress."""
+
+    def __init__(self, on_round: OnRound | None, on_evaluation: OnEvaluation | None) -> None:
+        self._on_round = on_round
+        self._on_evaluation = on_evaluation
+
+    def start(self, first_round: int) -> None:
+        """See `training.run.Progress`."""
+
+    def advance(self, rounds: int, row: Row | None) -> None:
+        """See `training.run.Progress`."""
+
+    def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
+        """See `training.run.Callback`."""
+        if self._on_round is not None:
+            self._on_round(round_number, cohort, outcome)
+
+    def on_evaluation(self, row: Row) -> None:
+        """See `training.run.Callback`."""
+        if self._on_evaluation is not None:
+            self._on_evaluation(row)
+
+
+def simulate(
+    task: Any = "synthetic",
+    algorithm: Any = "f3ast",
+    availability: Any = "home_devices",
+    *,
+    rounds: int | None = None,
+    engine: Any = "fused",
+    folder: str | os.PathLike[str] | None = None,
+    plugins: Sequence[str] = (),
+    on_round: OnRound | None = None,
+    on_evaluation: OnEvaluation | None = None,
+    **settings: Any,
+) -> Simulation:
+    """Runs an experiment.
+
+    Each component is given by name, as its `Config`, or as an object of one's own.
+
+    Args:
+        task: A name, or `FederatedData`.
+        algorithm: A name, a `Strategy`, or a function from `World` to one.
+        availability: A name, an `AvailabilityProcess`, or masks `bool [T, N]`, repeated.
+        rounds: Number of rounds; by default the task's.
+        engine: `"fused"` or `"tff"`.
+        folder: Folder of the run, written as the command line writes it; a run that it holds goes
+            on. `None` writes nothing.
+        plugins: As the flag `--plugin`.
+        on_round: Called after each round with its number, cohort and outcome.
+        on_evaluation: Called after each evaluation with its row of metrics.
+        **settings: Any further setting by its name (`seed=1`, `client_lr=0.1`, `rate_beta=0.01`);
+            also `model`, `aggregation`, `communication`, `client_optimizer` and
+            `server_optimizer`, by name or as objects.
+
+    Returns:
+        The metrics, who was selected, and the model.
+
+    Raises:
+        ParameterError: If a value is not allowed, or a setting's component is not chosen.
+        ComponentError: If an object breaks the protocol of its kind.
+        DataError: If a data file is missing or damaged.
+        EngineError: If the engine is lost.
+
+    Example:
+        >>> result = simulate(algorithm="f3ast", availability="scarce", rounds=2, seed=1)
+        >>> list(result.metrics["round"])
+        [2]
+    """
+    import pandas as pd
+
+    registry = registry_with(plugins)
+    chosen = {"task": task, "algorithm": algorithm, "availability": availability}
+    given = {**chosen, "engine": engine, "rounds": rounds, **settings}
+    if folder is not None:
+        path = Path(folder).expanduser()
+        given.update(output_dir=str(path.parent), run_name=path.name)
+    configuration = resolve(*settings_of(given, registry))
+    of_engine = configuration.configs["engine"]
+    of_engine.check_installed()
+    of_engine.prepare_environment(os.environ)
+    with ExitStack() as stack:
+        run_folder = None
+        if folder is not None:
+            run_folder = RunFolder(path, configuration.identity)
+            stack.callback(run_folder.close)
+        experiment = build_experiment(configuration, run_folder.path if run_folder else None)
+        stack.callback(experiment.engine.close)
+        if run_folder is not None:
+            write_config(run_folder, configuration, provenance())
+        callbacks = _Callbacks(on_round, on_evaluation)
+        result = run_experiment(experiment, run_folder, callbacks, [callbacks])
+        weights = experiment.engine.weights()
+    return Simulation(
+        configuration,
+        pd.DataFrame(result.rows),
+        result.selection,
+        weights,
+        experiment.model,
+        result.summary,
+        None if run_folder is None else run_folder.path,
+    )

@@ -1,0 +1,90 @@
+"""What a task is: federated data, what a model reads of it, and published values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from f3ast_tff.components import Derived, Published, parameter
+from f3ast_tff.datasets import default_data_dir
+from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.preprocessing import AsStored, Preprocessing
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """Base of a task's `Config`.
+
+    Attributes:
+        model: Name of the network of the publication; any other that fits can be chosen.
+        published: Published values of settings by name; a value may be a mapping by server
+            optimizer.
+        tff_clients_at_once: Clients that TFF's worker trains at the same time by default, -1 for
+            all; few where a client's training takes much memory.
+    """
+
+    model: ClassVar[str] = "softmax_regression"
+    published: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    tff_clients_at_once: ClassVar[int] = -1
+
+    num_clients: int = parameter(Published(), "number of clients N", minimum=1)
+    data_seed: int = parameter(0, "seed of generated data, and of who holds which data", minimum=0)
+    test_clients: int | None = parameter(
+        None, "score this many test clients, drawn once, instead of all", minimum=1
+    )
+
+    def build(self) -> FederatedData:
+        """Returns the data.
+
+        Raises:
+            DataError: If a file is missing or damaged.
+            ParameterError: If a file contradicts a parameter.
+        """
+        raise TypeError(f"{type(self).__name__} does not say how its data is built")
+
+    def preprocessing(self, seed: int) -> Preprocessing:
+        """Returns what turns stored features into model inputs; `seed` is the run's."""
+        return AsStored()
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """Checks parameters against other settings; see `AlgorithmConfig.check`."""
+
+
+@dataclass(frozen=True)
+class DownloadedTaskConfig(TaskConfig):
+    """Base of tasks whose data comes from distributors' files."""
+
+    data_dir: str = parameter(
+        Derived(lambda known: str(default_data_dir()), "the user's cache folder"),
+        "folder of the distributors' files and of what is prepared from them",
+        decides_result=False,
+        is_path=True,
+    )
+
+    @property
+    def folder(self) -> Path:
+        """`data_dir` as a path."""
+        return Path(self.data_dir)
+
+
+@dataclass(frozen=True)
+class ResplitTaskConfig(DownloadedTaskConfig):
+    """Base of tasks whose clients are drawn here, or are those of TFF's own files."""
+
+    client_split: str = parameter(
+        "redrawn",
+        "clients drawn anew from the distributor's files, or those of TFF's own files",
+        choices=("redrawn", "tff"),
+    )
+
+
+@dataclass(frozen=True)
+class DirichletTaskConfig(DownloadedTaskConfig):
+    """Base of tasks whose classes are shared out over clients by Dirichlet(s)."""
+
+    dirichlet_s: float = parameter(
+        0.5, "concentration of the label allocation: small for few classes a client", above=0
+    )

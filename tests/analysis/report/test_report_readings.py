@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from f3ast_tff.analysis.report.collect import collect
+from f3ast_tff.analysis.report.reading_effects import effects, table9_orderings
+from f3ast_tff.analysis.report.reading_section import count, summarise
+from f3ast_tff.analysis.report.readings import readings, switched
+from tests.analysis.conftest import described
+
+MakeRun = Callable[..., Path]
+PAPER = {name: each.reading.paper for name, each in readings().items()}
+PAPER["availability_objective"] = "p"
+RELEASED = {name: each.reading.released for name, each in readings().items()}
+COMMON = {"availability": "smartphones", "clients_per_round": 10}
+
+
+def make(make_run: MakeRun, algorithm: str, accuracies: list[float], **given: object) -> None:
+    preset = RELEASED if given.get("reading") == "released" else PAPER
+    for seed, accuracy in enumerate(accuracies):
+        name = f"{algorithm}{sorted(given.items())}{seed}".replace("/", "")
+        make_run(name, accuracy, algorithm=algorithm, seed=seed, **{**COMMON, **preset, **given})
+
+
+def test_switched_is_what_differs_from_the_preset(make_run: MakeRun, tmp_path: Path) -> None:
+    make(make_run, "f3ast", [0.5], aggregate="sum_over_k")
+    make(make_run, "fedavg", [0.5])
+    make(make_run, "poc", [0.5], reading="released")
+    make(make_run, "f3ast_adam", [0.5], availability_objective="p_squared")
+    found = {group.algorithm: switched(group) for group in collect(tmp_path).groups}
+    assert found == {
+        "f3ast": ("aggregate",),
+        "fedavg": (),
+        "poc": (),
+        "f3ast_adam": ("availability_objective",),
+    }
+
+
+def test_runs_of_combined_availability_are_kept(make_run: MakeRun, tmp_path: Path) -> None:
+    """R9's paper value follows from the parts: smartphones are positively correlated."""
+    parts = {"availability_parts": "smartphones,uneven"}
+    make(make_run, "f3ast", [0.5], availability="product", **parts)
+    released = {"availability_objective": "p_squared"}
+    make(make_run, "f3ast_adam", [0.5], availability="product", **parts, **released)
+    found = {group.algorithm: switched(group) for group in collect(tmp_path).groups}
+    assert found == {"f3ast": (), "f3ast_adam": ("availability_objective",)}
+
+
+def test_readings_of_runs_of_a_plug_in_are_as_recorded(make_run: MakeRun, tmp_path: Path) -> None:
+    """What follows from a component unknown here is no departure; a fixed value still is one."""
+    for name, ties in (("a", "random"), ("b", "lowest_id")):
+        given = {"availability": "rainy", "availability_objective": "p_squared", "ties": ties}
+        make_run(name, described=described(("ties",)), **given)
+    assert sorted(map(switched, collect(tmp_path).groups)) == [(), ("ties",)]
+
+
+def test_effects_on_scores_and_on_the_lead(make_run: MakeRun, tmp_path: Path) -> None:
+    """R2 concerns F3AST alone: FedAvg's base runs stand in, so the lead moves as F3AST does."""
+    make(make_run, "fedavg", [0.3, 0.3, 0.3])
+    make(make_run, "f3ast", [0.5, 0.52, 0.54])
+    make(make_run, "f3ast", [0.4, 0.43, 0.44], aggregate="sum_over_k")
+    # R4 concerns everyone: without a FedAvg run there is no lead.
+    make(make_run, "f3ast", [0.6, 0.62, 0.64], lognormal_spread="sigma")
+    found = effects(collect(tmp_path).groups, "sample_accuracy", "final")
+    assert [(e.what, e.switch) for e in found] == [
+        ("lead", "R2 aggregate: sum_over_k"),
+        ("f3ast", "R4 lognormal_spread: sigma"),
+        ("f3ast", "R2 aggregate: sum_over_k"),
+    ]
+    lead, _, f3ast = found
+    assert lead.found is not None
+    assert f3ast.found is not None
+    assert lead.base == pytest.approx(0.22)
+    assert lead.found.mean == pytest.approx(-0.29 / 3)
+    assert f3ast.found.mean == pytest.approx(-0.29 / 3)
+    assert lead.moves == "yes"
+
+
+def test_a_line_for_each_reading(make_run: MakeRun, tmp_path: Path) -> None:
+    make(make_run, "fedavg", [0.3, 0.3, 0.3])
+    make(make_run, "f3ast", [0.5, 0.52, 0.54])
+    make(make_run, "f3ast", [0.4, 0.43, 0.44], aggregate="sum_over_k")
+    make(make_run, "f3ast", [0.51, 0.51, 0.54], ties="lowest_id")
+    make(make_run, "f3ast", [0.6, 0.62], rate_init="p")
+    # Of Power-of-Choice alone: it cannot move the lead.
+    make(make_run, "poc", [0.3, 0.31, 0.3])
+    make(make_run, "poc", [0.4, 0.4, 0.42], poc_clip_norm=1.0)
+    found = effects(collect(tmp_path).groups, "sample_accuracy", "final")
+    lines = {line.number: line for line in summarise(found)}
+    assert list(lines) == [f"R{n}" for n in range(1, 19)]
+    moves = {number: line.moves for number, line in lines.items()}
+    assert moves["R2"] == "yes" and moves["R11"] == "not seen"
+    assert moves["R1"] == "not enough runs" and moves["R4"] == "not run"
+    assert "one form" in moves["R7"]
+    assert (count(lines["R18"].leads), count(lines["R18"].scores)) == ("–", "1 of 1")
+    assert (count(lines["R2"].leads), count(lines["R11"].leads)) == ("1 of 1", "0 of 1")
+
+
+def test_the_other_preset_is_one_switch(make_run: MakeRun, tmp_path: Path) -> None:
+    make(make_run, "f3ast", [0.5, 0.51])
+    make(make_run, "f3ast", [0.6, 0.6], reading="released")
+    # Two readings at once say nothing of either.
+    make(make_run, "f3ast", [0.9, 0.9], aggregate="sum_over_k", ties="lowest_id")
+    found = effects(collect(tmp_path).groups, "sample_accuracy", "final")
+    assert [(e.preset, e.switch, e.moves) for e in found] == [
+        ("paper", "all: released", "not enough runs"),
+    ]
+
+
+def test_table_nine_ordering(make_run: MakeRun, tmp_path: Path) -> None:
+    for alpha in (0, 0.5, 1):
+        at = {"synthetic_alpha": alpha, "synthetic_beta": alpha}
+        make(make_run, "fedavg", [0.3, 0.31, 0.32], **at)
+        make(make_run, "f3ast", [0.4, 0.42, 0.43], **at)
+        make(make_run, "f3ast", [0.2, 0.22, 0.23], **at, aggregate="sum_over_k")
+    make(make_run, "f3ast", [0.2, 0.22], reading="released", synthetic_alpha=0, synthetic_beta=0)
+    found = table9_orderings(collect(tmp_path).groups, "final")
+    assert [(o.reading, o.reproduced) for o in found] == [
+        ("paper", "yes"),
+        ("paper, R2 aggregate: sum_over_k", "no"),
+        ("released", "not enough runs"),
+    ]
+    lead = found[0].leads[0.5]
+    assert lead is not None
+    assert lead.mean == pytest.approx(0.32 / 3)
+
+
+def test_r3_is_one_reading_in_two_settings_and_r6_another_task(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    make(make_run, "fedavg", [0.3, 0.31, 0.32])
+    both = {"baseline_sampling": "with_replacement", "baseline_average": "examples"}
+    make(make_run, "fedavg", [0.4, 0.42, 0.43], **both)
+    make(make_run, "fedavg", [0.9, 0.91, 0.93], task="synthetic_linear")
+    found = effects(collect(tmp_path).groups, "sample_accuracy", "final")
+    assert [e.switch for e in found] == [
+        "R6 task: synthetic_linear",
+        "R3 baseline_sampling: with_replacement, R3 baseline_average: examples",
+    ]

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from f3ast_tff.analysis.report.collect import collect
+from f3ast_tff.analysis.report.variants import variants
+from f3ast_tff.analysis.runs import RunsError
+
+MakeRun = Callable[..., Path]
+CELL = ("task", "availability")
+
+
+def test_only_the_seed_is_averaged_over(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run("a", 0.4, seed=0, data_dir="/here", run_name="a")
+    make_run("b", 0.6, seed=1, data_dir="/there", run_name="b")
+    make_run("c", 0.9, seed=1, batch_size=10)
+    groups = collect(tmp_path).groups
+    scores = [group.scores("sample_accuracy", "final") for group in groups]
+    assert sorted(map(sorted, scores)) == [[0, 1], [1]]
+    assert {0: 0.4, 1: 0.6} in scores
+
+
+def test_runs_of_an_older_version_and_on_workers_belong_together(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    make_run("old", seed=0, engine="fused")
+    make_run("new", seed=1, engine="fused", dirichlet_groups=None, tff_runtime="worker")
+    workers = {"num_workers": 2, "ray_address": "auto", "round_timeout": 60.0}
+    make_run("split", seed=2, engine="fused", **workers)
+    (group,) = collect(tmp_path).groups
+    assert sorted(group.runs) == [0, 1, 2]
+
+
+def test_metrics_and_periods(make_run: MakeRun, tmp_path: Path) -> None:
+    """Accuracy is 0.25, then 0.2; its mean over the last 10% is made to be 0.1 higher."""
+    make_run("a", accuracy=0.2, loss=None)
+    (group,) = collect(tmp_path).groups
+    assert group.scores("sample_accuracy", "final") == {0: 0.2}
+    assert group.scores("sample_accuracy", "mean_of_last_10_percent") == {0: pytest.approx(0.3)}
+    assert group.scores("best_sample_accuracy", "final") == {0: 0.25}
+    assert group.scores("converged_sample_accuracy", "final") == {0: pytest.approx(0.3)}
+    assert math.isnan(group.scores("sample_loss", "final")[0])
+
+
+def test_what_cannot_be_used_is_listed(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run("a")
+    unfinished = make_run("b", unfinished=True, seed=1)
+    damaged = make_run("c", seed=2)
+    (damaged / "config.json").write_text("{")
+    again = make_run("d")
+    found = collect(tmp_path)
+    assert found.num_finished == 1
+    assert found.unfinished == [f"{unfinished}: 4 of 4 rounds evaluated"]
+    assert len(found.damaged) == 1
+    assert str(damaged / "config.json") in found.damaged[0]
+    assert len(found.repeated) == 1
+    assert found.repeated[0].startswith(str(again))
+
+
+def test_no_run_at_all(tmp_path: Path) -> None:
+    with pytest.raises(RunsError, match=r"no folder at or below it holds a config\.json"):
+        collect(tmp_path)
+    with pytest.raises(RunsError, match="is not a folder"):
+        collect(tmp_path / "no")
+
+
+def test_a_variant_for_each_world(make_run: MakeRun, tmp_path: Path) -> None:
+    for reading, short in (("paper", "available_only"), ("released", "fill_unavailable")):
+        for algorithm in ("fedavg", "f3ast"):
+            make_run(
+                f"{reading}-{algorithm}", reading=reading, algorithm=algorithm, short_rounds=short
+            )
+    found = variants(collect(tmp_path).groups, CELL)
+    assert [(v.label, len(v.groups)) for v in found] == [
+        ("reading paper", 2),
+        ("reading released", 2),
+    ]
+
+
+def test_settings_of_an_algorithm_split_it_alone(make_run: MakeRun, tmp_path: Path) -> None:
+    """F3AST with two step sizes: two sets of runs, FedAvg's one run stands in both."""
+    make_run("a", algorithm="fedavg", rate_beta=0.001)
+    make_run("b", algorithm="f3ast", rate_beta=0.001)
+    make_run("c", algorithm="f3ast", rate_beta=0.01)
+    make_run("d", algorithm="f3ast_adam", rate_beta=0.001, server_lr=0.03)
+    found = variants(collect(tmp_path).groups, CELL)
+    assert [v.settings for v in found] == [{"rate_beta": 0.001}, {"rate_beta": 0.01}]
+    for variant in found:
+        assert [g.algorithm for g in variant.groups] == ["fedavg", "f3ast", "f3ast_adam"]
+
+
+def test_a_setting_of_one_availability_model_splits_it_alone(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    """Two q under scarce: always, which has none, stands beside both."""
+    make_run("a", availability="always")
+    make_run("b", availability="scarce", scarce_q=0.2)
+    make_run("c", availability="scarce", scarce_q=0.5)
+    make_run("d", availability="uneven", local_steps=5)
+    make_run("e", availability="uneven")
+    found = variants(collect(tmp_path).groups, CELL)
+    cells = [(v.settings, sorted(str(g.setting("availability")) for g in v.groups)) for v in found]
+    assert cells == [
+        ({"local_steps": 5}, ["uneven"]),
+        ({"local_steps": None, "scarce_q": 0.2}, ["always", "scarce", "uneven"]),
+        ({"local_steps": None, "scarce_q": 0.5}, ["always", "scarce", "uneven"]),
+    ]

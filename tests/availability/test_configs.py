@@ -1,0 +1,395 @@
+"""The configurations of availability processes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.availability import (
+    Alternating,
+    Always,
+    AvailabilityProcess,
+    FourClasses,
+    HomeDevices,
+    MarkovClusters,
+    Mix,
+    Product,
+    Scarce,
+    Smartphones,
+    Uneven,
+)
+from f3ast_tff.availability.alternating import AlternatingConfig
+from f3ast_tff.availability.combined import part_seed
+from f3ast_tff.availability.markov_clusters import MarkovClustersConfig
+from f3ast_tff.availability.mix import MixConfig
+from f3ast_tff.availability.product import ProductConfig
+from f3ast_tff.availability.scarce import ScarceConfig
+from f3ast_tff.availability.smartphones import SmartphonesConfig
+from f3ast_tff.availability.table import TableConfig
+from f3ast_tff.availability.trace import TraceConfig
+from f3ast_tff.components import REQUIRED, Reading
+from f3ast_tff.components.registry import builtin_registry
+from f3ast_tff.errors import DataError, ParameterError
+
+N = 12
+P = np.arange(1, N + 1) / 78
+COMPONENTS = builtin_registry().components["availability"]
+COMBINATORS = {"product", "mix"}
+NAMES = tuple(COMPONENTS)
+PARTS = (ScarceConfig(0.5), AlternatingConfig(), SmartphonesConfig())
+ALL = {(c.name, p.name): p for c in COMPONENTS.values() for p in c.parameters}
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> dict[str, dict[str, Any]]:
+    """What must be given, by process.
+
+    Trace: device a eligible five hours, then five not, and so on, b the other way round; the list
+    "two" is the opposite of "one", the other file the opposite of the first. The other table, too.
+    """
+    table = np.random.default_rng(0).random((50, N)) < 0.5
+    np.save(tmp_path / "table.npy", table)
+    np.save(tmp_path / "other.npy", ~table)
+    states = ("AVL_TRAIN", "UN_AVL")
+    for file, start in (("trace.json", 0), ("other.json", 1)):
+        devices = {
+            device: {
+                name: [[h * 3600, states[(h // 5 + d + li + start) % 2]] for h in range(130)]
+                for li, name in enumerate(("one", "two"))
+            }
+            for d, device in enumerate("ab")
+        }
+        (tmp_path / file).write_text(json.dumps({"devices": devices}))
+    parts = {"availability_parts": "scarce,alternating,smartphones", "parts": PARTS}
+    return {
+        "table": {"table_file": str(tmp_path / "table.npy")},
+        "trace": {"trace_file": str(tmp_path / "trace.json"), "trace_states": "one"},
+        "product": parts,
+        "mix": parts,
+    }
+
+
+def masks(process: AvailabilityProcess, rounds: int = 120) -> np.ndarray:
+    return np.array([process.mask(t) for t in range(1, rounds + 1)])
+
+
+def test_names_are_in_the_papers_order() -> None:
+    assert NAMES[:5] == ("always", "scarce", "home_devices", "uneven", "smartphones")
+    assert [c.display for c in COMPONENTS.values()][2:5] == [
+        "Home devices",
+        "Uneven",
+        "Smartphones",
+    ]
+    others = {"alternating", "four_classes", "markov_clusters", "trace", "table"}
+    assert set(NAMES[5:]) == others | COMBINATORS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_process_by_its_name(name: str, given: Mapping[str, Any]) -> None:
+    """What all have in common: masks by (seed, round), and the stationary availability.
+
+    Over 2400 rounds (100 days) frequencies of chains of memory 0.9 deviate by at most
+    sqrt(0.25 x 19 / 2400) = 0.045.
+    """
+    config = COMPONENTS[name].config(**given.get(name, {}))
+    config.check({})
+    process = config.build(P, 3)
+    assert process.num_clients == N
+    # A combinator's parts decide before it is built; the process itself does not know.
+    assert process.positively_correlated == (config.positively_correlated or name in COMBINATORS)
+    seen = masks(process, 2400)
+    assert seen.dtype == bool
+    again = config.build(P, 3)
+    for t in (2000, 7, 8, 2400):
+        assert np.array_equal(again.mask(t), seen[t - 1])
+    stationary = process.stationary
+    if name == "product":
+        assert stationary is None
+        return
+    assert stationary is not None
+    assert stationary.shape == (N,)
+    assert np.abs(seen.mean(axis=0) - stationary).max() < 5 * 0.045
+
+
+@pytest.mark.parametrize(
+    ("name", "process"),
+    {
+        "always": Always(N, 3),
+        "scarce": Scarce(N, 3),
+        "home_devices": HomeDevices(N, 3),
+        "uneven": Uneven(P, 3),
+        "smartphones": Smartphones(N, 3),
+        "alternating": Alternating(N, 3),
+        "four_classes": FourClasses(N, 3),
+        "markov_clusters": MarkovClusters(N, 3),
+    }.items(),
+)
+def test_defaults_are_those_of_the_process(name: str, process: AvailabilityProcess) -> None:
+    built = COMPONENTS[name].config().build(P, 3)
+    assert type(built) is type(process)
+    assert np.array_equal(masks(built), masks(process))
+
+
+Check = Callable[[Any, Any], Any]
+
+
+def _opposite(before: AvailabilityProcess, after: AvailabilityProcess) -> bool:
+    return np.array_equal(masks(after), ~masks(before))
+
+
+def _log_q_shrinks(before: Any, after: Any) -> bool:
+    """By sqrt(s) / s."""
+    ratio = np.sqrt(0.25 if isinstance(before, Smartphones) else 0.5)
+    return np.allclose(np.log(after.q), np.log(before.q) * ratio)
+
+
+def _clients_of_a_device_differ(before: Any, after: Any) -> bool:
+    def differ(process: Any) -> bool:
+        seen = masks(process)
+        a = seen[:, process.device_of == 0]
+        return bool((a != a[:, :1]).any())
+
+    return differ(after) and not differ(before)
+
+
+# What another value of each parameter changes, by process and parameter.
+EFFECTS: dict[tuple[str, str], tuple[Any, Check]] = {
+    ("scarce", "scarce_q"): (0.7, lambda _, new: new.q.tolist() == [0.7] * N),
+    ("home_devices", "lognormal_spread"): ("sigma", _log_q_shrinks),
+    ("smartphones", "lognormal_spread"): ("sigma", _log_q_shrinks),
+    ("smartphones", "smartphones_grid"): (
+        "endpoints",
+        lambda old, new: np.allclose(
+            [new.probabilities(23).max(), old.probabilities(23).max()],
+            [0.5, 0.5 + 0.4 * np.sin(2 * np.pi * 23 / 24)],
+        ),
+    ),
+    ("alternating", "alternating_period"): (
+        3,
+        lambda old, new: masks(new, 6)[:, 0].tolist() == [True] * 3 + [False] * 3,
+    ),
+    ("alternating", "alternating_ratio"): (
+        0.5,
+        lambda old, new: masks(new, 30)[:, 0].tolist() == ([True] * 10 + [False] * 5) * 2,
+    ),
+    ("four_classes", "markov_g"): (0.1, lambda _, new: set(new.pi.round(6)) == {0.4, 0.6}),
+    ("four_classes", "markov_nu"): (
+        0.5,
+        lambda _, new: np.allclose(new.eigenvalue[new.client_class % 2 == 0], 0.5),
+    ),
+    ("four_classes", "markov_epsilon"): (
+        0.0,
+        lambda old, new: (
+            np.allclose(new.eigenvalue[new.client_class % 2 == 1], 0)
+            and not np.allclose(old.eigenvalue[old.client_class % 2 == 1], 0)
+        ),
+    ),
+    ("four_classes", "markov_order"): (
+        "shuffled",
+        lambda old, new: (
+            sorted(new.client_class) == old.client_class.tolist() != new.client_class.tolist()
+        ),
+    ),
+    ("markov_clusters", "cluster_pi"): (
+        "0.4,0.6,0.5,0.5,0.5,0.5,0.5,0.5,0.5,0.5",
+        lambda _, new: set(new.stationary) == {0.4, 0.5, 0.6},
+    ),
+    ("markov_clusters", "cluster_eigenvalues"): (
+        "0,0,0,0,0,0,0,0,0,0.25",
+        lambda _, new: np.allclose(new.eigenvalue, [0] * (N - 1) + [0.25]),
+    ),
+    ("trace", "trace_file"): ("other.json", _opposite),
+    ("trace", "trace_states"): ("two", _opposite),
+    ("trace", "trace_eligible"): ("UN_AVL", _opposite),
+    ("trace", "trace_round_seconds"): (
+        7200,
+        lambda old, new: np.array_equal(masks(new, 60), masks(old)[::2]),
+    ),
+    ("trace", "trace_start"): (
+        300.0 + 4 * 3600,
+        lambda old, new: np.array_equal(masks(new, 100), masks(old)[4:104]),
+    ),
+    ("trace", "trace_days"): (
+        2.0,
+        lambda old, new: (old.rounds_per_cycle, new.rounds_per_cycle) == (120, 48),
+    ),
+    ("trace", "trace_assignment"): (
+        "in_order",
+        lambda _, new: new.device_of.tolist() == [0, 1] * (N // 2),
+    ),
+    ("trace", "trace_shift"): ("days", _clients_of_a_device_differ),
+    # Rounds last from five past to five past: the last of five hours does not count.
+    ("trace", "trace_when"): (
+        "throughout",
+        lambda old, new: (masks(old).mean(), masks(new).mean()) == (0.5, 0.4),
+    ),
+    ("table", "table_file"): ("other.npy", _opposite),
+    ("mix", "mix_shares"): (
+        "1,0,1",
+        lambda old, new: (
+            np.bincount(old.members).tolist() == [4, 4, 4]
+            and np.bincount(new.members).tolist() == [6, 0, 6]
+        ),
+    ),
+}
+
+
+def test_an_effect_of_every_parameter_is_tested() -> None:
+    """`availability_parts` is tested below."""
+    assert {key for key in ALL if key[1] != "availability_parts"} == set(EFFECTS)
+
+
+@pytest.mark.parametrize("key", EFFECTS, ids="-".join)
+def test_each_parameter_reaches_the_process(
+    key: tuple[str, str], given: Mapping[str, Any], tmp_path: Path
+) -> None:
+    (name, parameter), (value, check) = key, EFFECTS[key]
+    if ALL[key].is_path:
+        value = str(tmp_path / value)
+    assert ALL[key].checked(value) == value
+    before = COMPONENTS[name].config(**given.get(name, {}))
+    after = replace(before, **{parameter: value})
+    after.check({})
+    assert check(before.build(P, 3), after.build(P, 3))
+
+
+def test_readings_and_what_must_be_given() -> None:
+    readings = {key: p.default for key, p in ALL.items() if isinstance(p.default, Reading)}
+    spread, grid = Reading("R4", "variance", "sigma"), Reading("R5", "hourly", "endpoints")
+    assert readings == {
+        ("home_devices", "lognormal_spread"): spread,
+        ("smartphones", "lognormal_spread"): spread,
+        ("smartphones", "smartphones_grid"): grid,
+    }
+    assert {name for (_, name), p in ALL.items() if p.default is REQUIRED} == {
+        "trace_file",
+        "table_file",
+        "availability_parts",
+    }
+
+
+def test_parts_are_found_by_name() -> None:
+    for config in (ProductConfig, MixConfig):
+        given = {"availability_parts": "Scarce, ALWAYS,scarce"}
+        assert config.part_names(given, NAMES) == ["scarce", "always", "scarce"]
+
+
+def test_parts_have_their_own_seeds_and_parameters() -> None:
+    both = ProductConfig("scarce,scarce", (ScarceConfig(0.5), ScarceConfig(0.5))).build(P, 1)
+    assert isinstance(both, Product)
+    assert not np.array_equal(both.parts[0].mask(1), both.parts[1].mask(1))
+    expected = [Scarce(N, part_seed(1, i), 0.5).mask(1).tolist() for i in (0, 1)]
+    assert [part.mask(1).tolist() for part in both.parts] == expected
+    mixed = MixConfig("scarce,smartphones", (PARTS[0], PARTS[2]), mix_shares="1,0").build(P, 1)
+    assert isinstance(mixed, Mix)
+    assert isinstance(mixed.parts[1], Smartphones)
+    assert not mixed.members.any()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "availability_parts = : must be given"),
+        (3, "availability_parts = 3: must be given: names"),
+        ("", "availability_parts = : must be one of always, .*"),
+        ("scarce,product", "availability_parts = product: must be one of always, [^m]*"),
+        ("scarce,smartfones", ".*= smartfones: .*; did you mean smartphones?"),
+    ],
+)
+def test_parts_that_are_none_are_refused(text: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{message}"):
+        MixConfig.part_names({} if text is None else {"availability_parts": text}, NAMES)
+
+
+WRONG = {
+    "nested": (
+        MixConfig("scarce,own", (PARTS[0], ProductConfig())),
+        "availability_parts = scarce,own: a part must not be made of others",
+    ),
+    "shares_differ": (
+        MixConfig("scarce,alternating", PARTS[:2], mix_shares="1"),
+        "mix_shares = 1: must be one number for each of the 2",
+    ),
+    "shares_are_none": (
+        MixConfig("scarce,alternating", PARTS[:2], mix_shares="1,-1"),
+        "mix_shares = 1,-1: must be finite, at least 0",
+    ),
+    "no_number": (
+        MarkovClustersConfig(cluster_pi="0.5,half"),
+        "cluster_pi = 0.5,half: must be numbers",
+    ),
+    "not_as_many": (
+        MarkovClustersConfig(cluster_pi="0.5"),
+        "cluster_eigenvalues = 0,.*: must be as many values as cluster_pi has, 1",
+    ),
+    "no_second_turn": (
+        AlternatingConfig(alternating_ratio=0.01),
+        "alternating_ratio = 0.01: .* times alternating_period, 10, round to 1 or more",
+    ),
+    "days_are_no_rounds": (
+        TraceConfig("gone.json", trace_round_seconds=7000),
+        "trace_round_seconds = 7000: must divide trace_days, 5 days",
+    ),
+    "half_days": (
+        TraceConfig("gone.json", trace_days=0.5, trace_shift="days"),
+        "trace_shift = days: needs whole days",
+    ),
+}
+
+
+@pytest.mark.parametrize(("config", "message"), WRONG.values(), ids=WRONG)
+def test_parameters_are_checked_against_each_other(config: Any, message: str) -> None:
+    """Before anything is built, files not being read."""
+    with pytest.raises(ParameterError, match=f"^{message}"):
+        config.check({})
+
+
+OUT_OF_RANGE = {
+    "scarce_q": (-0.1, 1.5, float("nan")),
+    "alternating_period": (0,),
+    "alternating_ratio": (0.0, float("inf")),
+    "markov_g": (-0.1, 0.6, float("nan")),
+    "markov_nu": (-0.1, 1.0),
+    "markov_epsilon": (-1.0, float("inf")),
+    "trace_round_seconds": (0,),
+    "trace_start": (float("nan"),),
+    "trace_days": (0.0, float("inf")),
+    "markov_order": ("sorted",),
+    "trace_assignment": ("random",),
+    "trace_shift": ("hours",),
+    "trace_when": ("mostly",),
+    "lognormal_spread": ("precision",),
+    "smartphones_grid": ("daily",),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(n, v) for n, values in OUT_OF_RANGE.items() for v in values]
+)
+def test_what_is_not_allowed_is_refused_as_declared_and_by_the_process(
+    name: str, value: Any, given: Mapping[str, Any]
+) -> None:
+    for process, parameter in ALL:
+        if parameter == name:
+            with pytest.raises(ParameterError, match=f"^{name} = {value}: must be"):
+                ALL[process, parameter].checked(value)
+            config = COMPONENTS[process].config(**given.get(process, {}))
+            with pytest.raises(ValueError, match=str(value)):
+                replace(config, **{name: value}).build(P, 0)
+
+
+def test_files_that_do_not_fit_are_refused(given: Mapping[str, Any]) -> None:
+    table = TableConfig(**given["table"])
+    with pytest.raises(
+        ParameterError, match=r"^table_file = .*has 12 columns, .* each of 11 clients"
+    ):
+        table.build(P[1:], 0)
+    for config in (TableConfig("gone.npy"), TraceConfig("gone.json")):
+        with pytest.raises(DataError, match="there is no such file"):
+            config.build(P, 0)

@@ -1,0 +1,180 @@
+"""The plug-ins of `examples/plugins`, as a user runs them: outside the checkout."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff import simulate
+from f3ast_tff.components.registry import registry_with
+
+ROOT = Path(__file__).resolve().parents[2]
+PLUGINS = ROOT / "examples" / "plugins"
+# Each with the setting that names its component, and one of its parameters.
+CASES: dict[str, list[str]] = {
+    "greedy_loss": ["--algorithm=greedy_loss", "--explore=0.5"],
+    "commuters": ["--availability=commuters", "--commute_rounds=5"],
+    "moons": ["--task=moons", "--hidden_units=8"],
+    "clipped_mean": ["--algorithm=fedavg", "--aggregation=clipped_mean", "--clip_to=0.05"],
+}
+SMALL = ["--num_clients=10", "--clients_per_round=3", "--rounds=4", "--eval_every=2"]
+
+
+def command(*arguments: str, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Runs `f3ast-tff` in another folder; the module, so that any installation will do."""
+    done = subprocess.run(
+        [sys.executable, "-m", "f3ast_tff.command_line.main", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_adding_a_component_takes_one_file(name: str) -> None:
+    """Nothing else in the repository names it, but for documentation and this test."""
+    file = PLUGINS / f"{name}.py"
+    registry = registry_with([str(file)])
+    component = registry.plugins[-1].components[-1]
+    for folder in ("f3ast_tff", "availability", "datasets", "analysis"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert component.name not in path.read_text(), path
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_plugin_on_the_command_line(name: str, tmp_path: Path) -> None:
+    plugin = f"--plugin={PLUGINS / name}.py"
+    arguments = ["run", plugin, *CASES[name], *SMALL, "--run_name=x"]
+    assert "x finished: round 4" in command(*arguments, cwd=tmp_path).stdout
+    config = json.loads((tmp_path / "runs/x/config.json").read_text())
+    flag, value = CASES[name][-1][2:].split("=")
+    assert str(config["settings"][flag]) == value
+    (entry,) = config["plugins"]
+    assert entry["name"] == name
+    assert config["identity"]["plugins"] == {name: entry["sha256"]}
+    again = command(*arguments, cwd=tmp_path)
+    assert "already finished" in again.stdout
+    help_page = command("run", plugin, "--help", cwd=tmp_path).stdout
+    assert f"--{flag}" in help_page
+    assert "nargs" not in help_page
+
+
+def test_a_changed_plugin_is_another_run(tmp_path: Path) -> None:
+    plugin = tmp_path / "mine.py"
+    plugin.write_text((PLUGINS / "commuters.py").read_text())
+    arguments = ["run", f"--plugin={plugin}", "--availability=commuters", *SMALL, "--run_name=x"]
+    command(*arguments, cwd=tmp_path)
+    plugin.write_text(plugin.read_text() + "\n# changed\n")
+    refused = command(*arguments, cwd=tmp_path, code=2)
+    assert len(refused.stderr.splitlines()) == 1
+    assert "a plug-in in use is another, or has changed" in refused.stderr
+
+
+def test_misuse_is_one_line(tmp_path: Path) -> None:
+    plugin = f"--plugin={PLUGINS / 'greedy_loss.py'}"
+    for arguments, says in [
+        ([plugin, "--explore=0.5"], "--explore=0.5: only applies with algorithm greedy_loss"),
+        ([plugin, "--algorithm=greedy_los"], "did you mean greedy_loss?"),
+        ([plugin, "--algorithm=greedy_loss", "--explore=2"], "--explore=2.0: must be at least 0"),
+        (["--algorithm=greedy_loss"], "--algorithm=greedy_loss: must be one of"),
+        (["--plugin=missing.py"], "--plugin=missing.py: not found"),
+    ]:
+        refused = command("run", *arguments, cwd=tmp_path, code=2)
+        assert says in refused.stderr
+        assert len(refused.stderr.splitlines()) == 1
+    assert not (tmp_path / "runs").exists()
+
+
+GRID = """
+about = "All four."
+
+[settings]
+num_clients = 10
+clients_per_round = 3
+rounds = 4
+eval_every = 2
+explore = 0.5
+
+[[variants]]
+name = "own-strategy"
+algorithm = "greedy_loss"
+
+[[variants]]
+name = "own-aggregation"
+algorithm = "fedavg"
+aggregation = "clipped_mean"
+
+[[variants]]
+name = "f3ast"
+algorithm = "f3ast"
+
+[grid]
+task = ["synthetic", "moons"]
+availability = ["home_devices", "commuters"]
+"""
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished campaign of all four plug-ins."""
+    folder = tmp_path_factory.mktemp("campaign")
+    (folder / "mine.toml").write_text(GRID)
+    plugins = [f"--plugin={PLUGINS / name}.py" for name in CASES]
+    done = command("campaign", "mine.toml", *plugins, "--processes=2", cwd=folder)
+    assert "12 of 12 runs finished" in done.stdout
+    return folder
+
+
+def test_plugins_in_a_campaign(campaign: Path) -> None:
+    """A setting reaches the runs that have it; a run says the plug-ins that it uses."""
+    configs = {
+        path.parent.name: json.loads(path.read_text())
+        for path in (campaign / "runs/mine/runs").glob("*/config.json")
+    }
+    assert len(configs) == 12
+    for name, config in configs.items():
+        own = "own-strategy" in name
+        assert ("explore" in config["settings"]) is own
+        used = {plugin["name"] for plugin in config["plugins"]}
+        assert ("greedy_loss" in used) is own
+        assert ("moons" in used) is ("moons" in name)
+        assert ("commuters" in used) is ("commuters" in name)
+
+
+def test_plugins_in_the_report_without_being_loaded(campaign: Path) -> None:
+    """Runs say themselves how their components are called."""
+    command("report", f"--runs={campaign / 'runs'}", "--out=report", cwd=campaign)
+    page = (campaign / "report/report.html").read_text()
+    for display in ("Greedy loss", "F3AST"):
+        assert display in page
+    compared = command("compare", f"--runs={campaign / 'runs'}", "--out=x.png", cwd=campaign)
+    assert "Greedy loss" in compared.stdout
+    assert (campaign / "x.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("engine", ["fused", "tff"])
+@pytest.mark.parametrize("name", ["greedy_loss", "commuters", "clipped_mean"])
+def test_plugins_in_one_call(name: str, engine: str) -> None:
+    settings: dict[str, Any] = {}
+    for flag in CASES[name]:
+        key, value = flag[2:].split("=")
+        settings[key] = float(value) if "." in value else int(value) if value.isdigit() else value
+    small = {"num_clients": 10, "clients_per_round": 3, "rounds": 3, "engine": engine}
+    result = simulate(plugins=[str(PLUGINS / f"{name}.py")], **settings, **small)
+    assert list(result.metrics["round"]) == [3]
+    assert np.isfinite(result.metrics["test_sample_loss"]).all()
+
+
+def test_a_model_in_jax_alone_is_refused_by_tff(tmp_path: Path) -> None:
+    plugin = f"--plugin={PLUGINS / 'moons.py'}"
+    refused = command("run", plugin, "--task=moons", "--engine=tff", *SMALL, cwd=tmp_path, code=2)
+    assert refused.stderr.startswith("error: --engine=tff: ")
+    assert len(refused.stderr.splitlines()) == 1

@@ -1,0 +1,160 @@
+"""Bad input is one line on stderr and exit code 2, before anything slow and without a trace."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from f3ast_tff.command_line.main import main
+from f3ast_tff.command_line.run import run
+from f3ast_tff.components.registry import builtin_registry
+from f3ast_tff.engines.components import FusedConfig
+
+ROOT = Path(__file__).resolve().parents[3]
+# Arguments, and what the line must say.
+BAD = {
+    "unknown_flag": (["--foo=1"], ["foo"]),
+    "misspelt_flag": (["--algoritm=poc"], ["algoritm", "algorithm"]),
+    "not_a_command": (["f3ast"], ["'f3ast'", "run, campaign"]),
+    "not_a_flag": (["run", "--rounds=1", "f3ast"], ["argument=f3ast", "--help"]),
+    "no_value": (["--rounds"], ["--rounds"]),
+    "unknown_name": (["--algorithm=fedsgd"], ["--algorithm=fedsgd", "fedavg", "f3ast_adam"]),
+    "unknown_availability": (["--availability=never"], ["--availability=never", "smartphones"]),
+    "unknown_reading": (["--reading=mine"], ["--reading=mine", "paper", "released"]),
+    "not_a_number": (["--rounds=many"], ["--rounds=many"]),
+    "not_an_integer": (["--rounds=1.5"], ["--rounds=1.5"]),
+    "k_0": (["--clients_per_round=0"], ["--clients_per_round=0", "at least 1"]),
+    "k_above_n": (
+        ["--num_clients=5", "--clients_per_round=6"],
+        ["--clients_per_round=6", "at most num_clients, 5"],
+    ),
+    "beta_0": (["--rate_beta=0"], ["--rate_beta=0", "above 0 and below 1"]),
+    "beta_1": (["--rate_beta=1"], ["--rate_beta=1", "above 0 and below 1"]),
+    "beta_2": (["--rate_beta=2"], ["--rate_beta=2", "above 0 and below 1"]),
+    "negative_rate": (["--client_lr=-0.1"], ["--client_lr=-0.1", "above 0"]),
+    "nan_rate": (["--server_lr=nan"], ["--server_lr=nan", "above 0", "finite"]),
+    "infinite_rate": (["--client_lr=inf"], ["--client_lr=inf", "finite"]),
+    "negative_seed": (["--seed=-1"], ["--seed=-1", "at least 0"]),
+    "too_large": (["--clients_per_round=1" + 400 * "0"], ["--clients_per_round=1000", "at most"]),
+    "another_component": (
+        ["--algorithm=fedavg", "--rate_beta=0.5"],
+        ["--rate_beta=0.5", "only applies with algorithm f3ast", "the algorithm is fedavg"],
+    ),
+    "nearest_name": (["--availability=smartphone"], ["did you mean smartphones?"]),
+    "no_campaign": (["campaign"], ["a campaign must be named"]),
+    "unknown_campaign": (["campaign", "table5"], ["table5"]),
+    "not_of_a_run": (["--list"], ["--list", "--campaign"]),
+    "missing_plugin": (["--plugin=missing.py"], ["--plugin=missing.py: not found"]),
+    "two_folders": (["--run_name=a/b"], ["--run_name=a/b", "one folder"]),
+    "missing_flagfile": (["--flagfile=missing.flags"], ["missing.flags"]),
+}
+
+
+def fails(arguments: list[str], says: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["f3ast-tff", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert len(err.splitlines()) == 1
+    for words in says:
+        assert words in err
+
+
+@pytest.mark.parametrize(("arguments", "says"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_line(
+    arguments: list[str], says: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails([*arguments, f"--output_dir={tmp_path}"], says, capsys)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("below", ["file", "file/deeper"])
+def test_output_dir_under_a_file(
+    below: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(FusedConfig, "check_installed", lambda self: None)
+    (tmp_path / "file").write_text("in the way")
+    path = str(tmp_path / below)
+    fails([f"--output_dir={path}"], [f"cannot write to {path}", "Not a directory"], capsys)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"--rounds=0\n", "--rounds=0"),
+        (b"--algorithm=poc\n--foo=1\n", "foo"),
+        (b"\xff\xfe binary", "decode"),
+    ],
+)
+def test_flagfile_with_bad_content(
+    content: bytes, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.flags").write_bytes(content)
+    fails([f"--flagfile={tmp_path / 'x.flags'}"], [says], capsys)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"clients_per_round": 0}, "--clients_per_round=0: must be at least 1"),
+        ({"rate_beta": 2.0}, "--rate_beta=2.0: must be above 0 and below 1"),
+        ({"client_lr": float("nan")}, "--client_lr=nan: must be above 0 and finite"),
+        ({"algorithm": "fedsgd"}, "--algorithm=fedsgd: must be one of fedavg, "),
+        ({"foo": 1}, "foo = 1: there is no such setting"),
+    ],
+)
+def test_bad_settings_without_a_command_line(
+    given: dict[str, object], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(given, builtin_registry()) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {says}")
+    assert len(err.splitlines()) == 1
+
+
+NO_FRAMEWORK = """
+import sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("tensorflow", "tensorflow_federated", "jax", "jaxlib", "keras"):
+            raise AssertionError(f"{name} was imported")
+
+sys.meta_path.insert(0, Refuse())
+from f3ast_tff.command_line.main import main
+print([main(["f3ast-tff", *line.split()]) for line in sys.argv[1:]])
+"""
+
+
+def test_no_framework_is_imported_to_refuse_or_to_help(tmp_path: Path) -> None:
+    """In a process where importing one raises."""
+    lines = [" ".join(arguments) for arguments, _ in BAD.values()] + ["run --help"]
+    done = subprocess.run(
+        [sys.executable, "-c", NO_FRAMEWORK, *lines],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={"PATH": "", "PYTHONWARNINGS": "error"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == str([2] * len(BAD) + [0])
+    assert len(done.stderr.splitlines()) == len(BAD)
+
+
+def test_a_reader_that_has_gone_ends_the_command_without_a_trace() -> None:
+    """As in `f3ast-tff run --help | head -1`."""
+    command = [sys.executable, "-m", "f3ast_tff.command_line.main", "run", "--help"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == 141

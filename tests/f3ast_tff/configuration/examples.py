@@ -1,0 +1,25 @@
+"""Settings that choose a component where its name alone is not enough."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+CHOOSING: dict[tuple[str, str], dict[str, Any]] = {
+    ("task", "file"): {
+        "data_file": str(Path(__file__).with_name("points.csv")),
+        "clients_per_round": 2,
+    },
+    ("aggregation", "fedlaavg"): {"algorithm": "fedlaavg"},
+    ("availability", "trace"): {"trace_file": "x.json"},
+    ("availability", "table"): {"table_file": "x.npy"},
+    ("availability", "product"): {"availability_parts": "scarce,smartphones"},
+    ("availability", "mix"): {"availability_parts": "scarce,uneven"},
+    ("communication", "cycle"): {"communication": "cycle:3,4"},
+    ("communication", "hold"): {"communication": "hold:3,4"},
+    ("communication", "steps"): {"communication": "steps:1=3,5=4"},
+    ("communication", "uniform"): {"communication": "uniform:2:4"},
+    ("communication", "poisson"): {"communication": "poisson:3"},
+    ("communication", "markov"): {"communication": "markov:2,4:0.5"},
+    ("communication", "bytes"): {"communication": "bytes:1e6"},
+}

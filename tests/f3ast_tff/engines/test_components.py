@@ -1,0 +1,96 @@
+"""The engines' configurations: what is refused, and what is set before a framework is imported."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import pytest
+
+from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.engines.components import FusedConfig, TffConfig
+from f3ast_tff.errors import ParameterError
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "words"),
+    [
+        ({"ray_address": "auto"}, "ray_address", "num_workers"),
+        ({"round_timeout": 3.0}, "round_timeout", "num_workers"),
+        ({"engine": "tff", "tff_runtime": "tf", "round_timeout": 3.0}, "round_timeout", "worker"),
+        ({"engine": "tff", "device": "gpu"}, "device", "CPU"),
+        (
+            {"engine": "tff", "tff_runtime": "tf", "tff_clients_at_once": 2},
+            "tff_clients_at_once",
+            "tff_runtime worker",
+        ),
+        ({"engine": "tff", "tff_runtime": "worker", "num_workers": 2}, "tff_runtime", "must be tf"),
+        ({"algorithm": "fedlaavg", "num_workers": 2}, "num_workers", "fedlaavg"),
+        (
+            {"algorithm": "fedlaavg", "engine": "tff", "tff_runtime": "tf"},
+            "tff_runtime",
+            "must be worker",
+        ),
+        ({"tff_runtime": "tf"}, "tff_runtime", "only applies with engine tff"),
+        ({"tff_clients_at_once": 3}, "tff_clients_at_once", "only applies with engine tff"),
+    ],
+)
+def test_what_an_engine_would_pass_over_is_refused(
+    given: dict[str, Any], name: str, words: str
+) -> None:
+    with pytest.raises(ParameterError, match=words) as caught:
+        resolve(given)
+    assert caught.value.name == name and "--" not in caught.value.allowed
+
+
+@pytest.mark.parametrize(
+    ("given", "runtime"),
+    [
+        ({}, "worker"),
+        ({"round_timeout": 3.0, "tff_clients_at_once": 2}, "worker"),
+        ({"num_workers": 2, "round_timeout": 3.0, "ray_address": "auto"}, "tf"),
+        ({"tff_runtime": "tf", "device": "gpu"}, "tf"),
+        ({"algorithm": "fedlaavg"}, "worker"),
+    ],
+)
+def test_tff_runtime_follows_the_workers(given: dict[str, Any], runtime: str) -> None:
+    assert resolve({"engine": "tff", **given}).settings["tff_runtime"] == runtime
+
+
+@pytest.mark.parametrize("config", [FusedConfig(), TffConfig()])
+def test_missing_framework_is_named(config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    config.check_installed()
+    find_spec = importlib.util.find_spec
+
+    def without(name: str, *rest: object) -> object:
+        return None if name == config.framework else find_spec(name, *rest)
+
+    monkeypatch.setattr(importlib.util, "find_spec", without)
+    engine = config.component.name
+    message = f"^engine = {engine}: needs {config.framework}, not installed here: .*{engine}"
+    with pytest.raises(ParameterError, match=message):
+        config.check_installed()
+
+
+def test_what_is_set_already_stands() -> None:
+    environment = {"TF_CPP_MIN_LOG_LEVEL": "0", "JAX_PLATFORMS": "cuda", "XLA_FLAGS": "--xla_x=1"}
+    FusedConfig(device="cpu").prepare_environment(environment)
+    assert environment["TF_CPP_MIN_LOG_LEVEL"] == "0"
+    assert environment["JAX_PLATFORMS"] == "cuda"
+    FusedConfig(device="gpu").prepare_environment(environment)
+    assert environment["XLA_FLAGS"] == "--xla_x=1 --xla_gpu_deterministic_ops=true"
+    environment["XLA_FLAGS"] = "--xla_gpu_deterministic_ops=false"
+    FusedConfig(device="gpu").prepare_environment(environment)
+    assert environment["XLA_FLAGS"] == "--xla_gpu_deterministic_ops=false"
+
+
+def test_tff_needs_nothing_of_xla() -> None:
+    environment: dict[str, str] = {}
+    TffConfig().prepare_environment(environment)
+    assert set(environment) == {"TF_CPP_MIN_LOG_LEVEL"}
+
+
+def test_the_fused_engine_runs_where_it_is_told() -> None:
+    environment: dict[str, str] = {}
+    FusedConfig(device="cpu").prepare_environment(environment)
+    assert environment["JAX_PLATFORMS"] == "cpu"

@@ -1,0 +1,157 @@
+"""A model of two functions over a pytree."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.models import PureModel, SoftmaxRegression
+from tests.f3ast_tff.models.compiling import run
+
+ROOT = Path(__file__).parents[3]
+
+
+def init(seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    return {
+        "out": {"kernel": rng.normal(size=(4, 3)), "bias": np.zeros(3, np.float32)},
+        "hidden": [rng.normal(size=(2, 4)).astype(np.float32)],
+    }
+
+
+def apply(weights: dict[str, Any], inputs: Any) -> Any:
+    import jax.numpy as jnp
+
+    hidden = jnp.tanh(inputs @ weights["hidden"][0])
+    return hidden @ weights["out"]["kernel"] + weights["out"]["bias"]
+
+
+def ridge(weights: dict[str, Any]) -> Any:
+    return (weights["out"]["kernel"] ** 2).sum()
+
+
+MODEL = PureModel(init, apply)
+INPUTS = np.random.default_rng(5).normal(size=(6, 2)).astype(np.float32)
+
+
+def test_weights_are_the_leaves_and_go_back_into_the_tree() -> None:
+    """In the order of the keys: hidden, then bias and kernel of out."""
+    weights = MODEL.initial_weights(3)
+    assert [w.shape for w in weights] == [(2, 4), (3,), (4, 3)]
+    assert {w.dtype for w in weights} == {np.dtype(np.float32)}
+    tree, expected = MODEL.tree(weights), init(3)
+    assert tree.keys() == expected.keys()
+    np.testing.assert_array_equal(tree["out"]["kernel"], np.float32(expected["out"]["kernel"]))
+    again, other = MODEL.initial_weights(3), MODEL.initial_weights(4)
+    assert all(np.array_equal(a, b) for a, b in zip(weights, again))
+    assert not np.array_equal(weights[0], other[0])
+
+
+def test_apply_is_the_function_given() -> None:
+    weights = MODEL.initial_weights(3)
+    expected = np.asarray(apply(MODEL.tree(weights), INPUTS))
+    np.testing.assert_allclose(run(MODEL.apply, weights, INPUTS), expected, rtol=1e-6)
+    assert MODEL.examples_at_once == 512 and PureModel(init, apply, 7).examples_at_once == 7
+
+
+def test_the_first_call_may_be_under_a_transformation() -> None:
+    import jax
+
+    weights = MODEL.initial_weights(0)
+    stacked = [np.stack([w, w]) for w in weights]
+    calls = []
+
+    def init_in_jax(seed: int) -> Any:
+        calls.append(seed)
+        key = jax.random.PRNGKey(seed)
+        start = {name: np.asarray(jax.random.normal(key, ())) for name in ("out",)}
+        assert start
+        return init(seed)
+
+    fresh = PureModel(init_in_jax, apply)
+    together = jax.jit(jax.vmap(fresh.apply, (0, None)))(stacked, INPUTS)
+    np.testing.assert_allclose(together[1], apply(MODEL.tree(weights), INPUTS), rtol=1e-5)
+    fresh.apply(weights, INPUTS)
+    assert calls == [0], "the structure is computed once"
+
+
+def test_penalty() -> None:
+    weights = MODEL.initial_weights(0)
+    assert MODEL.penalty(weights) == 0
+    found = PureModel(init, apply, penalty=ridge).penalty(weights)
+    np.testing.assert_allclose(found, (weights[2] ** 2).sum(), rtol=1e-6)
+
+
+def test_it_pickles_after_use() -> None:
+    MODEL.apply(MODEL.initial_weights(0), INPUTS)
+    program = (
+        "import pickle, sys; import numpy as np\n"
+        "model = pickle.loads(sys.stdin.buffer.read())\n"
+        "print(np.asarray(model.apply(model.initial_weights(0), np.ones((1, 2), 'f'))).tolist())"
+    )
+    content = pickle.dumps(MODEL)
+    found = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, input=content, capture_output=True, check=True
+    )
+    expected = np.asarray(apply(init(0), np.ones((1, 2), np.float32)))
+    np.testing.assert_allclose(eval(found.stdout), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "message"),
+    [
+        ("text", r"weights\['out'\]\['bias'\] must be an array .* not a str"),
+        (0.5, r"weights\['out'\]\['bias'\] must be an array .* not a float"),
+        (np.zeros(3, np.int32), r"weights\['out'\]\['bias'\] .* not an array of int32"),
+    ],
+)
+def test_leaves_that_are_no_weights_are_refused(leaf: object, message: str) -> None:
+    def wrong(seed: int) -> Any:
+        return {"out": {"kernel": np.zeros((4, 3), np.float32), "bias": leaf}}
+
+    with pytest.raises(ParameterError, match=message):
+        PureModel(wrong, apply).initial_weights(0)
+
+
+def test_no_weights_at_all_are_refused() -> None:
+    with pytest.raises(ParameterError, match="init must return weights"):
+        PureModel(lambda seed: {}, apply).initial_weights(0)
+
+
+def test_there_is_no_keras_model() -> None:
+    with pytest.raises(ParameterError, match="engine = tff: must be fused.*runs on fused only"):
+        MODEL.keras_model()
+
+
+def test_leaves_of_any_floating_type() -> None:
+    import jax.numpy as jnp
+
+    model = PureModel(lambda seed: [jnp.ones(2, jnp.bfloat16), np.ones(2, np.float16)], apply)
+    assert [w.dtype for w in model.initial_weights(0)] == [np.float32, np.float32]
+
+
+def test_a_pure_softmax_regression_is_the_built_in_one() -> None:
+    built_in = SoftmaxRegression(2, 3)
+    pure = PureModel(built_in.initial_weights, built_in.apply)
+    weights = [np.ones((2, 3), np.float32), np.arange(3, dtype=np.float32)]
+    np.testing.assert_array_equal(pure.apply(weights, INPUTS), built_in.apply(weights, INPUTS))
+
+
+def test_the_fused_engine_trains_it_as_the_built_in_one() -> None:
+    from f3ast_tff import simulate
+
+    built_in = SoftmaxRegression(60, 10)
+    models: list[Any] = [built_in, PureModel(built_in.initial_weights, built_in.apply)]
+    first, second = (
+        simulate(task="synthetic", num_clients=12, model=model, rounds=2, eval_every=1).metrics
+        for model in models
+    )
+    measured = [name for name in first.columns if "seconds" not in name]
+    assert first[measured].equals(second[measured]) and len(measured) > 5

@@ -1,0 +1,132 @@
+"""Task `file`: data of one's own, on one's own disk."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from f3ast_tff.components import builtin_registry
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.tasks.file import FileTaskConfig, file_digest
+
+FRAME = pd.DataFrame(
+    {
+        "who": ["b", "a", "b", "a", "b", "a"],
+        "x": [1.0, 2, 3, 4, 5, 6],
+        "y": [0, 1, 0, 1, 0, 2],
+        "part": ["train", "train", "train", "test", "test", "train"],
+    }
+)
+COLUMNS = {"data_client": "who", "data_label": "y"}
+
+
+def config(path: Path, **given: Any) -> FileTaskConfig:
+    return FileTaskConfig(data_file=str(path), **{**COLUMNS, **given})
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / f"own.{request.param}"
+    if request.param == "csv":
+        FRAME.to_csv(path, index=False)
+    else:
+        FRAME.to_parquet(path)
+    return path
+
+
+def test_the_split_of_the_file(path: Path) -> None:
+    data = config(path, data_split="part").build()
+    assert data.train.names is not None and data.train.names.tolist() == ["a", "b"]
+    assert data.train.features.tolist() == [[2], [6], [1], [3]]
+    assert data.train.labels.tolist() == [1, 2, 0, 0]
+    assert data.test.features.tolist() == [[4], [5]]
+    assert data.num_classes == 3
+
+
+def test_every_parameter_reaches_the_data(path: Path) -> None:
+    """Of 3 examples a client, a share of 0.4 is one, of 0.6 two."""
+    sizes = {f: config(path, test_fraction=f).build().test.sizes.tolist() for f in (0.4, 0.6)}
+    assert sizes == {0.4: [1, 1], 0.6: [2, 2]}
+    drawn = [config(path, test_fraction=0.4, data_seed=s).build().test.features for s in range(9)]
+    assert len({part.tobytes() for part in drawn}) > 1
+    other = config(path, data_client="y", data_label="y", test_fraction=0.4).build()
+    assert other.train.num_clients == 3
+    by_part = config(path, data_label="part", test_fraction=0.4).build()
+    assert by_part.num_classes == 2
+
+
+def test_an_image_column_of_a_parquet_file(tmp_path: Path) -> None:
+    images = np.random.default_rng(0).random((4, 2, 3)).astype(np.float32)
+    frame = pd.DataFrame({"client": [0, 0, 1, 1], "label": [0, 1, 2, 0], "image": images.tolist()})
+    frame.to_parquet(tmp_path / "images.parquet")
+    data = FileTaskConfig(data_file=str(tmp_path / "images.parquet"), test_fraction=0.5).build()
+    found = np.concatenate([data.train.features, data.test.features])
+    assert {image.tobytes() for image in found} == {image.tobytes() for image in images}
+
+
+def test_the_digest_is_that_of_the_content(path: Path) -> None:
+    expected = hashlib.sha256(path.read_bytes()).hexdigest()
+    (parameter,) = (p for p in FileTaskConfig.component.parameters if p.name == "data_digest")  # type: ignore[attr-defined]
+    assert parameter.default.compute({"data_file": str(path)}) == expected
+    settings: dict[str, Any] = {}
+    config(path, data_digest=expected).check(settings)
+    with pytest.raises(ParameterError, match=f"data_digest = 0: must be {expected}"):
+        config(path, data_digest="0").check(settings)
+
+
+def test_the_content_is_in_the_identity_and_the_place_is_not(path: Path) -> None:
+    from f3ast_tff.configuration.resolve import resolve
+
+    def identity(where: Path) -> dict[str, Any]:
+        return resolve({"task": "file", "data_file": str(where), **COLUMNS}).identity
+
+    first = identity(path)
+    assert first["data_digest"] == file_digest(str(path)) and "data_file" not in first
+    moved = path.rename(path.with_name(f"moved{path.suffix}"))
+    assert identity(moved) == first
+    moved.write_bytes(moved.read_bytes() + b"\n")
+    assert identity(moved) != first
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    for refused in (lambda c: c.build(), lambda c: c.check({})):
+        with pytest.raises(ParameterError, match=r"data_file = .*none.csv: not found"):
+            refused(config(tmp_path / "none.csv"))
+    with pytest.raises(ParameterError, match="cannot be read: Is a directory"):
+        file_digest(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["data_client", "data_label", "data_split"])
+def test_a_missing_column_is_refused_with_those_there_are(path: Path, name: str) -> None:
+    allowed = f"{name} = nobody: must be a column of the file: who, x, y, part"
+    with pytest.raises(ParameterError, match=allowed):
+        config(path, **{name: "nobody"}).build()
+
+
+def test_files_of_something_else_are_refused_in_one_line(tmp_path: Path) -> None:
+    for name, content, what in (
+        ("x.parquet", b"no parquet", "as parquet"),
+        ("x.csv", b"", "as CSV"),
+        ("y.csv", b"\xff\xfe\x00", "as CSV"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ParameterError, match=f"cannot be read {what}") as caught:
+            config(tmp_path / name).build()
+        assert "\n" not in str(caught.value)
+
+
+def test_bad_rows_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("client,label,x\na,0,1\na,1,\n")
+    with pytest.raises(ParameterError, match="features must be finite: row 1, of client a"):
+        FileTaskConfig(data_file=str(tmp_path / "x.csv")).build()
+
+
+def test_num_clients_is_optional() -> None:
+    component = builtin_registry().components["task"]["file"]
+    (parameter,) = (p for p in component.parameters if p.name == "num_clients")
+    assert parameter.optional and parameter.default is None

@@ -1,0 +1,138 @@
+"""Every task on both engines, from small files in the distributors' formats."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.command_line import run as main
+from f3ast_tff.components import builtin_registry
+from tests.datasets import tiny_files
+from tests.datasets.shakespeare_works import play, works
+
+Run = Callable[..., Path]
+SMALL = {"rounds": 2, "eval_every": 1, "clients_per_round": 2, "availability": "always"}
+WORDS = "to be or not to be that is the question whether tis nobler in the mind to suffer. "
+PLAY = play(
+    "A PLAY", [(role, n * WORDS) for role in ("HAMLET", "OPHELIA", "GHOST") for n in (2, 3)]
+)
+# Settings by task that fit the small files.
+FITTING: dict[str, dict[str, Any]] = {
+    "synthetic": {"num_clients": 4},
+    "synthetic_linear": {"num_clients": 20},
+    "leaf_synthetic": {"num_clients": 4},
+    "cifar100": {"num_clients": 50, "test_clients": 2, "batch_size": 4, "rounds": 1},
+    "shakespeare": {"num_clients": 3, "client_lr": 0.1},
+    "cifar10": {"num_clients": 5},
+    "cifar10_one_class": {"num_clients": 10},
+    "mnist": {"num_clients": 5},
+    "file": {"data_file": "DATA_DIR/own.csv"},
+}
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with small files of every task, taken for the distributors'."""
+    folder = tmp_path / "data"
+    monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR100", tiny_files.tiny_cifar100(folder))
+    monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR10", tiny_files.tiny_cifar10(folder))
+    monkeypatch.setattr("f3ast_tff.datasets.mnist_files.MNIST", tiny_files.tiny_mnist(folder))
+    (folder / "shakespeare").mkdir()
+    (folder / "shakespeare" / "t8.shakespeare.txt").write_text(works(PLAY))
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.integers(4)},{rng.integers(3)},{x},{y}\n" for x, y in rng.normal(size=(200, 2))]
+    (folder / "own.csv").write_text("client,label,x,y\n" + "".join(rows))
+    return folder
+
+
+def where(task: str, tmp_path: Path, data_dir: Path) -> dict[str, Any]:
+    """The folder of runs, and that of the task's data."""
+    parameters = {p.name for p in builtin_registry().components["task"][task].parameters}
+    found = {"output_dir": str(tmp_path), "task": task}
+    return {**found, "data_dir": str(data_dir)} if "data_dir" in parameters else found
+
+
+@pytest.fixture
+def run(tmp_path: Path, data_dir: Path) -> Iterator[Run]:
+    """Runs two rounds and returns the run's folder."""
+    handler, environment = signal.getsignal(signal.SIGTERM), dict(os.environ)
+
+    def run(task: str, engine: str, **given: Any) -> Path:
+        name = f"{task}-{engine}"
+        fitting = {
+            key: value.replace("DATA_DIR", str(data_dir)) if isinstance(value, str) else value
+            for key, value in FITTING[task].items()
+        }
+        which = {**where(task, tmp_path, data_dir), "run_name": name, "engine": engine}
+        assert main.run({**SMALL, **fitting, **which, **given}, builtin_registry()) == 0
+        return tmp_path / name
+
+    yield run
+    signal.signal(signal.SIGTERM, handler)
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+def final(folder: Path) -> dict[str, float]:
+    return json.loads((folder / "summary.json").read_text())["final"]
+
+
+def test_every_task_is_run() -> None:
+    assert set(builtin_registry().components["task"]) == set(FITTING)
+
+
+@pytest.mark.parametrize("task", sorted(FITTING))
+def test_two_rounds_agree_on_both_engines(task: str, run: Run) -> None:
+    """The same clients, the same batches, the same pixels: the same losses."""
+    by_engine = [final(run(task, engine)) for engine in ("fused", "tff")]
+    for measure in ("train_loss", "test_sample_loss", "test_user_loss", "update_norm"):
+        fused, tff = (values[measure] for values in by_engine)
+        assert np.isfinite(fused)
+        assert fused == pytest.approx(tff, rel=1e-3), measure
+
+
+def test_second_run_opens_what_the_first_prepared(
+    run: Run, data_dir: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run("mnist", "fused")
+    for path in (data_dir / "mnist").iterdir():
+        path.unlink()
+    with caplog.at_level(logging.WARNING):
+        run("mnist", "fused", run_name="again")
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"task": "cifar100", "num_clients": 7}, "num_clients"),
+        ({"task": "mnist", "test_clients": 1000}, "--test_clients=1000: must be at most"),
+        ({"task": "shakespeare", "num_clients": 700}, "--num_clients=700"),
+        ({"task": "cifar100", "num_clients": 50, "data_dir": "/proc/nowhere"}, "/proc/nowhere"),
+        ({"task": "cifar100", "client_split": "tff"}, "cifar100"),
+        (
+            {"task": "mnist", "num_clients": 5, "model": "resnet18"},
+            "--model=resnet18: reads square images of three channels",
+        ),
+        ({"task": "file", "data_file": "nowhere.csv"}, "--data_file=nowhere.csv: not found"),
+    ],
+)
+def test_what_is_missing_is_named(
+    given: dict[str, Any],
+    message: str,
+    tmp_path: Path,
+    data_dir: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    settings = {**SMALL, **where(given["task"], tmp_path, data_dir), "run_name": "x", **given}
+    assert main.run(settings, builtin_registry()) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("error: ") and message in error

@@ -1,0 +1,160 @@
+"""What each task says of itself, and that its parameters reach its data."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.components import Derived, Published, builtin_registry
+from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.preprocessing import AsStored, ImageCrops, ScaledPixels
+from tests.datasets import tiny_files
+from tests.datasets.shakespeare_works import play, works
+
+TASKS = {name: c.config for name, c in builtin_registry().components["task"].items()}
+PLAY = play("A PLAY", [(who, n * "To be or not to be. ") for who in "ABC" for n in (20, 30)])
+# Of each task: settings that fit the small files, and another value of each parameter.
+CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "synthetic": (
+        {"num_clients": 3, "synthetic_alpha": 1.0, "synthetic_beta": 1.0},
+        {"num_clients": 4, "data_seed": 1, "synthetic_beta": 0.5},
+    ),
+    "synthetic_linear": ({"num_clients": 3}, {"num_clients": 4, "data_seed": 1}),
+    "cifar100": (
+        {"num_clients": 50},
+        {"num_clients": 40, "data_seed": 1, "client_split": "tff", "augmentation": "none"},
+    ),
+    # Its clients are not drawn: its `data_seed` draws the test clients alone.
+    "shakespeare": ({"num_clients": 3}, {"num_clients": 2, "client_split": "tff"}),
+    "leaf_synthetic": (
+        {"num_clients": 3, "synthetic_alpha": 0.5, "synthetic_beta": 0.5},
+        {"num_clients": 4, "data_seed": 1, "synthetic_beta": 1.0},
+    ),
+    "mnist": (
+        {"num_clients": 4},
+        {"num_clients": 5, "data_seed": 1, "dirichlet_s": 5.0, "dirichlet_groups": 2},
+    ),
+    "cifar10": ({"num_clients": 4}, {"num_clients": 5, "data_seed": 1, "dirichlet_s": 5.0}),
+    "cifar10_one_class": (
+        {"num_clients": 20},
+        {"num_clients": 10, "data_seed": 1, "size_spread": 0.4},
+    ),
+}
+# Read where the data is put to use, in every case, and by a test of its own.
+ELSEWHERE = {"test_clients", "data_dir", "synthetic_alpha"}
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Small files of every task, TFF's beside the distributors'."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name, make in (
+        ("cifar_files.CIFAR100", tiny_files.tiny_cifar100),
+        ("cifar_files.CIFAR10", tiny_files.tiny_cifar10),
+        ("mnist_files.MNIST", tiny_files.tiny_mnist),
+    ):
+        monkeypatch.setattr(f"f3ast_tff.datasets.{name}", make(tmp_path))
+    (tmp_path / "shakespeare").mkdir()
+    (tmp_path / "shakespeare" / "t8.shakespeare.txt").write_text(works(PLAY))
+    return tmp_path
+
+
+def digest(data: FederatedData) -> str:
+    found = hashlib.sha256()
+    for part in (data.train, data.test):
+        for array in (part.features, part.labels, part.offsets):
+            found.update(repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
+
+
+@pytest.mark.parametrize("task", CASES)
+def test_every_parameter_reaches_the_data_or_what_a_model_reads(
+    task: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitting, others = CASES[task]
+    config = TASKS[task]
+    names = {parameter.name for parameter in config.component.parameters}
+    seedless = {"data_seed"} if task == "shakespeare" else set()
+    assert names - ELSEWHERE - seedless == set(others)
+    for name in ("cifar100", "shakespeare"):
+        tffs = FederatedData.from_arrays([[7], [8]], [0, 1], [0, 1], test=None)
+        monkeypatch.setattr(f"f3ast_tff.datasets.{name}_from_tff", lambda folder, d=tffs: d)
+    if "data_dir" in names:
+        fitting = {**fitting, "data_dir": str(data_dir)}
+
+    def outcome(**given: Any) -> tuple[str, Any]:
+        built = config(**{**fitting, **given})
+        return digest(built.build()), built.preprocessing(3)
+
+    first = outcome()
+    assert outcome() == first
+    for name, value in others.items():
+        assert outcome(**{name: value}) != first, name
+
+
+@pytest.mark.parametrize("task", ["synthetic", "leaf_synthetic"])
+def test_synthetic_alpha_reaches_the_generator(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which moves no label by it."""
+    monkeypatch.setattr(f"f3ast_tff.datasets.{task}", lambda *arguments: arguments)
+    config = TASKS[task](num_clients=3, data_seed=7, synthetic_alpha=0.25, synthetic_beta=0.75)
+    assert config.build() == (3, 0.25, 0.75, 7)
+
+
+def test_data_dir_is_where_the_files_are(data_dir: Path) -> None:
+    config = TASKS["mnist"](num_clients=4, data_dir=str(data_dir))
+    assert config.build().train.num_clients == 4
+    assert (data_dir / "prepared").is_dir()
+
+
+def test_what_models_read() -> None:
+    """The run's seed draws the crops."""
+    expected = {"cifar100": ImageCrops(32, 24, True, 5), "mnist": ScaledPixels()}
+    expected |= dict.fromkeys(("cifar10", "cifar10_one_class"), ScaledPixels(-1.0, 1.0))
+    for name, config in TASKS.items():
+        assert config().preprocessing(5) == expected.get(name, AsStored())
+    assert TASKS["cifar100"](augmentation="none").preprocessing(5) == ImageCrops(32, 24, False, 5)
+
+
+MODELS = {
+    "cifar100": "resnet18",
+    "shakespeare": "character_lstm",
+    "cifar10": "cafed_cnn",
+    "cifar10_one_class": "fedlaavg_cnn",
+}
+
+
+def test_each_task_has_the_model_of_its_publication() -> None:
+    for name, config in TASKS.items():
+        assert config.model == MODELS.get(name, "softmax_regression")
+        assert config.tff_clients_at_once == (1 if name in ("cifar100", "shakespeare") else -1)
+
+
+def test_published_values_are_of_settings_that_look_for_them() -> None:
+    """A value that no parameter asks for would be no value at all."""
+    asked = {
+        p.name
+        for component in builtin_registry().all()
+        for p in component.parameters
+        if isinstance(p.default, Published)
+    } | {"rounds", "batch_size", "last_batch"}
+    for name, config in TASKS.items():
+        assert set(config.published) <= asked, name
+        for value in config.published.values():
+            if isinstance(value, dict):
+                assert set(value) == {"sgd", "adam", "yogi", "adagrad"}, name
+
+
+def test_names_are_in_the_papers_order() -> None:
+    assert list(TASKS) == [*CASES, "file"]
+    assert TASKS["mnist"].component.display == "MNIST"
+
+
+def test_the_default_folder_is_in_the_users_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
+    (parameter,) = (p for p in TASKS["mnist"].component.parameters if p.name == "data_dir")
+    assert isinstance(parameter.default, Derived)
+    assert parameter.default.compute(None) == "/caches/f3ast_tff"  # type: ignore[arg-type]

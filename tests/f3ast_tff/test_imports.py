@@ -1,0 +1,86 @@
+"""Which module imports which: no cycle, and nobody but the command line knows flags."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import f3ast_tff
+
+PACKAGE = Path(f3ast_tff.__file__).parent
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name."""
+    found = {}
+    folders = [PACKAGE]
+    while folders:
+        folder = folders.pop()
+        for path in sorted(folder.iterdir()):
+            if path.is_dir() and (path / "__init__.py").exists():
+                folders.append(path)
+            elif path.suffix == ".py":
+                parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+                name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+                found[name] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports(name: str) -> Iterator[str]:
+    """Dotted names that a module imports, wherever: in functions and for types too."""
+    path = MODULES[name]
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, *([base] if base else [])])
+            inside = [f"{base}.{alias.name}" for alias in node.names]
+            modules_in_it = [target for target in inside if target in MODULES]
+            yield from modules_in_it
+            if len(modules_in_it) < len(inside):
+                yield base
+
+
+def graph() -> dict[str, set[str]]:
+    return {name: set(imports(name)) & set(MODULES) - {name} for name in MODULES}
+
+
+def test_no_import_cycle() -> None:
+    """Modules are taken away from the leaves up; what is left stands in a cycle."""
+    left = graph()
+    while True:
+        leaves = {name for name, targets in left.items() if not targets & left.keys()}
+        if not leaves:
+            break
+        left = {name: targets for name, targets in left.items() if name not in leaves}
+    in_cycle = {name: sorted(targets & left.keys()) for name, targets in left.items()}
+    assert not in_cycle, f"each of these imports the next, round and round: {in_cycle}"
+
+
+def test_the_library_knows_no_command_line() -> None:
+    """Scripts of the analysis have flags of their own; nothing else imports absl."""
+    for name in MODULES:
+        if name.startswith("f3ast_tff.command_line"):
+            continue
+        used = set(imports(name))
+        assert not any(target.startswith("f3ast_tff.command_line") for target in used), name
+        if not name.startswith("f3ast_tff.analysis"):
+            assert not any(target.partition(".")[0] == "absl" for target in used), name
+
+
+def test_engines_do_not_know_each_other() -> None:
+    """The fused engine never imports TensorFlow, TFF's never JAX."""
+    for name in MODULES:
+        used = {target.partition(".")[0] for target in imports(name)}
+        if name.startswith("f3ast_tff.engines.jax"):
+            assert not used & {"tensorflow", "tensorflow_federated"}, name
+        if name.startswith("f3ast_tff.engines.tff"):
+            assert not used & {"jax", "optax"}, name

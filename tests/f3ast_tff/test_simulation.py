@@ -1,0 +1,253 @@
+"""`simulate`: names, `Config`s and objects of one's own; folders, callbacks, refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from f3ast_tff import FederatedData, simulate
+from f3ast_tff.aggregation.aggregation import Aggregation
+from f3ast_tff.algorithms.f3ast import F3ASTConfig
+from f3ast_tff.availability import HomeDevices
+from f3ast_tff.availability.scarce import ScarceConfig
+from f3ast_tff.command_line.main import main
+from f3ast_tff.errors import ComponentError, ParameterError, RunFolderError
+from f3ast_tff.models import PureModel
+from f3ast_tff.randomness import generator
+from f3ast_tff.selection import BaseStrategy, Cohort, Uniform
+from f3ast_tff.training.metrics import COLUMNS
+
+SMALL: dict[str, Any] = {"num_clients": 10, "clients_per_round": 3, "rounds": 6, "eval_every": 2}
+
+
+def data(num_clients: int = 8) -> FederatedData:
+    """Two classes, 12 points a client, apart by the first coordinate."""
+    rng = generator(0, "points")
+    clients = np.repeat(np.arange(num_clients), 12)
+    labels = rng.integers(2, size=len(clients))
+    features = rng.normal(0, 0.3, (len(clients), 3)).astype(np.float32)
+    features[:, 0] += 2 * labels - 1
+    return FederatedData.from_arrays(features, labels, clients, test=0.25)
+
+
+def test_names_and_settings() -> None:
+    result = simulate("synthetic", "f3ast", "scarce", scarce_q=0.5, seed=1, **SMALL)
+    assert list(result.metrics.columns) == list(COLUMNS)
+    assert list(result.metrics["round"]) == [2, 4, 6]
+    assert result.selection["selected"].shape == (6, 3)
+    assert result.selection["final_rates"].shape == (10,)
+    assert [weight.shape for weight in result.weights] == [(60, 10), (10,)]
+    assert result.summary["rounds"] == 6
+    assert result.folder is None
+    assert result.configuration.settings["scarce_q"] == 0.5
+
+
+def test_the_same_as_the_command_line(tmp_path: Path) -> None:
+    """With a folder it writes what the command line writes, and goes on with what that began."""
+    flags = [f"--{name}={value}" for name, value in SMALL.items()]
+    common = [*flags, "--algorithm=fedavg", "--seed=2", f"--output_dir={tmp_path}"]
+    assert main(["f3ast-tff", "run", *common, "--run_name=one"]) == 0
+    result = simulate(algorithm="fedavg", seed=2, folder=tmp_path / "two", **SMALL)
+    one, two = (pd.read_csv(tmp_path / name / "metrics.csv") for name in ("one", "two"))
+    pd.testing.assert_frame_equal(
+        one.drop(columns="wall_seconds"), two.drop(columns="wall_seconds"), check_exact=True
+    )
+    pd.testing.assert_frame_equal(result.metrics, two, check_dtype=False)
+    names = {path.name for path in (tmp_path / "one").iterdir() if "tfevents" not in path.name}
+    assert names == {p.name for p in (tmp_path / "two").iterdir() if "tfevents" not in p.name}
+    settings = [
+        json.loads((tmp_path / name / "config.json").read_text())["identity"]
+        for name in ("one", "two")
+    ]
+    assert settings[0] == settings[1]
+    again = simulate(algorithm="fedavg", seed=2, folder=tmp_path / "one", **SMALL)
+    pd.testing.assert_frame_equal(again.metrics, one, check_dtype=False)
+    for weight, other in zip(again.weights, result.weights):
+        np.testing.assert_array_equal(weight, other)
+    assert again.summary["seconds_per_round"] is not None
+    with pytest.raises(RunFolderError, match="holds a run with other settings: seed 2, now 3"):
+        simulate(algorithm="fedavg", seed=3, folder=tmp_path / "one", **SMALL)
+
+
+def test_configs_of_components() -> None:
+    by_name = simulate(algorithm="f3ast", availability="scarce", rate_beta=0.1, **SMALL)
+    f3ast = by_name.configuration.configs["algorithm"]
+    assert isinstance(f3ast, F3ASTConfig)
+    by_config = simulate(algorithm=f3ast, availability=ScarceConfig(scarce_q=0.2), **SMALL)
+    pd.testing.assert_frame_equal(
+        by_name.metrics.drop(columns="wall_seconds"), by_config.metrics.drop(columns="wall_seconds")
+    )
+    with pytest.raises(ParameterError, match="scarce_q = 0.3: is given in ScarceConfig too"):
+        simulate(availability=ScarceConfig(scarce_q=0.2), scarce_q=0.3, **SMALL)
+
+
+class FirstClients(BaseStrategy):
+    """Takes the first K of those available."""
+
+    aggregation = "mean"
+
+    def select(self, round_number: int, available: Any, feasible: Any, losses: Any) -> Cohort:
+        ids = feasible.admit(np.flatnonzero(available))
+        return Cohort(ids, np.ones(len(ids)))
+
+
+class Halved(Aggregation):
+    """Half of the weighted mean."""
+
+    normalise = True
+
+    def in_jax(self, delta: list[Any]) -> list[Any]:
+        return [leaf / 2 for leaf in delta]
+
+
+def apply(weights: Any, inputs: Any) -> Any:
+    return inputs @ weights["w"] + weights["b"]
+
+
+def start(seed: int) -> Any:
+    return {"w": np.zeros((3, 2), np.float32), "b": np.zeros(2, np.float32)}
+
+
+def test_objects_of_ones_own() -> None:
+    """Data, strategy, masks, constraint, model and aggregation, each against its built-in twin."""
+    masks = np.array([[True] * 8, [False] * 4 + [True] * 4])
+    model = PureModel(start, apply)
+    result = simulate(
+        data(),
+        FirstClients(),
+        masks,
+        rounds=4,
+        eval_every=1,
+        communication=3,
+        model=model,
+        aggregation=Halved(),
+        client_lr=0.5,
+    )
+    expected = [[0, 1, 2], [4, 5, 6], [0, 1, 2], [4, 5, 6]]
+    np.testing.assert_array_equal(result.selection["selected"], expected)
+    assert result.metrics["test_sample_accuracy"].iloc[-1] > 0.9
+    assert set(model.tree(result.weights)) == {"w", "b"}
+    assert result.configuration.components["algorithm"].display == "FirstClients"
+    assert result.configuration.settings["algorithm"] == "first_clients"
+
+
+def test_a_strategy_from_the_world() -> None:
+    worlds = []
+
+    def make(world: Any) -> Uniform:
+        worlds.append(world)
+        return Uniform(np.ones(world.num_clients), world.seed)
+
+    own = simulate(data(), make, "always", aggregation="mean", rounds=3, clients_per_round=2)
+    built_in = simulate(data(), "uniform", "always", rounds=3, clients_per_round=2)
+    np.testing.assert_array_equal(own.selection["selected"], built_in.selection["selected"])
+    np.testing.assert_allclose(worlds[0].p, 1 / 8)
+    np.testing.assert_array_equal(own.weights[0], built_in.weights[0])
+
+
+def test_an_availability_process_of_ones_own() -> None:
+    process = HomeDevices(10, seed=0)
+    own = simulate(availability=process, **SMALL)
+    built_in = simulate(availability="home_devices", **SMALL)
+    np.testing.assert_array_equal(own.selection["selected"], built_in.selection["selected"])
+
+
+def test_callbacks_come_in_order() -> None:
+    seen: list[Any] = []
+    simulate(
+        on_round=lambda t, cohort, outcome: seen.append((t, len(cohort), outcome.train_loss > 0)),
+        on_evaluation=lambda row: seen.append(row["round"]),
+        availability="always",
+        **SMALL,
+    )
+    rounds = [(t, 3, True) for t in range(1, 7)]
+    assert seen == [*rounds[:2], 2, *rounds[2:4], 4, *rounds[4:], 6]
+
+
+def test_plot(tmp_path: Path) -> None:
+    result = simulate(**SMALL)
+    figure = result.plot(tmp_path / "x.png")
+    assert (tmp_path / "x.png").stat().st_size > 1000
+    (axes,) = figure.axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("round", "sample accuracy")
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), [2, 4, 6])
+    with pytest.raises(KeyError):
+        result.plot(metric="loss")
+
+
+def test_a_run_with_another_object_is_another_run(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"rounds": 2, "clients_per_round": 2, "folder": tmp_path / "x"}
+    first = simulate(data(), "fedavg", "always", **given)
+    again = simulate(data(), "fedavg", "always", **given)
+    np.testing.assert_array_equal(first.weights[0], again.weights[0])
+    assert again.summary == json.loads((tmp_path / "x/summary.json").read_text())
+    other = data()
+    other.train.features[0] += 1
+    with pytest.raises(RunFolderError, match="a plug-in in use is another"):
+        simulate(other, "fedavg", "always", **given)
+
+
+class WrongMask:
+    num_clients = 10
+    positively_correlated = periodic = False
+    stationary = None
+
+    def __init__(self, mask: Any) -> None:
+        self._mask = mask
+
+    def mask(self, round_number: int) -> Any:
+        return self._mask
+
+
+class Selects(BaseStrategy):
+    def __init__(self, ids: Any, weights: Any) -> None:
+        self._cohort = ids, weights
+
+    def select(self, round_number: int, available: Any, feasible: Any, losses: Any) -> Cohort:
+        return Cohort(*(np.array(part) for part in self._cohort))
+
+
+BROKEN: list[tuple[dict[str, Any], str]] = [
+    ({"availability": WrongMask(np.ones(9, bool))}, r"WrongMask: mask\(1\) returned shape \(9,\)"),
+    ({"availability": WrongMask(np.ones(10))}, "dtype float64"),
+    ({"availability": WrongMask(None)}, "returned NoneType"),
+    ({"availability": np.ones((3, 10))}, r"must be bool \[T, N\]"),
+    ({"availability": object()}, "availability object: has no num_clients, mask"),
+    ({"algorithm": object()}, "algorithm object: has no select, observe, state, restore"),
+    ({"algorithm": lambda world: None}, "algorithm NoneType: has no select"),
+    ({"algorithm": Selects([99], [1.0])}, "Selects"),
+    ({"algorithm": Selects([0], [np.nan])}, "Selects"),
+    ({"task": [1, 2]}, "must be a name, a TaskConfig or FederatedData"),
+    ({"model": object()}, "model object: has no initial_weights"),
+    ({"aggregation": object()}, "aggregation object: has no normalise"),
+    ({"communication": object()}, "communication object: has no largest_k"),
+    ({"server_optimizer": object()}, "server_optimizer object: has no learning_rate"),
+]
+
+
+@pytest.mark.parametrize(("given", "says"), BROKEN)
+def test_what_breaks_a_protocol_is_named(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ComponentError, match=says) as caught:
+        simulate(**{**SMALL, "availability": "always", **given})
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"aggregation": "median"}, "aggregation = median: must be one of sum, mean"),
+        ({"algorithm": "fedavg", "rate_beta": 0.5}, "rate_beta = 0.5: only applies with"),
+        ({"engine": object()}, "must be one of fused, tff"),
+        ({"rounds": 0}, "rounds = 0: must be at least 1"),
+        ({"colour": "red"}, "colour = red: there is no such setting"),
+        ({"plugins": ["missing.py"]}, "plugin = missing.py: not found"),
+    ],
+)
+def test_wrong_settings_are_refused(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        simulate(**{**SMALL, **given})
