@@ -51,7 +51,7 @@ test-ray: $(STAMP)  ## Run all tests on Ray clusters of two nodes, one of them k
 	$(PY) -m pytest tests/f3ast_tff/configuration/test_ray_run.py
 	$(PY) -m pytest -m ray $(RAY_TESTS)
 
-test-wheel: $(STAMP)  ## Test the plug-ins against an installed wheel (WHEEL_PYTHONS: which Pythons)
+test-wheel: $(STAMP)  ## Test the plug-ins against an installed wheel (WHEEL_PYTHONS)
 	tools/test_wheel.sh $(PY) $(WHEEL_PYTHONS)
 
 lint: $(STAMP)  ## Check style, formatting and types

@@ -12,7 +12,9 @@ NUM_CLASSES = 10
 TRAIN_FRACTION = 0.9
 
 
-def synthetic(num_clients: int, alpha: float, beta: float, seed: int) -> FederatedData:
+def synthetic(
+    num_clients: int, alpha: float, beta: float, seed: int, *, legacy: bool = False
+) -> FederatedData:
     """Generates Synthetic(alpha, beta).
 
     Client k has n_k = int(lognormal(4, 2)) + 50 examples; x ~ N(v_k, diag(j^-1.2)) with
@@ -23,13 +25,17 @@ def synthetic(num_clients: int, alpha: float, beta: float, seed: int) -> Federat
         num_clients: Number of clients N.
         alpha: How much the clients' models differ, at least 0.
         beta: How much the clients' features differ, at least 0.
-        seed: Seed of the data.
+        seed: Seed of the data; at most 2^32 - 1 if `legacy`.
+        legacy: Whether to draw as FedProx's code, which F3AST's authors use, does after
+            `numpy.random.seed(seed)`: from NumPy's legacy generator, the same draws in the same
+            order, so that each client's examples are equal bit for bit. FedProx's code shuffles
+            these before it splits them; here the first 90% train, as examples are independent.
 
     Returns:
         Features `float32 [n, 60]`, labels `int32 [n]` in 0..9; 90% of each client's examples
         (rounded down) for training, the rest for testing.
     """
-    rng = generator(seed, "synthetic")
+    rng = np.random.RandomState(seed) if legacy else generator(seed, "synthetic")
     sizes = rng.lognormal(4, 2, num_clients).astype(np.int64) + 50
     model_mean = rng.normal(0, alpha, num_clients)
     feature_mean = rng.normal(

@@ -24,6 +24,10 @@ class ParticipationRates:
     In exact arithmetic rates never reach 0; a client absent for some 350 / beta rounds is kept at
     1e-150, so that p^2 / r^2 stays finite.
 
+    With a falling step, round t moves the rates by max(1 / t, beta). While 1 / t is above beta,
+    r_k(t) is the share of rounds 1 .. t in which client k was selected, and r(0) only decides the
+    first selection. A client never selected is then at 1e-150 too, below every other.
+
     Example:
         >>> rates = ParticipationRates(np.array([0.5, 0.5]), beta=0.1)
         >>> rates.update(np.array([1]))
@@ -31,12 +35,13 @@ class ParticipationRates:
         array([0.45, 0.55])
     """
 
-    def __init__(self, initial: np.ndarray, beta: float) -> None:
+    def __init__(self, initial: np.ndarray, beta: float, *, falling: bool = False) -> None:
         """Starts tracking.
 
         Args:
             initial: r(0), `float [N]`, each in (0, 1].
             beta: Step size, in (0, 1); the paper's O(1 / T).
+            falling: Whether the step of round t is max(1 / t, beta).
         """
         if not 0 < beta < 1:
             raise ValueError(f"beta {beta}: must be in (0, 1)")
@@ -44,6 +49,8 @@ class ParticipationRates:
         if not (np.all(values > 0) and np.all(values <= 1)):
             raise ValueError("initial rates must be in (0, 1]")
         self.beta = beta
+        self.falling = falling
+        self._rounds = 0
         self._unscaled = values
         self._scale = 1.0
 
@@ -75,10 +82,22 @@ class ParticipationRates:
             share: What stands for the 1 of 1_S, in [0, 1], `float [m]` or the same for all: for
                 a cluster, the share of its clients that was selected.
         """
+        if self.falling:
+            self._rounds += 1
+            if 1 / self._rounds > self.beta:
+                self._count(selected, share)
+                return
         self._scale *= 1 - self.beta
         if self._scale < _LEAST_SCALE:
             self._move_scale()
         self._unscaled[selected] += self.beta / self._scale * share
+
+    def _count(self, selected: np.ndarray, share: np.ndarray | float) -> None:
+        # Whole numbers over t: clients selected equally often tie exactly.
+        if self._rounds == 1:
+            self._unscaled.fill(_LEAST)
+        self._scale = 1 / self._rounds
+        self._unscaled[selected] += share
 
     def _move_scale(self) -> None:
         mantissa, exponent = math.frexp(self._scale)
@@ -95,13 +114,14 @@ class ParticipationRates:
 
         Returns:
             `rates`, r(t), for readers; `unscaled_rates` and `rate_scale`, of which r(t) is the
-            product, to go on with, bit for bit.
+            product, to go on with, bit for bit; with a falling step `rate_updates`, the number of
+            rounds so far.
         """
-        return {
-            "rates": self.values,
-            "unscaled_rates": self._unscaled.copy(),
-            "rate_scale": np.array(self._scale),
-        }
+        return {"rates": self.values, **self._parts()}
+
+    def _parts(self) -> dict[str, np.ndarray]:
+        parts = {"unscaled_rates": self._unscaled.copy(), "rate_scale": np.array(self._scale)}
+        return {**parts, "rate_updates": np.array(self._rounds)} if self.falling else parts
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Takes back what `state` returned.
@@ -109,7 +129,8 @@ class ParticipationRates:
         Raises:
             ValueError: If a part is missing, or is of another number of clients.
         """
-        own = {"unscaled_rates": self._unscaled, "rate_scale": np.array(self._scale)}
-        check_saved(state, own, "rates")
+        check_saved(state, self._parts(), "rates")
         self._unscaled[:] = state["unscaled_rates"]
         self._scale = float(state["rate_scale"])
+        if self.falling:
+            self._rounds = int(state["rate_updates"])

@@ -187,9 +187,9 @@ def _selection_section(found: dict[RunGroup, Selections]) -> Section:
         of_task = [g for g in found if g.settings["task"] == task]
         for number, variant in enumerate(_variants(of_task), start=1):
             for kind in (selection_figures.picked, selection_figures.rates):
-                picture = kind(f"{kind.__name__}_{task}_{number}", task, variant, found)
-                if picture is not None:
-                    blocks.append(picture)
+                block = kind(f"{kind.__name__}_{task}_{number}", task, variant, found)
+                if block is not None:
+                    blocks.append(block)
     title = "Who was picked how often, and F3AST's rates"
     return Section(title, blocks or [Text(layout.NOT_RUN)])
 

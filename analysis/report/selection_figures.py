@@ -9,12 +9,13 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from f3ast_tff.analysis.curves import plain, styles_of
-from f3ast_tff.analysis.report.document import Picture
+from f3ast_tff.analysis.report.document import Block, Picture, Text
 from f3ast_tff.analysis.report.figures import new_figure, png
-from f3ast_tff.analysis.report.selections import RATE_ALGORITHMS, Selections
+from f3ast_tff.analysis.report.selections import Rates, Selections
 from f3ast_tff.analysis.report.variants import Variant
 from f3ast_tff.analysis.run_groups import RunGroup, in_order
 
+_ALGORITHM = "f3ast"
 _CLIENTS = 5
 # Beyond this ratio rates are drawn on a log scale.
 _WIDE = 10.0
@@ -33,15 +34,16 @@ def picked(
 ) -> Picture | None:
     """Draws the share of rounds in which a client was picked, against its share of the data.
 
-    A row for each availability model, a panel for each algorithm. Without an F3AST run the shares
-    p_k are not known, and clients stand in the order of their ids.
+    A row for each availability model, a panel for each algorithm. Where runs of an older version
+    do not hold the shares p_k, clients stand in the order of their ids.
     """
     groups = [g for g in variant.groups if g.settings["task"] == task and g in found]
     if not groups:
         return None
     rows = in_order(groups, "availability")
     displays = {g.algorithm: g.display for g in groups}
-    shares = _shares(groups, found)
+    # The same for all these groups.
+    shares = next((found[g].shares for g in groups if found[g].shares is not None), None)
     figure, panels = new_figure(
         len(rows), len(displays), (1.8, 1.5), legend_rows=0, sharex=True, sharey=True
     )
@@ -68,33 +70,42 @@ def picked(
                 panel.set_xscale("log")
                 panel.xaxis.set_minor_locator(NullLocator())
             if shares is not None and k is not None:
-                line = np.geomspace(float(np.nanmin(x)), float(np.nanmax(x)), 50)
+                line = np.geomspace(float(x.min()), float(x.max()), 50)
                 panel.plot(line, np.minimum(1, k * line), color="0.35", linewidth=1)
     # The line leaves the panel where it is far above what can be reached.
     panels[0, 0].set_ylim(0, 1.15 * max(found[g].picked.max() for g in groups) or 1)
     for panel in panels[-1]:
         panel.set_xlabel("client id" if shares is None else r"$p_k$")
     drawn = "" if shares is None else "; the line is min(1, K p_k)"
-    known = "" if shares is None else _unknown(shares)
-    caption = (
-        f"{task}, {variant.label}: share of rounds in which each client was picked{drawn}{known}."
-    )
+    caption = f"{task}, {variant.label}: share of rounds in which each client was picked{drawn}."
     return Picture(name, caption, png(figure))
 
 
 def rates(
     name: str, task: str, variant: Variant, found: Mapping[RunGroup, Selections]
-) -> Picture | None:
-    """Draws F3AST's r_k(t) of five clients, from the largest to the smallest p_k."""
+) -> Block | None:
+    """Draws F3AST's r_k(t) of five clients, from the largest to the smallest p_k.
+
+    Returns:
+        The figure; a line in its place if no run holds rates; `None` if there is no F3AST run.
+    """
     groups = [
         g
         for g in variant.groups
-        if g.settings["task"] == task and g.algorithm == RATE_ALGORITHMS[0] and g in found
+        if g.settings["task"] == task and g.algorithm == _ALGORITHM and g in found
     ]
-    tracked = {g.settings["availability"]: found[g].rates for g in groups}
-    kept = {name: each for name, each in tracked.items() if each is not None}
-    if not kept:
+    if not groups:
         return None
+    kept: dict[str, tuple[Rates, np.ndarray]] = {}
+    for group in groups:
+        traced, p = found[group].rates, found[group].shares
+        if traced is not None and p is not None:
+            kept[group.settings["availability"]] = (traced, p)
+    without = [n for n in in_order(groups, "availability") if n not in kept]
+    reason = "written by an older version, or for more than 10,000 clients"
+    missing = f"no rates in the runs of {', '.join(without)} ({reason})" if without else ""
+    if not kept:
+        return Text(f"{task}, {variant.label}: F3AST's rates are not drawn, {missing}.")
     names = [name for name in in_order(groups, "availability") if name in kept]
     columns = min(3, len(names))
     height = -(-len(names) // columns)
@@ -105,11 +116,10 @@ def rates(
     for panel in panels.flat[len(names) :]:
         panel.set_visible(False)
     lines: dict[str, Line2D] = {}
-    largest = max(each.values.max() / each.values.min() for each in kept.values())
+    largest = max(each.values.max() / each.values.min() for each, _ in kept.values())
     for panel, availability in zip(panels.flat, names):
-        each = kept[availability]
-        known = np.flatnonzero(np.isfinite(each.shares))
-        order = known[np.argsort(-each.shares[known], kind="stable")]
+        each, shares = kept[availability]
+        order = np.argsort(-shares, kind="stable")
         ranks = np.unique(np.linspace(0, len(order) - 1, _CLIENTS).round().astype(int))
         for number, (rank, style) in enumerate(zip(ranks, _RATE_STYLES)):
             client = order[rank]
@@ -145,23 +155,7 @@ def rates(
     seeds = sorted({min(g.runs) for g in groups})
     caption = (
         f"{task}, {variant.label}: F3AST's rates r_k(t) of five clients, from the largest to the "
-        f"smallest p_k, in the run with seed {', '.join(map(str, seeds))}."
+        f"smallest p_k, in the run with seed {', '.join(map(str, seeds))}"
+        f"{'; ' + missing if missing else ''}."
     )
     return Picture(name, caption, png(figure))
-
-
-def _shares(groups: list[RunGroup], found: Mapping[RunGroup, Selections]) -> np.ndarray | None:
-    """Returns p_k, of clients that some F3AST run selected; it is the same for all the groups."""
-    shares: np.ndarray | None = None
-    for group in groups:
-        each = found[group].rates
-        if each is not None:
-            shares = (
-                each.shares if shares is None else np.where(np.isnan(shares), each.shares, shares)
-            )
-    return shares
-
-
-def _unknown(shares: np.ndarray) -> str:
-    missing = int(np.isnan(shares).sum())
-    return f" ({missing} clients that F3AST never picked are left out)" if missing else ""

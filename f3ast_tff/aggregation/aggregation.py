@@ -24,9 +24,13 @@ class Memory(Protocol):
 
         Args:
             round_number: Round t.
-            ids: The cohort, `int [m]`.
+            ids: The cohort, `int [m]`; empty only if it `steps_when_empty`.
             learning_rate: Today's client learning rate.
         """
+        ...
+
+    def steps_when_empty(self, round_number: int) -> bool:
+        """Whether the server steps along the correction alone where no update came back."""
         ...
 
     def store(self, ids: np.ndarray, updates: np.ndarray, learning_rate: float) -> None:

@@ -68,6 +68,15 @@ class UpdateMemory:
         absent = self._average - self._p[ids] @ self._remembered[ids].astype(np.float64)
         return (learning_rate * absent).astype(np.float32)
 
+    def steps_when_empty(self, round_number: int) -> bool:
+        """See `Memory.steps_when_empty`: from `first_round` on, once there is an update.
+
+        Where B_t is empty eq. (4) says g_t = g_{t-1}, and eq. (5) still moves the model by today's
+        rate times g_t. B_t are those whose update came back: a round whose clients were all
+        dropped is such a round too.
+        """
+        return round_number >= self._first_round and bool(np.any(self._average))
+
     def store(self, ids: np.ndarray, updates: np.ndarray, learning_rate: float) -> None:
         """See `Memory.store`."""
         ids, first = np.unique(ids, return_index=True)

@@ -35,6 +35,14 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
     rate_init: str = parameter(
         Reading("R1", "k_over_n", "p"), "r(0)", choices=("k_over_n", "p", "one_over_n")
     )
+    rate_step: str = parameter(
+        "constant",
+        "step of the rates in round t: rate_beta, or max(1 / t, rate_beta)",
+        choices=("constant", "falling"),
+    )
+    weight_bound: float | None = parameter(
+        None, "largest p / r of a selected client; biases the aggregate", above=0
+    )
     aggregate: str = parameter(
         Reading("R2", "sum", "sum_over_k"),
         "F3AST's sum, as it is or over K",
@@ -54,21 +62,22 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
             "p": p,
             "one_over_n": np.full(n, 1 / n),
         }[self.rate_init]
-        objective = self.availability_objective
+        objective, falling = self.availability_objective, self.rate_step == "falling"
         if self.rate_clusters is not None:
             self._check_clusters(n)
             clusters = np.arange(n) * self.rate_clusters // n
             mean = np.bincount(clusters, initial) / np.bincount(clusters)
-            rates = ParticipationRates(mean, self.rate_beta)
-            return ClusterF3AST(p, clusters, rates, objective, world.seed)
+            rates = ParticipationRates(mean, self.rate_beta, falling=falling)
+            return ClusterF3AST(p, clusters, rates, objective, world.seed, self.weight_bound)
         return F3AST(
             p,
-            ParticipationRates(initial, self.rate_beta),
+            ParticipationRates(initial, self.rate_beta, falling=falling),
             objective,
             random_ties=self.ties == "random",
             fill_unavailable=self.short_rounds == "fill_unavailable",
             divide_by_k=self.aggregate == "sum_over_k",
             seed=world.seed,
+            weight_bound=self.weight_bound,
         )
 
     def check(self, settings: Mapping[str, Any]) -> None:

@@ -176,4 +176,5 @@ def build_experiment(configuration: Configuration, folder: Path | None) -> Exper
         settings["checkpoint_every"],
         world.num_clients,
         world.model,
+        world.p,
     )

@@ -34,7 +34,7 @@ class RoundOutcome:
             was left alone.
         num_dropped: Clients whose update was not finite and was dropped.
         rejected: Whether the model was left alone: no update was finite, or their aggregate
-            was not.
+            was not. Without clients a memory may still move it, see `Memory.steps_when_empty`.
         client_losses: Mean loss of the batches that each client of the cohort trained on, weighted
             by their examples, in the order of the cohort, `float64 [m]`; NaN for a client without
             any step, or whose update was not finite. `None` unless asked for.
@@ -54,7 +54,7 @@ EMPTY_ROUND = RoundOutcome(train_loss=float("nan"), update_norm=0.0, rejected=Tr
 
 
 def empty_round(by_client: bool) -> RoundOutcome:
-    """Returns the outcome of a round without clients."""
+    """Returns the outcome of a round without clients, where there is no memory."""
     if not by_client:
         return EMPTY_ROUND
     return replace(EMPTY_ROUND, client_losses=np.zeros(0), received=np.zeros(0, bool))
@@ -210,7 +210,8 @@ class Engine(Protocol):
 
         Args:
             first_round: Number of the first of them.
-            cohorts: A cohort a round; an empty one leaves the model alone (`EMPTY_ROUND`).
+            cohorts: A cohort a round; an empty one leaves the model alone (`EMPTY_ROUND`), unless
+                a memory `steps_when_empty`.
             by_client: Whether outcomes say what came back from each client.
 
         Returns:

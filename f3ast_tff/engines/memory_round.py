@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.aggregation.aggregation import Memory
-from f3ast_tff.engines.engine import EMPTY_ROUND, RoundOutcome, empty_round
+from f3ast_tff.engines.engine import EMPTY_ROUND, RoundOutcome
 from f3ast_tff.selection import Cohort
 
 
@@ -20,7 +20,7 @@ class Trained:
     Attributes:
         state: The engine's state after it.
         outcome: What it did.
-        updates: The update of each client of the cohort, `float32 [m, num_weights]`.
+        updates: The update of each client of the cohort, `float32 [m, num_weights]`; m may be 0.
     """
 
     state: Any
@@ -38,35 +38,39 @@ def run_memory_round(
 ) -> tuple[Any | None, RoundOutcome]:
     """Runs a round in which the memory corrects the cohort's aggregate, and notes its updates.
 
-    Where an update is not finite, the round is done again without its client.
+    Where an update is not finite, the round is done again without its client. Where nobody is
+    left, or nobody was there, the server steps along the correction alone if the memory
+    `steps_when_empty`; else the model is left alone.
 
     Args:
         memory: Notes the updates if the round counts.
         round_number: Round t.
-        cohort: Clients and weights; an empty one leaves the model alone.
+        cohort: Clients and weights.
         learning_rate: Today's client learning rate.
         train: Executes a round from the engine's current state, with a correction, `float32
-            [num_weights]`, added to the cohort's aggregate.
+            [num_weights]`, added to the cohort's aggregate; the cohort may be empty.
         by_client: Whether the outcome says what came back from each client.
 
     Returns:
         The engine's new state, or `None` for the one that it has, and the outcome.
     """
-    if len(cohort) == 0:
-        return None, empty_round(by_client)
-    losses, received = None, np.ones(len(cohort), bool)
+    losses: np.ndarray | None = np.zeros(0)
+    received = np.ones(len(cohort), bool)
     state, outcome = None, EMPTY_ROUND
     remaining = cohort
-    while len(remaining):
-        correction = memory.correction(round_number, remaining.ids, learning_rate)
+    while len(remaining) or memory.steps_when_empty(round_number):
+        # Nobody's ids may be of any dtype.
+        ids = remaining.ids.astype(np.int64, copy=False)
+        correction = memory.correction(round_number, ids, learning_rate)
         trained = train(remaining, correction)
-        if losses is None:
+        if remaining is cohort and len(cohort):
             losses = trained.outcome.client_losses
         finite = np.isfinite(trained.updates).all(axis=1)
         if finite.all():
             outcome = trained.outcome
             if not outcome.rejected:
-                memory.store(remaining.ids, trained.updates, learning_rate)
+                if len(remaining):
+                    memory.store(remaining.ids, trained.updates, learning_rate)
                 state = trained.state
             break
         received[received] = finite

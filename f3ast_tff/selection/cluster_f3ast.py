@@ -11,6 +11,7 @@ from f3ast_tff.objective import numerators
 from f3ast_tff.randomness import generator
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection.choosing import best_feasible
+from f3ast_tff.selection.f3ast import bounded, check_weight_bound
 from f3ast_tff.selection.feasible import Feasible
 from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
 
@@ -33,6 +34,8 @@ class ClusterF3AST(BaseStrategy):
         rates: The tracked rates of the clusters, G of them, moved by every `select`.
         objective: `"p_squared"` or `"p"`, the case of eq. (3).
         seed: Seed of the tie-breaks.
+        weight_bound: Largest p_k / r_g of a selected client, above 0; `None` for no bound. Where
+            it takes effect the aggregate is biased.
     """
 
     p: np.ndarray
@@ -40,11 +43,13 @@ class ClusterF3AST(BaseStrategy):
     rates: ParticipationRates
     objective: str = "p_squared"
     seed: int = 0
+    weight_bound: float | None = None
     _sizes: np.ndarray = field(init=False, repr=False, compare=False)
     _mean_c: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_client_shares(self.p)
+        check_weight_bound(self.weight_bound)
         if self.clusters.shape != self.p.shape or np.any(self.clusters < 0):
             raise ValueError("clusters must give a number from 0 for each client")
         sizes = np.bincount(self.clusters, minlength=len(self.rates.unscaled))
@@ -67,7 +72,12 @@ class ClusterF3AST(BaseStrategy):
         ids = best_feasible(utility, available, feasible, rng)
         touched, picks = np.unique(self.clusters[ids], return_counts=True)
         self.rates.update(touched, picks / self._sizes[touched])
-        return Cohort(ids, self.p[ids] / self.rates.at(self.clusters[ids]))
+        weights = self.p[ids] / self.rates.at(self.clusters[ids])
+        return Cohort(ids, bounded(weights, self.weight_bound))
+
+    def participation_rates(self) -> np.ndarray:
+        """See `BaseStrategy.participation_rates`."""
+        return self.rates.at(self.clusters)
 
     def state(self) -> dict[str, np.ndarray]:
         """Returns the rates of the clusters."""

@@ -15,6 +15,21 @@ from f3ast_tff.selection.feasible import Feasible
 from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
 
 
+def check_weight_bound(bound: float | None) -> None:
+    """Checks a bound on p_k / r_k.
+
+    Raises:
+        ValueError: If it is not above 0.
+    """
+    if bound is not None and not bound > 0:
+        raise ValueError(f"weight_bound {bound}: must be above 0")
+
+
+def bounded(weights: np.ndarray, bound: float | None) -> np.ndarray:
+    """Returns weights p_k / r_k, `float64 [m]`, none above the bound if there is one."""
+    return weights if bound is None else np.minimum(weights, bound)
+
+
 @dataclass(frozen=True)
 class F3AST(BaseStrategy):
     """Selection and weights of Algorithm 1.
@@ -35,6 +50,8 @@ class F3AST(BaseStrategy):
         fill_unavailable: Whether a round with fewer than K available clients also trains
             unavailable ones, lowest ids first, as the released code does (reading R17).
         divide_by_k: Whether every weight is divided by K_t, as in the released code (reading R2).
+        weight_bound: Largest p_k / r_k of a selected client, above 0; `None` for no bound. Where
+            it takes effect the aggregate is biased: the client then counts for less than p_k.
         seed: Seed of the tie-breaks.
     """
 
@@ -45,9 +62,11 @@ class F3AST(BaseStrategy):
     fill_unavailable: bool = False
     divide_by_k: bool = False
     seed: int = 0
+    weight_bound: float | None = None
 
     def __post_init__(self) -> None:
         check_client_shares(self.p)
+        check_weight_bound(self.weight_bound)
 
     def select(
         self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
@@ -60,7 +79,8 @@ class F3AST(BaseStrategy):
             ids = np.concatenate([ids, np.flatnonzero(~available)[: feasible.k - len(ids)]])
         self.rates.update(ids)
         divisor = feasible.k if self.divide_by_k else 1
-        return Cohort(ids, self.p[ids] / self.rates.at(ids) / divisor)
+        weights = bounded(self.p[ids] / self.rates.at(ids), self.weight_bound)
+        return Cohort(ids, weights / divisor)
 
     def _utility(self, feasible: Feasible) -> Utility:
         rates = self.rates.unscaled
@@ -75,6 +95,10 @@ class F3AST(BaseStrategy):
             return ranking(here, self.p[part], self.objective, out=room)
 
         return in_order
+
+    def participation_rates(self) -> np.ndarray:
+        """See `BaseStrategy.participation_rates`."""
+        return self.rates.values
 
     def state(self) -> dict[str, np.ndarray]:
         """Returns the rates, all that F3AST remembers."""

@@ -110,6 +110,13 @@ class BaseStrategy:
     def observe(self, round_number: int, outcome: Outcome) -> None:
         """See `Strategy.observe`: nothing is learnt."""
 
+    def participation_rates(self) -> np.ndarray | None:
+        """Returns r(t), the rate that stands for each client, `float64 [N]`, for the run's files.
+
+        `None` where the strategy tracks none. A new array.
+        """
+        return None
+
     def state(self) -> dict[str, np.ndarray]:
         """Returns nothing to save."""
         return {}

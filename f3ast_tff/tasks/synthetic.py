@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from f3ast_tff import datasets
 from f3ast_tff.components import Published, parameter, register
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.tasks.task import TaskConfig
 
@@ -52,8 +53,21 @@ class SyntheticConfig(AlphaBetaTaskConfig):
 
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
 
+    data_generator: str = parameter(
+        "generator",
+        "NumPy's Generator, or the draws of FedProx's code after numpy.random.seed(data_seed)",
+        choices=("generator", "legacy"),
+    )
+
     def build(self) -> FederatedData:
         """See `TaskConfig.build`."""
         return datasets.synthetic(
-            self.num_clients, self.synthetic_alpha, self.synthetic_beta, self.data_seed
+            *(self.num_clients, self.synthetic_alpha, self.synthetic_beta, self.data_seed),
+            legacy=self.data_generator == "legacy",
         )
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `TaskConfig.check`."""
+        if self.data_generator == "legacy" and self.data_seed >= 2**32:
+            allowed = f"must be at most {2**32 - 1} with data_generator=legacy"
+            raise ParameterError("data_seed", self.data_seed, allowed)

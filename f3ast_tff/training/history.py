@@ -46,7 +46,8 @@ class SelectionHistory:
         Returns:
             `num_available`, `num_selected`, `num_dropped`: `int64 [T]`; `rejected`: `bool [T]`;
             `selected`: `int64 [T, widest cohort]`, client ids, -1 where there is none;
-            `weights`: `float64`, same shape, 0 where there is none.
+            `weights`: `float64`, same shape, 0 where there is none; `weight_sum`, their sum over
+            the cohort: `float64 [T]`.
         """
         sizes = np.array([len(cohort) for cohort in self._cohorts], np.int64)
         filled = np.arange(sizes.max(initial=0)) < sizes[:, None]
@@ -62,6 +63,7 @@ class SelectionHistory:
             "rejected": np.array(self._rejected, bool),
             "selected": selected,
             "weights": weights,
+            "weight_sum": np.array([cohort.weights.sum() for cohort in self._cohorts], np.float64),
         }
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:

@@ -19,6 +19,7 @@ from f3ast_tff.selection.strategy import Outcome
 from f3ast_tff.training.checkpoint import Checkpoint
 from f3ast_tff.training.history import SelectionHistory
 from f3ast_tff.training.metrics import Row, metrics_row, summarise
+from f3ast_tff.training.rate_trace import RateTrace
 from f3ast_tff.training.run_files import RunFiles
 from f3ast_tff.training.run_folder import RunFolder
 from f3ast_tff.training.selecting import (
@@ -71,6 +72,7 @@ class Experiment:
         checkpoint_every: Rounds between checkpoints; the last round always gets one.
         num_clients: Number of clients N.
         model: The network that the engine trains.
+        p: Client shares p_k, `float64 [N]`, for the run's files; `None` leaves them out.
     """
 
     availability: Availability
@@ -82,6 +84,7 @@ class Experiment:
     checkpoint_every: int
     num_clients: int
     model: Model | None = None
+    p: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -91,8 +94,9 @@ class RunResult:
     Attributes:
         summary: The content of `summary.json`.
         rows: Metrics of the evaluated rounds.
-        selection: The content of `selection.npz`: `SelectionHistory.arrays`, and the strategy's
-            state after the last round, its names prefixed by `final_`.
+        selection: The content of `selection.npz`: `SelectionHistory.arrays`, `RateTrace.arrays`,
+            `p` (client shares, `float64 [N]`), and the strategy's state after the last round, its
+            names prefixed by `final_`.
     """
 
     summary: dict[str, Any]
@@ -111,6 +115,8 @@ class _Run:
         self.files = files
         self.callbacks = callbacks
         self.history = SelectionHistory()
+        evaluated = (experiment.rounds, experiment.eval_every)
+        self.trace = RateTrace(experiment.strategy, experiment.num_clients, *evaluated)
         self.rows: list[Row] = []
         self.round_number = 0
         self.seconds_before = 0.0
@@ -126,6 +132,7 @@ class _Run:
         self.experiment.engine.restore(checkpoint.part("engine"))
         self.experiment.strategy.restore(checkpoint.part("strategy"))
         self.history.restore(checkpoint.part("history"))
+        self.trace.restore(checkpoint.part("rates"))
         self.rows = checkpoint.meta["rows"]
         self.seconds_before = checkpoint.meta["wall_seconds"]
         self.round_number = checkpoint.round_number
@@ -143,10 +150,11 @@ class _Run:
         parts = self.experiment
         rounds = range(self.round_number + 1, self._block_end() + 1)
         available = [available_clients(parts.availability, parts.num_clients, t) for t in rounds]
-        cohorts = [
-            select_cohort(parts.strategy, parts.constraint, t, mask, self._losses(t))
-            for t, mask in zip(rounds, available)
-        ]
+        cohorts = []
+        for t, mask in zip(rounds, available):
+            of_round = (parts.constraint, t, mask, self._losses(t))
+            cohorts.append(select_cohort(parts.strategy, *of_round))
+            self.trace.record(t, parts.strategy)
         outcomes = self._execute(rounds[0], cohorts)
         for t, mask, cohort, outcome in zip(rounds, available, cohorts, outcomes):
             self.history.append(
@@ -208,6 +216,7 @@ class _Run:
             "engine": self.experiment.engine.state(),
             "strategy": self.experiment.strategy.state(),
             "history": self.history.arrays(),
+            "rates": self.trace.arrays(),
         }
         arrays = {f"{part}/{name}": v for part, state in parts.items() for name, v in state.items()}
         meta = {"rows": self.rows, "wall_seconds": self.wall_seconds}
@@ -216,7 +225,9 @@ class _Run:
     def finish(self) -> RunResult:
         state = self.experiment.strategy.state()
         final = {f"final_{name}": value for name, value in state.items()}
-        selection = {**self.history.arrays(), **final}
+        p = self.experiment.p
+        shares = {} if p is None else {"p": np.asarray(p, np.float64)}
+        selection = {**self.history.arrays(), **self.trace.arrays(), **shares, **final}
         if self.files is not None and not self.block_seconds:
             # All rounds were executed before: so may the end have been.
             summary = self.files.summary()
@@ -255,7 +266,8 @@ def _outcome(cohort: Cohort, outcome: RoundOutcome) -> Outcome:
 def _log_trouble(t: int, selected: int, outcome: RoundOutcome) -> None:
     dropped = outcome.num_dropped
     if selected == 0:
-        logging.warning("round %d: no client available, model left alone", t)
+        done = "model left alone" if outcome.rejected else "step along the remembered updates"
+        logging.warning("round %d: no client available, %s", t, done)
     elif dropped:
         logging.warning("round %d: dropped %d non-finite updates of %d", t, dropped, selected)
     if outcome.rejected and dropped < selected:

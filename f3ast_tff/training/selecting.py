@@ -108,6 +108,26 @@ def select_cohort(
     return cohort
 
 
+def participation_rates(strategy: Strategy, num_clients: int) -> np.ndarray | None:
+    """Returns r(t) as the strategy tells it, `float64 [N]`; `None` where it tracks none.
+
+    See `BaseStrategy.participation_rates`, which a strategy need not have.
+
+    Raises:
+        ComponentError: If they are not N numbers.
+    """
+    tell = getattr(strategy, "participation_rates", None)
+    rates = None if tell is None else tell()
+    if rates is None:
+        return None
+    if np.shape(rates) != (num_clients,):
+        raise ComponentError(
+            f"algorithm {_name(strategy)}: participation_rates returned shape {np.shape(rates)}: "
+            f"must be ({num_clients},)"
+        )
+    return np.array(rates, np.float64)
+
+
 def _refused(strategy: Strategy, round_number: int, reason: str) -> ComponentError:
     return ComponentError(f"algorithm {_name(strategy)}: select in round {round_number} {reason}")
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.training.rate_trace import traced_rounds
 
 COLUMNS = (
     *("round", "train_loss", "test_sample_accuracy", "test_sample_loss", "test_user_accuracy"),
@@ -54,11 +55,15 @@ def _write_selection(folder: Path, s: Mapping[str, Any], random: np.random.Gener
     n, k, beta = s["num_clients"], s["clients_per_round"], s.get("rate_beta", 0.001)
     shares = np.random.default_rng(s["data_seed"]).dirichlet(np.ones(n))
     selected = random.random((s["rounds"], n)).argsort(axis=1)[:, :k]
-    rates, weights = np.full(n, k / n), np.zeros(selected.shape)
+    rates, weights = np.full((s["rounds"] + 1, n), k / n), np.zeros(selected.shape)
     for t, ids in enumerate(selected):
-        rates *= 1 - beta
-        rates[ids] += beta
-        weights[t] = shares[ids] / rates[ids]
-    tracked = {"final_rates": rates} if s["algorithm"].startswith("f3ast") else {}
+        rates[t + 1] = (1 - beta) * rates[t]
+        rates[t + 1, ids] += beta
+        weights[t] = shares[ids] / rates[t + 1, ids]
+    tracked = {}
+    if s["algorithm"].startswith("f3ast"):
+        kept = np.array(traced_rounds(s["rounds"], s["eval_every"]))
+        traced = {"rate_rounds": kept, "rates": rates[kept].astype(np.float32)}
+        tracked = {"initial_rates": rates[0], **traced, "final_rates": rates[-1]}
     with open(folder / "selection.npz", "wb") as file:
-        np.savez_compressed(file, selected=selected, weights=weights, **tracked)
+        np.savez_compressed(file, selected=selected, weights=weights, p=shares, **tracked)

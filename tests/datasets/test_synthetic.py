@@ -129,10 +129,59 @@ def test_labels_of_a_client_are_linear_in_its_features(data: FederatedData) -> N
     assert accuracy(y) > 0.7
 
 
-def test_data_is_a_function_of_the_seed() -> None:
-    one, same, other = (synthetic(5, 1.0, 1.0, seed) for seed in (1, 1, 2))
+@pytest.mark.parametrize("legacy", [False, True])
+def test_data_is_a_function_of_the_seed(legacy: bool) -> None:
+    one, same, other = (synthetic(5, 1.0, 1.0, seed, legacy=legacy) for seed in (1, 1, 2))
     for part in ("train", "test"):
         for name in ("features", "labels", "offsets"):
             first = getattr(getattr(one, part), name)
             assert np.array_equal(first, getattr(getattr(same, part), name))
             assert not np.array_equal(first, getattr(getattr(other, part), name))
+
+
+def test_legacy_data_of_seed_0() -> None:
+    """The draw of 100 clients after `numpy.random.seed(0)`; sizes are those for training.
+
+    Of the training examples the largest client holds 0.1255, of the batches of 20 0.1228, which
+    are the shares p_k of the released code.
+    """
+    sizes = synthetic(100, 1.0, 1.0, 0, legacy=True).train.sizes
+    assert (sizes.sum(), sizes[:5].tolist()) == (36998, [1718, 153, 392, 4388, 2103])
+    batches = np.ceil(sizes / 20)
+    assert round(sizes.max() / sizes.sum(), 4) == 0.1255
+    assert round(batches.max() / batches.sum(), 4) == 0.1228
+
+
+def published_draws(
+    num_clients: int, alpha: float, beta: float, seed: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """FedProx's definition, draw by draw: all sizes, prior means, then W, b, x of each client."""
+    rng = np.random.RandomState(seed)  # The stream of numpy.random after numpy.random.seed.
+    sizes = rng.lognormal(4, 2, num_clients).astype(int) + 50
+    model_mean = rng.normal(0, alpha, num_clients)
+    center = rng.normal(0, beta, num_clients)
+    covariance = np.diag([np.power(j + 1, -1.2) for j in range(60)])
+    feature_mean = [rng.normal(center[k], 1, 60) for k in range(num_clients)]
+    clients = []
+    for k in range(num_clients):
+        weights, bias = rng.normal(model_mean[k], 1, (60, 10)), rng.normal(model_mean[k], 1, 10)
+        x = rng.multivariate_normal(feature_mean[k], covariance, sizes[k])
+        powers = [np.exp(row @ weights + bias) for row in x]
+        clients.append((x, np.array([np.argmax(e / e.sum()) for e in powers])))
+    return clients
+
+
+@pytest.mark.parametrize(("alpha", "beta", "seed"), [(1.0, 1.0, 0), (0.5, 0.0, 3)])
+def test_legacy_data_is_that_of_the_published_code(alpha: float, beta: float, seed: int) -> None:
+    """Softmax in double precision moves no maximum here; the covariance is diagonal."""
+    drawn = synthetic(20, alpha, beta, seed, legacy=True)
+    for k, (x, y) in enumerate(published_draws(20, alpha, beta, seed)):
+        features, labels = zip(drawn.train.client(k), drawn.test.client(k))
+        np.testing.assert_array_equal(np.concatenate(features), x.astype(np.float32))
+        np.testing.assert_array_equal(np.concatenate(labels), y)
+
+
+def test_legacy_data_leaves_the_global_generator_alone() -> None:
+    before = np.random.get_state()[1].copy()
+    synthetic(2, 1.0, 1.0, 0, legacy=True)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)

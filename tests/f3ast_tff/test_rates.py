@@ -91,6 +91,54 @@ def test_lazy_decay_equals_the_recursion(beta: float, rounds: int) -> None:
     np.testing.assert_array_equal(rates.at(np.array([4, 1])), rates.values[[4, 1]])
 
 
+def test_falling_step_by_hand() -> None:
+    """Steps 1, 1/2, 1/3, then beta = 0.3 (above 1/4); of three clients 2 is never selected.
+
+    Round 1 {0, 1}: 1, 1. Round 2 {0}: 1, 1/2. Round 3 {1}: 2/3, 2/3. Round 4 {}: 0.7 of these.
+    """
+    rates = ParticipationRates(np.array([0.9, 0.5, 0.1]), beta=0.3, falling=True)
+    for ids, expected in (([0, 1], [1, 1]), ([0], [1, 1 / 2]), ([1], [2 / 3, 2 / 3])):
+        rates.update(np.array(ids))
+        np.testing.assert_allclose(rates.values, [*expected, 1e-150], rtol=1e-15)
+    rates.update(np.zeros(0, np.int64))
+    np.testing.assert_allclose(rates.values, [1.4 / 3, 1.4 / 3, 1e-150], rtol=1e-15)
+
+
+def test_falling_step_counts_rounds_before_beta() -> None:
+    """Until 1 / t reaches beta = 1/50 rates are observed frequencies; equal counts tie exactly."""
+    took_part = np.random.default_rng(3).random((50, 40)) < 0.3
+    rates = ParticipationRates(np.full(40, 0.5), beta=0.02, falling=True)
+    for t, mask in enumerate(took_part[:49], start=1):
+        rates.update(np.flatnonzero(mask))
+        counts = took_part[:t].sum(axis=0)
+        np.testing.assert_allclose(rates.values, np.maximum(counts / t, 1e-150), rtol=1e-15)
+        assert len(np.unique(rates.unscaled)) == len(np.unique(counts))
+
+
+@pytest.mark.parametrize(("beta", "rounds"), [(0.9, 300), (0.1, 2000), (1e-3, 20_000)])
+def test_falling_step_equals_the_recursion(beta: float, rounds: int) -> None:
+    """Over moves of the scale too, with steps max(1 / t, beta); r(0) does not matter."""
+    rng = np.random.default_rng(4)
+    cohorts = [np.flatnonzero(rng.random(6) < [0, 0.01, 0.1, 0.5, 0.9, 1]) for _ in range(rounds)]
+    expected = rng.uniform(0.01, 1, 6)
+    rates = ParticipationRates(np.full(6, 0.5), beta, falling=True)
+    for t, ids in enumerate(cohorts, start=1):
+        step = max(1 / t, beta)
+        expected *= 1 - step
+        expected[ids] += step
+        rates.update(ids)
+    assert rates.values[0] == 1e-150
+    np.testing.assert_allclose(rates.values, np.maximum(expected, 1e-150), rtol=1e-11)
+
+
+def test_falling_step_of_clusters_is_their_mean_share() -> None:
+    """Shares 1/4, then 1/2, of cluster 0: rates 1/4 and (1/4 + 1/2) / 2."""
+    rates = ParticipationRates(np.array([0.5, 0.5]), beta=0.1, falling=True)
+    for share, expected in ((0.25, 0.25), (0.5, 0.375)):
+        rates.update(np.array([0]), share)
+        np.testing.assert_array_equal(rates.values, [expected, 1e-150])
+
+
 def test_unscaled_rates_are_proportional_to_rates() -> None:
     rates = ParticipationRates(np.array([0.5, 0.25, 1.0]), beta=0.3)
     for t in range(200):
@@ -108,19 +156,25 @@ def test_share_of_a_cluster_stands_for_the_one() -> None:
     np.testing.assert_allclose(rates.values, [0.475, 0.45, 0.5])
 
 
-def test_restored_rates_go_on_bit_for_bit() -> None:
-    """Saved in the middle, with a scale that is no power of two, and over a move of the scale."""
+@pytest.mark.parametrize("falling", [False, True])
+@pytest.mark.parametrize(("beta", "stop"), [(0.2, 123), (0.005, 123), (0.2, 0)])
+def test_restored_rates_go_on_bit_for_bit(beta: float, stop: int, falling: bool) -> None:
+    """Saved in the middle, with a scale that is no power of two, and over a move of the scale.
+
+    A falling step is saved after it has reached beta, before it does, and before round 1.
+    """
     rng = np.random.default_rng(2)
     initial = rng.uniform(0.1, 1, 5)
     cohorts = [np.flatnonzero(rng.random(5) < 0.3) for _ in range(400)]
-    whole = ParticipationRates(initial, beta=0.2)
+    whole = ParticipationRates(initial, beta, falling=falling)
     for ids in cohorts:
         whole.update(ids)
-    stopped, resumed = ParticipationRates(initial, 0.2), ParticipationRates(np.ones(5), 0.2)
-    for ids in cohorts[:123]:
+    stopped = ParticipationRates(initial, beta, falling=falling)
+    resumed = ParticipationRates(np.ones(5), beta, falling=falling)
+    for ids in cohorts[:stop]:
         stopped.update(ids)
     resumed.restore(stopped.state())
-    for ids in cohorts[123:]:
+    for ids in cohorts[stop:]:
         resumed.update(ids)
     for name, saved in whole.state().items():
         np.testing.assert_array_equal(resumed.state()[name], saved)
@@ -146,3 +200,6 @@ def test_saved_rates_that_do_not_fit_are_refused() -> None:
         rates.restore(ParticipationRates(np.ones(3), 0.1).state())
     with pytest.raises(ValueError, match="lack rate_scale, unscaled_rates"):
         rates.restore({"rates": np.ones(2)})
+    falling = ParticipationRates(np.array([0.5, 0.5]), beta=0.1, falling=True)
+    with pytest.raises(ValueError, match="lack rate_updates"):
+        falling.restore(rates.state())

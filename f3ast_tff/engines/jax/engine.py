@@ -23,7 +23,7 @@ from f3ast_tff.engines.engine import (
 from f3ast_tff.engines.jax.devices import find_device
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import PackedWork, pack
-from f3ast_tff.engines.jax.round import ByLane, DeviceOutcome, FusedRound, ServerState
+from f3ast_tff.engines.jax.round import ByLane, DeviceOutcome, FusedRound, ServerState, Totals
 from f3ast_tff.engines.jax.scorer import FusedScorer
 from f3ast_tff.engines.jax.trainer import merged
 from f3ast_tff.engines.memory_round import Trained, flat, leaves_of, run_memory_round
@@ -180,17 +180,23 @@ class FusedEngine:
         by_client: bool,
     ) -> RoundOutcome:
         def train(these: Cohort, correction: np.ndarray) -> Trained:
-            work = packed if these is cohort else self._pack(round_number, these)
-            assert work is not None
             parts = leaves_of(correction, self._state.weights)
+            work = packed if these is cohort else self._pack(round_number, these)
+            if work is None:
+                zeros = [np.zeros_like(part) for part in parts]
+                # As if from one client, which sent zeros: the step counts.
+                nothing = Totals(zeros, *map(np.float32, (1, 1, 0, 0)))
+                state, moved = self._finish(self._state, nothing, np.float32(1), parts)
+                updates = np.zeros((0, len(correction)), np.float32)
+                return Trained(state, _on_host(jax.device_get(moved)), updates)
             state, *done = self._execute(round_number, these, work, parts, by_client)
             outcome, by_lane = jax.device_get(done)
             there = work.member >= 0
             leaves = by_lane.update
-            updates = [np.zeros((len(these), *leaf.shape[2:]), leaf.dtype) for leaf in leaves]
-            for update, leaf in zip(updates, leaves):
-                update[work.member[there]] = leaf[there]
-            return Trained(state, _on_host(outcome, by_lane, these, work), flat(updates))
+            rows = [np.zeros((len(these), *leaf.shape[2:]), leaf.dtype) for leaf in leaves]
+            for row, leaf in zip(rows, leaves):
+                row[work.member[there]] = leaf[there]
+            return Trained(state, _on_host(outcome, by_lane, these, work), flat(rows))
 
         rate = self._parts.client_optimizer.rate(round_number)
         run = (round_number, cohort, rate, train, by_client)

@@ -120,10 +120,10 @@ class TffEngine:
         return outcomes
 
     def _run_round(self, round_number: int, cohort: Cohort, by_client: bool) -> RoundOutcome:
-        if len(cohort) == 0:
-            return empty_round(by_client)
         if self._parts.memory is not None:
             return self._memory_round(self._parts.memory, round_number, cohort, by_client)
+        if len(cohort) == 0:
+            return empty_round(by_client)
         state, ids = self._state_at(round_number), cohort.ids
         if self._workers is None:
             output = self._runtime.next(state, self._feed.datasets(round_number, cohort))
@@ -147,6 +147,11 @@ class TffEngine:
             start = self._state_at(round_number)._replace(
                 aggregator=tf.nest.pack_sequence_as(aggregator, parts)
             )
+            if len(these) == 0:
+                # Of nobody TFF cannot bring anything back that is placed at clients.
+                output = self._runtime.next(start, [])
+                updates = np.zeros((0, len(correction)), np.float32)
+                return Trained(output.state, _outcome(output.metrics, these, these.ids), updates)
             feed = self._feed.datasets(round_number, these)
             output, clients = self._runtime.next_with_updates(start, feed)
             rows = [
@@ -223,17 +228,19 @@ def _received(metrics: Any) -> np.ndarray:
     return np.asarray(metrics["client_work"]["received"]) > 0
 
 
-def _outcome(metrics: Any, cohort: Cohort, ids: np.ndarray, by_client: bool) -> RoundOutcome:
+def _outcome(
+    metrics: Any, cohort: Cohort, ids: np.ndarray, by_client: bool = False
+) -> RoundOutcome:
     """The outcome of a round whose metrics are those of clients in the order of `ids`."""
     trained, received = metrics["client_work"]["inner"]["train"], _received(metrics)
     dropped = int(np.count_nonzero(~received))
-    rejected = dropped == len(ids) or bool(metrics["finalizer"]["update_non_finite"])
+    rejected = dropped == len(ids) > 0 or bool(metrics["finalizer"]["update_non_finite"])
     losses = None
     if by_client:
         found = np.asarray(trained["client_losses"], np.float64)
         losses, received = in_order_of(cohort.ids, ids, found, received)
     return RoundOutcome(
-        train_loss=float("nan") if rejected else float(trained["loss"]),
+        train_loss=float("nan") if rejected or len(ids) == 0 else float(trained["loss"]),
         update_norm=0.0 if rejected else float(metrics["aggregator"]["update_norm"]),
         num_dropped=dropped,
         rejected=rejected,

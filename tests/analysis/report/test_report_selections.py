@@ -7,68 +7,76 @@ import numpy as np
 import pytest
 
 from f3ast_tff.analysis.report.collect import collect
+from f3ast_tff.analysis.report.document import Picture, Text
+from f3ast_tff.analysis.report.selection_figures import picked, rates
 from f3ast_tff.analysis.report.selections import selections_of
+from f3ast_tff.analysis.report.variants import variants
 from f3ast_tff.analysis.runs import RunsError
-from f3ast_tff.rates import ParticipationRates
+from f3ast_tff.configuration.build import build_experiment
+from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.training.run import run_experiment
 
 MakeRun = Callable[..., Path]
-N, K, BETA = 6, 2, 0.05
+N = 6
 
 
-def write_selection(folder: Path, rounds: int, initial: np.ndarray, divisor: float) -> np.ndarray:
-    """Writes what F3AST would: weights p / r(t) / divisor; returns r(0) .. r(T)."""
-    random = np.random.default_rng(0)
-    shares = np.arange(1, N + 1) / 21
-    rates = ParticipationRates(initial, BETA)
-    selected = np.full((rounds, K), -1)
-    weights = np.zeros((rounds, K))
-    values = [rates.values]
-    for t in range(rounds):
-        # Client 5 is never there; round 1 selects one client, round 2 none.
-        ids = random.choice(N - 1, min(t, K) if t < K else K, replace=False)
-        rates.update(ids)
-        selected[t, : len(ids)] = ids
-        weights[t, : len(ids)] = shares[ids] / rates.values[ids] / divisor
-        values.append(rates.values)
-    np.savez_compressed(
-        folder / "selection.npz", selected=selected, weights=weights, final_rates=rates.values
-    )
-    return np.array(values)
-
-
-@pytest.mark.parametrize(("aggregate", "divisor"), [("sum", 1), ("sum_over_k", K)])
-def test_rates_and_shares_come_back(
-    make_run: MakeRun, tmp_path: Path, aggregate: str, divisor: int
-) -> None:
-    folder = make_run("a", num_clients=N, rate_beta=BETA, aggregate=aggregate)
-    initial = np.linspace(0.1, 0.6, N)
-    values = write_selection(folder, 40, initial, divisor)
+def test_shares_and_rates_are_those_of_the_run(make_run: MakeRun, tmp_path: Path) -> None:
+    """Written by a run of F3AST itself; its weights say the same, w_k = p_k / r_k(t)."""
+    given = {"num_clients": 8, "clients_per_round": 3, "rounds": 6, "eval_every": 1}
+    experiment = build_experiment(resolve({**given, "algorithm": "f3ast", "rate_beta": 0.05}), None)
+    try:
+        written = run_experiment(experiment, None).selection
+    finally:
+        experiment.engine.close()
+    np.savez_compressed(make_run("a", num_clients=8) / "selection.npz", **written)
     (group,) = collect(tmp_path).groups
-    rates = selections_of(group).rates
-    assert rates is not None
-    assert rates.rounds.tolist() == list(range(41))
-    np.testing.assert_allclose(rates.values, values, rtol=1e-9)
-    np.testing.assert_allclose(rates.shares[:5], np.arange(1, 6) / 21, rtol=1e-9)
-    assert np.isnan(rates.shares[5])
+    found = selections_of(group)
+    assert found.shares is not None and found.rates is not None
+    np.testing.assert_array_equal(found.shares, experiment.p)
+    assert found.rates.rounds.tolist() == list(range(7))
+    np.testing.assert_array_equal(found.rates.values[0], written["initial_rates"])
+    for t, ids in enumerate(written["selected"], start=1):
+        weights = found.shares[ids] / found.rates.values[t, ids]
+        np.testing.assert_allclose(written["weights"][t - 1], weights, rtol=1e-6)
 
 
 def test_shares_of_rounds_are_averaged_over_seeds(make_run: MakeRun, tmp_path: Path) -> None:
     rows = {0: [[0, 1], [0, -1]], 1: [[2, 1], [0, 1]]}
     for seed, selected in rows.items():
         folder = make_run(f"a{seed}", seed=seed, algorithm="fedavg", num_clients=4)
-        np.savez(folder / "selection.npz", selected=selected, weights=np.ones((2, 2)))
+        np.savez(folder / "selection.npz", selected=selected, p=np.arange(1, 5) / 10)
     (group,) = collect(tmp_path).groups
     found = selections_of(group)
     assert found.picked.tolist() == [0.75, 0.75, 0.25, 0.0]
+    assert found.shares is not None and found.shares.tolist() == [0.1, 0.2, 0.3, 0.4]
     assert found.rates is None
 
 
-def test_rates_lost_in_rounding_are_not_shown(make_run: MakeRun, tmp_path: Path) -> None:
-    """(1 - 0.05)^400 is 1e-9: nothing is left of r(0)."""
-    folder = make_run("a", num_clients=N, rate_beta=BETA)
-    write_selection(folder, 400, np.full(N, 0.3), 1)
-    (group,) = collect(tmp_path).groups
-    assert selections_of(group).rates is None
+def test_older_runs_have_neither_shares_nor_rates(make_run: MakeRun, tmp_path: Path) -> None:
+    """A figure of who was picked by id, and a line in place of the rates."""
+    selected = np.array([[0, 1], [2, 5]])
+    for availability in ("always", "scarce"):
+        folder = make_run(availability, availability=availability, num_clients=N)
+        older = {"weights": np.ones((2, 2)), "final_rates": np.full(N, 0.3)}
+        np.savez(folder / "selection.npz", selected=selected, **older)
+    groups = collect(tmp_path).groups
+    found = {group: selections_of(group) for group in groups}
+    assert all(each.shares is None and each.rates is None for each in found.values())
+    (variant,) = variants(groups, ("task", "availability"), ("reading",))
+    assert isinstance(picked("picked", "synthetic", variant, found), Picture)
+    line = rates("rates", "synthetic", variant, found)
+    assert isinstance(line, Text)
+    assert "F3AST's rates are not drawn, no rates in the runs of always, scarce" in line.text
+    assert "older version" in line.text
+    # A run with rates is drawn, and the caption says which has none.
+    trace = {"initial_rates": np.full(N, 0.5), "rate_rounds": [1, 2], "rates": np.full((2, N), 0.4)}
+    file = groups[0].first.path / "selection.npz"
+    np.savez(file, selected=selected, p=np.arange(1, 7) / 21, **trace)
+    found[groups[0]] = selections_of(groups[0])
+    drawn = rates("rates", "synthetic", variant, found)
+    assert isinstance(drawn, Picture)
+    other = groups[1].settings["availability"]
+    assert f"; no rates in the runs of {other} (" in drawn.caption
 
 
 def test_a_damaged_file(make_run: MakeRun, tmp_path: Path) -> None:

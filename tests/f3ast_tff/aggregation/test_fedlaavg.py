@@ -52,6 +52,15 @@ def test_before_its_first_round_it_notes_alone() -> None:
     np.testing.assert_allclose(memory.correction(3, np.array([1]), 1.0), 0.3)
 
 
+def test_steps_when_empty_from_its_first_round_and_once_there_is_an_update() -> None:
+    memory = UpdateMemory(P, SIZE, first_round=3)
+    assert not memory.steps_when_empty(3)
+    memory.store(np.array([0]), np.ones((1, SIZE), np.float32), 1.0)
+    assert [memory.steps_when_empty(t) for t in (2, 3, 4)] == [False, True, True]
+    nobody = np.zeros(0, np.int64)
+    np.testing.assert_allclose(memory.correction(3, nobody, 0.5), 0.5 * memory.average)
+
+
 def test_client_twice_in_a_cohort_is_remembered_once() -> None:
     memory = UpdateMemory(P, SIZE)
     memory.store(np.array([2, 0, 2]), np.ones((3, SIZE), np.float32), 1.0)

@@ -66,6 +66,12 @@ def test_clusters_are_blocks_of_ids_with_their_mean_rate() -> None:
     np.testing.assert_allclose(strategy.rates.values, [12 / 24 / 3, 12 / 24 / 3])
 
 
+def test_clusters_take_the_step_and_the_bound() -> None:
+    given = {"rate_clusters": 2, "rate_step": "falling", "weight_bound": 3.0}
+    strategy = config("f3ast", **given).build(small_world())
+    assert (strategy.rates.falling, strategy.weight_bound) == (True, 3.0)
+
+
 def test_sequential_sgd_has_one_client_that_is_always_there() -> None:
     sequential = config("sequential_sgd")
     assert sequential.pooled

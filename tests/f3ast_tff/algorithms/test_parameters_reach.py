@@ -112,6 +112,8 @@ def cases() -> list[Row]:
         Row(("f3ast_of_ca_fed",), "rate_beta", 0.25, of("beta"), 0.001, 0.25),
         Row(F3AST, "rate_clusters", 2, lambda b: len(rates(b)), N, 2),
         Row(F3AST, "rate_init", "p", rates, [0.5] * N, P.tolist()),
+        Row(F3AST, "rate_step", "falling", lambda b: b.strategy.rates.falling, False, True),
+        Row(F3AST, "weight_bound", 2.0, of("weight_bound"), None, 2.0),
         Row(F3AST, "aggregate", "sum_over_k", of("divide_by_k"), False, True),
         Row(F3AST, "short_rounds", "fill_unavailable", of("fill_unavailable"), False, True),
         Row(F3AST, "availability_objective", "p", of("objective"), "p_squared", "p"),

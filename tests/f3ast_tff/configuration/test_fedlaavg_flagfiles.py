@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from f3ast_tff.command_line.flags import parse
-from f3ast_tff.configuration.configuration import Configuration
 from f3ast_tff.configuration.resolve import resolve
 
 FOLDER = Path(__file__).resolve().parents[3] / "f3ast_tff/flagfiles"
 TABLE_2 = [(a, w) for a in ("fedavg", "fedlaavg") for w in ("always", "alternating")]
 
 
-def resolved(name: str, *more: str) -> Configuration:
-    return resolve(parse([f"--flagfile={FOLDER / name}.flags", *more]).settings)
+def resolved(name: str, *more: str) -> SimpleNamespace:
+    given = parse([f"--flagfile={FOLDER / name}.flags", *more]).settings
+    return SimpleNamespace(**resolve(given).settings)
 
 
 def test_these_are_all_files() -> None:

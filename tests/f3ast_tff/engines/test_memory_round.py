@@ -12,7 +12,7 @@ from f3ast_tff.aggregation.fedlaavg import FedLaAvg, UpdateMemory
 from f3ast_tff.aggregation.weighted_mean import WeightedMean
 from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.engines import Engine, RoundOutcome
-from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.selection import Cohort
@@ -28,7 +28,7 @@ COHORTS = [[0, 3], [5], [3, 4, 0], [1, 5], [0, 1, 2, 3, 4, 5]]
 
 
 def cohort(ids: list[int]) -> Cohort:
-    return Cohort(np.array(ids), P[ids])
+    return Cohort(np.array(ids, np.int64), P[ids])
 
 
 @pytest.fixture(scope="module", params=["tff", "fused", "fused_lanes"])
@@ -107,22 +107,95 @@ def test_client_that_breaks_keeps_its_latest_update(engine: Any) -> None:
         np.testing.assert_array_equal(got[name], value)
 
 
-def test_round_of_broken_clients_leaves_all_state_alone(engine: Any) -> None:
+def test_round_of_broken_clients_is_an_empty_one(engine: Any) -> None:
+    """B_t without those that broke is empty, so that g_2 = g_1; the rate is that of round 2."""
+    before = flat(engine.weights())
+    first = P[[0, 5]] @ gradients(engine, 1, [0, 5], LR)
     run_round(engine, 1, [0, 5])
-    before = {name: value.copy() for name, value in engine.state().items()}
+    saved = {name: value.copy() for name, value in engine.state().items()}
     outcome = run_round(engine, 2, [NAN_CLIENT])
-    assert outcome.rejected and outcome.num_dropped == 1
+    assert not outcome.rejected and outcome.num_dropped == 1
+    assert np.isnan(outcome.train_loss) and outcome.update_norm > 0
+    moved = flat(engine.weights())
+    np.testing.assert_allclose(moved - before, LR * (1 + DECAY) * first, atol=3e-6)
+    engine.restore(saved)
+    (empty,) = engine.run_rounds(2, [cohort([])], by_client=True)
+    assert (empty.num_dropped, empty.rejected) == (0, False)
+    assert empty.update_norm == outcome.update_norm
+    assert empty.client_losses is not None and empty.received is not None
+    assert empty.client_losses.shape == empty.received.shape == (0,)
+    np.testing.assert_array_equal(flat(engine.weights()), moved)
+    engine.restore(saved)
+    (broken,) = engine.run_rounds(2, [cohort([NAN_CLIENT])], by_client=True)
+    assert broken.received is not None and broken.received.tolist() == [False]
+    assert broken.client_losses is not None and np.isnan(broken.client_losses).tolist() == [True]
+
+
+@pytest.mark.parametrize("ids", [[], [NAN_CLIENT]])
+def test_empty_round_before_any_update_leaves_all_state_alone(engine: Any, ids: list[int]) -> None:
+    before = {name: value.copy() for name, value in engine.state().items()}
+    outcome = run_round(engine, 1, ids)
+    assert outcome.rejected and outcome.update_norm == 0 and outcome.num_dropped == len(ids)
     for name, value in engine.state().items():
         np.testing.assert_array_equal(value, before[name])
+
+
+@pytest.mark.parametrize("name", ["tff", "fused"])
+def test_empty_round_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
+    """Two clients of one example each, features 0: a model of two biases (a, -a), from a = 0.
+
+    p = (1/4, 3/4), rates 1/2, 1/4, 1/8, one local step; the loss's derivative in the first bias is
+    s(2a) - 1 for label 0 and s(2a) for label 1, with s(x) = 1 / (1 + exp(-x)); the second's is
+    its negative.
+
+    Round 1: client 0, label 0, gives 1/2; g_1 = 1/4 * 1/2 = 1/8 (uphill), a = 1/2 * 1/8 = 1/16.
+    Round 2: nobody. g_2 = g_1, a = 1/16 + 1/4 * 1/8 = 3/32; |step| = sqrt(2) / 32.
+    Round 3: client 1, label 1, gives -s(3/16); g_3 = 1/8 - 3/4 s(3/16), a = 3/32 + 1/8 g_3.
+    """
+    p = np.array([0.25, 0.75])
+    pair = ClientExamples(np.zeros((2, 1), np.float32), np.array([0, 1], np.int32), np.arange(3))
+    parts = (FederatedData(pair, pair, 2), LocalTraining(1), Sgd(1.0), FedLaAvg())
+    engine = make_engine(name, *parts, client=Sgd(0.5, decay=0.5), memory=UpdateMemory(p, 4))
+    rounds = [Cohort(np.array(ids, int), p[ids]) for ids in ([0], [], [1])]
+    last = 3 / 32 + (1 / 8 - 3 / 4 / (1 + np.exp(-3 / 16))) / 8
+    for t, (one, bias) in enumerate(zip(rounds, (1 / 16, 3 / 32, last)), start=1):
+        (outcome,) = engine.run_rounds(t, [one])
+        kernel, biases = engine.weights()
+        np.testing.assert_allclose(biases, [bias, -bias], rtol=1e-6)
+        assert not kernel.any() and not outcome.rejected and outcome.num_dropped == 0
+        if t == 2:
+            assert np.isnan(outcome.train_loss)
+            assert outcome.update_norm == pytest.approx(np.sqrt(2) / 32, rel=1e-6)
+
+
+def test_engines_agree_where_rounds_are_empty(make_engine: Callable[..., Any]) -> None:
+    """Ten rounds to 1e-6: nothing is remembered in round 1, and client 2 breaks in round 6."""
+    data = with_nan_client(tiny_data(), NAN_CLIENT)
+    rounds = [[], [0, 3], [], [], [5], [NAN_CLIENT], [3, 4, 0], [], [1, 5], []]
+    found = []
+    for name in ("tff", "fused", "fused_lanes"):
+        engine = make_engine(
+            *(name, data, WORK, Sgd(1.0, momentum=0.5), FedLaAvg()),
+            client=Sgd(LR, decay=DECAY),
+            memory=UpdateMemory(P, SIZE),
+        )
+        outcomes = [run_round(engine, t, ids) for t, ids in enumerate(rounds, start=1)]
+        assert [outcome.rejected for outcome in outcomes] == [True, *[False] * 9]
+        found.append((flat(engine.weights()), [outcome.update_norm for outcome in outcomes]))
+    for weights, norms in found[1:]:
+        np.testing.assert_allclose(weights, found[0][0], rtol=0, atol=1e-6)
+        np.testing.assert_allclose(norms, found[0][1], rtol=0, atol=1e-6)
 
 
 def test_restored_engine_repeats_bit_for_bit(engine: Any) -> None:
     run_round(engine, 1, [0, 3])
     saved = {name: value.copy() for name, value in engine.state().items()}
-    run_round(engine, 2, [5, 0])
+    run_round(engine, 2, [])
+    run_round(engine, 3, [5, 0])
     first = {name: value.copy() for name, value in engine.state().items()}
     engine.restore(saved)
-    run_round(engine, 2, [5, 0])
+    run_round(engine, 2, [])
+    run_round(engine, 3, [5, 0])
     for name, value in engine.state().items():
         np.testing.assert_array_equal(value, first[name])
 
@@ -149,6 +222,9 @@ def test_before_its_first_round_the_model_follows_the_cohort(both: Callable[...,
     before = flat(engine.weights())
     mean = Cohort(np.array([0, 3]), np.array([0.5, 0.5]))
     engine.run_rounds(1, [mean])
+    after = flat(engine.weights())
+    assert run_round(engine, 1, []).rejected
+    np.testing.assert_array_equal(flat(engine.weights()), after)
     np.testing.assert_allclose(flat(engine.weights()) - before, LR * early.mean(axis=0), atol=2e-6)
     late = gradients(engine, 2, [5], LR)
     before = flat(engine.weights())

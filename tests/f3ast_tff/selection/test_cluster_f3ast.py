@@ -10,12 +10,17 @@ from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection import F3AST, ClusterF3AST, Feasible, Losses
 
 
+@pytest.mark.parametrize("bound", [None, 0.5])
+@pytest.mark.parametrize("falling", [False, True])
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_one_client_a_cluster_is_f3ast(objective: str, no_losses: Losses) -> None:
+def test_one_client_a_cluster_is_f3ast(
+    objective: str, falling: bool, bound: float | None, no_losses: Losses
+) -> None:
     rng = np.random.default_rng(0)
     p, r = rng.dirichlet(np.ones(6)), rng.uniform(0.1, 1, 6)
-    alone = F3AST(p, ParticipationRates(r, 0.1), objective, seed=3)
-    clusters = ClusterF3AST(p, np.arange(6), ParticipationRates(r, 0.1), objective, seed=3)
+    one, other = (ParticipationRates(r, 0.1, falling=falling) for _ in range(2))
+    alone = F3AST(p, one, objective, seed=3, weight_bound=bound)
+    clusters = ClusterF3AST(p, np.arange(6), other, objective, seed=3, weight_bound=bound)
     for t in range(1, 50):
         mask = rng.random(6) < 0.5
         expected, found = (s.select(t, mask, Feasible(2), no_losses) for s in (alone, clusters))
@@ -39,6 +44,24 @@ def test_one_round_by_hand(no_losses: Losses) -> None:
     np.testing.assert_allclose(cohort.weights, [0.5 / 0.46, 0.2 / (0.27 + 0.1 / 3)])
 
 
+def test_falling_step_and_bound_by_hand(no_losses: Losses) -> None:
+    """Clusters {0, 1, 2} and {3}, K = 1, all there, p^2: mean 0.03 and 0.25, r(0) = 0.5.
+
+    Round 1: client 3, rate 1, weight 0.5. Round 2: one of the other cluster, of rate 0; its rate
+    is then (1/3) / 2 = 1/6. Weight 0.2 * 6 = 1.2, or 0.1 * 6 = 0.6 for client 2, at most 0.55.
+    """
+    rates = ParticipationRates(np.array([0.5, 0.5]), 0.1, falling=True)
+    p, clusters = np.array([0.2, 0.2, 0.1, 0.5]), np.array([0, 0, 0, 1])
+    strategy = ClusterF3AST(p, clusters, rates, weight_bound=0.55)
+    first, second = (strategy.select(t, p > 0, Feasible(1), no_losses) for t in (1, 2))
+    assert (first.ids.tolist(), first.weights.tolist()) == ([3], [0.5])
+    assert second.ids[0] < 3
+    assert second.weights.tolist() == [0.55]
+    np.testing.assert_allclose(rates.values, [1 / 6, 1 / 2])
+    with pytest.raises(ValueError, match="weight_bound"):
+        ClusterF3AST(p, clusters, rates, weight_bound=0.0)
+
+
 def test_every_client_weighs_its_share_and_clusters_share_alike(no_losses: Losses) -> None:
     """Two clusters, alike within, available 0.3 and 0.8 of the time: sum of weights p_k each.
 
@@ -58,9 +81,10 @@ def test_every_client_weighs_its_share_and_clusters_share_alike(no_losses: Losse
     assert np.all(np.abs(total / 8000 / p - 1) < 4.5 * 0.02)
 
 
-def test_restored_state_goes_on(no_losses: Losses) -> None:
+@pytest.mark.parametrize("falling", [False, True])
+def test_restored_state_goes_on(falling: bool, no_losses: Losses) -> None:
     def fresh() -> ClusterF3AST:
-        rates = ParticipationRates(np.array([0.5, 0.5]), 0.2)
+        rates = ParticipationRates(np.array([0.5, 0.5]), 0.07, falling=falling)
         return ClusterF3AST(np.full(4, 0.25), np.array([0, 1, 0, 1]), rates, seed=2)
 
     def run(strategy: ClusterF3AST, first: int, last: int) -> list[list[float]]:

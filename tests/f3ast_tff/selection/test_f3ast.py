@@ -103,9 +103,11 @@ def test_ties_go_to_the_lowest_id_or_at_random() -> None:
     assert winners(seed=1) == winners(seed=1) != winners(seed=2)
 
 
-def test_restored_state_goes_on_as_if_never_stopped() -> None:
+@pytest.mark.parametrize("falling", [False, True])
+def test_restored_state_goes_on_as_if_never_stopped(falling: bool) -> None:
     def fresh() -> F3AST:
-        return f3ast([0.25] * 4, [0.5] * 4, beta=0.2, seed=3)
+        rates = ParticipationRates(np.full(4, 0.5), 0.09, falling=falling)
+        return F3AST(np.full(4, 0.25), rates, seed=3)
 
     whole = picks(fresh(), 20, np.ones(4, bool), 2)
     stopped = fresh()
@@ -116,6 +118,58 @@ def test_restored_state_goes_on_as_if_never_stopped() -> None:
     resumed.restore(saved)
     rest = [resumed.select(t, np.ones(4, bool), Feasible(2), lambda ids: ids) for t in range(9, 21)]
     assert [cohort.ids.tolist() for cohort in rest] == whole[8:]
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_falling_step_by_hand(objective: str, no_losses: Losses) -> None:
+    """K = 1, p = (0.5, 0.3, 0.2), r(0) = 0.5: shares alone decide between equal rates.
+
+    Round 1 takes client 0: r = (1, 0, 0), weight 0.5 / 1. Those never selected come first, the
+    larger share before: rounds 2 and 3 take clients 1 and 2, whose rates are then 1/2 and 1/3,
+    weights 0.3 * 2 and 0.2 * 3. All rates are 1/3: client 0, rate 2/4, weight 0.5 * 2.
+    """
+    p = np.array([0.5, 0.3, 0.2])
+    strategy = F3AST(p, ParticipationRates(np.full(3, 0.5), 0.001, falling=True), objective)
+    cohorts = [strategy.select(t, ALL, Feasible(1), no_losses) for t in range(1, 5)]
+    assert [cohort.ids.tolist() for cohort in cohorts] == [[0], [1], [2], [0]]
+    np.testing.assert_allclose([c.weights[0] for c in cohorts], [0.5, 0.6, 0.6, 1.0])
+
+
+def test_falling_step_under_costs_takes_the_never_selected_first(no_losses: Losses) -> None:
+    """Budget 2, costs 1: clients 0 and 1 by p, then 2 and the heavier of the two."""
+    p = np.array([0.5, 0.3, 0.2])
+    strategy = F3AST(p, ParticipationRates(np.full(3, 0.5), 0.001, falling=True))
+    budget = Feasible(3, cost=np.ones(3), budget=2.0)
+    ids = [strategy.select(t, ALL, budget, no_losses).ids.tolist() for t in (1, 2)]
+    assert [sorted(i) for i in ids] == [[0, 1], [0, 2]]
+
+
+def test_falling_step_never_weighs_a_client_above_t_times_its_share(no_losses: Losses) -> None:
+    """A selected client was selected in round t at least: r_k(t) >= 1 / t."""
+    p = np.random.default_rng(5).dirichlet(np.ones(30))
+    strategy = F3AST(p, ParticipationRates(p, 0.01, falling=True))
+    for t in range(1, 150):
+        available = np.random.default_rng(t).random(30) < 0.1
+        cohort = strategy.select(t, available, Feasible(2), no_losses)
+        assert np.all(cohort.weights <= min(t, 100) * p[cohort.ids] * (1 + 1e-12))
+
+
+def test_weights_are_bounded_before_k_divides_them(no_losses: Losses) -> None:
+    """p / r(1) = 0.5 / 0.55 = 0.91 and 0.3 / 0.28 = 1.07, best first 1.07, 0.91; bound 1, K 2."""
+    for divide_by_k, expected in ((False, [1.0, 0.5 / 0.55]), (True, [0.5, 0.25 / 0.55])):
+        strategy = f3ast(
+            *([0.5, 0.3, 0.2], [0.5, 0.2, 0.5]), divide_by_k=divide_by_k, weight_bound=1.0
+        )
+        cohort = strategy.select(1, ALL, Feasible(2), no_losses)
+        assert cohort.ids.tolist() == [1, 0]
+        np.testing.assert_allclose(cohort.weights, expected)
+        np.testing.assert_allclose(strategy.rates.values, [0.55, 0.28, 0.45])
+
+
+@pytest.mark.parametrize("bound", [0.0, -1.0, float("nan")])
+def test_a_bound_that_leaves_no_weight_is_refused(bound: float) -> None:
+    with pytest.raises(ValueError, match=r"weight_bound .*: must be above 0"):
+        f3ast([0.5, 0.5], [0.5, 0.5], weight_bound=bound)
 
 
 CLIENTS = st.lists(

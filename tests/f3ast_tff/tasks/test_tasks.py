@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.components import Derived, Published, builtin_registry
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.preprocessing import AsStored, ImageCrops, ScaledPixels
 from tests.datasets import tiny_files
@@ -21,7 +22,7 @@ PLAY = play("A PLAY", [(who, n * "To be or not to be. ") for who in "ABC" for n 
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "synthetic": (
         {"num_clients": 3, "synthetic_alpha": 1.0, "synthetic_beta": 1.0},
-        {"num_clients": 4, "data_seed": 1, "synthetic_beta": 0.5},
+        {"num_clients": 4, "data_seed": 1, "synthetic_beta": 0.5, "data_generator": "legacy"},
     ),
     "synthetic_linear": ({"num_clients": 3}, {"num_clients": 4, "data_seed": 1}),
     "cifar100": (
@@ -99,9 +100,16 @@ def test_every_parameter_reaches_the_data_or_what_a_model_reads(
 @pytest.mark.parametrize("task", ["synthetic", "leaf_synthetic"])
 def test_synthetic_alpha_reaches_the_generator(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which moves no label by it."""
-    monkeypatch.setattr(f"f3ast_tff.datasets.{task}", lambda *arguments: arguments)
+    monkeypatch.setattr(f"f3ast_tff.datasets.{task}", lambda *arguments, **_: arguments)
     config = TASKS[task](num_clients=3, data_seed=7, synthetic_alpha=0.25, synthetic_beta=0.75)
     assert config.build() == (3, 0.25, 0.75, 7)
+
+
+def test_a_seed_that_the_legacy_generator_does_not_take_is_refused() -> None:
+    for data_seed, data_generator in ((2**32 - 1, "legacy"), (2**32, "generator")):
+        TASKS["synthetic"](data_seed=data_seed, data_generator=data_generator).check({})
+    with pytest.raises(ParameterError, match="data_seed = 4294967296: must be at most 4294967295"):
+        TASKS["synthetic"](data_seed=2**32, data_generator="legacy").check({})
 
 
 def test_data_dir_is_where_the_files_are(data_dir: Path) -> None:

@@ -28,6 +28,7 @@ from tests.fake_engine import FakeEngine, SilentProgress
 
 N, ROUNDS = 6, 7
 P = np.full(N, 1 / N)
+BETA = 0.1
 
 
 class Learner(BaseStrategy):
@@ -58,7 +59,7 @@ class Learner(BaseStrategy):
 
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
-    "f3ast": lambda: F3AST(P, ParticipationRates(np.full(N, 0.5), 0.1)),
+    "f3ast": lambda: F3AST(P, ParticipationRates(np.full(N, 0.5), BETA)),
     "power_of_choice": lambda: PowerOfChoice(P, candidates=3),
     "learner": Learner,
     "proportional": lambda: Proportional(P, np.ones(N), replace=True),
@@ -85,7 +86,7 @@ def run(
     """Runs in fresh parts, as a process of its own would; returns result, engine, progress."""
     engine, progress = FakeEngine(N, break_at, block_rounds), progress or SilentProgress()
     world = Sometimes(np.full(N, 0.5), seed=1)
-    parts = Experiment(world, FixedK(2), strategy(), engine, ROUNDS, 3, checkpoint_every, N, None)
+    parts = Experiment(world, FixedK(2), strategy(), engine, ROUNDS, 3, checkpoint_every, N, p=P)
     if folder is None:
         return run_experiment(parts, None, progress, callbacks), engine, progress
     with closing(RunFolder(folder, {"name": "test"})) as opened:

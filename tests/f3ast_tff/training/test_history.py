@@ -30,6 +30,7 @@ def test_arrays_by_hand() -> None:
     assert arrays["rejected"].tolist() == [False, True, True, True]
     assert arrays["selected"].tolist() == [[4, 1, -1], [-1, -1, -1], [0, 7, 7], [2, -1, -1]]
     assert arrays["weights"].tolist() == [[0.5, 0.25, 0], [0, 0, 0], [1, 2, 3], [8, 0, 0]]
+    assert arrays["weight_sum"].tolist() == [0.75, 0, 6, 8]
     assert arrays["selected"].dtype == np.int64
 
 

@@ -19,10 +19,12 @@ from f3ast_tff.training.metrics import Row
 from f3ast_tff.training.selecting import available_clients, select_cohort
 from tests.f3ast_tff.training.event_file import scalars
 from tests.f3ast_tff.training.small_run import (
+    BETA,
     ROUNDS,
     STRATEGIES,
     Learner,
     N,
+    P,
     Sometimes,
     assert_same_results,
     csv_without_seconds,
@@ -68,10 +70,55 @@ def test_strategies_see_the_availability_and_k(tmp_path: Path) -> None:
     assert record["num_selected"].tolist() == [min(2, mask.sum()) for mask in masks]
     for ids, mask in zip(record["selected"], masks):
         assert mask[ids[ids >= 0]].all()
-    rates = ParticipationRates(np.full(N, 0.5), 0.1)
+    rates = ParticipationRates(np.full(N, 0.5), BETA)
     for ids in record["selected"]:
         rates.update(ids[ids >= 0])
     np.testing.assert_array_equal(record["final_rates"], rates.values)
+
+
+def test_run_holds_shares_rates_and_sums_of_weights(tmp_path: Path) -> None:
+    """Rates after the evaluated rounds 3, 6 and 7, by eq. (5); an empty round decays them."""
+    run(tmp_path, STRATEGIES["f3ast"], block_rounds=100)
+    record = selection(tmp_path)
+    np.testing.assert_array_equal(record["p"], P)
+    assert record["p"].dtype == np.float64
+    by_hand = [np.full(N, 0.5)]
+    for ids in record["selected"]:
+        there = np.isin(np.arange(N), ids)
+        by_hand.append((1 - BETA) * by_hand[-1] + BETA * there)
+    np.testing.assert_array_equal(record["initial_rates"], by_hand[0])
+    assert record["rate_rounds"].tolist() == [3, 6, 7]
+    assert (record["rates"].dtype, record["rates"].shape) == (np.float32, (3, N))
+    np.testing.assert_allclose(record["rates"], np.array(by_hand)[[3, 6, 7]], rtol=1e-6)
+    sums = [
+        sum(P[k] / by_hand[t][k] for k in ids if k >= 0)
+        for t, ids in enumerate(record["selected"], start=1)
+    ]
+    np.testing.assert_allclose(record["weight_sum"], sums, rtol=1e-12)
+    assert record["weight_sum"][[2, 6]].tolist() == [0, 0]
+
+
+def test_strategy_without_rates_leaves_none(undisturbed: dict[str, Path]) -> None:
+    names = selection(undisturbed["proportional"]).keys()
+    assert {"p", "weight_sum"} <= names
+    assert not {"initial_rates", "rate_rounds", "rates"} & names
+
+
+def test_empty_round_in_which_the_model_moves_is_logged_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As with a memory, see `Memory.steps_when_empty`: empty, but not rejected."""
+    moved = RoundOutcome(float("nan"), 0.5)
+    monkeypatch.setattr("tests.fake_engine.empty_round", lambda by_client: moved)
+    result, _, _ = run(tmp_path, STRATEGIES["proportional"])
+    empty = result.selection["num_selected"] == 0
+    assert not result.selection["rejected"].any()
+    assert result.summary["empty_rounds"] == empty.sum() >= 2
+    assert result.summary["rejected_rounds"] == 0
+    assert "model left alone" not in caplog.text
+    says = "round 3: no client available, step along the remembered updates"
+    assert says in caplog.text
+    assert csv_without_seconds(tmp_path)[-1][-1] == "0.5"
 
 
 def test_every_row_is_an_event_too(tmp_path: Path) -> None:
@@ -208,6 +255,16 @@ def test_strategy_that_breaks_its_protocol_is_named(cohort: Callable[[], Any], s
     message = str(caught.value)
     assert message.startswith("algorithm Broken: select in round 1 ")
     assert says in message and "\n" not in message
+
+
+def test_strategy_with_rates_of_other_clients_is_named() -> None:
+    class Wrong(Learner):
+        def participation_rates(self) -> np.ndarray:
+            return np.ones(N + 1)
+
+    says = rf"algorithm Wrong: participation_rates returned shape \({N + 1},\): must be \({N},\)"
+    with pytest.raises(ComponentError, match=says):
+        run(None, Wrong)
 
 
 def test_strategy_that_lacks_a_part_is_named() -> None:
