@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 
-class TffRuntime:
+class TffRuntime(ABC):
     """Base of what executes a `tff.learning.templates.LearningProcess`, given when it is made.
 
-    What a runtime cannot do raises `NotImplementedError`.
+    Not every runtime can split a round (`prepare`, `merge`, `finish`), or return each client's
+    update (`next_with_updates`); the checks of the settings keep to that.
     """
 
+    @abstractmethod
     def initialize(self) -> Any:
         """Returns the state before the first round, as `process.initialize()`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def next(self, state: Any, client_data: Sequence[Any]) -> Any:
         """Executes a round, as `process.next`.
 
@@ -32,19 +35,18 @@ class TffRuntime:
         Raises:
             EngineError: If the round could not be completed.
         """
-        raise NotImplementedError
 
     def next_with_updates(self, state: Any, client_data: Sequence[Any]) -> tuple[Any, list[Any]]:
         """As `next`, with the `ClientResult` of each client as a further result."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} returns no client's update")
 
     def prepare(self, state: Any) -> list[np.ndarray]:
         """Returns what clients get from the server: the model, and what else the process sends."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not split a round")
 
     def merge(self, one: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Returns the accumulator of the clients of both; see `InProcessRuntime.accumulate`."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not split a round")
 
     def finish(self, state: Any, accumulator: Sequence[np.ndarray]) -> Any:
         """Makes the server's step along an accumulator of the whole cohort; see `next`.
@@ -53,12 +55,12 @@ class TffRuntime:
             state: The state that was prepared.
             accumulator: From workers' `accumulate`, or `merge`.
         """
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not split a round")
 
+    @abstractmethod
     def statistics(self) -> dict[str, Any]:
         """Returns what the runtime says of itself in `summary.json`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self) -> None:
         """Lets go of processes and devices; the runtime cannot be used any more."""
-        raise NotImplementedError
