@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +27,22 @@ KINDS = (
 )
 # Methods may differ in these and still be compared.
 OWN_KINDS = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")
+# What a `Config` of each kind has, as of the base class of that name, and what `build` gets.
+_PROTOCOLS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "task": ("TaskConfig", (), ("model", "published", "preprocessing", "tff_clients_at_once")),
+    "model": ("ModelConfig", ("input_shape", "num_classes"), ("engines", "labels_sequences")),
+    "algorithm": (
+        "AlgorithmConfig",
+        ("world",),
+        ("aggregation", "server_optimizer", "fixed", "pooled", "published", "client_loss"),
+    ),
+    "aggregation": ("AggregationConfig", (), ("engines", "splits", "takes")),
+    "availability": ("AvailabilityConfig", ("p", "seed"), ("positively_correlated",)),
+    "communication": ("ConstraintConfig", ("num_clients", "seed", "update_bytes"), ("form",)),
+    "client_optimizer": ("OptimizerConfig", (), ()),
+    "server_optimizer": ("OptimizerConfig", (), ()),
+    "engine": ("EngineConfig", ("parts",), ("framework", "check_installed", "connect")),
+}
 _ATTRIBUTE = "component"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _Config = TypeVar("_Config", bound=type)
@@ -85,8 +102,7 @@ def register(
             raise ComponentError(f"{label}: its name must be lower-case letters, digits and _")
         if not dataclasses.is_dataclass(config) or not _is_frozen(config):
             raise ComponentError(f"{label}: must be a frozen dataclass")
-        if not callable(getattr(config, "build", None)):
-            raise ComponentError(f"{label}: has no method build")
+        _check_protocol(config, kind, label)
         if not about.strip() or "\n" in about:
             raise ComponentError(f"{label}: about must be one line")
         component = Component(kind, name, display or name, about, config, order)
@@ -98,6 +114,20 @@ def register(
         return config
 
     return decorate
+
+
+def _check_protocol(config: Any, kind: str, label: str) -> None:
+    base, arguments, attributes = _PROTOCOLS[kind]
+    if not callable(getattr(config, "build", None)):
+        raise ComponentError(f"{label}: has no method build")
+    try:
+        inspect.signature(config.build).bind(config, *arguments)
+    except TypeError as error:
+        wanted = ", ".join(("self", *arguments))
+        raise ComponentError(f"{label}: its build must take ({wanted})") from error
+    missing = [name for name in ("check", *attributes) if not hasattr(config, name)]
+    if missing:
+        raise ComponentError(f"{label}: has no {', '.join(missing)}: derive it from {base}")
 
 
 def component_of(config: Any) -> Component:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from f3ast_tff.algorithms.algorithm import World
 from f3ast_tff.configuration.configuration import Configuration
+from f3ast_tff.configuration.protocols import check_object
 from f3ast_tff.engines.engine import Engine, EngineParts
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import FederatedData
@@ -22,6 +24,13 @@ from f3ast_tff.training.run import Experiment
 _RELEASED_AVAILABILITY_SEED = 1
 
 
+def _built(configuration: Configuration, kind: str, *arguments: Any) -> Any:
+    """What a component builds, checked to be of its kind."""
+    made = configuration.configs[kind].build(*arguments)
+    check_object(kind, made)
+    return made
+
+
 def build_data(configuration: Configuration) -> FederatedData:
     """Returns the task's data: pooled, its test clients thinned out, if that is asked for.
 
@@ -29,7 +38,7 @@ def build_data(configuration: Configuration) -> FederatedData:
         ParameterError: If the data does not have that many clients.
         DataError: If a file is missing or damaged.
     """
-    data = configuration.configs["task"].build()
+    data = _built(configuration, "task")
     found, wanted = data.train.num_clients, configuration.settings.get("num_clients")
     if wanted is not None and found != wanted:
         allowed = f"must be {found}, the number in this data"
@@ -65,7 +74,7 @@ def build_model(configuration: Configuration, data: FederatedData) -> Model:
         raise ParameterError("model", name, f"does not fit: the labels of this data are {labels}")
     shape = build_preprocessing(configuration).output_shape(data.train.features.shape[1:])
     try:
-        return config.build(shape, data.num_classes)
+        return _built(configuration, "model", shape, data.num_classes)
     except ParameterError:
         raise
     except ValueError as error:
@@ -92,7 +101,7 @@ def availability_seed(configuration: Configuration) -> int:
 
 def build_world(configuration: Configuration, data: FederatedData, model: Model) -> World:
     """Returns what a strategy may look at: shares, availability, constraint, data, model."""
-    settings, configs = configuration.settings, configuration.configs
+    settings = configuration.settings
     sizes = data.train.sizes
     work = build_local_training(configuration)
     p = client_share(sizes, work, settings["client_share"])
@@ -101,8 +110,8 @@ def build_world(configuration: Configuration, data: FederatedData, model: Model)
     return World(
         p,
         sizes,
-        configs["availability"].build(p, seed),
-        configs["communication"].build(len(p), seed, update_bytes),
+        _built(configuration, "availability", p, seed),
+        _built(configuration, "communication", len(p), seed, update_bytes),
         settings["rounds"],
         settings["seed"],
         data.train,
@@ -128,11 +137,11 @@ def build_engine(
     """
     settings, configs = configuration.settings, configuration.configs
     algorithm = configs["algorithm"]
-    client = configs["client_optimizer"].build()
+    client = _built(configuration, "client_optimizer")
     client = replace(
         client, decay=settings["client_lr_decay"], clip_norm=algorithm.client_clip_norm
     )
-    aggregation = configs["aggregation"].build()
+    aggregation = _built(configuration, "aggregation")
     num_weights = sum(w.size for w in world.model.initial_weights(settings["seed"]))
     parts = EngineParts(
         data=data,
@@ -140,7 +149,7 @@ def build_engine(
         preprocessing=world.preprocessing,
         work=build_local_training(configuration),
         client_optimizer=client,
-        server_optimizer=configs["server_optimizer"].build(),
+        server_optimizer=_built(configuration, "server_optimizer"),
         aggregation=aggregation,
         memory=aggregation.memory(world.p, num_weights),
         client_loss=algorithm.client_loss,
@@ -165,7 +174,7 @@ def build_experiment(configuration: Configuration, folder: Path | None) -> Exper
     data = build_data(configuration)
     model = build_model(configuration, data)
     world = build_world(configuration, data, model)
-    strategy = configuration.configs["algorithm"].build(world)
+    strategy = _built(configuration, "algorithm", world)
     return Experiment(
         world.availability,
         world.constraint,

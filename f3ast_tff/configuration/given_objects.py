@@ -19,32 +19,21 @@ from f3ast_tff.availability import AvailabilityConfig, ConstraintConfig, Table
 from f3ast_tff.components import Registry, parameters_of, register
 from f3ast_tff.components.component import KINDS, component_of
 from f3ast_tff.components.plugins import Plugin
+from f3ast_tff.configuration.protocols import check_object
 from f3ast_tff.errors import ComponentError, ParameterError
-from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.models import ModelConfig
 from f3ast_tff.optimizers.optimizer import OptimizerConfig
 from f3ast_tff.tasks.task import TaskConfig
 
-
-@dataclass(frozen=True)
-class _Kind:
-    """How an object stands for a component: the base of its `Config`, and what it must have."""
-
-    base: type
-    methods: tuple[str, ...]
-
-
-_OBJECTS = {
-    "task": _Kind(TaskConfig, ("train", "test", "num_classes")),
-    "model": _Kind(ModelConfig, ("initial_weights", "apply", "penalty")),
-    "algorithm": _Kind(
-        AlgorithmConfig, ("select", "observe", "state", "restore", "needs_losses", "needs_outcome")
-    ),
-    "aggregation": _Kind(AggregationConfig, ("normalise", "in_jax", "memory")),
-    "availability": _Kind(AvailabilityConfig, ("num_clients", "mask")),
-    "communication": _Kind(ConstraintConfig, ("largest_k", "limit")),
-    "client_optimizer": _Kind(OptimizerConfig, ("learning_rate", "in_jax")),
-    "server_optimizer": _Kind(OptimizerConfig, ("learning_rate", "in_jax")),
+_BASES: dict[str, type] = {
+    "task": TaskConfig,
+    "model": ModelConfig,
+    "algorithm": AlgorithmConfig,
+    "aggregation": AggregationConfig,
+    "availability": AvailabilityConfig,
+    "communication": ConstraintConfig,
+    "client_optimizer": OptimizerConfig,
+    "server_optimizer": OptimizerConfig,
 }
 
 
@@ -92,7 +81,7 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
 
 
 def _config_of(kind: str, value: Any, registry: Registry) -> type:
-    if kind not in _OBJECTS:
+    if kind not in _BASES:
         raise ParameterError(kind, value, f"must be one of {', '.join(registry.names(kind))}")
     if kind == "availability" and isinstance(value, np.ndarray):
         if value.dtype != np.bool_ or value.ndim != 2:
@@ -103,24 +92,16 @@ def _config_of(kind: str, value: Any, registry: Registry) -> type:
         value = Table(value)
     makes = kind == "algorithm" and callable(value) and not hasattr(value, "select")
     if not makes:
-        _check_protocol(kind, value)
+        check_object(kind, value)
     subject = value if inspect.isclass(value) or inspect.isfunction(value) else type(value)
     display = subject.__name__ if subject.__name__ != "<lambda>" else f"own {kind}"
     name = re.sub(r"\W+|(?<=[a-z0-9])(?=[A-Z])", "_", display).strip("_").lower()
     if name in registry.names(kind) or not name[:1].isalpha():
         name = f"own_{name}"
     members = {"__module__": __name__, "build": _build(kind, value, makes), **_facts(kind, value)}
-    config: Any = type(f"{subject.__name__}Config", (_OBJECTS[kind].base,), members)
+    config: Any = type(f"{subject.__name__}Config", (_BASES[kind],), members)
     about = f"{subject.__module__}.{subject.__qualname__}"
     return register(kind, name, display, about=about)(dataclass(frozen=True)(config))
-
-
-def _check_protocol(kind: str, value: Any) -> None:
-    if kind == "task" and not isinstance(value, FederatedData):
-        raise ComponentError(f"task {value!r}: must be a name, a TaskConfig or FederatedData")
-    missing = [name for name in _OBJECTS[kind].methods if not hasattr(value, name)]
-    if missing:
-        raise ComponentError(f"{kind} {type(value).__name__}: has no {', '.join(missing)}")
 
 
 def _build(kind: str, value: Any, makes: bool) -> Callable[..., Any]:
@@ -128,7 +109,7 @@ def _build(kind: str, value: Any, makes: bool) -> Callable[..., Any]:
         if not makes:
             return value
         strategy = value(*arguments)
-        _check_protocol(kind, strategy)
+        check_object(kind, strategy)
         return strategy
 
     return build

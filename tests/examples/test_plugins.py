@@ -178,3 +178,29 @@ def test_a_model_in_jax_alone_is_refused_by_tff(tmp_path: Path) -> None:
     refused = command("run", plugin, "--task=moons", "--engine=tff", *SMALL, cwd=tmp_path, code=2)
     assert refused.stderr.startswith("error: --engine=tff: ")
     assert len(refused.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        (
+            "def build(self, p: np.ndarray, seed: int)",
+            "def build(self)",
+            "must take (self, p, seed)",
+        ),
+        ("return Commuters(", "return print(", "availability NoneType: has no num_clients, mask"),
+        (">= self._away", "* 1.0", "Commuters: mask(1) returned shape (10,) and dtype float64"),
+        ("(AvailabilityConfig)", "", "derive it from AvailabilityConfig"),
+    ],
+)
+def test_a_plugin_that_breaks_a_protocol_ends_in_one_line(
+    before: str, after: str, says: str, tmp_path: Path
+) -> None:
+    source = (PLUGINS / "commuters.py").read_text()
+    assert before in source
+    (tmp_path / "broken.py").write_text(source.replace(before, after))
+    run = ["run", "--plugin=broken.py", "--availability=commuters", *SMALL]
+    refused = command(*run, cwd=tmp_path, code=2)
+    errors = [line for line in refused.stderr.splitlines() if line]
+    assert says in errors[-1]
+    assert "Traceback" not in refused.stderr

@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 
+from f3ast_tff.algorithms.algorithm import AlgorithmConfig
 from f3ast_tff.components import parameter, register
 from f3ast_tff.components.component import component_of, registered_in
 from f3ast_tff.errors import ComponentError
+from f3ast_tff.tasks.task import TaskConfig
 
 
-def config(**members: Any) -> type:
-    return dataclass(frozen=True)(type("C", (), {"build": lambda self: None, **members}))
+def config(base: type = TaskConfig, **members: Any) -> type:
+    return dataclass(frozen=True)(type("C", (base,), members))
 
 
 def test_the_decorator_returns_the_class_with_its_component() -> None:
-    made = register("algorithm", "mine", "Mine", about="picks", order=3)(config())
+    made = register("algorithm", "mine", "Mine", about="picks", order=3)(config(AlgorithmConfig))
     component = component_of(made)
     assert (component.kind, component.name, component.display) == ("algorithm", "mine", "Mine")
     assert (component.about, component.order, component.config) == ("picks", 3, made)
@@ -36,6 +38,9 @@ def test_the_decorator_returns_the_class_with_its_component() -> None:
         ("task", "x", "x", type("C", (), {"build": print}), "must be a frozen dataclass"),
         ("task", "x", "x", dataclass(type("C", (), {"build": print})), "a frozen dataclass"),
         ("task", "x", "x", config(build=None), "has no method build"),
+        ("task", "x", "x", config(build=lambda self, p: p), r"its build must take \(self\)"),
+        ("availability", "x", "x", config(), r"its build must take \(self, p, seed\)"),
+        ("aggregation", "x", "x", config(), "has no engines, splits, takes: derive it from Aggr"),
         (
             "task",
             "x",

@@ -17,11 +17,12 @@ from f3ast_tff.errors import ParameterError
 
 PLUGIN = """
 from dataclasses import dataclass
+from f3ast_tff.availability import AvailabilityConfig
 from f3ast_tff.components import parameter, register
 
 @register({kind!r}, {name!r}, "Mine", about="mine")
 @dataclass(frozen=True)
-class Config:
+class Config(AvailabilityConfig):
     {parameter}: {annotation} = parameter({default}, "mine")
     def build(self, p, seed):
         return None
