@@ -32,6 +32,7 @@ EXPECTED = 3 * sum((k + 1) * (4 * k + 1) for k in range(6))
 PLUGIN = """
 from dataclasses import dataclass
 from f3ast_tff.components import parameter, register
+from f3ast_tff.models import ModelConfig
 
 class Times:
     def __init__(self, factor):
@@ -42,10 +43,10 @@ class Times:
 
 @register("model", "times", about="a factor")
 @dataclass(frozen=True)
-class TimesConfig:
+class TimesConfig(ModelConfig):
     factor: float = parameter(3.0, "a factor")
 
-    def build(self):
+    def build(self, input_shape, num_classes):
         return Times(self.factor)
 """
 
@@ -87,7 +88,7 @@ class Summing:
 def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayWorkers]:
     folder = tmp_path_factory.mktemp("markers")
     (folder / "own.py").write_text(PLUGIN)
-    times = load_plugin(str(folder / "own.py")).components[0].config().build()
+    times = load_plugin(str(folder / "own.py")).components[0].config().build((), 1)
     # Nobody else can import it now, from its file or otherwise.
     (folder / "own.py").unlink()
     made = RayWorkers(
