@@ -67,7 +67,7 @@ class WorkerRuntime(TffRuntime):
     def next_with_updates(self, state: Any, client_data: Sequence[Any]) -> tuple[Any, list[Any]]:
         """See `TffRuntime.next_with_updates`."""
         if self._round_with_updates is None:
-            raise NotImplementedError
+            return super().next_with_updates(state, client_data)
         return self.run(self._round_with_updates, state, list(client_data))
 
     def run(self, computation: Any, *arguments: Any) -> Any:
