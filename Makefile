@@ -3,6 +3,7 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+DOCS := $(VENV)/.docs
 UV ?= uv
 
 TEST_PROCESSES ?= 2
@@ -38,13 +39,13 @@ test: lint  ## Lint, then run the tests not marked slow
 	$(PY) -m pytest -m "not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile
 	$(PY) -m pytest -m "ray and not slow" $(RAY_TESTS)
 
-test-slow: $(STAMP)  ## Run the tests marked slow
+test-slow: $(STAMP) $(DOCS)  ## Run the tests marked slow
 	$(PY) -m pytest -m "slow and not ray"
 
-test-page: $(STAMP)  ## Open a report's page in headless Chromium (CHROMIUM)
+test-page: $(STAMP)  ## Open a report's page, and the site of `make docs`, in headless Chromium (CHROMIUM)
 	@command -v $(CHROMIUM) >/dev/null || { \
 	  echo "error: $(CHROMIUM) is not there: apt-get install chromium, or set CHROMIUM" >&2; exit 1; }
-	CHROMIUM=$(CHROMIUM) $(PY) -m pytest -m page tests/analysis/report/test_report_page.py
+	CHROMIUM=$(CHROMIUM) $(PY) -m pytest -m page tests/analysis/report/test_report_page.py tests/test_site_page.py
 
 test-ray: $(STAMP)  ## Run all tests on Ray clusters of two nodes, one of them killed
 	$(PY) -m pytest tests/f3ast_tff/campaigns/test_ray_cluster.py
@@ -66,6 +67,10 @@ format: $(STAMP)  ## Apply the formatter and the safe fixes
 docs-tables: $(STAMP)  ## Write docs/components.md from the code
 	$(PY) -m f3ast_tff.configuration.describe > docs/components.md
 
+.PHONY: docs
+docs: $(DOCS)  ## Build the site into build/site; executes the notebooks (not with DOCS_EXECUTE=0)
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet
+
 bench: $(STAMP)  ## Measure the cost of a round on each engine, and memory
 	$(PY) -m tests.benchmarks.round_cost
 	$(PY) -m tests.benchmarks.memory
@@ -83,14 +88,22 @@ bench-data: $(STAMP)  ## The same for the real data and the large models (DATA_D
 	$(PY) -m tests.benchmarks.model_rounds --data_dir $(DATA_DIR) --task cifar100
 	$(PY) -m tests.benchmarks.model_rounds --data_dir $(DATA_DIR) --task shakespeare
 
-lock:  ## Regenerate requirements/lock.txt from lock.in and overrides.txt (needs uv)
+lock:  ## Regenerate requirements/lock.txt and docs.txt from their .in files (needs uv)
 	$(UV) pip compile --quiet --universal --python-version 3.9 --only-binary :all: \
 	  --override requirements/overrides.txt --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock  (requirements/overrides.txt says why it overrides pins)" \
 	  requirements/lock.in -o requirements/lock.txt
+	$(UV) pip compile --quiet --universal --python-version 3.9 --constraint requirements/lock.txt \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
+	  requirements/docs.in -o requirements/docs.txt
 
 $(STAMP): requirements/lock.txt
 	@tools/bootstrap.sh $(VENV) $<
+
+$(DOCS): $(STAMP) requirements/docs.txt
+	$(PY) -m pip install -qq --disable-pip-version-check --no-input \
+	  --no-deps --require-hashes --only-binary :all: -r requirements/docs.txt
+	@touch $@
 
 clean:  ## Remove .venv, caches and build products (not runs/)
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -9,4 +9,4 @@ import sys
 from f3ast_tff.command_line.main import main
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv))
+    sys.exit(main())

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.components import REQUIRED, Parameter, parameter, parameters_of
 from f3ast_tff.errors import ParameterError
+from f3ast_tff.messages import one_line
 
 BAD_INPUT = 2
 _Flags = TypeVar("_Flags")
@@ -56,7 +57,7 @@ def command(
     except OSError as error:
         if out is None or isinstance(error, BrokenPipeError):
             raise
-        return _fail(f"--out={out}: cannot write: {error.strerror}")
+        return _fail(f"--out={out}: cannot write: {error.strerror or error}")
 
 
 def runs_flag() -> Any:
@@ -122,5 +123,5 @@ def _help(p: Parameter) -> str:
 
 
 def _fail(message: str) -> int:
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"error: {one_line(message)}", file=sys.stderr)
     return BAD_INPUT

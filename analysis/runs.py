@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import io
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,9 @@ import pandas as pd
 
 from f3ast_tff.analysis import older_runs
 from f3ast_tff.components import builtin_registry
+from f3ast_tff.data_files import read_json, read_text
+from f3ast_tff.messages import is_plain, one_line
+from f3ast_tff.training.results import DamagedResult, check_result, read_summary
 
 SCORES = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
 PERIODS = ("final", "mean_of_last_10_percent")
@@ -108,7 +112,7 @@ def run_folders(folder: Path | str) -> list[Path]:
         RunsError: If there is none.
     """
     folder = Path(folder)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise RunsError(f"{folder} is not a folder; a folder of runs is needed")
     paths = sorted(config.parent for config in folder.rglob("config.json"))
     if not paths:
@@ -138,16 +142,20 @@ def load_run(path: Path) -> Run:
     file = path
     try:
         file = path / "config.json"
-        described = _described(json.loads(file.read_text()))
+        described = _described(read_json(file))
         file = path / "summary.json"
-        summary = _summary(json.loads(file.read_text())) if file.exists() else None
+        sealed = read_summary(path)
+        summary = None if sealed is None else _summary(sealed)
         file = path / "metrics.csv"
+        if sealed is not None and "files" in sealed:
+            check_result(file, sealed["files"].get(file.name))
         metrics = _metrics(file, summary)
+    except DamagedResult as error:
+        raise RunsError(f"damaged run: {one_line(error)}") from error
     except OSError as error:
         raise RunsError(f"damaged run: cannot read {file}: {error.strerror}") from error
-    except ValueError as error:
-        # One line, whatever the parser's message looks like.
-        raise RunsError(f"damaged run: {file}: {' '.join(str(error).split())}") from error
+    except (ValueError, OverflowError) as error:
+        raise RunsError(f"damaged run: {one_line(f'{file}: {error}')}") from error
     return Run(path=path, metrics=metrics, summary=summary, **described)
 
 
@@ -159,6 +167,8 @@ def _described(config: Any) -> dict[str, Any]:
     for name, value in settings.items():
         if isinstance(value, (dict, list)):
             raise ValueError(f"setting {name} is not a single value")
+        if isinstance(value, str) and not is_plain(value):
+            raise ValueError(f"setting {name} holds control characters")
     if "components" not in config:
         return {
             "settings": _checked(older_runs.translated(settings)),
@@ -180,7 +190,7 @@ def _described(config: Any) -> dict[str, Any]:
 
 
 def _component(config: Mapping[str, Any]) -> dict[str, Any]:
-    found = {"display": str(config["display"]), "order": int(config["order"])}
+    found = {"display": one_line(config["display"]), "order": int(config["order"])}
     if "generates_data" in config:
         found["generates_data"] = bool(config["generates_data"])
     return found
@@ -213,14 +223,17 @@ def _metrics(file: Path, summary: dict[str, Any] | None) -> pd.DataFrame:
     if summary is None and not file.exists():
         # A run writes its settings a while before it evaluates.
         return pd.DataFrame(columns=_COLUMNS, dtype=float)
-    metrics = pd.read_csv(file, float_precision="round_trip")
+    metrics = pd.read_csv(io.StringIO(read_text(file)), float_precision="round_trip")
     missing = [column for column in _COLUMNS if column not in metrics]
     if missing:
         raise ValueError(f"has no column {', '.join(missing)}")
     for column in _COLUMNS:
         if len(metrics) and not pd.api.types.is_numeric_dtype(metrics[column]):
             raise ValueError(f"column {column} holds something that is not a number")
-    if not (metrics["round"].is_monotonic_increasing and metrics["round"].is_unique):
+    rounds = metrics["round"]
+    if len(metrics) and not (rounds.dtype.kind == "i" and rounds.iloc[0] >= 1):
+        raise ValueError("rounds are not integers from 1")
+    if not (rounds.is_monotonic_increasing and rounds.is_unique):
         raise ValueError("rounds do not increase")
     if summary is not None:
         last = metrics["round"].iloc[-1] if len(metrics) else "none"

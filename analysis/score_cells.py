@@ -105,12 +105,16 @@ def key_text(key: Key) -> str:
 
 
 def label(names: Sequence[str], key: Key) -> str:
-    """Returns a row or column in words; a setting that its runs do not have is left out."""
-    parts = [
-        _shown(name, value) if name in KINDS else f"{name} {value}"
-        for name, value in zip(names, key)
-        if value
-    ]
+    """Returns a row or column in words.
+
+    A setting that its runs do not have is left out, and the aggregation of an algorithm that is
+    its own.
+    """
+    values = {name: value for name, value in zip(names, key) if value}
+    algorithm = builtin_registry().components["algorithm"].get(values.get("algorithm", ""))
+    if algorithm is not None and values.get("aggregation") == algorithm.config.aggregation:
+        del values["aggregation"]
+    parts = [_shown(n, v) if n in KINDS else f"{n} {v}" for n, v in values.items()]
     return ", ".join(parts) or NOTHING
 
 

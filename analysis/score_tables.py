@@ -29,6 +29,8 @@ from f3ast_tff.analysis.score_cells import (
 from f3ast_tff.components import REQUIRED, parameter
 from f3ast_tff.errors import ParameterError
 
+# As the first of a pair of rows.
+EACH = "each"
 # ln 10: the loss of a uniform guess among 10 classes.
 UNIFORM_LOSS = 2.302585
 
@@ -48,7 +50,9 @@ class Flags:
         None, "runs to keep, as SETTING=VALUE; a setting given again allows another value"
     )
     minus: str | None = parameter(
-        None, "rows to subtract, as A:B for A minus B; values of several settings as A1/A2:B1/B2"
+        None,
+        "rows to subtract, as A:B for A minus B; values of several settings as A1/A2:B1/B2; "
+        "each:B for every other row minus B",
     )
     round: int | None = parameter(None, "round to show; default: each run's last", minimum=1)
     unstable: bool = parameter(False, "also show the share of unstable runs")
@@ -66,7 +70,7 @@ class Layout:
         rows: Settings whose values are the rows.
         columns: Settings whose values are the columns; empty for a column a score.
         by: Settings with tables of their own for each value.
-        minus: Pairs of rows, the first minus the second.
+        minus: Pairs of rows, the first minus the second; `EACH` for every other row.
         number: Round; `None` for each run's last.
         loss_above: Sample loss above which a run is unstable; `None` for no such table.
     """
@@ -122,11 +126,14 @@ def score_tables(runs: Sequence[KeptRun], layout: Layout) -> str:
     """
     found = blocks(runs, layout.rows, layout.columns, layout.by)
     rows = {key_text(key): key for block in found for key in block.rows}
-    for pair in layout.minus:
-        for text in pair:
+    minus = []
+    for a, b in layout.minus:
+        firsts = [text for text in rows if text != b] if a == EACH else [a]
+        for text in (*firsts, b):
             if text not in rows:
-                raise ParameterError("minus", ":".join(pair), f"must be rows of {', '.join(rows)}")
-    minus = [(rows[a], rows[b]) for a, b in layout.minus]
+                allowed = f"must be rows of {', '.join(rows)}"
+                raise ParameterError("minus", f"{a}:{b}", allowed)
+        minus += [(rows[first], rows[b]) for first in firsts]
     return "\n\n".join(_tables(block, layout, minus) for block in found)
 
 

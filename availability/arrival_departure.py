@@ -102,10 +102,10 @@ class ArrivalDepartureConfig(AvailabilityConfig):
         0.5, "share of the clients that leave before the end", minimum=0, maximum=1
     )
     presence_q: float = parameter(
-        1.0, "probability of a client that has joined and not left", minimum=0, maximum=1
+        1.0, "probability of being available between joining and leaving", minimum=0, maximum=1
     )
     presence_rounds: int = parameter(
-        Derived(lambda known: known["rounds"], "rounds"),
+        Derived(lambda known: known["rounds"], "rounds", from_rounds=True),
         "last round in which clients join or leave",
         minimum=1,
         units="rounds",

@@ -8,6 +8,9 @@ import numpy as np
 
 from f3ast_tff.errors import DataError
 
+# Some 30,000 years: no clock in seconds.
+LATEST = 1e12
+
 
 @dataclass(frozen=True)
 class DeviceTraces:
@@ -32,6 +35,12 @@ class DeviceTraces:
             raise DataError("the trace has no device")
         if np.any(np.isnan(self.times)):
             raise DataError(f"device {self._device(np.argmax(np.isnan(self.times)))}: time is NaN")
+        far = (np.abs(self.times) > LATEST) & ~np.isneginf(self.times)
+        if np.any(far):
+            n = int(np.argmax(far))
+            raise DataError(
+                f"device {self._device(n)}: time {self.times[n]:g} is not within {LATEST:g} s"
+            )
         back = self.times[1:] < self.times[:-1]
         back[self.offsets[1:-1] - 1] = False
         if np.any(back):

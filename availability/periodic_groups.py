@@ -81,7 +81,9 @@ class PeriodicGroupsConfig(AvailabilityConfig):
 
     positively_correlated: ClassVar[bool] = PeriodicGroups.positively_correlated
 
-    groups_number: int = parameter(5, "number of groups, blocks of client ids", minimum=1)
+    groups_number: int = parameter(
+        5, "number of groups, blocks of client ids", minimum=1, maximum=10**6
+    )
     groups_on: int = parameter(100, "time a group is available", minimum=1, units="rounds")
     groups_off: int = parameter(400, "time it is then away", minimum=0, units="rounds")
 

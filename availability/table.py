@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr
 from typing import ClassVar
 
 import numpy as np
 
+from f3ast_tff.array_files import open_npy
 from f3ast_tff.availability.process import AvailabilityConfig
 from f3ast_tff.components import REQUIRED, parameter, register
+from f3ast_tff.data_files import read_text
 from f3ast_tff.errors import DataError, ParameterError
 
 
@@ -18,7 +21,7 @@ def read_table(path: Path) -> np.ndarray:
 
     Args:
         path: A `.npy` file (any boolean or numeric dtype; it is memory-mapped) or a `.csv` file
-            (comma-separated, no header).
+            (comma-separated, no header; at most 256 MiB).
 
     Returns:
         `[T, N]`, unchecked beyond its being a matrix; `Table` checks the entries.
@@ -31,11 +34,7 @@ def read_table(path: Path) -> np.ndarray:
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
     try:
-        if path.suffix == ".npy":
-            table = np.load(path, mmap_mode="r", allow_pickle=False)
-        else:
-            lines = [line for line in path.read_text().splitlines() if line.strip()]
-            table = _numbers(lines)
+        table = open_npy(path) if path.suffix == ".npy" else _numbers(read_text(path))
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: not a table of zeros and ones: {error}") from error
     if table.ndim != 2:
@@ -43,12 +42,22 @@ def read_table(path: Path) -> np.ndarray:
     return table
 
 
-def _numbers(lines: list[str]) -> np.ndarray:
-    rows = [[float(entry) for entry in line.split(",")] for line in lines]
-    for number, row in enumerate(rows, 1):
+def _numbers(text: str) -> np.ndarray:
+    lines = [line for line in text.splitlines() if line.strip()]
+    rows = []
+    for number, line in enumerate(lines, 1):
+        row = np.array([_number(entry, number) for entry in line.split(",")])
+        rows.append(row)
         if len(row) != len(rows[0]):
             raise ValueError(f"row {number} has {len(row)} entries, row 1 has {len(rows[0])}")
-    return np.array(rows) if rows else np.zeros((0, 0))
+    return np.stack(rows) if rows else np.zeros((0, 0))
+
+
+def _number(entry: str, row: int) -> float:
+    try:
+        return float(entry)
+    except ValueError:
+        raise ValueError(f"row {row} has {repr(entry)}") from None
 
 
 class Table:
@@ -101,7 +110,7 @@ class TableConfig(AvailabilityConfig):
     positively_correlated: ClassVar[bool] = Table.positively_correlated
 
     table_file: str = parameter(
-        REQUIRED, "0/1 matrix, a row a round and a column a client, .npy or .csv", is_path=True
+        REQUIRED, "0/1 matrix, a row a round and a column a client, .npy or .csv", is_input=True
     )
 
     def build(self, p: np.ndarray, seed: int) -> Table:

@@ -21,6 +21,8 @@ DAY = 86_400
 ASSIGNMENTS = ("balanced", "with_replacement", "in_order")
 SHIFTS = ("none", "days")
 WHEN = ("at_start", "throughout")
+# A byte each.
+_MOST_STATES = 2**31
 
 
 def assign_devices(num_clients: int, num_devices: int, seed: int, assignment: str) -> np.ndarray:
@@ -97,6 +99,11 @@ class Trace:
                 raise ParameterError(name, value, f"must be one of {', '.join(choices)}")
         rounds = rounds_in(days, round_seconds, shift)
         _check_length(traces, start, days)
+        if rounds * traces.num_devices > _MOST_STATES:
+            allowed = (
+                f"makes {rounds} rounds of {traces.num_devices} devices, over {_MOST_STATES} states"
+            )
+            raise ParameterError("trace_round_seconds", round_seconds, allowed)
         edges = start + round_seconds * np.arange(rounds + 1.0)
         if when == "at_start":
             self._eligible = traces.eligible_at(edges[:-1])
@@ -173,7 +180,7 @@ class TraceConfig(AvailabilityConfig):
 
     positively_correlated: ClassVar[bool] = Trace.positively_correlated
 
-    trace_file: str = parameter(REQUIRED, "device traces, .json or .csv", is_path=True)
+    trace_file: str = parameter(REQUIRED, "device traces, .json or .csv", is_input=True)
     trace_states: str = parameter("", "which list of states, where a device has several")
     trace_eligible: str = parameter(ELIGIBLE, "states to train in, as charging+wifi,idle")
     trace_round_seconds: int = parameter(3600, "length of a round", minimum=1, units="seconds")

@@ -8,23 +8,28 @@ JSON: `{"devices": {NAME: TRACE, ...}, ...}`, other keys ignored, TRACE being on
 
 CSV: a header line `device,time,state`, then a line an entry, as in the first JSON form; devices may
 be interleaved. Times are in seconds, on one clock for all devices, never decreasing in a device.
+A file has at most 256 MiB.
 """
 
 from __future__ import annotations
 
 import csv
-import json
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from reprlib import repr
 from typing import Any
 
 import numpy as np
 
 from f3ast_tff.availability.device_traces import DeviceTraces
+from f3ast_tff.data_files import read_json, read_text
 from f3ast_tff.errors import DataError, ParameterError
 
 CSV_HEADER = ["device", "time", "state"]
 ELIGIBLE = "AVL_TRAIN,AVL_EVAL"
+# How many names of lists a message has.
+_NAMED = 10
 
 
 def is_eligible(state: str, rule: str) -> bool:
@@ -61,9 +66,9 @@ def read_traces(path: Path, states: str = "", eligible: str = ELIGIBLE) -> Devic
         raise DataError(f"{path}: there is no such file")
     try:
         if path.suffix == ".json":
-            found = _of_json(json.loads(path.read_text()), states, eligible)
+            found = _of_json(read_json(path), states, eligible)
         else:
-            found = _of_csv(path, eligible)
+            found = _of_csv(read_text(path), eligible)
         if not found:
             raise DataError("the trace has no device")
         offsets = np.cumsum([0] + [len(events) for events in found.values()])
@@ -71,9 +76,9 @@ def read_traces(path: Path, states: str = "", eligible: str = ELIGIBLE) -> Devic
         traces = DeviceTraces(
             tuple(found), offsets, np.array(times, np.float64), np.array(answers, bool)
         )
-    except (OSError, ValueError, DataError) as error:
-        if isinstance(error, ParameterError):
-            raise
+    except ParameterError:
+        raise
+    except (OSError, ValueError, OverflowError, csv.Error, DataError) as error:
         raise DataError(f"{path}: {error}") from error
     if not traces.eligible.any():
         raise ParameterError("trace_eligible", eligible, f"no state in {path} is eligible by it")
@@ -93,14 +98,15 @@ def _of_json(content: Any, states: str, rule: str) -> dict[str, _Events]:
 def _device(name: str, trace: Any, states: str, rule: str) -> _Events:
     if isinstance(trace, Mapping):
         if states not in trace:
-            raise ParameterError("trace_states", states, f"must be one of {', '.join(trace)}")
+            names = ", ".join(list(trace)[:_NAMED])
+            raise ParameterError("trace_states", states, f"must be one of {names}")
         trace = trace[states]
     if not isinstance(trace, Sequence) or not trace:
         raise DataError(f"device {name}: has no entry")
     for entry in trace:
         pair = isinstance(entry, Sequence) and len(entry) == 2
         if not (pair and _is_number(entry[0]) and (entry[1] or _is_number(entry[1]))):
-            raise DataError(f"device {name}: entry {entry!r} is not a time and a state")
+            raise DataError(f"device {name}: entry {repr(entry)} is not a time and a state")
     if all(isinstance(state, str) for _, state in trace):
         return [(time, is_eligible(state, rule)) for time, state in trace]
     return _of_intervals(name, trace)
@@ -111,28 +117,28 @@ def _of_intervals(name: str, intervals: Sequence[Sequence[Any]]) -> _Events:
     for start, duration in intervals:
         if not _is_number(duration) or duration < 0 or start < events[-1][0]:
             raise DataError(
-                f"device {name}: interval [{start}, {duration}] is negative, overlaps the one "
+                f"device {name}: interval {repr([start, duration])} is negative, overlaps the one "
                 "before or comes before it"
             )
         events += [(start, False), (start + duration, True)]
     return events
 
 
-def _of_csv(path: Path, rule: str) -> dict[str, _Events]:
+def _of_csv(text: str, rule: str) -> dict[str, _Events]:
     found: dict[str, _Events] = {}
-    with path.open(newline="") as file:
-        lines = csv.reader(file)
-        if next(lines, None) != CSV_HEADER:
-            raise DataError(f"line 1 must be {','.join(CSV_HEADER)}")
-        for number, line in enumerate(lines, 2):
-            if len(line) != 3 or not line[2]:
-                raise DataError(f"line {number}: must be a device, a time and a state")
-            device, time, state = line
-            try:
-                event = (float(time), is_eligible(state, rule))
-            except ValueError as error:
-                raise DataError(f"line {number}: time {time!r} is not a number") from error
-            found.setdefault(device, []).append(event)
+    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+    if next(lines, None) != CSV_HEADER:
+        raise DataError(f"line 1 must be {','.join(CSV_HEADER)}")
+    for number, line in enumerate(lines, 2):
+        # A quotation mark too many hides the lines up to the next.
+        if len(line) != 3 or not line[2] or any("\n" in entry for entry in line):
+            raise DataError(f"line {number}: must be a device, a time and a state")
+        device, time, state = line
+        try:
+            event = (float(time), is_eligible(state, rule))
+        except ValueError as error:
+            raise DataError(f"line {number}: time {repr(time)} is not a number") from error
+        found.setdefault(device, []).append(event)
     return found
 
 

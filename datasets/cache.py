@@ -1,7 +1,8 @@
 """Prepared data on disk: made once, then opened as memory-mapped arrays.
 
 A folder `<data_dir>/prepared/<name>-<hash of the key>/` holds one `.npy` file an array and
-`meta.json`. It appears complete or not at all; processes that open it share its pages.
+`meta.json`. It appears complete or not at all; processes that open it share its pages. Every array
+is checked against its SHA-256 at every opening.
 """
 
 from __future__ import annotations
@@ -18,18 +19,20 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.array_files import open_npy
 from f3ast_tff.atomic import atomic_write
+from f3ast_tff.data_files import hash_of, read_json
 from f3ast_tff.errors import DataError
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 
 _LOGGER = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 _META = "meta.json"
 _PARTS = ("train", "test")
 _COLUMNS = ("features", "labels", "offsets")
-# Arrays up to this size are hashed at every opening, a millisecond or two; larger ones are not.
-_HASHED_UP_TO = 2**20
+_MOST_META_BYTES = 2**20
+_CHECKSUM = "sha256"
 
 
 def prepared(
@@ -80,7 +83,7 @@ def _write(folder: Path, name: str, key: Mapping[str, Any], data: FederatedData)
     for array_name, array in arrays.items():
         with atomic_write(partial / f"{array_name}.npy", "wb") as file:
             np.save(file, array, allow_pickle=False)
-    meta = {
+    meta: dict[str, Any] = {
         "format": FORMAT,
         "name": name,
         "key": key,
@@ -90,6 +93,7 @@ def _write(folder: Path, name: str, key: Mapping[str, Any], data: FederatedData)
             for array_name, array in arrays.items()
         },
     }
+    meta[_CHECKSUM] = _checksum(meta)
     with atomic_write(partial / _META) as file:
         file.write(json.dumps(meta, indent=2) + "\n")
     _sync_folder(partial)
@@ -99,7 +103,9 @@ def _write(folder: Path, name: str, key: Mapping[str, Any], data: FederatedData)
 
 def _open(folder: Path, name: str, key: Mapping[str, Any]) -> FederatedData:
     try:
-        meta = json.loads((folder / _META).read_text())
+        meta = read_json(folder / _META, _MOST_META_BYTES)
+        if meta[_CHECKSUM] != _checksum(meta):
+            raise ValueError(f"{_META} has another checksum")
         for field, value in (("format", FORMAT), ("name", name), ("key", key)):
             if meta[field] != value:
                 raise ValueError(f"{_META} has {field} {meta[field]}, not {value}")
@@ -108,7 +114,7 @@ def _open(folder: Path, name: str, key: Mapping[str, Any]) -> FederatedData:
             for p in _PARTS
         )
         return FederatedData(train, test, int(meta["num_classes"]))
-    except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
         raise DataError(
             f"{folder} is damaged ({what}); delete that folder and it is prepared again"
@@ -118,13 +124,15 @@ def _open(folder: Path, name: str, key: Mapping[str, Any]) -> FederatedData:
 def _open_array(folder: Path, array_name: str, arrays: Mapping[str, Any]) -> np.ndarray:
     path = folder / f"{array_name}.npy"
     expected = arrays[array_name]
-    mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    try:
+        mapped = open_npy(path)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
     found = (list(mapped.shape), mapped.dtype.str)
     if found != (expected["shape"], expected["dtype"]):
         raise ValueError(f"{path.name} holds {found}")
-    if path.stat().st_size != mapped.offset + mapped.nbytes:
-        raise ValueError(f"{path.name} has {path.stat().st_size} bytes")
-    if mapped.nbytes <= _HASHED_UP_TO and _sha256(mapped) != expected["sha256"]:
+    # Read, not looked at through the map: pages of the map would count as this process's memory.
+    if hash_of(path, start=mapped.offset) != expected["sha256"]:
         raise ValueError(f"{path.name} has another checksum")
     # A plain view: indexing an `np.memmap` costs some microseconds more, a client at a time.
     return np.asarray(mapped)
@@ -132,6 +140,12 @@ def _open_array(folder: Path, array_name: str, arrays: Mapping[str, Any]) -> np.
 
 def _sha256(array: np.ndarray) -> str:
     return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
+
+
+def _checksum(meta: Mapping[str, Any]) -> str:
+    """The checksum of all of `meta.json` but the checksum itself."""
+    content = {name: value for name, value in meta.items() if name != _CHECKSUM}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 @contextmanager

@@ -9,10 +9,12 @@ from f3ast_tff.federated_data import FederatedData
 from . import cifar_files
 from .cache import prepared
 from .cifar_reader import read_cifar
-from .dirichlet import check_dirichlet, dirichlet_shares, federate
+from .dirichlet import check_dirichlet, dirichlet_shares, federate, shares_of_client_mixtures
 
 
-def cifar10(data_dir: Path, num_clients: int, dirichlet_s: float, seed: int) -> FederatedData:
+def cifar10(
+    data_dir: Path, num_clients: int, dirichlet_s: float, seed: int, by_client: bool = False
+) -> FederatedData:
     """Returns CIFAR-10 with each class shared out over clients by Dirichlet(s).
 
     The paper (CA-Fed, Sec. V-A and App. G1; N = 100, s = 0.5): "we distribute samples from the
@@ -28,6 +30,8 @@ def cifar10(data_dir: Path, num_clients: int, dirichlet_s: float, seed: int) -> 
         num_clients: Number of clients N.
         dirichlet_s: Parameter s, positive; large: all clients alike, small: each class at one.
         seed: Seed of the split.
+        by_client: Whether Dirichlet(s) draws the classes of each client, as opposed to the clients
+            of each class: `shares_of_client_mixtures` for `dirichlet_shares`.
 
     Returns:
         Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..9.
@@ -42,8 +46,11 @@ def cifar10(data_dir: Path, num_clients: int, dirichlet_s: float, seed: int) -> 
     def prepare() -> FederatedData:
         train, test = read_cifar(data_dir, files)
         check_dirichlet(num_clients, dirichlet_s, len(train.pixels))
-        shares = dirichlet_shares(dirichlet_s, files.num_classes, num_clients, seed)
+        draw = shares_of_client_mixtures if by_client else dirichlet_shares
+        shares = draw(dirichlet_s, files.num_classes, num_clients, seed)
         return federate(train, test, shares, seed)
 
     key = {"num_clients": num_clients, "s": float(dirichlet_s), "seed": seed, **files.key(data_dir)}
+    if by_client:
+        key["by"] = "client"
     return prepared(data_dir, "cifar10", key, prepare)

@@ -13,7 +13,7 @@ from f3ast_tff.federated_data import ClientExamples, FederatedData
 from . import cifar_files
 from .cache import prepared
 from .cifar_files import CifarFiles, Part
-from .images import LabelledImages, content_digest, notice, row_hashes
+from .images import LabelledImages, content_digest, row_hashes
 from .tff_database import damaged, find_database, read_split
 
 _FILE = "cifar100.sqlite"
@@ -56,10 +56,12 @@ def _read_split(path: Path, split: str, part: Part, files: CifarFiles) -> Client
     rows = np.concatenate(clients)
     if len(rows) != part.num_images:
         raise damaged(path, f"{len(rows)} {split} images, not {part.num_images}")
+    if len({len(client) for client in clients}) > 1:
+        raise damaged(path, f"its {split} clients do not hold equally many images")
     kinds = len(files.labels)
     pixels, labels = rows[:, :-kinds].reshape(-1, *_IMAGE), rows[:, -kinds:]
     if content_digest(row_hashes(pixels, labels)) != part.digest:
-        notice(f"{path}: its {split} images and labels are not quite those of {files.title}")
+        raise damaged(path, f"its {split} images and labels are not those of {files.title}")
     images = LabelledImages(pixels, labels, "")
     ends = np.cumsum([len(client) for client in clients])
     return images.by_client(np.split(np.arange(len(rows)), ends[:-1]))

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from f3ast_tff.data_files import hash_of
+from f3ast_tff.errors import DataError
+
 from .source import Download
+
+SIDE = 32
+PIXELS = 3 * SIDE * SIDE
+# Of an archive: what it may hold beside the batches (names of classes, a read-me).
+_MOST_OTHER_BYTES = 2**24
 
 
 @dataclass(frozen=True)
@@ -24,6 +33,11 @@ class Batch:
     md5: str
     optional: bool = False
 
+    @property
+    def most_bytes(self) -> int:
+        """The largest size taken: Python 3 writes pixels above 127 as two bytes."""
+        return self.num_images * (2 * PIXELS + 128) + 2**16
+
 
 @dataclass(frozen=True)
 class Part:
@@ -31,12 +45,12 @@ class Part:
 
     Attributes:
         batches: Its files.
-        digest: `LabelledImages.digest` of all of its images, or `None` where it is not known and
-            files that are not the distributor's are checked by counts, shapes and ranges alone.
+        digest: `LabelledImages.digest` of the images as they are taken in another order than the
+            distributor's: of all of them, or of a known subset.
     """
 
     batches: tuple[Batch, ...]
-    digest: str | None
+    digest: str
 
     @property
     def num_images(self) -> int:
@@ -75,14 +89,38 @@ class CifarFiles:
         """Classes that a model learns."""
         return self.labels[0][1]
 
+    @property
+    def most_bytes(self) -> int:
+        """The largest size taken of the archive, compressed or not."""
+        batches = (*self.train.batches, *self.test.batches)
+        return sum(batch.most_bytes for batch in batches) + _MOST_OTHER_BYTES
+
     def key(self, data_dir: Path) -> dict[str, int | float | str]:
         """Returns what decides, with a split's settings, its prepared data: which images it has.
 
-        Training files that may be missing count only where others lie unpacked in `data_dir`.
+        Where a batch may be missing, that is the files in `data_dir`, by their hashes; with none
+        there, the distributor's.
+
+        Raises:
+            DataError: If a file cannot be read.
         """
-        present = [(data_dir / self.folder / b.name).is_file() for b in self.train.batches]
-        used = sum(present) or len(present)
-        return {"files": used, "train": str(self.train.digest), "test": str(self.test.digest)}
+        if not any(batch.optional for batch in self.train.batches):
+            return {"train": self.train.digest, "test": self.test.digest}
+        batches = (*self.train.batches, *self.test.batches)
+        paths = {batch: data_dir / self.folder / batch.name for batch in batches}
+        present = [batch for batch in batches if paths[batch].is_file()]
+        archive = data_dir / self.archive
+        try:
+            if batches[0] in present:
+                hashes = [hash_of(paths[b], "md5", most=b.most_bytes) for b in present]
+            else:
+                hashes = [batch.md5 for batch in batches]
+                if archive.is_file():
+                    found = hash_of(archive, most=self.most_bytes)
+                    hashes = hashes if found == self.download.sha256 else [found]
+        except (OSError, ValueError) as error:
+            raise DataError(f"cannot read {self.title} in {data_dir}: {error}") from error
+        return {"source": hashlib.sha256(" ".join(hashes).encode()).hexdigest()}
 
 
 CIFAR100 = CifarFiles(
@@ -119,7 +157,8 @@ CIFAR10 = CifarFiles(
             Batch("data_batch_4", 10000, "634d18415352ddfa80567beed471001a"),
             Batch("data_batch_5", 10000, "482c414d41f54cd18b22e5b47cb7c3cb", optional=True),
         ),
-        None,
+        # Without the fifth batch, in an order of their own: 40,000 images packed from PNG files.
+        "6bc63b1714b6b88b6d48a22e5ef3754bd1878efa95a05e5efed3a3d18b7cf514",
     ),
     Part(
         (Batch("test_batch", 10000, "40351d587109b95175f43aff81a1287e"),),

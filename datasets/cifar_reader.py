@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import tarfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from f3ast_tff.data_files import Limited, open_regular, read_bytes
 from f3ast_tff.errors import DataError
 from f3ast_tff.progress import progress
 
-from .cifar_files import Batch, CifarFiles, Part
+from .cifar_files import PIXELS, SIDE, Batch, CifarFiles, Part
 from .cifar_pickle import load_batch
 from .images import LabelledImages, notice
 from .source import locate
 
-_SIDE = 32
-_PIXELS = 3 * _SIDE * _SIDE
+_MOST_MEMBERS = 100
 
 
 def read_cifar(data_dir: Path, files: CifarFiles) -> tuple[LabelledImages, LabelledImages]:
     """Reads a CIFAR distribution, unpacked or in its archive; fetches the archive if need be.
 
-    A file with the distributor's checksum is taken as it is. Any other is taken, with a notice,
-    if its content is right: the same images and labels in any order, by their digest, or, where
-    no digest is known, the right numbers, shapes and ranges.
+    Files with the distributor's checksums are taken as they are. Others are taken, with a notice,
+    if they hold the same images and labels in another order: all of CIFAR-100, or 40,000 known
+    training images of CIFAR-10.
 
     Args:
         data_dir: The data folder, holding `<folder>/<file>` or the archive.
@@ -79,7 +81,13 @@ def _read_part(
         advance(batch.num_images)
     images = LabelledImages.of(np.concatenate(pixels), np.concatenate(labels))
     if unofficial:
-        _check_content(images, part, files, unofficial)
+        if images.digest != part.digest:
+            others = "".join(f", {path.name}" for path in unofficial[1:])
+            together = f" (with those of{others[1:]})" if others else ""
+            why = f"its images and labels{together} are not those of {files.title}"
+            raise _damaged(unofficial[0], why, files)
+        for path in unofficial:
+            notice(f"{path}: not the distributor's file, but the same images and labels")
     return images
 
 
@@ -87,12 +95,14 @@ def _read_file(path: Path, batch: Batch, files: CifarFiles) -> bytes | None:
     if batch.optional and not path.exists():
         return None
     try:
-        return path.read_bytes()
+        return read_bytes(path, batch.most_bytes)
     except OSError as error:
         raise DataError(
             f"cannot read {path} ({error.strerror}): put the file of {files.title} there, from "
             f"{files.download.url}"
         ) from error
+    except ValueError as error:
+        raise _damaged(path, str(error), files) from error
 
 
 def _read_archive(path: Path, files: CifarFiles) -> dict[str, bytes]:
@@ -100,18 +110,32 @@ def _read_archive(path: Path, files: CifarFiles) -> dict[str, bytes]:
     wanted = {f"{files.folder}/{b.name}": b for b in (*files.train.batches, *files.test.batches)}
     content: dict[str, bytes] = {}
     try:
-        with tarfile.open(path, "r:*") as archive:
-            for member in archive:
-                batch = wanted.get(member.name)
-                file = archive.extractfile(member) if batch and member.isfile() else None
-                if batch and file:
-                    content[batch.name] = file.read()
-    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
+        with open_regular(path) as packed, gzip.open(packed) as unpacked:
+            # As a stream, it is never read twice or backwards.
+            limited: Any = Limited(unpacked, files.most_bytes)
+            with tarfile.open(fileobj=limited, mode="r|") as archive:
+                for number, member in enumerate(archive):
+                    if number >= _MOST_MEMBERS:
+                        raise ValueError(f"it has more than {_MOST_MEMBERS} members")
+                    batch = wanted.get(member.name)
+                    if batch and member.isfile() and not member.issparse():
+                        content[batch.name] = _read_member(archive, member, batch)
+    except (OSError, EOFError, tarfile.TarError, zlib.error, ValueError) as error:
         raise _damaged(path, str(error), files) from error
     missing = [batch.name for batch in wanted.values() if batch.name not in content]
     if missing:
         raise _damaged(path, f"it lacks {', '.join(missing)}", files)
     return content
+
+
+def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo, batch: Batch) -> bytes:
+    if not 0 <= member.size <= batch.most_bytes:
+        raise ValueError(f"{batch.name} in it has {member.size} bytes, not 0 to {batch.most_bytes}")
+    file = archive.extractfile(member)
+    found = file.read() if file else b""
+    if len(found) != member.size:
+        raise ValueError(f"{batch.name} in it is cut short")
+    return found
 
 
 def _images(
@@ -121,16 +145,18 @@ def _images(
     try:
         found = load_batch(content)
         data = found["data"]
-        if not isinstance(data, np.ndarray) or data.dtype != np.uint8:
+        if not isinstance(data, np.ndarray):
             raise ValueError("its data are not 8-bit pixels")
-        if data.shape != (batch.num_images, _PIXELS):
-            raise ValueError(f"its data have shape {data.shape}, not {batch.num_images, _PIXELS}")
+        if data.shape != (batch.num_images, PIXELS):
+            raise ValueError(f"its data have shape {data.shape}, not {batch.num_images, PIXELS}")
         labels = np.empty((batch.num_images, len(files.labels)), np.uint8)
         for kind, (name, classes) in enumerate(files.labels):
-            values = np.asarray(found[name])
-            if values.shape != (batch.num_images,) or values.dtype.kind not in "iu":
+            values = found[name]
+            if not isinstance(values, list) or len(values) != batch.num_images:
                 raise ValueError(f"its {name} are not {batch.num_images} integers")
-            if values.min() < 0 or values.max() >= classes:
+            if not all(type(value) is int for value in values):
+                raise ValueError(f"its {name} are not {batch.num_images} integers")
+            if min(values) < 0 or max(values) >= classes:
                 raise ValueError(f"its {name} are not from 0 to {classes - 1}")
             labels[:, kind] = values
     except KeyError as error:
@@ -138,24 +164,8 @@ def _images(
     except ValueError as error:
         raise _damaged(path, str(error), files) from error
     # Rows hold the red, the green and the blue plane, one after the other.
-    planes = data.reshape(-1, 3, _SIDE, _SIDE)
+    planes = data.reshape(-1, 3, SIDE, SIDE)
     return np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), labels
-
-
-def _check_content(
-    images: LabelledImages, part: Part, files: CifarFiles, unofficial: list[Path]
-) -> None:
-    first = unofficial[0]
-    if part.digest is not None:
-        if images.digest != part.digest:
-            raise _damaged(first, f"its images and labels are not those of {files.title}", files)
-        notice(f"{first}: not the distributor's file, but the same images and labels")
-        return
-    most = part.num_images // files.num_classes
-    if np.bincount(images.classes).max() > most:
-        raise _damaged(first, f"with its like it has over {most} images of one class", files)
-    names = ", ".join(path.name for path in unofficial)
-    notice(f"{first.parent}: {names}: not the distributor's, but of the same form")
 
 
 def _damaged(path: Path, why: str, files: CifarFiles) -> DataError:

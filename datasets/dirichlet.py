@@ -49,6 +49,29 @@ def dirichlet_shares(s: float, num_classes: int, num_clients: int, seed: int) ->
     return shares / shares.sum(axis=1, keepdims=True)
 
 
+def shares_of_client_mixtures(
+    s: float, num_classes: int, num_clients: int, seed: int
+) -> np.ndarray:
+    """Draws each client's label distribution from Dirichlet(s); shares are in proportion to them.
+
+    As the public code of FedAU and FedAWE does. Clients differ less in size than by
+    `dirichlet_shares`: those whose classes are rare among the others hold more.
+
+    Args:
+        s: Parameter, positive; large: all clients alike, small: one class a client.
+        num_classes: Number of classes.
+        num_clients: Number of clients N.
+        seed: Seed of the draws.
+
+    Returns:
+        `float64 [num_classes, N]`, rows sum to 1.
+    """
+    logs = log_dirichlet(s, (num_clients, num_classes), generator(seed, "client mixtures"))
+    mixtures = np.exp(logs - logs.max(axis=1, keepdims=True))
+    mixtures /= mixtures.sum(axis=1, keepdims=True)
+    return (mixtures / mixtures.sum(axis=0)).T
+
+
 def grouped_shares(
     s: float, num_classes: int, num_clients: int, num_groups: int, seed: int
 ) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import math
 import zlib
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from f3ast_tff.data_files import read_bytes
 from f3ast_tff.errors import DataError
 from f3ast_tff.progress import progress
 
@@ -20,6 +22,8 @@ from .source import Download, locate
 _FOLDER = "mnist"
 _MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _UNSIGNED_BYTE = 8
+# Beside the values: headers, and what gzip adds to what it cannot compress.
+_MOST_OTHER_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -131,10 +135,12 @@ def _read(
     path = locate(data_dir, names, Download(_MIRROR + name, sha256))
     size = math.prod(shape) + 4 + 4 * len(shape)
     try:
-        official = hashlib.sha256(path.read_bytes()).hexdigest() == sha256
-        with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
-            content = file.read(size + 1)
-    except (OSError, EOFError, zlib.error) as error:
+        content = read_bytes(path, size + _MOST_OTHER_BYTES)
+        official = hashlib.sha256(content).hexdigest() == sha256
+        if path.suffix == ".gz":
+            with gzip.open(io.BytesIO(content)) as file:
+                content = file.read(size + 1)
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         raise _damaged(path, str(error)) from error
     header = np.array([_UNSIGNED_BYTE << 8 | len(shape), *shape], ">u4").tobytes()
     if not content.startswith(header):

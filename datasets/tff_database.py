@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import lzma
-import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from urllib.parse import quote
 import numpy as np
 
 from f3ast_tff.atomic import atomic_write
+from f3ast_tff.data_files import hash_of, open_regular
 from f3ast_tff.errors import DataError
 from f3ast_tff.progress import progress
 
@@ -21,6 +21,14 @@ from .source import Download, locate
 from .tf_example import features_of
 
 _ORIGIN = "https://storage.googleapis.com/tff-datasets-public/"
+_CHUNK = 2**20
+# TFF's largest file here has a tenth of it.
+_MOST_DATABASE_BYTES = 2**32
+_MOST_LZMA_MEMORY = 2**28
+_MOST_EXAMPLE_BYTES = 2**20
+# An example takes some ten steps of SQLite's machine in each of four readings, and some bytes.
+_STEPS = 100_000
+_STEPS_A_BYTE = 4
 _Row = TypeVar("_Row")
 
 
@@ -43,12 +51,34 @@ def find_database(data_dir: Path, name: str) -> Path:
 
 
 def _decompressed(source: Path, target: Path) -> Path:
+    unpacking = lzma.LZMADecompressor(memlimit=_MOST_LZMA_MEMORY)
+    left = _MOST_DATABASE_BYTES
     try:
-        with lzma.open(source) as packed, atomic_write(target, "wb") as file:
-            shutil.copyfileobj(packed, file, 2**20)
-    except (OSError, EOFError, lzma.LZMAError) as error:
+        with open_regular(source) as packed, atomic_write(target, "wb") as file:
+            while not unpacking.eof:
+                chunk = packed.read(_CHUNK) if unpacking.needs_input else b""
+                if unpacking.needs_input and not chunk:
+                    raise EOFError("it is cut short")
+                found = unpacking.decompress(chunk, _CHUNK)
+                left -= len(found)
+                if left < 0:
+                    raise ValueError(f"it holds more than {_MOST_DATABASE_BYTES} bytes")
+                file.write(found)
+    except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
         raise DataError(f"cannot decompress {source} to {target}: {error}") from error
     return target
+
+
+def hash_of_database(path: Path) -> str:
+    """Returns the SHA-256 of a database.
+
+    Raises:
+        DataError: If it is too large, or cannot be read.
+    """
+    try:
+        return hash_of(path, most=_MOST_DATABASE_BYTES)
+    except (OSError, ValueError) as error:
+        raise damaged(path, error) from error
 
 
 def read_split(
@@ -73,19 +103,40 @@ def read_split(
     try:
         uri = f"file:{quote(str(path.absolute()))}?mode=ro"
         with contextlib.closing(sqlite3.connect(uri, uri=True)) as database:
+            _restrict(database, path.stat().st_size)
             ((total,),) = database.execute(f"SELECT COUNT(*) {query}", (split,))
             columns = f"SELECT client_id, serialized_example_proto {query} ORDER BY rowid"
             with progress(f"reading {split} of {path.name}", total, "example") as bar:
                 for client, message in database.execute(columns, (split,)):
-                    row = row_of(features_of(bytes(message)))
-                    by_client.setdefault(str(client), []).append(row)
+                    if not isinstance(client, str) or not isinstance(message, bytes):
+                        raise ValueError("an example is not a client's name and a message")
+                    if len(message) > _MOST_EXAMPLE_BYTES:
+                        raise ValueError(f"an example has {len(message)} bytes")
+                    by_client.setdefault(client, []).append(row_of(features_of(message)))
                     bar.update(1)
-    except (sqlite3.Error, KeyError, TypeError, ValueError) as error:
+    except (OSError, sqlite3.Error, KeyError, TypeError, ValueError) as error:
         why = f"an example has no {error.args[0]}" if isinstance(error, KeyError) else error
         raise damaged(path, why) from error
     if not by_client:
         raise damaged(path, f"it has no {split} examples")
     return {client: by_client[client] for client in sorted(by_client)}
+
+
+def _restrict(database: sqlite3.Connection, size: int) -> None:
+    """Refuses tables that compute their rows, and more work than a file of that size needs."""
+    ((kind, statement),) = database.execute(
+        "SELECT type, upper(sql) FROM sqlite_master WHERE name = 'examples'"
+    ).fetchall() or [("", "")]
+    hidden = database.execute("SELECT hidden FROM pragma_table_xinfo('examples')").fetchall()
+    if kind != "table" or not statement.startswith("CREATE TABLE") or any(h for (h,) in hidden):
+        raise ValueError("it has no such table: examples")
+    left = [_STEPS + size * _STEPS_A_BYTE]
+
+    def count() -> bool:
+        left[0] -= _STEPS
+        return left[0] < 0
+
+    database.set_progress_handler(count, _STEPS)
 
 
 def damaged(path: Path, why: object) -> DataError:

@@ -1,8 +1,8 @@
 """F3AST: federated learning when clients come and go.
 
 The core (this module, `selection`, `availability`, `rates`, `objective`, `rate_region`) needs NumPy
-alone, but for the exact region of small systems, which needs SciPy; `simulate` and the engines are
-imported when asked for.
+alone, but for the exact region of small systems, which needs SciPy. Every name is imported when it
+is asked for.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.objective import marginal_utility, variance_bound
-from f3ast_tff.rate_region import IndependentOracle, StatesOracle, greedy_policy, optimal_rates
-from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import (
-    F3AST,
-    ClusterF3AST,
-    Cohort,
-    Feasible,
-    FixedPolicy,
-    GreedyMixture,
-    PowerOfChoice,
-    Proportional,
-    Strategy,
-    TabularPolicy,
-    Uniform,
-)
-
 if TYPE_CHECKING:
+    from f3ast_tff.federated_data import ClientExamples, FederatedData
+    from f3ast_tff.objective import marginal_utility, variance_bound
+    from f3ast_tff.rate_region import IndependentOracle, StatesOracle, greedy_policy, optimal_rates
+    from f3ast_tff.rates import ParticipationRates
+    from f3ast_tff.saved_run import SavedRun, load_run
+    from f3ast_tff.selection import (
+        F3AST,
+        ClusterF3AST,
+        Cohort,
+        Feasible,
+        FixedPolicy,
+        GreedyMixture,
+        PowerOfChoice,
+        Proportional,
+        Strategy,
+        TabularPolicy,
+        Uniform,
+    )
     from f3ast_tff.simulation import Simulation, simulate
 
 __version__ = "0.1.0"
@@ -46,12 +46,14 @@ __all__ = [
     "ParticipationRates",
     "PowerOfChoice",
     "Proportional",
+    "SavedRun",
     "Simulation",
     "StatesOracle",
     "Strategy",
     "TabularPolicy",
     "Uniform",
     "greedy_policy",
+    "load_run",
     "marginal_utility",
     "optimal_rates",
     "simulate",
@@ -59,8 +61,30 @@ __all__ = [
 ]
 
 
+# The module of each name; imported when it is asked for, so that a command starts at once.
+_MODULES = {
+    "ClientExamples": "federated_data",
+    "FederatedData": "federated_data",
+    "IndependentOracle": "rate_region",
+    "ParticipationRates": "rates",
+    "SavedRun": "saved_run",
+    "Simulation": "simulation",
+    "StatesOracle": "rate_region",
+    "greedy_policy": "rate_region",
+    "load_run": "saved_run",
+    "marginal_utility": "objective",
+    "optimal_rates": "rate_region",
+    "simulate": "simulation",
+    "variance_bound": "objective",
+}
+
+
 def __getattr__(name: str) -> Any:
-    # Here, so that the core does without what `simulate` needs.
-    if name in ("Simulation", "simulate"):
-        return getattr(importlib.import_module("f3ast_tff.simulation"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{_MODULES.get(name, 'selection')}")
+    return getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

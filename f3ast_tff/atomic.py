@@ -30,3 +30,13 @@ def atomic_write(path: Path, mode: str = "w", **kwargs: Any) -> Iterator[IO[Any]
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Removes what killed processes left of `atomic_write`; the folder must be locked.
+
+    Args:
+        folder: Searched without the folders in it; need not exist.
+    """
+    for path in folder.glob(".*.tmp"):
+        path.unlink(missing_ok=True)

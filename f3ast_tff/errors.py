@@ -42,3 +42,15 @@ class EngineError(RuntimeError):
 
 class DataError(RuntimeError):
     """A data file is missing, damaged or not what it should be; names the file and the place."""
+
+
+class Interrupted(Exception):
+    """A run was asked to stop, and has.
+
+    Attributes:
+        round_number: Round of its last checkpoint; 0 without one.
+    """
+
+    def __init__(self, round_number: int = 0) -> None:
+        super().__init__(f"interrupted, checkpoint at round {round_number}")
+        self.round_number = round_number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,9 @@ import numpy as np
 
 from f3ast_tff import frame_columns
 from f3ast_tff.randomness import generator
+
+# A model has weights of every class, up to the largest label.
+_MOST_CLASSES = 2**20
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,10 @@ class ClientExamples:
 
     def name_of_row(self, row: int) -> str:
         """Returns the name, or else the number, of the client that holds a row."""
-        k = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        return self.name(int(np.searchsorted(self.offsets, row, side="right")) - 1)
+
+    def name(self, k: int) -> str:
+        """Returns the name, or else the number, of client `k`."""
         return str(k if self.names is None else self.names[k])
 
 
@@ -111,6 +118,15 @@ class FederatedData:
         shapes = [part.features.shape[1:] for part in (self.train, self.test)]
         if len(self.train.labels) and len(self.test.labels) and shapes[0] != shapes[1]:
             raise ValueError(f"training features have shape {shapes[0]}, test features {shapes[1]}")
+
+    def sha256(self) -> str:
+        """Returns the SHA-256 of all features, labels and offsets, in hexadecimal."""
+        digest = hashlib.sha256()
+        for part in (self.train, self.test):
+            for array in (part.features, part.labels, part.offsets):
+                digest.update(f"{array.dtype.str} {array.shape} ".encode())
+                digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        return digest.hexdigest()
 
     @classmethod
     def from_arrays(
@@ -233,8 +249,12 @@ def _checked_labels(labels: np.ndarray, clients: np.ndarray) -> np.ndarray:
         raise ValueError(
             f"labels must be at least 0: row {row}, of client {clients[row]}, has {labels[row]}"
         )
-    if labels.size and labels.max() > np.iinfo(np.int32).max:
-        raise ValueError(f"labels must be class ids from 0, not {labels.max()}")
+    if labels.size and labels.max() >= _MOST_CLASSES:
+        row = int(np.argmax(labels.reshape(len(labels), -1).max(axis=1)))
+        raise ValueError(
+            f"labels must be class ids from 0, below {_MOST_CLASSES}: row {row}, of client "
+            f"{clients[row]}, has {labels.max()}"
+        )
     return labels.astype(np.int32)
 
 

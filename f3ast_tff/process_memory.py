@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import resource
 import sys
 from pathlib import Path
@@ -51,3 +52,21 @@ def share_arenas(most: int = 2) -> None:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(_M_ARENA_MAX, most)
+
+
+def available_memory_bytes() -> int:
+    """Returns how much memory this process could still take without swapping.
+
+    On Linux what the kernel calls available, or what the control group leaves if that is less;
+    elsewhere all of the machine's.
+    """
+    meminfo = Path("/proc/meminfo")
+    if not meminfo.exists():
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    lines = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
+    available = int(lines["MemAvailable"].split()[0]) * 1024
+    group = Path("/sys/fs/cgroup")
+    limit, used = group / "memory.max", group / "memory.current"
+    if limit.exists() and used.exists() and limit.read_text().strip() != "max":
+        available = min(available, int(limit.read_text()) - int(used.read_text()))
+    return max(available, 0)

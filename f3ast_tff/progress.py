@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
+
+from f3ast_tff.messages import one_line
 
 
 class _NoBar:
@@ -36,6 +39,46 @@ def terminal_bar(**options: Any) -> Any | None:
     from tqdm import tqdm
 
     return tqdm(**options)
+
+
+def duration(seconds: float) -> str:
+    """Returns a time span as people write it: `42 s`, `7 min 5 s`, `3 h 20 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def say(line: str) -> None:
+    """Prints a line on stderr, above the bars that are shown; nothing if the terminal is gone."""
+    with suppress(OSError):
+        if sys.stderr.isatty() and importlib.util.find_spec("tqdm") is not None:
+            from tqdm import tqdm
+
+            tqdm.write(line, file=sys.stderr)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+
+class _Said(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        # Python's warnings bring their line of code along.
+        say(one_line(f"{record.levelname}: {record.getMessage()}".partition("\n")[0]))
+
+
+@contextmanager
+def warnings_said() -> Iterator[None]:
+    """Prints what is logged from warnings up, Python's `warnings` too, with `say`."""
+    handler, logger = _Said(logging.WARNING), logging.getLogger()
+    logger.addHandler(handler)
+    logging.captureWarnings(True)
+    try:
+        yield
+    finally:
+        logging.captureWarnings(False)
+        logger.removeHandler(handler)
 
 
 @contextmanager

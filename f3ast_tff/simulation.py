@@ -21,9 +21,13 @@ from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.models import Model
 from f3ast_tff.selection import Cohort
+from f3ast_tff.training.extension import extend_run
 from f3ast_tff.training.metrics import Row
+from f3ast_tff.training.metrics_loggers import MetricsLogger
+from f3ast_tff.training.open_loggers import metrics_loggers
 from f3ast_tff.training.run import run_experiment
 from f3ast_tff.training.run_folder import RunFolder
+from f3ast_tff.training.run_log import run_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,7 +140,7 @@ def simulate(
         rounds: Number of rounds; by default the task's.
         engine: `"fused"` or `"tff"`.
         folder: Folder of the run, written as the command line writes it; a run that it holds goes
-            on. `None` writes nothing.
+            on, and is made longer by more rounds where that is exact. `None` writes nothing.
         plugins: As the flag `--plugin`.
         on_round: Called after each round with its number, cohort and outcome.
         on_evaluation: Called after each evaluation with its row of metrics.
@@ -172,15 +176,20 @@ def simulate(
     of_engine.prepare_environment(os.environ)
     with ExitStack() as stack:
         run_folder = None
+        loggers: list[MetricsLogger] = []
         if folder is not None:
+            extend_run(path, configuration)
             run_folder = RunFolder(path, configuration.identity)
             stack.callback(run_folder.close)
+            stack.enter_context(run_log(run_folder.path))
         experiment = build_experiment(configuration, run_folder.path if run_folder else None)
         stack.callback(experiment.engine.close)
         if run_folder is not None:
-            write_config(run_folder, configuration, provenance())
+            write_config(run_folder, configuration, provenance(), experiment.data_sha256)
+            wanted = configuration.settings["logger"]
+            loggers = metrics_loggers(wanted, run_folder.path, configuration.settings)
         callbacks = _Callbacks(on_round, on_evaluation)
-        result = run_experiment(experiment, run_folder, callbacks, [callbacks])
+        result = run_experiment(experiment, run_folder, callbacks, [callbacks], loggers)
         weights = experiment.engine.weights()
     return Simulation(
         configuration,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.components.registry import registry_with
+from f3ast_tff.components.registry import builtin_registry, registry_with
 from f3ast_tff.configuration.resolve import resolve
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def python_of(page: str) -> list[str]:
@@ -28,13 +28,29 @@ def test_the_example_of_a_component_is_a_plugin(tmp_path: Path) -> None:
 
 
 def test_the_example_of_a_strategy_by_hand_runs() -> None:
-    (code,) = python_of("docs/library.md")
+    (code,) = (each for each in python_of("docs/library.md") if "strategy.select" in each)
     names: dict[str, object] = {}
     exec(code, names)
     assert len(names["cohort"]) == 10
+
+
+def test_every_algorithm_has_its_parameters_on_one_page_of_the_methods() -> None:
+    pages = (path.read_text() for path in (ROOT / "docs/methods").glob("*.md"))
+    found = [
+        name
+        for page in pages
+        for names in re.findall(r"<!-- parameters: algorithm ([\w ]+) -->", page)
+        for name in names.split()
+    ]
+    assert sorted(found) == sorted(builtin_registry().names("algorithm"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_links_lead_to_files(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
         assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_notebooks_are_kept_without_outputs() -> None:
+    for path in (ROOT / "examples").glob("*.ipynb"):
+        assert '"output_type"' not in path.read_text(), path.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -17,6 +18,8 @@ from f3ast_tff.analysis.run_groups import RunGroup, in_order
 
 _ALGORITHM = "f3ast"
 _CLIENTS = 5
+# Lower ones are drawn here: a client never selected falls below any scale.
+_LEAST_RATE = 1e-12
 # Beyond this ratio rates are drawn on a log scale.
 _WIDE = 10.0
 # Darkest for the client with the most data.
@@ -68,10 +71,11 @@ def picked(
             panel.plot(x, share, linestyle="none", marker=marker, markersize=3, color=color)
             k = group.setting("clients_per_round")
             if p is not None:
-                panel.set_xscale("log")
+                # Clients without training data have no place on a log scale.
+                panel.set_xscale("log", nonpositive="mask")
                 panel.xaxis.set_minor_locator(NullLocator())
             if p is not None and k is not None:
-                line = np.geomspace(float(x.min()), float(x.max()), 50)
+                line = np.geomspace(float(x[x > 0].min()), float(x.max()), 50)
                 panel.plot(line, np.minimum(1, k * line), color="0.35", linewidth=1)
     # The line leaves the panel where it is far above what can be reached.
     panels[0, 0].set_ylim(0, 1.15 * max(found[g].picked.max() for g in groups) or 1)
@@ -119,7 +123,8 @@ def rates(
     for group in groups:
         traced, p = found[group].rates, found[group].shares
         if traced is not None and p is not None:
-            kept[group.settings["availability"]] = (traced, p)
+            seen = replace(traced, values=np.maximum(traced.values, _LEAST_RATE))
+            kept[group.settings["availability"]] = (seen, p)
     without = [n for n in in_order(groups, "availability") if n not in kept]
     reason = "written by an older version, or for more than 10,000 clients"
     missing = f"no rates in the runs of {', '.join(without)} ({reason})" if without else ""

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
+import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from f3ast_tff.analysis.run_groups import Pair, RunGroup
 from f3ast_tff.analysis.runs import Run, RunsError
+from f3ast_tff.data_files import open_regular
+from f3ast_tff.messages import one_line
+from f3ast_tff.training.results import check_result
 
+# Of p before it was kept: no more than a run can have.
+_MOST_CLIENTS = 10**7
+# What a damaged archive makes NumPy and zipfile raise.
+_UNREADABLE = (
+    *(OSError, ValueError, KeyError, EOFError, MemoryError, OverflowError, RuntimeError),
+    *(NotImplementedError, struct.error, zipfile.BadZipFile, zlib.error),
+)
 _TRACE = ("initial_rates", "rate_rounds", "rates")
 
 
@@ -59,8 +72,7 @@ def selections_of(group: RunGroup) -> Selections:
         arrays = _read(run)
         selected = arrays["selected"]
         p = arrays.get("p")
-        n = int(run.settings.get("num_clients") or selected.max(initial=0) + 1)
-        counts = np.bincount(selected[selected >= 0], minlength=n if p is None else len(p))
+        counts = np.bincount(selected[selected >= 0], minlength=_num_clients(run, arrays))
         picked.append(counts / max(len(selected), 1))
         if pair == first:
             shares, rates = p, _rates(arrays)
@@ -70,11 +82,39 @@ def selections_of(group: RunGroup) -> Selections:
 def _read(run: Run) -> dict[str, np.ndarray]:
     file = run.path / "selection.npz"
     try:
-        with np.load(file) as archive:
+        check_result(file, ((run.summary or {}).get("files") or {}).get(file.name))
+        with open_regular(file) as opened, np.load(opened, allow_pickle=False) as archive:
             further = [name for name in ("p", *_TRACE) if name in archive.files]
-            return {name: archive[name] for name in ("selected", *further)}
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise RunsError(f"damaged run: {file}: {' '.join(str(error).split())}") from error
+            found = {name: archive[name] for name in ("selected", *further)}
+        _check(run, found)
+    except _UNREADABLE as error:
+        raise RunsError(f"damaged run: {one_line(f'{file}: {error}')}") from error
+    return found
+
+
+def _num_clients(run: Run, arrays: Mapping[str, np.ndarray]) -> int:
+    if "p" in arrays:
+        return len(arrays["p"])
+    return int(run.settings.get("num_clients") or arrays["selected"].max(initial=0) + 1)
+
+
+def _check(run: Run, arrays: Mapping[str, np.ndarray]) -> None:
+    selected, p = arrays["selected"], arrays.get("p")
+    if selected.ndim != 2 or selected.dtype.kind != "i":
+        raise ValueError(f"selected is {selected.dtype} {selected.shape}, must be int [T, widest]")
+    if p is not None and not (p.ndim == 1 and p.dtype.kind == "f" and np.isfinite(p).all()):
+        raise ValueError(f"p is {p.dtype} {p.shape}, must be finite numbers [N]")
+    n = run.settings.get("num_clients") if p is None else len(p)
+    largest = _MOST_CLIENTS if n is None else min(int(n), _MOST_CLIENTS)
+    if selected.size and not -1 <= selected.min() <= selected.max() < largest:
+        raise ValueError(f"selected holds another client than 0 .. {largest - 1}")
+    if arrays.keys() >= set(_TRACE):
+        initial, rounds, values = (arrays[name] for name in _TRACE)
+        shapes = (initial.shape, rounds.shape, values.shape)
+        if len(shapes[1]) != 1 or shapes[2] != (*shapes[1], *shapes[0]) or p is None:
+            raise ValueError(f"rates have shapes {shapes}, must be [N], [n] and [n, N]")
+        if shapes[0] != p.shape or {a.dtype.kind for a in (initial, values)} != {"f"}:
+            raise ValueError("rates are not numbers, one a client")
 
 
 def _rates(arrays: dict[str, np.ndarray]) -> Rates | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
@@ -82,7 +83,7 @@ class ConstraintConfig:
             return self.constraint(num_clients, seed, update_bytes)
         except ParameterError as error:
             raise self._refused(error.allowed) from error
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise self._refused(f"must be {self.form}") from error
 
     def _refused(self, allowed: str) -> ParameterError:
@@ -106,7 +107,7 @@ def constraint_from_text(
         ParameterError: If there is no such constraint, or its arguments are not allowed.
     """
     name, _, arguments = text.partition(":")
-    if text.isdecimal():
+    if is_count(text):
         fixed = registry.find("communication", "fixed").config(clients_per_round=int(text))
         try:
             return fixed.build(num_clients, seed, update_bytes)
@@ -114,6 +115,11 @@ def constraint_from_text(
             raise ParameterError("communication", text, error.allowed) from error
     config = registry.find("communication", name).config()
     return replace(config, arguments=arguments).build(num_clients, seed, update_bytes)
+
+
+def is_count(text: str) -> bool:
+    """Returns whether a text is a number K, of at most 18 digits."""
+    return re.fullmatch("[0-9]{1,18}", text) is not None
 
 
 def integers(text: str) -> tuple[int, ...]:

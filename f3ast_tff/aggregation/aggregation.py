@@ -4,82 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
-import numpy as np
-
+from f3ast_tff.aggregation.memory import Memory, use_of_start
 from f3ast_tff.components.component import component_of
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.selection import Cohort
 
 # The method that an engine of this name calls.
 _FORMS = {"fused": "in_jax", "tff": "in_tf"}
-
-
-class Memory(Protocol):
-    """What the server remembers of clients' updates from round to round.
-
-    A cohort's weights are those that it was selected with: where the aggregation is a mean they
-    enter Delta over their sum.
-    """
-
-    def steps(self, round_number: int, cohort: Cohort) -> bool:
-        """Whether the server steps in this round.
-
-        Args:
-            round_number: Round t.
-            cohort: Clients whose update came back. If it is empty the step is along the correction
-                alone; if not, and there is no step, updates are noted alone.
-        """
-        ...
-
-    def correction(self, round_number: int, cohort: Cohort, learning_rate: float) -> np.ndarray:
-        """Returns what is added to the cohort's Delta, `float32 [num_weights]`.
-
-        Args:
-            round_number: Round t.
-            cohort: Clients and weights; empty only if it `steps` without them.
-            learning_rate: Today's client learning rate.
-        """
-        ...
-
-    def store(self, cohort: Cohort, updates: np.ndarray, learning_rate: float) -> None:
-        """Notes the updates of a round; called after `correction` for the same cohort.
-
-        Args:
-            cohort: Clients and weights, m of them; one that is there twice has made the same
-                update twice, which its first row holds.
-            updates: Finite, `float32 [m, num_weights]`.
-            learning_rate: With which they were made.
-        """
-        ...
-
-    def without(self, round_number: int, cohort: Cohort, finite: np.ndarray) -> Cohort:
-        """Returns the cohort without the clients whose update is not finite, `bool [m]`."""
-        ...
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Returns all that a checkpoint must hold; names are no numbers."""
-        ...
-
-    def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Takes back what `state` returned; the shapes have been checked."""
-        ...
 
 
 class Aggregation:
     """Delta = sum_k w_k v_k over the cohort, divided by sum_k w_k if `normalise`; then `in_jax`.
 
     v_k is the update of client k, w_k its weight in the cohort; updates that are not finite are
-    left out. The server optimizer then steps along Delta. Base of all aggregations; pure functions.
+    left out. The server optimizer then steps along Delta. With a `memory` clients may start
+    elsewhere, correct their gradients and send more than v_k, and the server may add to Delta.
+    Base of all aggregations; pure functions.
 
     Attributes:
         normalise: Whether Delta is the weighted mean, not the sum.
-        needs_memory: Whether it does nothing without what `memory` returns.
     """
 
     normalise: ClassVar[bool] = False
-    needs_memory: ClassVar[bool] = False
 
     def in_jax(self, delta: list[Any]) -> list[Any]:
         """Returns what the server optimizer steps along.
@@ -94,13 +41,9 @@ class Aggregation:
         """As `in_jax`, in TensorFlow."""
         return delta
 
-    def memory(self, p: np.ndarray, num_weights: int) -> Memory | None:
-        """Returns what the server remembers of clients' updates; `None` for nothing.
-
-        Args:
-            p: Client shares p_k, `float64 [N]`.
-            num_weights: Numbers in an update.
-        """
+    @property
+    def memory(self) -> Memory | None:
+        """Rules of what the server remembers; `None` for nothing."""
         return None
 
 
@@ -110,14 +53,11 @@ class AggregationConfig:
 
     Attributes:
         engines: Engines that can execute it.
-        splits: Whether the cohort can be split over workers; not with a memory, which needs each
-            client's update.
         takes: See `takes_weights`: the other aggregations whose weights make sense here; `None`:
             all.
     """
 
     engines: ClassVar[tuple[str, ...]] = ("fused", "tff")
-    splits: ClassVar[bool] = True
     takes: ClassVar[tuple[str, ...] | None] = None
 
     def build(self) -> Aggregation:
@@ -139,21 +79,37 @@ class AggregationConfig:
         if engine not in self.engines:
             allowed = f"only runs with engine {', '.join(self.engines)}"
             raise ParameterError("aggregation", name, allowed)
-        aggregation = type(self.build())
+        aggregation = self.build()
         written = {
             form
             for form in _FORMS.values()
-            if getattr(aggregation, form, None) not in (None, getattr(Aggregation, form))
+            if getattr(type(aggregation), form, None) not in (None, getattr(Aggregation, form))
         }
         form = _FORMS.get(engine, engine)
         if written and form not in written:
             allowed = f"defines no {form}, so that it does not run with engine {engine}"
             raise ParameterError("aggregation", name, allowed)
-        if self.splits:
+        memory = aggregation.memory
+        if memory is None:
             return
-        if settings.get("num_workers") is not None:
-            allowed = f"must not be given with aggregation {name}"
+        if memory.by_client and settings.get("num_workers") is not None:
+            allowed = f"must not be given with aggregation {name}, which remembers each client"
             raise ParameterError("num_workers", settings["num_workers"], allowed)
-        if settings.get("tff_runtime") == "tf":
-            allowed = f"must be worker with aggregation {name}, which needs each client's update"
-            raise ParameterError("tff_runtime", "tf", allowed)
+        if self.reads_gradients:
+            self._check_plain_sgd(name, settings)
+
+    @property
+    def reads_gradients(self) -> bool:
+        """Whether it corrects gradients by those that it reads off a client's update."""
+        memory = self.build().memory
+        return memory is not None and use_of_start(memory).offset is not None
+
+    @staticmethod
+    def _check_plain_sgd(name: str, settings: Mapping[str, Any]) -> None:
+        """What clients report follows from D_k only where a step is rate times gradient."""
+        allowed = f"with aggregation {name}, which reads gradients off a client's update"
+        optimizer, momentum = settings["client_optimizer"], settings.get("client_momentum", 0)
+        if optimizer != "sgd":
+            raise ParameterError("client_optimizer", optimizer, f"must be sgd {allowed}")
+        if momentum:
+            raise ParameterError("client_momentum", momentum, f"must be 0 {allowed}")

@@ -20,7 +20,6 @@ class FedLaAvgConfig(AggregationConfig):
     With multiple local steps (App. E) a client's "gradient" is its update over the learning rate.
     """
 
-    splits: ClassVar[bool] = False
     # It counts on weights p_k.
     takes: ClassVar[tuple[str, ...]] = ("mifa",)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from f3ast_tff.aggregation.update_memory import CorrectedConfig, CorrectedSum
+from f3ast_tff.aggregation.update_memory import CohortWeightsConfig, CorrectedSum
 from f3ast_tff.components import parameter, register
 
 
@@ -16,7 +16,7 @@ from f3ast_tff.components import parameter, register
     order=6,
 )
 @dataclass(frozen=True)
-class FedStaleConfig(CorrectedConfig):
+class FedStaleConfig(CohortWeightsConfig):
     """Configuration of FedStale."""
 
     fedstale_beta: float = parameter(

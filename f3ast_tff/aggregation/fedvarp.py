@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from f3ast_tff.aggregation.update_memory import CorrectedConfig, CorrectedSum
+from f3ast_tff.aggregation.update_memory import CohortWeightsConfig, CorrectedSum
 from f3ast_tff.components import register
 
 
@@ -16,7 +16,7 @@ from f3ast_tff.components import register
     order=5,
 )
 @dataclass(frozen=True)
-class FedVarpConfig(CorrectedConfig):
+class FedVarpConfig(CohortWeightsConfig):
     """Configuration of FedVARP: Delta = mean_S (D_k - y_k) + sum_j p_j y_j, beta = 1.
 
     With weights p_k / r_k the mean is a sum: F3AST's selection under this correction.

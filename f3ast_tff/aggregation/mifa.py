@@ -26,7 +26,6 @@ class MifaConfig(AggregationConfig):
     once; under a client that never comes it stays for good.
     """
 
-    splits: ClassVar[bool] = False
     # It counts on weights p_k.
     takes: ClassVar[tuple[str, ...]] = ("fedlaavg",)
 

@@ -78,6 +78,15 @@ class AlgorithmConfig:
         """
         raise TypeError(f"{type(self).__name__} does not say how its strategy is built")
 
+    @classmethod
+    def depends_on_rounds(cls, settings: Any) -> bool:
+        """Returns whether the first rounds of a longer run are others, as with a policy from T.
+
+        Args:
+            settings: All settings by name.
+        """
+        return False
+
     @property
     def client_loss(self) -> str:
         """What a client reports as its loss; one of `engines.engine.LOSS_REDUCTIONS`."""

@@ -64,6 +64,10 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
             "p": p,
             "one_over_n": np.full(n, 1 / n),
         }[self.rate_init]
+        if not (initial > 0).all():
+            first = int(np.argmin(initial > 0))
+            allowed = f"client {first} has no share p_k of the training work: r(0) would be 0"
+            raise ParameterError("rate_init", self.rate_init, allowed)
         objective, falling = self.availability_objective, self.rate_step == "falling"
         if self.rate_clusters is not None:
             self._check_clusters(n)

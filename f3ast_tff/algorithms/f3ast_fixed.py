@@ -44,6 +44,11 @@ class F3ASTFixedConfig(ObjectiveConfig):
         logging.info("r*: H %.4g, duality gap %.2g", best.value, best.gap)
         return FixedPolicy(world.p, best.rates, greedy_policy(best), world.seed)
 
+    @classmethod
+    def depends_on_rounds(cls, settings: Any) -> bool:
+        """See `AlgorithmConfig.depends_on_rounds`: its policy is of rounds after the last."""
+        return True
+
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `AlgorithmConfig.check`."""
         text = settings.get("communication")

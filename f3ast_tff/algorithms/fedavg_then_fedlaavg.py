@@ -26,7 +26,7 @@ class FedAvgThenFedLaAvgConfig(TiesConfig, BaselineConfig):
     aggregation: ClassVar[str] = "fedlaavg"
 
     switch_round: int = parameter(
-        Derived(lambda known: known["rounds"] // 2 + 1, "half-way"),
+        Derived(lambda known: known["rounds"] // 2 + 1, "half-way", from_rounds=True),
         "first round of FedLaAvg",
         minimum=1,
     )

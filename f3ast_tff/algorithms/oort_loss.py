@@ -16,7 +16,7 @@ from f3ast_tff.selection import OortLoss, Strategy
     "algorithm",
     "oort_loss",
     "Oort (loss)",
-    about="draws clients by their last loss times n_k, explores new ones, averages plainly",
+    about="draws clients by n_k times the root mean square of their last losses, explores new ones",
     order=18,
 )
 @dataclass(frozen=True)
@@ -34,10 +34,15 @@ class OortLossConfig(AlgorithmConfig):
     oort_exploration_min: float = parameter(0.2, "least such share", minimum=0, maximum=1)
     oort_cutoff: float = parameter(
         0.95,
-        "clients are drawn whose score is at least this part of the last one's to be taken",
+        "draw clients whose score is at least this part of the last place's score",
         above=0,
         maximum=1,
     )
+
+    @property
+    def client_loss(self) -> str:
+        """See `AlgorithmConfig.client_loss`: Oort's eq. (1)."""
+        return "mean_squares"
 
     def build(self, world: World) -> Strategy:
         """See `AlgorithmConfig.build`."""

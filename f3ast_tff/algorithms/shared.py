@@ -71,6 +71,11 @@ class KnowledgeConfig(AlgorithmConfig):
         0, "rounds observed beforehand, for estimated activity", minimum=0
     )
 
+    @classmethod
+    def depends_on_rounds(cls, settings: Any) -> bool:
+        """See `AlgorithmConfig.depends_on_rounds`: rounds after the last are observed."""
+        return settings["activity"] == "estimated" and settings["activity_history"] > 0
+
     def knowledge(self, world: World, with_eigenvalue: bool = False) -> AvailabilityKnowledge:
         """Returns the true pi_k, or an estimator that has seen rounds that the run does not reach.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -12,15 +11,13 @@ from f3ast_tff.components.component import KINDS
 from f3ast_tff.configuration.groups import GROUPS
 from f3ast_tff.errors import ParameterError
 
-_RANGE = re.compile(r"(\d+)-(\d+)")
+# Of at most 18 digits each: counted before they are listed.
+_RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
+MOST_VALUES = 10_000
 # An axis whose value d stands for `data_seed` d and `seed` d: data, availability and all else.
 DRAW = "draw"
 # Where a run goes is the campaign's to say.
 _NOT_OF_A_RUN = ("output_dir", "run_name")
-# Their values speak for themselves.
-_PLAIN = ("task", "model", "algorithm", "availability", "reading", "engine")
-_UNFIT = re.compile(r"[^A-Za-z0-9_.+-]")
-_LONGEST = 150
 _WORDS = {str: "a text", int: "an integer", float: "a number", bool: "true or false"}
 
 
@@ -55,14 +52,17 @@ def integer_range(text: str) -> list[int]:
     """Returns the integers that a text such as `"0-9"` or `"3"` stands for, both ends included.
 
     Raises:
-        ValueRefused: If it is no such text.
+        ValueRefused: If it is no such text, or stands for too many.
     """
     found = _RANGE.fullmatch(text)
-    if found is None and text.isdecimal():
-        return [int(text)]
-    if found is None or int(found[1]) > int(found[2]):
+    if found is None:
         raise ValueRefused("must be a range such as 0-9")
-    return list(range(int(found[1]), int(found[2]) + 1))
+    values = range(int(found[1]), int(found[2] or found[1]) + 1)
+    if not values:
+        raise ValueRefused("must be a range such as 0-9")
+    if len(values) > MOST_VALUES:
+        raise ValueRefused(f"must be at most {MOST_VALUES} values, not {len(values)}")
+    return list(values)
 
 
 def one(types: Mapping[str, type], name: str, value: Any) -> Any:
@@ -91,25 +91,10 @@ def several(types: Mapping[str, type], name: str, value: Any) -> list[Any]:
         value = integer_range(value)
     if not isinstance(value, list):
         return [one(types, name, value)]
+    if not 1 <= len(value) <= MOST_VALUES:
+        raise ValueRefused(f"must name at least one value and at most {MOST_VALUES}")
     values = [one(types, name, item) for item in value]
-    if not values:
-        raise ValueRefused("must name at least one value")
-    if any(value in values[:i] for i, value in enumerate(values)):
+    # A value of an unknown setting may be anything.
+    if len({repr(value) for value in values}) < len(values):
         raise ValueRefused("names a value twice")
     return values
-
-
-def name_part(name: str, value: Any) -> str:
-    """Returns what a setting adds to a name: `home_devices`, `seed3`, `communication-cycle_5`."""
-    if isinstance(value, str):
-        return value if name in _PLAIN else f"{name}-{value}"
-    return f"{name}{value:g}" if isinstance(value, float) else f"{name}{value}"
-
-
-def run_name(parts: list[str]) -> str:
-    """Returns the name of a run, the same for the same parts; different ones never share one."""
-    text = "-".join(parts) or "run"
-    fit = _UNFIT.sub("_", text)[:_LONGEST]
-    if fit == text and not fit.startswith("."):
-        return fit
-    return f"run-{fit.lstrip('.')}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

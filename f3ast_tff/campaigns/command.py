@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import shutil
-import signal
-import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,22 +12,32 @@ from typing import Any
 
 from filelock import Timeout
 
+from f3ast_tff.atomic import remove_temporaries
+from f3ast_tff.campaigns.budget import Budget
+from f3ast_tff.campaigns.data_check import check_data
+from f3ast_tff.campaigns.estimate import print_estimate
+from f3ast_tff.campaigns.gpus import default_processes
 from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
 from f3ast_tff.campaigns.isolated_run import COMPILED
 from f3ast_tff.campaigns.local_processes import LocalProcesses
 from f3ast_tff.campaigns.manifest import NAME as MANIFEST
 from f3ast_tff.campaigns.manifest import Manifest
-from f3ast_tff.campaigns.progress import Watch, duration
+from f3ast_tff.campaigns.progress import Watch
 from f3ast_tff.campaigns.ray_cluster import RayCluster
-from f3ast_tff.campaigns.runs import FINISHED, is_finished, rounds_done
+from f3ast_tff.campaigns.runs import FAILED as FAILED_RUN
+from f3ast_tff.campaigns.runs import FINISHED, PlannedRun, is_finished, rounds_done
 from f3ast_tff.campaigns.scheduler import Workers, execute_all
 from f3ast_tff.components import Registry
 from f3ast_tff.configuration.provenance import provenance
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.errors import Interrupted, ParameterError
+from f3ast_tff.progress import duration, warnings_said
 from f3ast_tff.training.run_folder import lock_folder
+from f3ast_tff.training.stopping import NeverStop, Stop
 
 FAILED = 1
+# As of `EX_TEMPFAIL`: call again.
+LEFT = 75
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,9 @@ class Options:
     Attributes:
         campaign: Name of a built-in campaign, or a file.
         list_only: Whether to list the runs and run none.
-        processes: Runs at a time; `None` for one a core.
+        estimate: Whether to print what is left to run costs, and run none of it.
+        minutes: Time after which the runs are stopped, with checkpoints; `None` for no limit.
+        processes: Runs at a time; `None` for one a GPU, or one a core.
         ray_address: A Ray cluster to run on; `None` for this machine.
         seeds: A range in place of the file's seeds.
         draws: A range in place of the file's draws of data and seed.
@@ -49,36 +57,54 @@ class Options:
 
     campaign: str
     list_only: bool = False
+    estimate: bool = False
+    minutes: float | None = None
     processes: int | None = None
     ray_address: str | None = None
     seeds: str | None = None
     draws: str | None = None
 
 
-def run_campaign(options: Options, given: Mapping[str, Any], registry: Registry) -> int:
+def run_campaign(
+    options: Options, given: Mapping[str, Any], registry: Registry, stop: Stop | None = None
+) -> int:
     """Runs a campaign, or goes on with it.
 
     Args:
         options: Which, and how.
         given: Settings of every run, by name, in place of the campaign's.
         registry: The components at hand.
+        stop: Asked every half a second.
 
     Returns:
-        The exit code: 0 if all runs have finished, `FAILED` if one has not.
+        The exit code: 0 if all runs have finished, `LEFT` if the time was over before that,
+        `FAILED` if one has failed.
 
     Raises:
         CampaignError: If the campaign's file or folder cannot be used.
+        DataError: If a data file is missing or damaged; no run has started.
+        Interrupted: If `stop` was requested; runs have written checkpoints.
+        MeasurementError: If a run that is measured for an estimate fails.
         ParameterError: If a setting, or an option, is not allowed.
     """
-    logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
+    with warnings_said():
+        return _run_campaign(options, given, registry, stop or NeverStop())
+
+
+def _run_campaign(
+    options: Options, given: Mapping[str, Any], registry: Registry, stop: Stop
+) -> int:
     if options.processes is not None and options.processes < 1:
         raise ParameterError("processes", options.processes, "must be at least 1")
     campaign = plan(find_grid_file(options.campaign), given, options.seeds, options.draws, registry)
     if options.list_only:
         _list(campaign)
         return 0
+    if options.estimate:
+        _estimate(campaign, options, stop)
+        return 0
     with _locked(campaign):
-        return _run(campaign, options)
+        return _run(campaign, options, stop)
 
 
 @contextmanager
@@ -93,6 +119,7 @@ def _locked(campaign: Campaign) -> Iterator[None]:
         stack.callback(lock.release)
         stack.callback(_remove_compiled, campaign)
         _remove_compiled(campaign)
+        remove_temporaries(campaign.folder)
         yield
 
 
@@ -100,38 +127,57 @@ def _remove_compiled(campaign: Campaign) -> None:
     shutil.rmtree(campaign.folder / COMPILED, ignore_errors=True)
 
 
-def _run(campaign: Campaign, options: Options) -> int:
-    # A termination must unwind like Ctrl-C, so that what was started is ended.
-    signal.signal(signal.SIGTERM, _terminate)
+def _run(campaign: Campaign, options: Options, stop: Stop) -> int:
     started = time.monotonic()
+    processes = _processes(campaign, options)
+    budget = Budget(options.minutes, processes, stop)
     origin = provenance()
     manifest = Manifest(campaign, origin)
     waiting = [run for run in campaign.runs if manifest.state(run) != FINISHED]
     before = len(campaign.runs) - len(waiting)
     if waiting:
         with ExitStack() as stack:
-            workers = _workers(options, campaign.folder, origin, stack)
-            watch = Watch(campaign, manifest)
+            workers = _workers(options, processes, campaign.folder, origin, stack)
+            check_data(waiting)
+            watch = Watch(campaign, manifest, budget)
             stack.callback(watch.close)
-            execute_all(waiting, workers, watch)
-    _report(campaign, manifest, before, time.monotonic() - started)
-    return 0 if all(manifest.state(run) == FINISHED for run in campaign.runs) else FAILED
+            stack.enter_context(budget.hold())
+            try:
+                execute_all(waiting, workers, watch, budget.allows)
+            except Interrupted:
+                if stop.requested():
+                    raise
+    left = [run for run in waiting if manifest.state(run) not in (FINISHED, FAILED_RUN)]
+    _report(campaign, manifest, before, left, time.monotonic() - started)
+    if left:
+        return LEFT
+    return 0 if all(manifest.state(run) == FINISHED for run in waiting) else FAILED
+
+
+def _processes(campaign: Campaign, options: Options) -> int:
+    return options.processes or default_processes(run.environment for run in campaign.runs)
 
 
 def _workers(
-    options: Options, folder: Path, origin: Mapping[str, Any], stack: ExitStack
+    options: Options, processes: int, folder: Path, origin: Mapping[str, Any], stack: ExitStack
 ) -> Workers:
     if options.ray_address is None:
-        return LocalProcesses(
-            options.processes or len(os.sched_getaffinity(0)), folder.absolute(), origin
-        )
+        return LocalProcesses(processes, folder.absolute(), origin)
     cluster = RayCluster(options.ray_address, options.processes, folder, origin["command"])
     stack.callback(cluster.close)
     return cluster
 
 
-def _terminate(signum: int, frame: Any) -> None:
-    sys.exit(128 + signum)
+def _estimate(campaign: Campaign, options: Options, stop: Stop) -> None:
+    if options.ray_address is not None:
+        allowed = "must not be given with estimate, which measures this machine"
+        raise ParameterError("ray_address", options.ray_address, allowed)
+    left = [run for run in campaign.runs if not is_finished(run)]
+    if not left:
+        print(f"{campaign.folder}: all {len(campaign.runs)} runs have finished")
+        return
+    check_data(left)
+    print_estimate(left, _processes(campaign, options), campaign.folder, provenance(), stop)
 
 
 def _list(campaign: Campaign) -> None:
@@ -143,13 +189,31 @@ def _list(campaign: Campaign) -> None:
     print(f"{len(campaign.runs)} runs")
 
 
-def _report(campaign: Campaign, manifest: Manifest, before: int, seconds: float) -> None:
-    failed = [run for run in campaign.runs if manifest.state(run) != FINISHED]
-    finished = len(campaign.runs) - len(failed)
+def _report(
+    campaign: Campaign,
+    manifest: Manifest,
+    before: int,
+    left: Sequence[PlannedRun],
+    seconds: float,
+) -> None:
+    finished = sum(manifest.state(run) == FINISHED for run in campaign.runs)
+    failed = len(campaign.runs) - finished - len(left)
+    # Each was named with its error when it failed.
+    named = " (named above)" if failed else ""
     print(
         f"{campaign.folder}: {finished} of {len(campaign.runs)} runs finished "
-        f"({before} of them before), {len(failed)} failed, in {duration(seconds)}; "
-        f"{campaign.folder / MANIFEST}"
+        f"({before} of them before), {failed} failed{named}, in {duration(seconds)}; "
+        f"{_still(left)}{campaign.folder / MANIFEST}"
     )
-    for run in failed:
-        print(f"failed: {run.folder}: {manifest.error(run)}")
+
+
+def _still(left: Sequence[PlannedRun]) -> str:
+    """What the next go has to do after a time budget."""
+    if not left:
+        return ""
+    begun = [done for done in map(rounds_done, left) if done]
+    total = sum(run.settings["rounds"] for run in left)
+    return (
+        f"{len(left)} runs left, {len(begun)} of them begun, {total - sum(begun)} rounds: "
+        "the same command goes on; "
+    )

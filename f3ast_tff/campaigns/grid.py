@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,9 +17,12 @@ from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.components import Registry, builtin_registry
 from f3ast_tff.components.component import KINDS
 from f3ast_tff.configuration.resolve import applicable, resolve
+from f3ast_tff.configuration.run_names import name_part, run_name
 from f3ast_tff.errors import ParameterError
 
-_SETTINGS, _GRID, _VARIANTS = "[settings]", "[grid]", "[[variants]]"
+_SETTINGS, _GRID, _VARIANTS, _VALUE = "[settings]", "[grid]", "[[variants]]", "[[value]]"
+# Each is resolved before the first starts.
+_MOST_RUNS = 10_000
 _NOWHERE = "applies to no run of this campaign"
 
 
@@ -30,7 +34,7 @@ class Campaign:
         name: Its name.
         about: What it is for.
         folder: Its folder; holds `runs/` and `manifest.json`.
-        runs: In the order of its file.
+        runs: In the order of its file's `value`, then of its grid.
     """
 
     name: str
@@ -71,8 +75,8 @@ def plan(
 
     Args:
         path: Its file.
-        overrides: Settings of every run, in place of what the file says of them. `output_dir`
-            is where the campaign's folder is.
+        overrides: Settings of every run, in place of what the file says of them; a list of values
+            is an axis. `output_dir` is where the campaign's folder is.
         seeds: A range such as `"0-9"` in place of the file's seeds.
         draws: A range in place of the file's draws, see `axes.DRAW`.
         registry: The components at hand; by default those of this package.
@@ -103,7 +107,40 @@ def plan(
             raise CampaignError(f"{path}: two runs would be named {run.name}; label [[variants]]")
     planner.refuse_idle()
     _refuse_twins(path, runs)
-    return Campaign(content.name, content.about, folder, tuple(runs.values()))
+    ordered = by_value(content, list(runs.values()), axes.setting_types(registry))
+    return Campaign(content.name, content.about, folder, ordered)
+
+
+def by_value(
+    content: GridFile, runs: Sequence[PlannedRun], types: Mapping[str, type]
+) -> tuple[PlannedRun, ...]:
+    """Returns runs in the order of the file's `value`; those of one table in the order given.
+
+    Args:
+        content: The file.
+        runs: The campaign's.
+        types: See `axes.setting_types`.
+
+    Raises:
+        CampaignError: If a table has an unknown setting, or a value of another type.
+    """
+    check = partial(axes.several, types)
+    tables = [_checked(content.path, _VALUE, table, check) for table in content.value]
+    for table in tables:
+        for name, values in table.items():
+            if name not in types:
+                raise CampaignError(f"{content.path}: {_VALUE} {name} = {values!r}: no setting")
+
+    def place(run: PlannedRun) -> int:
+        settings = {axes.DRAW: run.settings["seed"], **run.settings}
+        matching = (
+            i
+            for i, table in enumerate(tables)
+            if all(settings.get(name) in values for name, values in table.items())
+        )
+        return next(matching, len(tables))
+
+    return tuple(sorted(runs, key=place))
 
 
 def _with_axis(content: GridFile, overrides: Mapping[str, Any], axis: str, values: str) -> GridFile:
@@ -130,6 +167,7 @@ def _points(
     several = partial(axes.several, types)
     grid = _checked(content.path, _GRID, content.grid, several)
     _refuse_overlap(content.path, _GRID, grid, common)
+    num_runs = 0
     for number, variant in enumerate(content.variants or ({},)):
         label = variant.get(LABEL)
         if label is not None and not isinstance(label, str):
@@ -144,8 +182,13 @@ def _points(
             **dict.fromkeys(grid, _GRID),
             **dict.fromkeys(own, _VARIANTS),
         }
+        num_runs += math.prod(len(v) for n, v in {**own, **grid}.items() if n not in overrides)
+        if num_runs > _MOST_RUNS:
+            raise CampaignError(f"{content.path}: {num_runs} runs, must be at most {_MOST_RUNS}")
+        lists = {n: values for n, values in overrides.items() if isinstance(values, list)}
         every = {n: [overrides[n]] if n in overrides else v for n, v in {**own, **grid}.items()}
-        varying = [name for name in every if name not in silent]
+        every.update(lists)
+        varying = [name for name in every if name not in silent or name in lists]
         for combination in itertools.product(*every.values()):
             given = {**common, **dict(zip(every, combination))}
             yield _Point(label, given, varying, places, number)
@@ -199,7 +242,8 @@ class _Planner:
             self._idle.pop((LABEL, number), None)
 
     def run(self, point: _Point) -> PlannedRun:
-        given = {**point.given, **self._overrides}
+        single = {n: v for n, v in self._overrides.items() if not isinstance(v, list)}
+        given = {**point.given, **single}
         name = _name(point, given)
         drawn = {name: given[name] for name in given if name == axes.DRAW}
         try:
@@ -239,8 +283,8 @@ class _Planner:
 
 
 def _name(point: _Point, given: Mapping[str, Any]) -> str:
-    parts = [axes.name_part(name, given[name]) for name in point.varying if name in given]
-    return axes.run_name(parts if point.label is None else [point.label, *parts])
+    parts = [name_part(name, given[name]) for name in point.varying if name in given]
+    return run_name(parts if point.label is None else [point.label, *parts])
 
 
 def _refuse_twins(path: Path, runs: Mapping[str, PlannedRun]) -> None:

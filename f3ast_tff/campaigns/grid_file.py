@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import sys
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from f3ast_tff.data_files import read_toml
 from f3ast_tff.errors import ParameterError
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 _FOLDER = Path(__file__).parent / "grids"
-_TABLES = ("settings", "grid", "variants")
+_TABLES = ("settings", "grid", "variants", "value")
 LABEL = "name"
 _ALIAS = "same_runs_as"
+_CAMPAIGN = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,99}")
 
 
 class CampaignError(ValueError):
@@ -36,6 +34,8 @@ class GridFile:
         settings: Of all runs, by name.
         grid: Lists of values, or a range such as `"0-9"`, by setting: every combination is run.
         variants: Tables of settings; the grid is run with each. `name` is a label.
+        value: Tables of settings with a value or a list of them: runs that the first describes
+            are executed first, then those of the second, and so on, then all others.
     """
 
     name: str
@@ -44,6 +44,7 @@ class GridFile:
     settings: Mapping[str, Any]
     grid: Mapping[str, Any]
     variants: tuple[Mapping[str, Any], ...]
+    value: tuple[Mapping[str, Any], ...] = ()
 
 
 def built_in_campaigns() -> list[str]:
@@ -64,8 +65,13 @@ def find_grid_file(name_or_file: str) -> Path:
     if name_or_file.lower() in built_in:
         return _FOLDER / f"{name_or_file.lower()}.toml"
     path = Path(name_or_file).expanduser()
-    if path.suffix == ".toml" and path.is_file():
+    if path.suffix == ".toml" and path.stem in (".", ".."):
+        # It names the campaign's folder.
+        raise ParameterError("campaign", name_or_file, "must have a name before .toml")
+    if path.suffix == ".toml" and os.path.isfile(path):
         return path
+    if path.suffix == ".toml":
+        raise ParameterError("campaign", name_or_file, "not found")
     allowed = f"must be one of {', '.join(built_in)}, or a file that ends in .toml"
     raise ParameterError("campaign", name_or_file, allowed)
 
@@ -81,14 +87,14 @@ def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
         CampaignError: If it cannot be read, is not TOML, or has something else in it.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = read_toml(path)
     except OSError as error:
         raise CampaignError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise CampaignError(f"{path}: is not TOML: {' '.join(str(error).split())}") from error
     if may_refer and set(content) == {"about", _ALIAS}:
         # Tables of the same runs share them.
-        return read_grid_file(path.with_name(f"{content[_ALIAS]}.toml"), may_refer=False)
+        return read_grid_file(_beside(path, content[_ALIAS]), may_refer=False)
     for key, value in content.items():
         if key not in ("about", *_TABLES):
             allowed = ", ".join(("about", *_TABLES)) + f", or about and {_ALIAS} alone"
@@ -97,10 +103,16 @@ def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
     if not isinstance(about, str):
         raise CampaignError(f"{path}: about = {about!r}: must be a text")
     settings, grid = (_table(path, content, key) for key in ("settings", "grid"))
-    variants = content.get("variants", [])
-    if not isinstance(variants, list) or not all(isinstance(item, dict) for item in variants):
-        raise CampaignError(f"{path}: variants = {variants!r}: must be tables, [[variants]] each")
-    return GridFile(path.stem, path, about.strip(), settings, grid, tuple(variants))
+    variants, value = (_tables(path, content, key) for key in ("variants", "value"))
+    return GridFile(path.stem, path, about.strip(), settings, grid, variants, value)
+
+
+def _beside(path: Path, name: Any) -> Path:
+    """The file of another campaign in the same folder."""
+    if not isinstance(name, str) or not _CAMPAIGN.fullmatch(name):
+        allowed = "must be the name of a file beside it, without .toml"
+        raise CampaignError(f"{path}: {_ALIAS} = {name!r}: {allowed}")
+    return path.with_name(f"{name}.toml")
 
 
 def _table(path: Path, content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -108,3 +120,10 @@ def _table(path: Path, content: Mapping[str, Any], key: str) -> Mapping[str, Any
     if not isinstance(table, dict):
         raise CampaignError(f"{path}: {key} = {table!r}: must be a table, [{key}]")
     return table
+
+
+def _tables(path: Path, content: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], ...]:
+    tables = content.get(key, [])
+    if not isinstance(tables, list) or not all(isinstance(item, dict) for item in tables):
+        raise CampaignError(f"{path}: {key} = {tables!r}: must be tables, [[{key}]] each")
+    return tuple(tables)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gc
 import importlib
-import logging
 import os
 import platform
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping, MutableMapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, MutableMapping
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,10 +28,15 @@ from f3ast_tff.errors import (
     ComponentError,
     DataError,
     EngineError,
+    Interrupted,
     ParameterError,
     RunFolderError,
 )
+from f3ast_tff.messages import one_line
+from f3ast_tff.training.results import finished_summary
 from f3ast_tff.training.run_folder import RunFolder
+from f3ast_tff.training.run_log import run_log
+from f3ast_tff.training.stopping import Stop
 
 COMPILED = ".compiled"
 # What says all there is to say in one line.
@@ -59,22 +63,31 @@ def keep_compiled_programs(campaign: Path, environment: MutableMapping[str, str]
     environment.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
-def run_order(order: Mapping[str, Any], provenance: Mapping[str, Any], worker: str) -> Outcome:
+def run_order(
+    order: Mapping[str, Any],
+    provenance: Mapping[str, Any],
+    worker: str,
+    stop: Stop | None = None,
+) -> Outcome:
     """Resolves what another process has planned, and runs it.
 
     Args:
         order: See `PlannedRun.order`.
         provenance: See `run_isolated`.
         worker: See `run_isolated`.
+        stop: See `run_isolated`.
+
+    Raises:
+        Interrupted: If `stop` was requested.
     """
     try:
         configuration = resolve(order["settings"], _registry(tuple(order["plugins"])))
         if configuration.identity != order["identity"]:
-            raise ComponentError("a plug-in has changed since the campaign was planned")
+            raise ComponentError("a plug-in or an input file has changed since the campaign began")
     except (ComponentError, ParameterError) as error:
         return Outcome(FAILED, _in_one_line(error), now(), now(), 0.0, worker)
     load_framework(configuration)
-    return run_isolated(configuration, provenance, worker)
+    return run_isolated(configuration, provenance, worker, stop)
 
 
 @lru_cache
@@ -91,7 +104,10 @@ def load_framework(configuration: Configuration) -> None:
 
 
 def run_isolated(
-    configuration: Configuration, provenance: Mapping[str, Any], worker: str
+    configuration: Configuration,
+    provenance: Mapping[str, Any],
+    worker: str,
+    stop: Stop | None = None,
 ) -> Outcome:
     """Runs one experiment, or goes on with it; a finished one is left alone.
 
@@ -99,9 +115,13 @@ def run_isolated(
         configuration: The experiment.
         provenance: See `f3ast_tff.configuration.execute.execute`.
         worker: Name of this process, for the outcome.
+        stop: Asked between rounds.
 
     Returns:
         How it ended: every exception is a failed run, its traceback in the run's `error.txt`.
+
+    Raises:
+        Interrupted: If `stop` was requested; the run has a checkpoint.
     """
     started, clock = now(), time.monotonic()
     settings = configuration.settings
@@ -109,12 +129,14 @@ def run_isolated(
     error = None
     try:
         folder = _open(path, configuration)
-        with closing(folder), _warnings_into(folder.file("run.log")):
+        with closing(folder), run_log(folder.path):
             folder.file("error.txt").unlink(missing_ok=True)
             try:
-                if folder.read_json("summary.json") is None:
+                if finished_summary(path) is None:
                     # The campaign reads how far a run is from its checkpoints.
-                    execute(configuration, folder, None, provenance)
+                    execute(configuration, folder, None, provenance, stop=stop)
+            except Interrupted:
+                raise
             except Exception as caught:  # One run's failure, whatever it is, must not end others.
                 error = _in_one_line(caught)
                 folder.file("error.txt").write_text(traceback.format_exc())
@@ -145,22 +167,8 @@ def _forget_programs() -> None:
         sys.modules["jax"].clear_caches()
 
 
-@contextmanager
-def _warnings_into(path: Path) -> Iterator[None]:
-    handler = logging.FileHandler(path, delay=True)
-    handler.setLevel(logging.WARNING)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s: %(message)s"))
-    logger = logging.getLogger()
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        handler.close()
-
-
 def _in_one_line(error: Exception) -> str:
-    text = " ".join(str(error).split())
+    text = one_line(error)
     if isinstance(error, _EXPECTED):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

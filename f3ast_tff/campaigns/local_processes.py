@@ -12,15 +12,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import wait
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from f3ast_tff.campaigns.gpus import VISIBLE, gpu_variables, uses_gpu, visible_gpus
 from f3ast_tff.campaigns.runs import LOST, Outcome, PlannedRun, now
 from f3ast_tff.campaigns.scheduler import Worker
 from f3ast_tff.engines import die_with_parent
 
 # The folder that the package is imported from.
 _PARENT = str(Path(__file__).resolve().parents[2])
-_UNWIND_S = 10.0
+# For the round in progress and its checkpoint.
+_UNWIND_S = 30.0
 LOG = "workers.log"
 
 
@@ -36,10 +39,25 @@ class LocalProcesses:
         self.slots = slots
         self._campaign = campaign
         self._provenance = provenance
+        self._gpus: list[str] | None = None
+        self._started: list[LocalProcess] = []
 
     def start(self, environment: tuple[str, str]) -> LocalProcess:
         """See `Workers.start`; from the main thread, whose death is then the process's."""
-        return LocalProcess(self._campaign, self._provenance)
+        variables = self._variables(environment)
+        process = LocalProcess(self._campaign, self._provenance, variables)
+        self._started = [*(p for p in self._started if p.alive), process]
+        return process
+
+    def _variables(self, environment: tuple[str, str]) -> dict[str, str]:
+        if not uses_gpu(environment):
+            return {}
+        if self._gpus is None:
+            self._gpus = visible_gpus(os.environ)
+        if not self._gpus:
+            return {}
+        taken = [process.gpu for process in self._started if process.alive]
+        return gpu_variables(self._gpus, taken, self.slots, os.environ)
 
     def ended(self, busy: Sequence[Worker], seconds: float) -> list[Worker]:
         """See `Workers.ended`."""
@@ -54,10 +72,23 @@ class LocalProcess:
     Attributes:
         name: See `Worker`.
         answers: Readable once a run has ended, or the process.
+        gpu: The GPU that it was given; empty for none.
     """
 
-    def __init__(self, campaign: Path, provenance: Mapping[str, Any]) -> None:
-        """Starts it; its output goes to `LOG` in the campaign's folder."""
+    def __init__(
+        self,
+        campaign: Path,
+        provenance: Mapping[str, Any],
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Starts it; its output goes to `LOG` in the campaign's folder.
+
+        Args:
+            campaign: The campaign's folder.
+            provenance: What a run came from.
+            variables: Added to its environment.
+        """
+        self.gpu = variables.get(VISIBLE, "")
         self._log = campaign / LOG
         command = [
             *(sys.executable, "-S", "-E", die_with_parent.__file__, str(os.getpid())),
@@ -71,12 +102,17 @@ class LocalProcess:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
-                env=_environment(),
+                env={**_environment(), **variables},
             )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._orders, self.answers = self._process.stdin, self._process.stdout
         self.name = f"process {self._process.pid}"
         self._since = now()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
 
     def submit(self, run: PlannedRun) -> None:
         """See `Worker.submit`."""

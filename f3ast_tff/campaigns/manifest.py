@@ -13,6 +13,7 @@ from f3ast_tff.campaigns import runs
 from f3ast_tff.campaigns.grid import Campaign
 from f3ast_tff.campaigns.grid_file import CampaignError
 from f3ast_tff.campaigns.runs import FINISHED, Outcome, PlannedRun, at, now
+from f3ast_tff.data_files import read_json
 
 NAME = "manifest.json"
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
@@ -58,7 +59,7 @@ class Manifest:
         if not self._path.exists():
             return {}
         try:
-            content = json.loads(self._path.read_text())
+            content = read_json(self._path)
             return {entry["name"]: entry for entry in content["runs"]}
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CampaignError(f"{self._path} is damaged ({error!r}); remove it") from error

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from f3ast_tff.campaigns.grid import Campaign
 from f3ast_tff.campaigns.manifest import Manifest
 from f3ast_tff.campaigns.runs import FINISHED, Outcome, PlannedRun, rounds_done
 from f3ast_tff.campaigns.scheduler import Worker
-from f3ast_tff.progress import terminal_bar
+from f3ast_tff.errors import Interrupted
+from f3ast_tff.progress import duration, say, terminal_bar
+from f3ast_tff.training.stopping import Stop
 
 _LINE_EVERY_S = 30.0
 _DRAW_EVERY_S = 0.2
@@ -58,7 +59,7 @@ class CampaignProgress:
         eta = f"ETA {self._time_left(rounds)}"
         if self._bar is None:
             share = 100 * rounds // max(1, self._rounds)
-            self._say(f"{self._name}: {counts}, {share}% of the rounds, {eta}")
+            say(f"{self._name}: {counts}, {share}% of the rounds, {eta}")
             return
         self._bar.set_description_str(f"{self._name}: {counts}", refresh=False)
         self._bar.set_postfix_str(eta, refresh=False)
@@ -74,30 +75,12 @@ class CampaignProgress:
 
     def failure(self, run: str, error: str) -> None:
         """Says at once that a run has failed."""
-        line = f"{self._name}: {run} failed: {error}"
-        if self._bar is None:
-            self._say(line)
-        else:
-            self._bar.write(line, file=sys.stderr)
+        say(f"{self._name}: {run} failed: {error}")
 
     def close(self) -> None:
         """Leaves the line as it is."""
         if self._bar is not None:
             self._bar.close()
-
-    @staticmethod
-    def _say(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-
-
-def duration(seconds: float) -> str:
-    """Returns a time span as people write it: `42 s`, `7 min 5 s`, `3 h 20 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 class Watch:
@@ -108,11 +91,18 @@ class Watch:
         failed: Runs that have failed in this go.
     """
 
-    def __init__(self, campaign: Campaign, manifest: Manifest) -> None:
+    def __init__(self, campaign: Campaign, manifest: Manifest, stop: Stop) -> None:
         """Takes stock."""
         self._manifest = manifest
+        self._stop = stop
         self._running: dict[str, PlannedRun] = {}
-        self._rounds = {run.name: rounds_done(run) for run in campaign.runs}
+        # A finished run may have kept no checkpoint.
+        self._rounds = {
+            run.name: run.settings["rounds"]
+            if manifest.state(run) == FINISHED
+            else rounds_done(run)
+            for run in campaign.runs
+        }
         self.finished = sum(manifest.state(run) == FINISHED for run in campaign.runs)
         self.failed = 0
         total = sum(run.settings["rounds"] for run in campaign.runs)
@@ -137,9 +127,15 @@ class Watch:
             self._progress.failure(run.name, outcome.error or "")
 
     def tick(self) -> None:
-        """See `Watcher.tick`."""
+        """See `Watcher.tick`.
+
+        Raises:
+            Interrupted: If a stop was requested.
+        """
+        if self._stop.requested():
+            raise Interrupted
         for run in self._running.values():
-            self._rounds[run.name] = rounds_done(run)
+            self._rounds[run.name] = max(self._rounds[run.name], rounds_done(run))
         self._show()
         self._manifest.save(only_if_due=True)
 

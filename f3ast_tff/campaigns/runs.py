@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -13,13 +13,16 @@ from typing import Any
 from f3ast_tff.campaigns.grid_file import CampaignError
 from f3ast_tff.configuration.configuration import Configuration
 from f3ast_tff.configuration.resolve import plugin_sources
+from f3ast_tff.data_files import hash_of, read_json
+from f3ast_tff.training.results import SEALED, SUMMARY, finished_summary
 from f3ast_tff.training.run_folder import differences
 
 FINISHED = "finished"
 FAILED = "failed"
 # The process that ran it is gone.
 LOST = "lost"
-RESULTS = ("metrics.csv", "selection.npz", "summary.json")
+RESULTS = (*SEALED, SUMMARY)
+_ROUND = re.compile("[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ def at(timestamp: float) -> str:
 
 
 def is_finished(run: PlannedRun) -> bool:
-    """Returns whether the run is done, which `summary.json` says once it is there.
+    """Returns whether the run is done and its results are what it wrote.
 
     Raises:
         CampaignError: If the folder holds another run.
@@ -109,7 +112,7 @@ def is_finished(run: PlannedRun) -> bool:
             f"{run.folder} holds a run with other settings: {'; '.join(differing)}. "
             "Give another output_dir, or remove the campaign's folder"
         )
-    return (run.folder / "summary.json").exists()
+    return finished_summary(run.folder) is not None
 
 
 def read_config(run: PlannedRun) -> dict[str, Any] | None:
@@ -120,8 +123,8 @@ def read_config(run: PlannedRun) -> dict[str, Any] | None:
     """
     path = run.folder / "config.json"
     try:
-        content = json.loads(path.read_text())
-    except FileNotFoundError:
+        content = read_json(path)
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
         raise CampaignError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
@@ -133,15 +136,13 @@ def read_config(run: PlannedRun) -> dict[str, Any] | None:
 def rounds_done(run: PlannedRun) -> int:
     """Returns the round of the newest checkpoint; 0 without one."""
     checkpoints = (run.folder / "checkpoints").glob("round_*.npz")
-    return max((int(path.stem.partition("_")[2]) for path in checkpoints), default=0)
+    numbers = [path.stem.partition("_")[2] for path in checkpoints]
+    return max((int(number) for number in numbers if _ROUND.fullmatch(number)), default=0)
 
 
 def checksums(run: PlannedRun) -> dict[str, str]:
     """Returns the SHA-256 of each result that is there, in hexadecimal, by file name."""
-    paths = [run.folder / name for name in RESULTS]
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths if path.exists()
-    }
+    return {name: hash_of(run.folder / name) for name in RESULTS if (run.folder / name).is_file()}
 
 
 def modified(path: Path) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Protocol
@@ -72,15 +72,31 @@ class Watcher(Protocol):
         ...
 
 
-def execute_all(runs: Sequence[PlannedRun], workers: Workers, watcher: Watcher) -> None:
+def by_environment(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
+    """Returns runs so that those of one environment follow one another, else in their order."""
+    order = {env: i for i, env in enumerate(dict.fromkeys(run.environment for run in runs))}
+    return sorted(runs, key=lambda run: order[run.environment])
+
+
+def _always(run: PlannedRun) -> bool:
+    return True
+
+
+def execute_all(
+    runs: Sequence[PlannedRun],
+    workers: Workers,
+    watcher: Watcher,
+    allows: Callable[[PlannedRun], bool] = _always,
+) -> None:
     """Executes runs, as many at a time as there are slots.
 
     Args:
-        runs: What to execute; those of one environment follow one another.
+        runs: What to execute, in this order; those of one environment follow one another.
         workers: Where.
         watcher: Told of every start and end; its exceptions, and Ctrl-C, end all workers.
+        allows: Asked before each start; a run that may not start is left.
     """
-    waiting = deque(sorted(runs, key=lambda run: run.environment))
+    waiting = deque(by_environment(runs))
     attempts: dict[str, int] = {}
     busy: dict[Worker, PlannedRun] = {}
     idle: list[tuple[tuple[str, str], Worker]] = []
@@ -90,6 +106,8 @@ def execute_all(runs: Sequence[PlannedRun], workers: Workers, watcher: Watcher) 
             begun = []
             while waiting and len(busy) < workers.slots:
                 run = waiting.popleft()
+                if not allows(run):
+                    continue
                 worker = _worker_for(run, workers, idle)
                 busy[worker] = run
                 attempts[run.name] = attempts.get(run.name, 0) + 1
@@ -98,6 +116,8 @@ def execute_all(runs: Sequence[PlannedRun], workers: Workers, watcher: Watcher) 
             # Only now, so that no worker waits for the bookkeeping.
             _tell(watcher, ended, begun)
             ended = []
+            if not busy:
+                continue
             for worker in workers.ended(list(busy), _TICK_S):
                 outcome = worker.outcome()
                 run = busy.pop(worker)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import signal
+import contextlib
+import errno
 import sys
 from collections.abc import Container
 
 from f3ast_tff.errors import ParameterError
+from f3ast_tff.messages import one_line
 
 BAD_INPUT = 2
 FAILED = 1
-INTERRUPTED = 128 + signal.SIGINT
+# Of a path that cannot be used, as opposed to a full disk and the like.
+_OF_A_PATH = frozenset(
+    {
+        *(errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
+        *(errno.ENOENT, errno.ENOTDIR, errno.ENOTEMPTY, errno.EPERM, errno.EROFS),
+    }
+)
 
 
 def fail(error: Exception | str, code: int = BAD_INPUT, names: Container[str] | None = None) -> int:
@@ -24,5 +32,16 @@ def fail(error: Exception | str, code: int = BAD_INPUT, names: Container[str] | 
     text = str(error)
     if isinstance(error, ParameterError) and (names is None or error.name in names):
         text = f"--{error.name}={error.value}: {error.allowed}"
-    print(f"error: {' '.join(text.split())}", file=sys.stderr)
+    # The terminal may be gone.
+    with contextlib.suppress(OSError):
+        print(f"error: {one_line(text)}", file=sys.stderr)
     return code
+
+
+def fail_of_machine(error: OSError | MemoryError) -> int:
+    """Prints what this machine did not let a run do, in one line, and returns the exit code."""
+    if isinstance(error, MemoryError):
+        return fail(f"not enough memory: {error}", FAILED)
+    path = error.filename2 or error.filename
+    code = BAD_INPUT if error.errno in _OF_A_PATH else FAILED
+    return fail(f"{path}: {error.strerror}" if path else str(error), code)

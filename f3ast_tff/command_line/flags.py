@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 from absl import flags
 
+from f3ast_tff.command_line.comma_lists import split_lists
 from f3ast_tff.command_line.parameter_flags import (
     PLUGIN,
     PLUGIN_HELP,
@@ -23,6 +25,7 @@ from f3ast_tff.components.component import KINDS
 from f3ast_tff.components.registry import registry_with
 from f3ast_tff.configuration.describe import by_takers, kind_text, parameter_text
 from f3ast_tff.configuration.groups import GROUPS
+from f3ast_tff.data_files import read_text
 from f3ast_tff.errors import ParameterError
 
 # Of the command line alone.
@@ -39,7 +42,30 @@ CAMPAIGN: dict[str, Parameter] = {
             is_path=True,
         ),
         Parameter("list", bool, False, False, "list the runs and their states, and run none"),
-        Parameter("processes", int, True, None, "runs at a time; default: one a core", minimum=1),
+        Parameter(
+            "estimate",
+            bool,
+            False,
+            False,
+            "print hours, memory and disk of what is left to run, and run none of it; measures a "
+            "few rounds of each kind of run, once on a machine",
+        ),
+        Parameter(
+            "minutes",
+            float,
+            True,
+            None,
+            "stop after this time, each run with a checkpoint; the same command goes on",
+            above=0,
+        ),
+        Parameter(
+            "processes",
+            int,
+            True,
+            None,
+            "runs at a time; default: one a GPU, else one a core",
+            minimum=1,
+        ),
         Parameter("seeds", str, True, None, "seeds in place of the campaign's, such as 0-9"),
         Parameter("draws", str, True, None, "draws in place of the campaign's, such as 0-11"),
     )
@@ -54,7 +80,7 @@ class Parsed:
     """A parsed command line.
 
     Attributes:
-        settings: What was given of the settings, by name.
+        settings: What was given of the settings, by name; a comma list as a list.
         campaign: What was given of `CAMPAIGN`.
         registry: The components at hand, plug-ins' included.
     """
@@ -74,6 +100,7 @@ def parse(arguments: Sequence[str]) -> Parsed:
     words = expand_flagfiles(arguments, Path())
     registry = registry_with(plugins_given(words), {PLUGIN, "flagfile", *CAMPAIGN, *_own_names()})
     parameters = setting_flags(registry)
+    words, lists = split_lists(words, parameters)
     values = flags.FlagValues()
     define_flags({**parameters, **CAMPAIGN}, values)
     define_plugin_flag(values)
@@ -86,7 +113,23 @@ def parse(arguments: Sequence[str]) -> Parsed:
         if values[name].value is not None
     }
     of_campaign = {n: p.checked(given.pop(n)) for n, p in CAMPAIGN.items() if n in given}
+    given.update({name: _typed(parameters[name], texts) for name, texts in lists.items()})
     return Parsed(given, of_campaign, registry)
+
+
+def _typed(parameter: Parameter, texts: Sequence[str]) -> list[Any]:
+    """The values of a comma list, in the type of their flag."""
+    found: list[Any] = []
+    if not all(texts):
+        raise ParameterError(parameter.name, ",".join(texts), "has an empty value")
+    for text in texts:
+        values = flags.FlagValues()
+        define_flags({parameter.name: parameter}, values)
+        values(["", f"--{parameter.name}={text}"])
+        found.append(values[parameter.name].value)
+    if any(value in found[:i] for i, value in enumerate(found)):
+        raise ParameterError(parameter.name, ",".join(texts), "names a value twice")
+    return found
 
 
 def setting_flags(registry: Registry) -> dict[str, Parameter]:
@@ -125,8 +168,8 @@ def _expand(arguments: list[str], folder: Path, outer: tuple[Path, ...]) -> list
         if path in outer:
             raise ParameterError("flagfile", value, "includes itself")
         try:
-            lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
-        except (OSError, UnicodeDecodeError) as error:
+            lines = [line.strip() for line in read_text(path).splitlines()]
+        except (OSError, ValueError) as error:
             raise ParameterError("flagfile", value, f"cannot be read: {error}") from error
         inside = [line for line in lines if line and not line.startswith(("#", "//"))]
         words += _expand(inside, path.parent, (*outer, path))
@@ -137,7 +180,8 @@ def _flagfile(value: str, folder: Path) -> Path:
     given = Path(value).expanduser()
     built_in = _FLAGFILES / (given.name if given.suffix == ".flags" else f"{given.name}.flags")
     for path in (folder / given, given, built_in):
-        if value and path.is_file():
+        # Unlike `Path.is_file`, false of a name that is too long.
+        if value and os.path.isfile(path):
             return path.resolve()
     raise ParameterError("flagfile", value, "not found")
 

@@ -7,11 +7,8 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 
-from absl import flags
-
 import f3ast_tff
-from f3ast_tff.command_line.failures import fail
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.signals import Signals
 
 USAGE = """
 Federated learning when clients come and go.
@@ -20,6 +17,7 @@ f3ast-tff run --algorithm=f3ast --availability=home_devices --rounds=100
 f3ast-tff campaign table3_synthetic
 f3ast-tff report --runs=runs --out=report
 f3ast-tff compare --runs=runs --out=accuracy.png
+f3ast-tff export --runs=runs --out=runs.parquet
 f3ast-tff availability --availability=smartphones --plot=smartphones.png
 
 A run writes <output_dir>/<run_name>/: config.json, metrics.csv, selection.npz, summary.json,
@@ -27,7 +25,7 @@ checkpoints/ and TensorBoard events. A campaign writes <output_dir>/<campaign>/:
 runs/<run>/ for each. The same command goes on with what was interrupted.
 `f3ast-tff COMMAND --help` lists the flags of a command; `run` is the command where none is named.
 """
-COMMANDS = ("run", "campaign", "report", "compare", "availability")
+COMMANDS = ("run", "campaign", "report", "compare", "export", "availability")
 HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
 
 
@@ -35,23 +33,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command.
 
     Args:
-        argv: The program's name, and its arguments; by default those of the process.
+        argv: The program's name, and its arguments; by default those of the process, whose signals
+            are then handled.
 
     Returns:
-        The exit code: 0, `BAD_INPUT` for what the user can put right, 1 for a failure, 130 after
-        Ctrl-C, 141 if nobody reads the output any more.
+        The exit code: 0, `BAD_INPUT` for what the user can put right, 1 for a failure, 128 and the
+        number of a signal, 141 if nobody reads the output any more.
     """
+    signals = Signals()
+    if argv is None:
+        # Before anything slow is imported.
+        signals.install()
     try:
-        code = _main(sys.argv if argv is None else argv)
+        code = _main(sys.argv if argv is None else argv, signals)
         sys.stdout.flush()
     except BrokenPipeError:
         # As after `| head`; what is still to be flushed goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
+        code = 128 + signal.SIGPIPE
+    signals.ignore()
     return code
 
 
-def _main(argv: Sequence[str]) -> int:
+def _main(argv: Sequence[str], signals: Signals) -> int:
     program, *arguments = argv
     if arguments[:1] == ["--version"]:
         print(f"f3ast-tff {f3ast_tff.__version__}")
@@ -63,15 +67,17 @@ def _main(argv: Sequence[str]) -> int:
     if not arguments[0].startswith("-"):
         command, *arguments = arguments
     if command not in COMMANDS:
+        from f3ast_tff.command_line.failures import fail
+
         allowed = f"must be one of {', '.join(COMMANDS)}"
         return fail(f"{command!r} is no command; {allowed}")
-    return _command(command)([program, *arguments])
+    return _command(command, signals)([program, *arguments])
 
 
-def _command(name: str) -> Callable[[Sequence[str]], int]:
+def _command(name: str, signals: Signals) -> Callable[[Sequence[str]], int]:
     """The function of a command, of which nothing else is imported."""
     if name in ("run", "campaign"):
-        return lambda argv: _run(argv[1:], name)
+        return lambda argv: _run(argv[1:], name, signals)
     if name == "report":
         from f3ast_tff.command_line import report
 
@@ -80,13 +86,21 @@ def _command(name: str) -> Callable[[Sequence[str]], int]:
         from f3ast_tff.command_line import compare
 
         return compare.main
+    if name == "export":
+        from f3ast_tff.command_line import export
+
+        return export.main
     from f3ast_tff.command_line import availability
 
     return availability.main
 
 
-def _run(arguments: Sequence[str], command: str) -> int:
+def _run(arguments: Sequence[str], command: str, signals: Signals) -> int:
+    from absl import flags
+
+    from f3ast_tff.command_line.failures import fail
     from f3ast_tff.command_line.flags import help_text, parse
+    from f3ast_tff.errors import ParameterError
 
     words = list(arguments)
     if command == "campaign" and words and not words[0].startswith("-"):
@@ -106,13 +120,13 @@ def _run(arguments: Sequence[str], command: str) -> int:
         # Here, so that a single run does without it.
         from f3ast_tff.command_line.campaign import campaign
 
-        return campaign(parsed)
+        return campaign(parsed, signals)
     if command == "campaign" or parsed.campaign:
         given = next(iter(parsed.campaign), None)
         return fail(f"--{given} needs --campaign" if given else "a campaign must be named")
-    from f3ast_tff.command_line.run import run
+    from f3ast_tff.command_line.run import run_all
 
-    return run(parsed.settings, parsed.registry)
+    return run_all(parsed.settings, parsed.registry, signals)
 
 
 if __name__ == "__main__":

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-import signal
-import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.command_line.failures import BAD_INPUT, FAILED, INTERRUPTED, fail
+from f3ast_tff.command_line.comma_lists import combinations
+from f3ast_tff.command_line.failures import BAD_INPUT, FAILED, fail, fail_of_machine
 from f3ast_tff.command_line.flags import setting_flags
 from f3ast_tff.command_line.progress import ProgressBar
 from f3ast_tff.components import Registry
@@ -23,64 +22,123 @@ from f3ast_tff.errors import (
     ComponentError,
     DataError,
     EngineError,
+    Interrupted,
     ParameterError,
     RunFolderError,
 )
+from f3ast_tff.progress import say, warnings_said
+from f3ast_tff.signals import Signals
+from f3ast_tff.training.extension import extend_run
+from f3ast_tff.training.results import finished_summary
 from f3ast_tff.training.run_folder import RunFolder
+from f3ast_tff.training.run_log import run_log
+from f3ast_tff.training.unstarted import missing_folders, remove_unstarted
+
+_AT_START = "interrupted before a round was done: the same command starts or goes on with the run"
 
 
-def run(given: Mapping[str, Any], registry: Registry) -> int:
+def run_all(given: Mapping[str, Any], registry: Registry, signals: Signals) -> int:
+    """Runs every combination of the values that are lists, one after the other.
+
+    Args:
+        given: As for `run`; a value may be a list.
+        registry: The components at hand.
+        signals: As for `run`.
+
+    Returns:
+        The exit code of the first that is not 0; later ones run all the same, but after a signal.
+    """
+    lists = {name: values for name, values in given.items() if isinstance(values, list)}
+    if lists and "run_name" in given:
+        allowed = f"must not be given with several values of {', '.join(lists)}"
+        return fail(ParameterError("run_name", given["run_name"], allowed))
+    try:
+        # Before the first starts: another may be refused.
+        for chosen in combinations(lists):
+            resolve({**given, **chosen}, registry)
+    except ParameterError as error:
+        return fail(error, BAD_INPUT, setting_flags(registry))
+    code = 0
+    for chosen in combinations(lists):
+        code_of_run = run({**given, **chosen}, registry, signals)
+        code = code or code_of_run
+        if signals.requested():
+            return code_of_run
+    return code
+
+
+def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = None) -> int:
     """Runs the experiment that the settings describe, or goes on with it.
 
     Args:
         given: Settings given, by name.
         registry: The components at hand.
+        signals: Asked between rounds whether to stop; by default nothing asks for that.
 
     Returns:
-        The exit code: 0, `BAD_INPUT` for what the user can put right, `INTERRUPTED` after
-        Ctrl-C, `FAILED` otherwise.
+        The exit code: 0, `BAD_INPUT` for what the user can put right, 128 and the number of a
+        signal, `FAILED` otherwise.
     """
-    logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
+    with warnings_said():
+        return _run(given, registry, signals or Signals())
+
+
+def _run(given: Mapping[str, Any], registry: Registry, signals: Signals) -> int:
     names = setting_flags(registry)
     try:
         configuration = resolve(given, registry)
         configuration.configs["engine"].check_installed()
-        settings = configuration.settings
-        path = Path(settings["output_dir"]) / settings["run_name"]
-        folder = RunFolder(path, configuration.identity)
-    except (ParameterError, RunFolderError) as error:
+    except ParameterError as error:
         return fail(error, BAD_INPUT, names)
+    settings = configuration.settings
+    path = Path(settings["output_dir"]) / settings["run_name"]
+    progress = ProgressBar(settings["run_name"], settings["rounds"])
     with ExitStack() as stack:
-        stack.callback(folder.close)
-        finished = folder.read_json("summary.json")
-        if finished is not None:
-            _report(folder, finished, "already finished")
-            return 0
+        stack.callback(progress.close)
         try:
-            summary = _execute(configuration, folder, stack)
-        except (CheckpointError, ComponentError, DataError, ParameterError) as error:
+            made = missing_folders(path)
+            extend_run(path, configuration)
+            folder = RunFolder(path, configuration.identity)
+            stack.callback(folder.close)
+            signals.message, signals.say = _AT_START, say
+            signals.cleanup = partial(remove_unstarted, path, made)
+            stack.callback(signals.cleanup)
+            summary, state = finished_summary(path), "already finished"
+            if summary is None:
+                summary, state = _execute(configuration, folder, progress, signals), "finished"
+        except (
+            *(CheckpointError, ComponentError, DataError, ParameterError, RunFolderError),
+        ) as error:
+            progress.close()
             return fail(error, BAD_INPUT, names)
         except EngineError as error:
+            progress.close()
             return fail(error, FAILED)
-        except KeyboardInterrupt:
-            print("interrupted: the same command goes on from the last checkpoint", file=sys.stderr)
-            return INTERRUPTED
-        _report(folder, summary, "finished")
+        except BrokenPipeError:
+            raise
+        except (MemoryError, OSError) as error:
+            progress.close()
+            return fail_of_machine(error)
+        except Interrupted as error:
+            progress.close()
+            done = error.round_number
+            say(
+                f"interrupted: checkpoint at round {done}, the same command goes on from there"
+                if done
+                else _AT_START
+            )
+            return signals.exit_code
+        progress.close()
+        _report(folder, summary, state)
     return 0
 
 
-def _execute(configuration: Configuration, folder: RunFolder, stack: ExitStack) -> dict[str, Any]:
-    # A termination must unwind like Ctrl-C, so that what was started is ended.
-    signal.signal(signal.SIGTERM, terminate)
-    settings = configuration.settings
-    progress = ProgressBar(settings["run_name"], settings["rounds"])
-    stack.callback(progress.close)
-    return execute(configuration, folder, progress, provenance()).summary
-
-
-def terminate(signum: int, frame: Any) -> None:
-    """Signal handler that unwinds the stack."""
-    sys.exit(128 + signum)
+def _execute(
+    configuration: Configuration, folder: RunFolder, progress: ProgressBar, signals: Signals
+) -> dict[str, Any]:
+    with run_log(folder.path):
+        result = execute(configuration, folder, progress, provenance(), stop=signals)
+    return result.summary
 
 
 def _report(folder: RunFolder, summary: Mapping[str, Any], state: str) -> None:

@@ -1,4 +1,4 @@
-"""Components: what a strategy, an availability process, a task ... says of itself, in one file."""
+"""Components: a strategy, an availability process, a task ..., each declared in one file."""
 
 from f3ast_tff.components.component import Component, register
 from f3ast_tff.components.defaults import REQUIRED, Derived, Published, Reading

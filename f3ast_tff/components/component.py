@@ -40,7 +40,7 @@ _PROTOCOLS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         ("world",),
         ("aggregation", "server_optimizer", "fixed", "pooled", "published", "client_loss"),
     ),
-    "aggregation": ("AggregationConfig", (), ("engines", "splits", "takes_weights")),
+    "aggregation": ("AggregationConfig", (), ("engines", "takes_weights")),
     "availability": (
         "AvailabilityConfig",
         ("p", "seed"),

@@ -24,6 +24,10 @@ class Known(Protocol):
         """Returns the `Config` class of the chosen component of a kind."""
         ...
 
+    def run_name(self) -> str:
+        """Returns the run's name where none is given; asks for every other setting."""
+        ...
+
 
 class _Required:
     """Type of `REQUIRED`."""
@@ -54,10 +58,12 @@ class Derived:
     Attributes:
         compute: Returns the value; asks `Known` for the settings that it needs.
         words: The rule in words, for `--help`.
+        from_rounds: Whether the value follows from the number of rounds.
     """
 
     compute: Callable[[Known], Any]
     words: str
+    from_rounds: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,18 @@ import types
 import typing
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import lru_cache
 from typing import Any, Union
+
+import numpy as np
 
 from f3ast_tff.components.defaults import REQUIRED, Derived, Published, Reading
 from f3ast_tff.errors import ParameterError
+from f3ast_tff.messages import is_plain
 
 _KEY = "f3ast_tff.parameter"
+# What arrays and single-precision arithmetic hold.
+_LARGEST = {int: 2**63 - 1, float: float(np.finfo(np.float32).max)}
 _KINDS = {"int": int, "float": float, "str": str, "bool": bool}
 
 
@@ -30,7 +36,9 @@ class _Declaration:
     units: str
     decides_result: bool
     is_path: bool
+    is_input: bool
     own: bool | None
+    neutral: str | None
 
 
 @dataclass(frozen=True)
@@ -51,8 +59,12 @@ class Parameter:
         units: Units of the value, for help.
         decides_result: Whether another value makes another run.
         is_path: Whether it names a file or folder; `~` is expanded.
+        is_input: Whether it names a file that a run reads: its content decides the result, its
+            place does not.
         own: Whether runs that differ in it may be compared (one method's parameter), as opposed to
             a condition of the experiment; `None`: by the kind of component.
+        neutral: Value with which results are those of runs from before there was the parameter: it
+            is then no part of a run's identity. `None` if there is no such value.
     """
 
     name: str
@@ -68,7 +80,9 @@ class Parameter:
     units: str = ""
     decides_result: bool = True
     is_path: bool = False
+    is_input: bool = False
     own: bool | None = None
+    neutral: str | None = None
 
     def checked(self, value: Any) -> Any:
         """Returns the value in its canonical form.
@@ -81,6 +95,8 @@ class Parameter:
                 return None
             raise ParameterError(self.name, "", "must be given")
         value = self._typed(value)
+        if self.kind is str and not is_plain(value):
+            raise ParameterError(self.name, value, "must not hold control characters")
         if self.is_path:
             return os.path.expanduser(value)
         if self.choices:
@@ -116,6 +132,8 @@ class Parameter:
             bounds.append((value <= self.maximum, f"at most {self.maximum}"))
         if isinstance(value, float) and not math.isfinite(value):
             bounds.append((False, "finite"))
+        elif abs(value) > _LARGEST[self.kind]:
+            bounds.append((False, f"at most {_LARGEST[self.kind]} in magnitude"))
         if not all(holds for holds, _ in bounds):
             allowed = "must be " + " and ".join(text for _, text in bounds)
             raise ParameterError(self.name, value, allowed)
@@ -133,7 +151,9 @@ def parameter(
     units: str = "",
     decides_result: bool = True,
     is_path: bool = False,
+    is_input: bool = False,
     own: bool | None = None,
+    neutral: str | None = None,
 ) -> Any:
     """Declares a field of a component's `Config` as a parameter; see `Parameter`.
 
@@ -147,7 +167,7 @@ def parameter(
     """
     declared = _Declaration(
         *(default, help, tuple(choices), minimum, above, maximum, below),
-        *(units, decides_result, is_path, own),
+        *(units, decides_result and not is_input, is_path or is_input, is_input, own, neutral),
     )
     plain = default
     if isinstance(default, Reading):
@@ -166,6 +186,11 @@ def parameters_of(config: type) -> tuple[Parameter, ...]:
         TypeError: If the type of a parameter is not `int`, `float`, `str` or `bool`, or one of
             them `| None`.
     """
+    return _declared(config)
+
+
+@lru_cache(maxsize=1024)
+def _declared(config: Any) -> tuple[Parameter, ...]:
     return tuple(_of_field(spec) for spec in fields(config) if _KEY in spec.metadata)
 
 

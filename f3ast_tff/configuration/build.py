@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,18 @@ from f3ast_tff.configuration.configuration import Configuration
 from f3ast_tff.configuration.protocols import check_object
 from f3ast_tff.engines.engine import Engine, EngineParts
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining, client_share
 from f3ast_tff.models import Model
+from f3ast_tff.optimizers.schedules import client_schedule
 from f3ast_tff.preprocessing import Preprocessing
 from f3ast_tff.randomness import generator
 from f3ast_tff.training.run import Experiment
 
 # The released code seeds availability with the constant 1 (R13).
 _RELEASED_AVAILABILITY_SEED = 1
+# Of examples, with repetition, by a client in a round: their order is drawn at once.
+_MOST_VISITS = 10**8
 
 
 def _built(configuration: Configuration, kind: str, *arguments: Any) -> Any:
@@ -36,10 +40,16 @@ def build_data(configuration: Configuration) -> FederatedData:
     """Returns the task's data: pooled, its test clients thinned out, if that is asked for.
 
     Raises:
-        ParameterError: If the data does not have that many clients.
+        ParameterError: If the data contradicts itself, or does not have that many clients.
         DataError: If a file is missing or damaged.
     """
-    data = _built(configuration, "task")
+    try:
+        data = _built(configuration, "task")
+    except ParameterError:
+        raise
+    except ValueError as error:
+        # Of `FederatedData`: a label out of range, say.
+        raise ParameterError("task", configuration.settings["task"], str(error)) from error
     found, wanted = data.train.num_clients, configuration.settings.get("num_clients")
     if wanted is not None and found != wanted:
         allowed = f"must be {found}, the number in this data"
@@ -100,11 +110,40 @@ def availability_seed(configuration: Configuration) -> int:
     return _RELEASED_AVAILABILITY_SEED if released else configuration.settings["seed"]
 
 
+def _check_steps(train: ClientExamples, work: LocalTraining) -> None:
+    """Refuses training in which nobody takes a step; warns of clients that take none."""
+    sizes = train.sizes
+    if not sizes.sum():
+        raise ParameterError("task", "", "has no training example")
+    visits = int(work.num_visits(sizes).max())
+    if visits > _MOST_VISITS:
+        name = "local_epochs" if work.steps is None else "local_steps"
+        most = f"a client would visit {visits} examples a round, more than {_MOST_VISITS}"
+        raise ParameterError(name, work.epochs if work.steps is None else work.steps, most)
+    idle = np.flatnonzero((work.num_batches(sizes) == 0) & (sizes > 0))
+    if len(idle) == 0:
+        return
+    largest = int(np.argmax(sizes))
+    if work.num_batches(sizes[largest : largest + 1])[0] == 0:
+        allowed = (
+            f"must be at most {sizes[largest]}, the examples of client {train.name(largest)}, who "
+            "has most: with last_batch=drop nobody would train"
+        )
+        raise ParameterError("batch_size", work.batch_size, allowed)
+    first = int(idle[0])
+    logging.warning(
+        "%d of %d clients hold less than one batch of %d and take no step, as last_batch is drop; "
+        "the first is client %s, with %d examples",
+        *(len(idle), len(sizes), work.batch_size, train.name(first), sizes[first]),
+    )
+
+
 def build_world(configuration: Configuration, data: FederatedData, model: Model) -> World:
     """Returns what a strategy may look at: shares, availability, constraint, data, model."""
     settings = configuration.settings
     sizes = data.train.sizes
     work = build_local_training(configuration)
+    _check_steps(data.train, work)
     p = client_share(sizes, work, settings["client_share"])
     seed = availability_seed(configuration)
     labels = []
@@ -142,11 +181,11 @@ def build_engine(
     settings, configs = configuration.settings, configuration.configs
     algorithm = configs["algorithm"]
     client = _built(configuration, "client_optimizer")
-    client = replace(
-        client, decay=settings["client_lr_decay"], clip_norm=algorithm.client_clip_norm
-    )
-    aggregation = _built(configuration, "aggregation")
-    num_weights = sum(w.size for w in world.model.initial_weights(settings["seed"]))
+    schedule = client_schedule(settings)
+    if schedule.is_constant:
+        # An optimizer that was given as an object may have one of its own.
+        schedule = client.schedule
+    client = replace(client, schedule=schedule, clip_norm=algorithm.client_clip_norm)
     parts = EngineParts(
         data=data,
         model=world.model,
@@ -154,8 +193,8 @@ def build_engine(
         work=build_local_training(configuration),
         client_optimizer=client,
         server_optimizer=_built(configuration, "server_optimizer"),
-        aggregation=aggregation,
-        memory=aggregation.memory(world.p, num_weights),
+        aggregation=_built(configuration, "aggregation"),
+        p=world.p,
         client_loss=algorithm.client_loss,
         cohort_size=min(world.constraint.largest_k, world.num_clients),
         seed=settings["seed"],
@@ -190,4 +229,8 @@ def build_experiment(configuration: Configuration, folder: Path | None) -> Exper
         world.num_clients,
         world.model,
         world.p,
+        data_sha256=None if folder is None else data.sha256(),
+        checkpoint_seconds=settings["checkpoint_seconds"],
+        client_scores=settings["client_scores"],
+        keep_checkpoints=settings["keep_checkpoints"],
     )

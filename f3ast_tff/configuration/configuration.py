@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from f3ast_tff.components import Component, Registry
 from f3ast_tff.components.component import OWN_KINDS, component_of
 from f3ast_tff.components.parameter import parameters_of
+from f3ast_tff.data_files import hash_of
+from f3ast_tff.errors import ParameterError
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,38 @@ class Configuration:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides the result: settings by name, and digests of the plug-ins in use."""
-        decides = {p.name: p.decides_result for p in self._parameters()}
-        found = {n: v for n, v in self.settings.items() if decides.get(n, True)}
+        """What decides the result: settings by name, and digests of plug-ins and input files.
+
+        Raises:
+            ParameterError: If an input file cannot be read.
+        """
+        left_out = set(self._not_compared)
+        found = {n: v for n, v in self.settings.items() if n not in left_out}
         plugins = {plugin.name: plugin.sha256 for plugin in self.plugins}
-        return {**found, "plugins": plugins} if plugins else found
+        digests = {"plugins": plugins, "input_files": self.input_files}
+        return {**found, **{name: each for name, each in digests.items() if each}}
+
+    @property
+    def input_files(self) -> dict[str, str]:
+        """SHA-256 of each file that a setting names for the run to read, by setting.
+
+        Raises:
+            ParameterError: If one cannot be read.
+        """
+        names = [p.name for p in self._parameters() if p.is_input]
+        found = {}
+        for name in dict.fromkeys(names):
+            path = self.settings[name]
+            if path is not None:
+                try:
+                    found[name] = _digest(path, *_stamp(path))
+                except FileNotFoundError as error:
+                    raise ParameterError(name, path, "not found") from error
+                except OSError as error:
+                    raise ParameterError(name, path, f"cannot be read: {error.strerror}") from error
+                except ValueError as error:
+                    raise ParameterError(name, path, f"cannot be read: {error}") from error
+        return found
 
     @property
     def plugins(self) -> list[Any]:
@@ -67,9 +99,8 @@ class Configuration:
         Returns:
             `components`: display name and line of each chosen component by kind, and whether the
             task generates its data; `own_settings`; `not_compared`: settings that decide no
-            result; `plugins`: name, source and SHA-256.
+            result; `plugins`: name, source and SHA-256; `input_files`: SHA-256 by setting.
         """
-        not_compared = [p.name for p in self._parameters() if not p.decides_result]
         components: dict[str, dict[str, Any]] = {
             kind: {"name": c.name, "display": c.display, "about": c.about, "order": c.order}
             for kind, c in self.components.items()
@@ -78,11 +109,22 @@ class Configuration:
         return {
             "components": components,
             "own_settings": self.own_settings,
-            "not_compared": not_compared,
+            "not_compared": self._not_compared,
             "plugins": [
                 {"name": p.name, "source": p.source, "sha256": p.sha256} for p in self.plugins
             ],
+            "input_files": self.input_files,
         }
+
+    @property
+    def _not_compared(self) -> list[str]:
+        """Settings that decide no result, or do not with the value that they have."""
+        return [
+            p.name
+            for p in self._parameters()
+            if not p.decides_result
+            or (p.neutral is not None and self.settings[p.name] == p.neutral)
+        ]
 
     def _all_components(self) -> list[Component]:
         found = []
@@ -95,3 +137,15 @@ class Configuration:
         for config in self.configs.values():
             configs += getattr(config, "parts", ())
         return [p for config in configs for p in parameters_of(type(config))]
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    """What changes with a file's content."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@lru_cache(maxsize=128)
+def _digest(path: str, *stamp: int) -> str:
+    """The SHA-256 of a file: once for all runs of a campaign."""
+    return hash_of(Path(path))

@@ -13,10 +13,10 @@ from f3ast_tff.configuration.resolve import kind_default
 
 # What each kind is, one line.
 KIND_HELP: dict[str, str] = {
-    "task": "data, and what a model reads of it",
+    "task": "which client holds which data",
     "model": "the network",
-    "algorithm": "whom to pick, with what weight",
-    "aggregation": "what the server makes of the cohort's updates",
+    "algorithm": "which clients train, and with which weight",
+    "aggregation": "from the cohort's updates to the server's step",
     "availability": "who is reachable when",
     "communication": "how many clients a round, in place of clients_per_round",
     "client_optimizer": "optimizer of the local steps",

@@ -8,10 +8,12 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from f3ast_tff.configuration.configuration import Configuration
+from f3ast_tff.errors import RunFolderError
 
 if TYPE_CHECKING:
     from f3ast_tff.training.run import Callback, Progress, RunResult
     from f3ast_tff.training.run_folder import RunFolder
+    from f3ast_tff.training.stopping import Stop
 
 
 def execute(
@@ -20,6 +22,7 @@ def execute(
     progress: Progress | None,
     provenance: Mapping[str, Any],
     callbacks: Sequence[Callback] = (),
+    stop: Stop | None = None,
 ) -> RunResult:
     """Runs an experiment to its end, or goes on with it from its last checkpoint.
 
@@ -30,35 +33,64 @@ def execute(
         provenance: What `config.json` says of versions and commit
             (`f3ast_tff.configuration.provenance`).
         callbacks: Called for every round and every evaluation.
+        stop: Asked between rounds.
 
     Raises:
         CheckpointError: If there are checkpoints but none can be used.
         ComponentError: If a component breaks its protocol.
         DataError: If a data file is missing or damaged.
         EngineError: If the engine is lost; the last checkpoint stays.
+        Interrupted: If `stop` was requested.
         ParameterError: If the data or this machine contradicts a setting.
+        RunFolderError: If the run began with other data.
     """
     # Frameworks read the environment when they are imported.
     configuration.configs["engine"].prepare_environment(os.environ)
     from f3ast_tff.configuration.build import build_experiment
+    from f3ast_tff.training.open_loggers import metrics_loggers
     from f3ast_tff.training.run import run_experiment
 
     experiment = build_experiment(configuration, None if folder is None else folder.path)
     with closing(experiment.engine):
+        loggers = []
         if folder is not None:
-            write_config(folder, configuration, provenance)
-        return run_experiment(experiment, folder, progress, callbacks)
+            write_config(folder, configuration, provenance, experiment.data_sha256)
+            settings = configuration.settings
+            loggers = metrics_loggers(settings["logger"], folder.path, settings)
+        return run_experiment(experiment, folder, progress, callbacks, loggers, stop)
 
 
 def write_config(
-    folder: RunFolder, configuration: Configuration, provenance: Mapping[str, Any]
+    folder: RunFolder,
+    configuration: Configuration,
+    provenance: Mapping[str, Any],
+    data_sha256: str | None,
 ) -> None:
-    """Writes `config.json`, unless the run has begun before."""
-    if folder.file("config.json").exists():
+    """Writes `config.json`; of a run that has begun before, checks that its data are the same.
+
+    Args:
+        folder: The run's folder.
+        configuration: The experiment.
+        provenance: See `execute`.
+        data_sha256: `FederatedData.sha256` of the data.
+
+    Raises:
+        RunFolderError: If the run began with other data.
+    """
+    before = folder.config()
+    if before is not None:
+        if before.get("data_sha256", data_sha256) != data_sha256:
+            place = configuration.settings.get("data_dir")
+            where = f"the files in {place}" if place else f"task {configuration.settings['task']}"
+            raise RunFolderError(
+                f"{folder.path} holds a run on other data: the data of {where} have changed. "
+                "Give another run_name, or remove the folder"
+            )
         return
     content = {
         "settings": dict(configuration.settings),
         "identity": configuration.identity,
+        "data_sha256": data_sha256,
         **configuration.describe(),
         **provenance,
     }

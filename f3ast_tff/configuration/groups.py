@@ -6,23 +6,49 @@ from dataclasses import dataclass
 
 from f3ast_tff.components import Derived, Published, Reading, parameter
 from f3ast_tff.components.defaults import PRESETS
+from f3ast_tff.optimizers.schedules import PUBLISHED_ROUNDS, SCHEDULES
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
     """Local training, and for how long."""
 
-    rounds: int = parameter(Published(100), "number of rounds T", minimum=1)
-    local_epochs: int = parameter(1, "passes over a client's data a round", minimum=1)
-    local_steps: int | None = parameter(
-        None, "exactly this many full batches a round, in place of local_epochs", minimum=1
+    rounds: int = parameter(Published(100), "number of rounds T", minimum=1, maximum=10**9)
+    local_epochs: int = parameter(
+        1, "passes over a client's data a round", minimum=1, maximum=10**6
     )
-    batch_size: int = parameter(Published(20), "examples a batch", minimum=1)
+    local_steps: int | None = parameter(
+        None,
+        "exactly this many full batches a round, in place of local_epochs",
+        minimum=1,
+        maximum=10**6,
+    )
+    batch_size: int = parameter(Published(20), "examples a batch", minimum=1, maximum=10**6)
     last_batch: str = parameter(
         Published("keep"), "an epoch's short last batch", choices=("keep", "drop")
     )
+    client_lr_schedule: str = parameter(
+        Derived(
+            lambda known: "geometric" if known["client_lr_decay"] != 1 else "constant",
+            "constant, or geometric with a client_lr_decay",
+        ),
+        "client learning rate of round t over that of round 1: 1, d^(t - 1), 1 / (s + 1) or "
+        "1 / sqrt(s + 1), with s = (t - 1) / T, d client_lr_decay and T client_lr_rounds",
+        choices=SCHEDULES,
+        own=True,
+    )
     client_lr_decay: float = parameter(
         1.0, "factor of the client learning rate from round to round", above=0, maximum=1, own=True
+    )
+    client_lr_rounds: int | None = parameter(
+        Derived(
+            lambda known: PUBLISHED_ROUNDS.get(known["client_lr_schedule"]),
+            "1 with inverse (MIFA), 10 with inverse_sqrt (FedAWE)",
+        ),
+        "T of the client learning rate 1 / (s + 1) or 1 / sqrt(s + 1)",
+        minimum=1,
+        units="rounds",
+        own=True,
     )
 
 
@@ -54,16 +80,36 @@ class RunConfig:
     checkpoint_every: int = parameter(
         25, "rounds between checkpoints", minimum=1, decides_result=False
     )
+    checkpoint_seconds: float = parameter(
+        120.0,
+        "a checkpoint is also written at the next round boundary after",
+        above=0,
+        units="seconds",
+        decides_result=False,
+    )
+    keep_checkpoints: int = parameter(
+        1,
+        "checkpoints that a finished run keeps; without one it has no weights to load and cannot "
+        "be made longer",
+        minimum=0,
+        maximum=2,
+        decides_result=False,
+    )
+    client_scores: bool = parameter(
+        False,
+        "write accuracy and loss of every test client at each evaluation",
+        decides_result=False,
+    )
+    logger: str = parameter(
+        "tensorboard",
+        "where scalars go besides metrics.csv: a comma list of tensorboard, wandb, mlflow, csv",
+        decides_result=False,
+    )
     output_dir: str = parameter("runs", "folder of all runs", decides_result=False, is_path=True)
     run_name: str = parameter(
         Derived(
-            lambda known: "-".join(
-                [
-                    *(known[name] for name in ("task", "algorithm", "availability", "reading")),
-                    f"seed{known['seed']}",
-                ]
-            ),
-            "from the settings",
+            lambda known: known.run_name(),
+            "task, algorithm, availability, reading, what is not default, and the seed",
         ),
         "folder of this run",
         decides_result=False,

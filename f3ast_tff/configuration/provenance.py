@@ -16,11 +16,16 @@ def provenance() -> dict[str, Any]:
     """Returns the versions in use and the git commit, `None` where there is none."""
     return {
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in _PACKAGES},
+        "packages": package_versions(),
         "git_commit": _git("rev-parse", "HEAD"),
         "git_modified": bool(_git("status", "--porcelain", "--untracked-files=no")),
         "command": sys.argv,
     }
+
+
+def package_versions() -> dict[str, str | None]:
+    """Returns the versions of the numerical libraries; `None` for one that is not installed."""
+    return {name: _version(name) for name in _PACKAGES}
 
 
 def _version(package: str) -> str | None:

@@ -8,13 +8,17 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from f3ast_tff.availability.constraints.constraint import is_count
 from f3ast_tff.components import Derived, Parameter, Published, Reading, Registry, parameters_of
 from f3ast_tff.components.component import KINDS, component_of
 from f3ast_tff.components.defaults import REQUIRED
 from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.configuration.configuration import Configuration
 from f3ast_tff.configuration.groups import GROUPS
+from f3ast_tff.configuration.run_names import name_part, path_part, run_name
 from f3ast_tff.errors import ParameterError
+from f3ast_tff.optimizers.schedules import client_schedule
+from f3ast_tff.training.metrics_loggers import logger_names
 
 # What a kind is where it is not given.
 _DEFAULTS: dict[str, Any] = {
@@ -33,6 +37,8 @@ _DEFAULTS: dict[str, Any] = {
     "engine": "fused",
 }
 _FIXED_COMMUNICATION = "fixed"
+# File systems allow 255.
+_LONGEST_NAME_BYTES = 200
 
 
 def kind_default(kind: str) -> Any:
@@ -71,7 +77,7 @@ def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What is given; a communication that is a number alone is `clients_per_round`."""
     given = {name: value for name, value in settings.items() if value is not None}
     text = given.get("communication")
-    if isinstance(text, str) and text.isdecimal():
+    if isinstance(text, str) and is_count(text):
         if "clients_per_round" in given:
             allowed = "must not be given with clients_per_round"
             raise ParameterError("communication", text, allowed)
@@ -132,6 +138,9 @@ class _Resolver:
     def configuration(self) -> Configuration:
         self._refuse_not_chosen()
         kinds = {kind: self[kind] for kind in KINDS}
+        # The run's name follows from all others.
+        for name in self.owners.keys() - {"run_name"}:
+            self[name]
         values = {name: self[name] for name in self.owners}
         groups = {heading: self._config(config) for heading, config in GROUPS.items()}
         configs = {kind: self._chosen(kind) for kind in KINDS}
@@ -139,11 +148,46 @@ class _Resolver:
         for config in configs.values():
             for part in (config, *getattr(config, "parts", ())):
                 part.check(settings)
+        client_schedule(settings)
         _check_weights(configs["algorithm"], configs["aggregation"])
         _check_run_name(settings["run_name"])
+        logger_names(settings["logger"])
         return Configuration(
             MappingProxyType(configs), MappingProxyType(groups), settings, self._registry
         )
+
+    def run_name(self) -> str:
+        named = ("task", "algorithm", "availability", "reading")
+        parts = [self[name] for name in named]
+        for kind in KINDS:
+            default = _DEFAULTS[kind]
+            default = default.compute(self) if isinstance(default, Derived) else default
+            if kind in self._given and kind not in named and self[kind] != default:
+                parts.append(name_part(kind, self[kind]))
+        for name, ((_, parameter), *_) in self.owners.items():
+            if name == "rounds" and not self._depends_on_rounds():
+                # A longer run goes on with a shorter one.
+                continue
+            if name not in (*named, "seed") and self._departs(parameter):
+                of_path = parameter.is_path and isinstance(self[name], str)
+                parts.append((path_part if of_path else name_part)(name, self[name]))
+        return run_name([*parts, f"seed{self['seed']}"])
+
+    def _departs(self, parameter: Parameter) -> bool:
+        """Whether a setting is given, decides the result, and is not its default."""
+        if parameter.name not in self._given or not parameter.decides_result:
+            return False
+        default = self._default(parameter, parameter.default)
+        return self[parameter.name] != (None if default is None else parameter.checked(default))
+
+    def _depends_on_rounds(self) -> bool:
+        """Whether the first rounds of a longer run are others."""
+        chosen = [component_of(c) for kind in KINDS for c in self.config_classes(kind)]
+        if any(self._registry.plugin_of(component) for component in chosen):
+            return True
+        derived = (p.default for ((_, p), *_) in self.owners.values() if p.name not in self._given)
+        of_rounds = any(isinstance(d, Derived) and d.from_rounds for d in derived)
+        return of_rounds or self.config_class("algorithm").depends_on_rounds(self)
 
     def _chosen(self, kind: str) -> Any:
         config, *parts = [self._config(c) for c in self.config_classes(kind)]
@@ -255,16 +299,22 @@ def _arguments(text: str | None) -> str:
 
 
 def _check_weights(algorithm: Any, aggregation: Any) -> None:
-    """Refuses an aggregation that would make nonsense of the algorithm's weights."""
+    """Refuses an aggregation that would make nonsense of the algorithm's weights or updates."""
     meant_for = algorithm.aggregation
     if not aggregation.takes_weights(meant_for):
         allowed = f"the weights of {component_of(algorithm).name} are meant for {meant_for}"
+        raise ParameterError("aggregation", component_of(aggregation).name, allowed)
+    if algorithm.client_clip_norm is not None and aggregation.reads_gradients:
+        allowed = f"reads gradients off updates, which {component_of(algorithm).name} clips"
         raise ParameterError("aggregation", component_of(aggregation).name, allowed)
 
 
 def _check_run_name(name: str) -> None:
     if not name or "/" in name or name in (".", ".."):
         raise ParameterError("run_name", name, "must be the name of one folder")
+    if len(name.encode()) > _LONGEST_NAME_BYTES:
+        allowed = f"must be at most {_LONGEST_NAME_BYTES} bytes long"
+        raise ParameterError("run_name", name, allowed)
 
 
 def plugin_sources(configurations: Sequence[Configuration]) -> list[str]:

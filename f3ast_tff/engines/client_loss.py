@@ -19,7 +19,7 @@ def scored_rows(
         offsets: Of the training data, `int64 [N + 1]`.
         work: Local training.
         reduction: `"one_batch"`: the first batch that the client would train on in this round,
-            B_{t,0}^k of CA-Fed's Algorithm 1; `"mean"`: all of its examples.
+            B_{t,0}^k of CA-Fed's Algorithm 1; else all of its examples.
         round_number: Round t.
     """
     rows = []
@@ -31,16 +31,32 @@ def scored_rows(
     return rows
 
 
-def mean_losses(scores: ExampleScores, sizes: np.ndarray) -> np.ndarray:
+def mean_losses(scores: ExampleScores, sizes: np.ndarray, reduction: str = "mean") -> np.ndarray:
     """Returns each client's mean loss over its labels that count, `float64 [m]`.
 
     Args:
         scores: Of the examples of all clients, one client after the other.
-        sizes: Examples of each client, `int [m]`, each at least 1.
+        sizes: Examples of each client, `int [m]`; 0 is allowed.
+        reduction: `"mean_squares"` squares the mean loss of each example first.
+
+    Returns:
+        NaN for a client without a label that counts, which has no loss; infinity where the model
+        has diverged.
     """
-    starts = np.cumsum(sizes) - sizes
+    means = np.full(len(sizes), np.nan)
+    # Of an empty segment reduceat takes the next client's first example.
+    some = np.flatnonzero(sizes)
+    if len(some) == 0:
+        return means
+    starts = (np.cumsum(sizes) - sizes)[some]
     count = np.add.reduceat(scores.count, starts)
-    return np.add.reduceat(scores.loss, starts) / np.maximum(count, 1)
+    losses = scores.loss
+    if reduction == "mean_squares":
+        losses = losses**2 / np.maximum(scores.count, 1)
+    loss = np.add.reduceat(losses, starts)
+    found = np.where(np.isnan(loss), np.inf, loss / np.maximum(count, 1))
+    means[some] = np.where(count > 0, found, np.nan)
+    return means
 
 
 def met_in_training(
@@ -70,7 +86,8 @@ def losses_met(means: np.ndarray, sizes: np.ndarray, work: LocalTraining) -> np.
         work: Local training.
 
     Returns:
-        `float64 [m]`: 0 for a client without any step, NaN where training diverged.
+        `float64 [m]`: 0 for a client without any step, infinity where training diverged.
     """
     visits = work.num_visits(sizes)
-    return np.where(visits > 0, means * visits, 0.0)
+    met = np.where(visits > 0, means * visits, 0.0)
+    return np.where(np.isnan(met), np.inf, met)

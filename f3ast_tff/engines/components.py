@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from f3ast_tff.components import Derived, parameter, register
 from f3ast_tff.engines.distributed.ray_connection import LOCAL, connect
 from f3ast_tff.engines.engine import EngineConfig, EngineParts
+from f3ast_tff.engines.xla_flags import with_deterministic_ops
 from f3ast_tff.errors import ParameterError
 
 if TYPE_CHECKING:
     from f3ast_tff.engines.distributed.workers import TrainerFactory, Workers
     from f3ast_tff.engines.jax.engine import FusedEngine
     from f3ast_tff.engines.tff.engine import TffEngine
+
+# Names of JAX's matrix product precisions.
+MATMUL_PRECISIONS = ("highest", "tensorfloat32")
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,21 @@ class FusedConfig(BuiltinEngineConfig):
 
     framework: ClassVar[str] = "jax"
 
+    matmul_precision: str = parameter(
+        "highest",
+        "arithmetic of matrix products on a GPU: highest computes in float32, as a CPU always "
+        "does; tensorfloat32 keeps 10 bits of each factor and is faster",
+        choices=MATMUL_PRECISIONS,
+        neutral="highest",
+    )
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `EngineConfig.check`."""
+        super().check(settings)
+        if self.device == "cpu" and self.matmul_precision != "highest":
+            allowed = "only applies on a GPU; a CPU computes at highest"
+            raise ParameterError("matmul_precision", self.matmul_precision, allowed)
+
     def prepare_environment(self, environment: MutableMapping[str, str]) -> None:
         """See `EngineConfig.prepare_environment`."""
         super().prepare_environment(environment)
@@ -102,17 +121,16 @@ class FusedConfig(BuiltinEngineConfig):
         # On a GPU: take memory as needed, so that runs can share it, and sum in one order, so that
         # two runs agree.
         environment.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-        xla_flags = environment.get("XLA_FLAGS", "")
-        if "xla_gpu_deterministic_ops" not in xla_flags:
-            environment["XLA_FLAGS"] = f"{xla_flags} --xla_gpu_deterministic_ops=true".strip()
+        environment["XLA_FLAGS"] = with_deterministic_ops(environment.get("XLA_FLAGS", ""))
 
     def build(self, parts: EngineParts) -> FusedEngine:
         """See `EngineConfig.build`."""
         from f3ast_tff.engines.jax.engine import FusedEngine
         from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
 
-        workers = self._workers(FusedTrainerFactory.of(parts, self.device), parts)
-        return FusedEngine(parts, device=self.device, workers=workers)
+        precision = self.matmul_precision
+        workers = self._workers(FusedTrainerFactory.of(parts, self.device, precision), parts)
+        return FusedEngine(parts, device=self.device, workers=workers, matmul_precision=precision)
 
 
 @register("engine", "tff", "TFF", about="learning processes of TensorFlow Federated", order=2)

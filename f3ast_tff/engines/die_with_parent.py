@@ -21,6 +21,9 @@ def main() -> None:
     # The parent may have died before the request took effect.
     if os.getppid() != int(sys.argv[1]):
         sys.exit("the parent is gone")
+    # Of a terminal, Ctrl-C reaches all processes: the parent ends its children, after its round.
+    for signum in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(signum, signal.SIG_IGN)
     os.execv(sys.argv[2], sys.argv[2:])
 
 

@@ -17,14 +17,14 @@ from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.selection import Cohort
 
 if TYPE_CHECKING:
-    from f3ast_tff.aggregation.aggregation import Aggregation, Memory
+    from f3ast_tff.aggregation.aggregation import Aggregation
     from f3ast_tff.models import Model
     from f3ast_tff.optimizers.optimizer import Optimizer
     from f3ast_tff.preprocessing import Preprocessing
 
 
 # What a client may report as its loss, see `client_loss`.
-LOSS_REDUCTIONS = ("mean", "one_batch", "met_in_training")
+LOSS_REDUCTIONS = ("mean", "mean_squares", "one_batch", "met_in_training")
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,10 @@ class EngineParts:
         client_optimizer: Of the local steps.
         server_optimizer: Of the step along the aggregate.
         aggregation: From the cohort's weighted updates to that aggregate.
-        memory: What the server remembers of clients' updates; `None` for nothing.
+        p: Client shares p_k, `float64 [N]`; for an aggregation with a memory.
         client_loss: What a client reports as its loss, one of `LOSS_REDUCTIONS`: the mean
-            over its examples, or over one batch (`scored_rows`), or `losses_met`.
+            over its examples, that of their squares, the mean over one batch (`scored_rows`), or
+            `losses_met`.
         cohort_size: Most clients of a round.
         seed: Of the initial weights.
         tff_clients_at_once: Clients that TFF's worker trains at the same time by default; -1: all.
@@ -140,7 +141,7 @@ class EngineParts:
     client_optimizer: Optimizer
     server_optimizer: Optimizer
     aggregation: Aggregation
-    memory: Memory | None = None
+    p: np.ndarray | None = None
     client_loss: str = "mean"
     cohort_size: int = 1
     seed: int = 0
@@ -148,13 +149,14 @@ class EngineParts:
     folder: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.memory is None and getattr(self.aggregation, "needs_memory", False):
+        memory = self.aggregation.memory
+        if self.p is None and memory is not None:
             name = type(self.aggregation).__name__
-            raise ParameterError("memory", None, f"must be given: {name} needs it")
+            raise ParameterError("p", None, f"must be given: {name} has a memory")
         if self.client_loss not in LOSS_REDUCTIONS:
             allowed = f"must be one of {', '.join(LOSS_REDUCTIONS)}"
             raise ParameterError("client_loss", self.client_loss, allowed)
-        if self.memory is not None and self.client_loss == "met_in_training":
+        if memory is not None and self.client_loss == "met_in_training":
             allowed = "must not be met_in_training with a memory, which would learn of it"
             raise ParameterError("client_loss", self.client_loss, allowed)
 
@@ -236,7 +238,7 @@ class Engine(Protocol):
         ...
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
-        """Returns the current loss of these clients on their training data, `float64 [m]`.
+        """Returns these clients' current `Losses` on their training data, `float64 [m]`.
 
         Args:
             ids: Clients, `int [m]`.
@@ -265,7 +267,7 @@ class Engine(Protocol):
         ...
 
 
-def refuse_foreign_state(saved: dict[str, np.ndarray], own: dict[str, np.ndarray]) -> None:
+def refuse_foreign_state(saved: Mapping[str, Any], own: Mapping[str, Any]) -> None:
     """Raises `ValueError` if a saved state does not have the names and shapes of one's own."""
-    if {k: v.shape for k, v in saved.items()} != {k: v.shape for k, v in own.items()}:
+    if {k: np.shape(v) for k, v in saved.items()} != {k: np.shape(v) for k, v in own.items()}:
         raise ValueError("the saved state is that of another model or server optimizer")

@@ -1,13 +1,15 @@
-"""The small CNNs: the networks of CA-Fed and of FedLaAvg for CIFAR-10."""
+"""The small CNNs: the networks of CA-Fed and of FedLaAvg for CIFAR-10, and one of any width."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from f3ast_tff.components import register
+from f3ast_tff.components import parameter, register
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.models import initializers
 from f3ast_tff.models.model import ModelConfig, unreadable
 from f3ast_tff.randomness import generator
@@ -21,7 +23,7 @@ class SmallCNN:
 
     Convolutions are not padded. Kernels and biases start uniform within 1 / sqrt(fan in), which
     is PyTorch's default and so what both papers' authors ran. `fedlaavg_cnn` and `cafed_cnn`
-    build the two networks.
+    build the two networks. With `shrink` s the network reads means of s x s pixels.
 
     Attributes:
         filters: Filters of each convolution.
@@ -29,6 +31,8 @@ class SmallCNN:
         input_shape: Rows, columns and channels of an image.
         num_classes: Number of classes.
         examples_at_once: See `Model`.
+        shrink: Factor by which images are shrunk first; rows and columns that are left over at the
+            end are cut.
 
     Raises:
         ValueError: If it cannot read inputs of that shape.
@@ -39,6 +43,7 @@ class SmallCNN:
     input_shape: tuple[int, ...] = (32, 32, 3)
     num_classes: int = 10
     examples_at_once: int = 500
+    shrink: int = 1
 
     def __post_init__(self) -> None:
         if len(self.input_shape) != 3:
@@ -71,6 +76,8 @@ class SmallCNN:
         from f3ast_tff.models.jax_layers.convolution import convolution
         from f3ast_tff.models.jax_layers.max_pool import max_pool
 
+        if self.shrink > 1:
+            inputs = shrunk(inputs, self.shrink)
         layers = list(zip(weights[::2], weights[1::2]))
         x = inputs.transpose(1, 2, 0, 3)
         for kernel, bias in layers[: len(self.filters)]:
@@ -97,6 +104,8 @@ class SmallCNN:
 
         shapes = self.kernel_shapes()
         layers = [tf.keras.layers.InputLayer(self.input_shape)]
+        if self.shrink > 1:
+            layers.append(tf.keras.layers.AveragePooling2D(self.shrink))
         for shape in shapes[: len(self.filters)]:
             layers += [
                 tf.keras.layers.Conv2D(shape[-1], KERNEL, activation="relu", **starts(shape)),
@@ -109,10 +118,18 @@ class SmallCNN:
         return tf.keras.Sequential(layers)
 
     def _pooled_sides(self) -> tuple[int, int]:
-        rows, columns = self.input_shape[:2]
+        rows, columns = (side // self.shrink for side in self.input_shape[:2])
         for _ in self.filters:
             rows, columns = (rows - KERNEL + 1) // 2, (columns - KERNEL + 1) // 2
         return rows, columns
+
+
+def shrunk(images: Any, factor: int) -> Any:
+    """Returns means of `factor` x `factor` pixels of `[batch, rows, columns, channels]`."""
+    batch, rows, columns, channels = images.shape
+    rows, columns = rows // factor, columns // factor
+    whole = images[:, : rows * factor, : columns * factor]
+    return whole.reshape(batch, rows, factor, columns, factor, channels).mean(axis=(2, 4))
 
 
 def cafed_cnn(input_shape: tuple[int, ...] = (32, 32, 3), num_classes: int = 10) -> SmallCNN:
@@ -172,3 +189,44 @@ class FedLaAvgCNNConfig(ModelConfig):
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> SmallCNN:
         """See `ModelConfig.build`; inputs are images."""
         return fedlaavg_cnn(input_shape, num_classes)
+
+
+@register(
+    "model",
+    "small_cnn",
+    "Small CNN",
+    about="convolutions and layers as wide as one wishes, for any images",
+    order=6,
+)
+@dataclass(frozen=True)
+class SmallCNNConfig(ModelConfig):
+    """Configuration of `SmallCNN`; by default small enough for a CPU."""
+
+    cnn_filters: str = parameter("8,16", "filters of each 5 x 5 convolution, separated by commas")
+    cnn_hidden: str = parameter("64", "units of each hidden layer, separated by commas, or empty")
+    cnn_shrink: int = parameter(
+        1, "images are shrunk by this factor first, each pixel a mean", minimum=1
+    )
+
+    def build(self, input_shape: tuple[int, ...], num_classes: int) -> SmallCNN:
+        """See `ModelConfig.build`; inputs are images."""
+        filters, hidden = self._widths()
+        return SmallCNN(filters, hidden, input_shape, num_classes, shrink=self.cnn_shrink)
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `ModelConfig.check`."""
+        super().check(settings)
+        self._widths()
+
+    def _widths(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        filters = _widths("cnn_filters", self.cnn_filters)
+        if not filters:
+            raise ParameterError("cnn_filters", self.cnn_filters, "must name at least one number")
+        return filters, _widths("cnn_hidden", self.cnn_hidden)
+
+
+def _widths(name: str, text: str) -> tuple[int, ...]:
+    entries = [entry.strip() for entry in text.split(",")] if text.strip() else []
+    if not all(entry.isdecimal() and int(entry) > 0 for entry in entries):
+        raise ParameterError(name, text, "must be numbers above 0, separated by commas")
+    return tuple(int(entry) for entry in entries)

@@ -9,6 +9,7 @@ from typing import Any
 from f3ast_tff.components import Published, parameter
 from f3ast_tff.components.component import component_of
 from f3ast_tff.errors import ParameterError
+from f3ast_tff.optimizers.schedules import Schedule
 
 # The method that an engine of this name calls.
 _FORMS = {"fused": "in_jax", "tff": "in_tff"}
@@ -20,18 +21,22 @@ class Optimizer:
 
     Attributes:
         learning_rate: Above 0.
-        decay: Factor of the learning rate from round to round, in (0, 1]; of a client's
-            optimizer alone.
+        schedule: Of the learning rate over the rounds; of a client's optimizer alone.
         clip_norm: Global norm to which engines clip gradients before the step; `None` for none.
     """
 
     learning_rate: float
-    decay: float = 1.0
+    schedule: Schedule = Schedule()
     clip_norm: float | None = None
 
     def rate(self, round_number: int) -> float:
         """Returns the learning rate of round t, from 1."""
-        return self.learning_rate * self.decay ** (round_number - 1)
+        return self.learning_rate * self.schedule.factor(round_number)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the learning rate is the same in every round."""
+        return self.schedule.is_constant
 
     def in_jax(self, learning_rate: Any) -> Any:
         """Returns an `optax.GradientTransformation` whose updates are added to the weights.

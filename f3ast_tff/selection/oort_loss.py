@@ -27,19 +27,20 @@ class OortLoss(BaseStrategy):
 
     - int((1 - e_t) K) places go to clients that took part before, the others to clients that never
       did, drawn uniformly. Places that one side cannot fill go to the other.
-    - The utility of a client is U_k = n_k |loss_k|, from its last participation. Oort has
-      n_k sqrt(mean of the squared losses of its examples); engines report the MEAN loss of the
-      batches a client trained on, so the variance of losses within a client is left out.
+    - The utility of a client is U_k = n_k sqrt(mean of the squared losses of its examples),
+      Oort's eq. (1), from its last participation. The losses are those of all its examples under
+      the model that it starts from; Oort takes those met in the first pass of its training.
     - Its score is U_k, clipped at the 95% value and scaled to [0, 1] by the range among those
       available, as in the released code, plus sqrt(0.1 log t / L_k), L_k the round in which it
       last took part.
     - Clients whose score is at least `cutoff` times that of the last who would be taken are drawn
       with chances proportional to their scores, without replacement.
 
-    Left out are Oort's terms for the speed of clients, its pacer, and its list of clients taken
-    too often. Where a constraint does not only count, K is the number that it admits of the
-    available clients in random order; those drawn are admitted first, in random order, then others.
-    The weights are meant for a plain mean.
+    The losses asked for must be mean squares, `mean_squares` of `LOSS_REDUCTIONS`. Left out are
+    Oort's terms for the speed of clients, its pacer, and its list of clients taken too often. Where
+    a constraint does not only count, K is the number that it admits of the available clients in
+    random order; those drawn are admitted first, in random order, then others. The weights are
+    meant for a plain mean.
 
     Attributes:
         sizes: Training examples n_k, `float64 [N]`; a client without any takes no part.
@@ -50,6 +51,7 @@ class OortLoss(BaseStrategy):
         seed: Seed of the draws.
     """
 
+    needs_losses: ClassVar[bool] = True
     needs_outcome: ClassVar[bool] = True
 
     sizes: np.ndarray
@@ -61,6 +63,8 @@ class OortLoss(BaseStrategy):
     # Of each client: utility, and round of the last participation, 0 for never.
     _utility: np.ndarray = field(init=False, repr=False, compare=False)
     _last: np.ndarray = field(init=False, repr=False, compare=False)
+    # Utilities of this round's cohort, from `select` to `observe`.
+    _found: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name, value, lowest in (
@@ -71,7 +75,8 @@ class OortLoss(BaseStrategy):
         ):
             if not (lowest and value <= 1):
                 raise ParameterError(name, value, "must be a share, at most 1")
-        object.__setattr__(self, "_utility", np.zeros(len(self.sizes)))
+        for name in ("_utility", "_found"):
+            object.__setattr__(self, name, np.zeros(len(self.sizes)))
         object.__setattr__(self, "_last", np.zeros(len(self.sizes), np.int64))
 
     def select(
@@ -90,6 +95,10 @@ class OortLoss(BaseStrategy):
         first = rng.permutation(np.concatenate([drawn, new[:for_new]]))
         others = candidates[~np.isin(candidates, first)]
         ids = feasible.admit(np.concatenate([first, others]))
+        if len(ids):
+            squares = losses(ids)
+            known_loss = np.where(np.isfinite(squares), squares, 0.0)
+            self._found[ids] = self.sizes[ids] * np.sqrt(known_loss)
         return Cohort(ids, np.ones(len(ids)))
 
     def explored_share(self, round_number: int) -> float:
@@ -116,9 +125,9 @@ class OortLoss(BaseStrategy):
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
         """Notes the utility of those whose update arrived: 0 without a finite loss."""
-        ids, loss = outcome.ids[outcome.received], outcome.losses[outcome.received]
+        ids = outcome.ids[outcome.received]
         self._last[ids] = round_number
-        self._utility[ids] = self.sizes[ids] * np.where(np.isfinite(loss), np.abs(loss), 0.0)
+        self._utility[ids] = self._found[ids]
 
     def state(self) -> dict[str, np.ndarray]:
         """Returns the utility of each client, and when it last took part."""

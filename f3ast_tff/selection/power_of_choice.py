@@ -59,8 +59,8 @@ class PowerOfChoice(BaseStrategy):
         if len(pool) == 0:
             return Cohort(pool, np.zeros(0))
         reported = self._losses(pool, losses)
-        # A diverged client has the highest loss of all, not an unordered one.
-        reported[np.isnan(reported)] = np.inf
+        # A client without a loss comes last, not in no order.
+        reported[np.isnan(reported)] = -np.inf
         ids = feasible.admit(pool[ranked(np.arange(len(pool)), reported, rng)])
         weights = np.ones(len(ids)) if self.average_weights is None else self.average_weights[ids]
         return Cohort(ids, weights)

@@ -9,7 +9,8 @@ import numpy as np
 
 from f3ast_tff.selection.feasible import Feasible
 
-# Current losses of the clients asked for: ids `int [m]` -> `float [m]`.
+# Current losses of the clients asked for: ids `int [m]` -> `float [m]`, NaN for a client without a
+# loss (no example, or no full batch), infinity where the model has diverged.
 Losses = Callable[[np.ndarray], np.ndarray]
 
 

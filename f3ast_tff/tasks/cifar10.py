@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from f3ast_tff import datasets
-from f3ast_tff.components import register
+from f3ast_tff.components import parameter, register
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.preprocessing import Preprocessing, ScaledPixels
 from f3ast_tff.tasks.task import DirichletTaskConfig
@@ -35,9 +35,18 @@ class CIFAR10Config(DirichletTaskConfig):
         "epsilon": 0.001,
     }
 
+    dirichlet_draws: str = parameter(
+        "clients_of_class",
+        "Dirichlet(s) draws the clients' shares of each class, or each client's shares of the "
+        "classes (FedAU, FedAWE)",
+        choices=("clients_of_class", "classes_of_client"),
+    )
+
     def build(self) -> FederatedData:
         """See `TaskConfig.build`."""
-        return datasets.cifar10(self.folder, self.num_clients, self.dirichlet_s, self.data_seed)
+        by_client = self.dirichlet_draws == "classes_of_client"
+        given = (self.folder, self.num_clients, self.dirichlet_s, self.data_seed)
+        return datasets.cifar10(*given, by_client=by_client)
 
     def preprocessing(self, seed: int) -> Preprocessing:
         """See `TaskConfig.preprocessing`."""

@@ -2,53 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.components import REQUIRED, Derived, parameter, register
+from f3ast_tff.components import REQUIRED, parameter, register
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.tasks.task import TaskConfig
-
-_CHUNK = 2**20
-
-
-def file_digest(path: str) -> str:
-    """Returns the SHA-256 of a data file.
-
-    Raises:
-        ParameterError: If it cannot be read.
-    """
-    digest = hashlib.sha256()
-    try:
-        with open(path, "rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
-    except FileNotFoundError as error:
-        raise ParameterError("data_file", path, "not found") from error
-    except OSError as error:
-        raise ParameterError("data_file", path, f"cannot be read: {error.strerror}") from error
-    return digest.hexdigest()
 
 
 @register("task", "file", "File", about="a CSV or parquet file with a client column", order=9)
 @dataclass(frozen=True)
 class FileTaskConfig(TaskConfig):
-    """Configuration of `FederatedData.from_frame`; the content of the file decides the result."""
+    """Configuration of `FederatedData.from_frame`."""
 
     num_clients: int | None = parameter(  # type: ignore[assignment]
         None, "number of clients N, which the file must have; not given: as in the file", minimum=1
     )
-    data_file: str = parameter(
-        REQUIRED, "CSV or parquet file with a client column", decides_result=False, is_path=True
-    )
-    data_digest: str = parameter(
-        Derived(lambda known: file_digest(known["data_file"]), "of the file"),
-        "SHA-256 of data_file",
-    )
+    data_file: str = parameter(REQUIRED, "CSV or parquet file with a client column", is_input=True)
     data_client: str = parameter("client", "column of data_file that says whose an example is")
     data_label: str = parameter("label", "column of data_file with the classes")
     data_split: str | None = parameter(
@@ -57,14 +29,6 @@ class FileTaskConfig(TaskConfig):
     test_fraction: float = parameter(
         0.1, "share of each client's examples that is for testing", above=0, below=1
     )
-
-    def check(self, settings: Mapping[str, Any]) -> None:
-        """See `TaskConfig.check`."""
-        super().check(settings)
-        found = file_digest(self.data_file)
-        if self.data_digest != found:
-            allowed = f"must be {found}, that of {self.data_file}"
-            raise ParameterError("data_digest", self.data_digest, allowed)
 
     def build(self) -> FederatedData:
         """See `TaskConfig.build`."""

@@ -43,7 +43,7 @@ class LeafSyntheticConfig(AlphaBetaTaskConfig):
 
     feature_spread: str = parameter(
         Reading("R22", "deviation", "variance", "variance"),
-        "what j^-1.2 is of feature j within a client",
+        "j^-1.2 is the standard deviation, or the variance, of feature j within a client",
         choices=FEATURE_SPREADS,
     )
     client_sizes: str = parameter(

@@ -33,7 +33,7 @@ class TaskConfig:
     tff_clients_at_once: ClassVar[int] = -1
     generates_data: ClassVar[bool] = False
 
-    num_clients: int = parameter(Published(), "number of clients N", minimum=1)
+    num_clients: int = parameter(Published(), "number of clients N", minimum=1, maximum=10**7)
     data_seed: int = parameter(0, "seed of generated data, and of who holds which data", minimum=0)
     test_clients: int | None = parameter(
         None, "score this many test clients, drawn once, instead of all", minimum=1

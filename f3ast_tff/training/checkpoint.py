@@ -11,11 +11,13 @@ from typing import IO, Any
 
 import numpy as np
 
+from f3ast_tff.array_files import read_npz
 from f3ast_tff.atomic import atomic_write
+from f3ast_tff.data_files import open_regular
 from f3ast_tff.errors import CheckpointError
 
 _FORMAT = "f3ast-tff checkpoint 1"
-_KEPT = 2
+KEPT_WHILE_RUNNING = 2
 _DIGEST_BYTES = 32
 _CHUNK_BYTES = 1 << 20
 
@@ -42,7 +44,7 @@ class Checkpoint:
 
 
 class CheckpointStore:
-    """The checkpoints of one run, the newest two kept."""
+    """The checkpoints of one run, the newest two kept while it runs."""
 
     def __init__(self, folder: Path, run_id: str) -> None:
         """Opens the folder, making it if need be.
@@ -69,9 +71,14 @@ class CheckpointStore:
             np.savez(hashed, header=np.array(json.dumps(header)), **checkpoint.arrays)
             # Behind a zip's end, where np.load does not look.
             file.write(hashed.sha256.digest())
-        for old in self._paths()[:-_KEPT]:
-            old.unlink()
+        self.keep(KEPT_WHILE_RUNNING)
         return path
+
+    def keep(self, newest: int) -> None:
+        """Removes all checkpoints but the `newest` last ones."""
+        paths = self._paths()
+        for old in paths[: max(0, len(paths) - newest)]:
+            old.unlink()
 
     def load_newest(self) -> Checkpoint | None:
         """Returns the newest sound checkpoint; damaged ones are named and passed over.
@@ -100,22 +107,27 @@ class CheckpointStore:
 
     def _load(self, path: Path) -> Checkpoint:
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 if not _is_whole(file):
-                    raise CheckpointError(
-                        f"checkpoint {path} is damaged, or not a checkpoint at all"
-                    )
-                file.seek(0)
-                with np.load(file, allow_pickle=False) as archive:
-                    arrays = {name: archive[name] for name in archive.files}
+                    raise ValueError("its checksum is another one")
+                arrays = read_npz(file)
         except OSError as error:
             raise CheckpointError(f"checkpoint {path} cannot be read ({error.strerror})") from error
-        header = json.loads(str(arrays.pop("header")))
-        if header["format"] != _FORMAT:
+        except ValueError as error:
+            raise CheckpointError(
+                f"checkpoint {path} is damaged, or not a checkpoint at all ({error})"
+            ) from error
+        try:
+            header = json.loads(str(arrays.pop("header")))
+            form, run_id = header["format"], header["run_id"]
+            round_number, meta = int(header["round"]), dict(header["meta"])
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise CheckpointError(f"checkpoint {path} has no header of a checkpoint") from error
+        if form != _FORMAT:
             raise CheckpointError(f"checkpoint {path} is not of the format '{_FORMAT}'")
-        if header["run_id"] != self._run_id:
+        if run_id != self._run_id:
             raise CheckpointError(f"checkpoint {path} belongs to a run with other settings")
-        return Checkpoint(header["round"], arrays, header["meta"])
+        return Checkpoint(round_number, arrays, meta)
 
 
 class _Hashed:
@@ -147,6 +159,8 @@ def _is_whole(file: IO[bytes]) -> bool:
     sha256 = hashlib.sha256()
     while left > 0:
         chunk = file.read(min(left, _CHUNK_BYTES))
+        if not chunk:
+            return False
         sha256.update(chunk)
         left -= len(chunk)
     return file.read() == sha256.digest()

@@ -61,6 +61,12 @@ class RateTrace:
             found.update(rate_rounds=np.array(self._rounds, np.int64), rates=rates)
         return found
 
+    def rates_of(self, round_number: int) -> np.ndarray | None:
+        """Returns r(t) of a round, `float32 [N]`; `None` if it was not noted."""
+        if round_number not in self._rounds:
+            return None
+        return self._rates[self._rounds.index(round_number)]
+
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Takes back what `arrays` returned."""
         self._rounds = arrays["rate_rounds"].tolist() if "rates" in arrays else []
@@ -69,6 +75,7 @@ class RateTrace:
 
 def traced_rounds(rounds: int, eval_every: int) -> list[int]:
     """Returns evaluated rounds, at most `MOST_ROUNDS` at equal distances; the last is there."""
-    evaluated = sorted({*range(eval_every, rounds + 1, eval_every), rounds})
-    stride = -(-len(evaluated) // MOST_ROUNDS)
-    return evaluated[::-1][::stride][::-1]
+    # The last is number 0.
+    count = -(-rounds // eval_every)
+    stride = -(-count // MOST_ROUNDS)
+    return [min((count - i) * eval_every, rounds) for i in range(0, count, stride)][::-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -11,14 +12,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from f3ast_tff.atomic import remove_temporaries
 from f3ast_tff.engines.engine import Engine, RoundOutcome
+from f3ast_tff.errors import CheckpointError, Interrupted
 from f3ast_tff.models import Model
 from f3ast_tff.process_memory import peak_memory_mib
 from f3ast_tff.selection import Cohort, Losses, Strategy
 from f3ast_tff.selection.strategy import Outcome
 from f3ast_tff.training.checkpoint import Checkpoint
+from f3ast_tff.training.client_scores import write_client_scores
 from f3ast_tff.training.history import SelectionHistory
 from f3ast_tff.training.metrics import Row, metrics_row, summarise
+from f3ast_tff.training.metrics_loggers import MetricsLogger, scalars_of
 from f3ast_tff.training.rate_trace import RateTrace
 from f3ast_tff.training.run_files import RunFiles
 from f3ast_tff.training.run_folder import RunFolder
@@ -29,9 +34,14 @@ from f3ast_tff.training.selecting import (
     check_strategy,
     select_cohort,
 )
+from f3ast_tff.training.stopping import NeverStop, Stop
 
 if TYPE_CHECKING:
     from f3ast_tff.models import Model
+
+_LOG = logging.getLogger("f3ast_tff.run")
+# Blocks of rounds are so short that progress, signals and checkpoints need not wait for long.
+_BLOCK_SECONDS = 0.5
 
 
 class Progress(Protocol):
@@ -73,6 +83,10 @@ class Experiment:
         num_clients: Number of clients N.
         model: The network that the engine trains.
         p: Client shares p_k, `float64 [N]`, for the run's files; `None` leaves them out.
+        data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
+        checkpoint_seconds: Time after which a checkpoint is written at the next round boundary.
+        client_scores: Whether each evaluation writes the scores of every client.
+        keep_checkpoints: Checkpoints that are left once the run has finished.
     """
 
     availability: Availability
@@ -85,6 +99,10 @@ class Experiment:
     num_clients: int
     model: Model | None = None
     p: np.ndarray | None = None
+    data_sha256: str | None = None
+    checkpoint_seconds: float = math.inf
+    client_scores: bool = False
+    keep_checkpoints: int = 1
 
 
 @dataclass(frozen=True)
@@ -108,12 +126,18 @@ class _Run:
     """All that changes as the rounds of an experiment go by."""
 
     def __init__(
-        self, experiment: Experiment, files: RunFiles | None, callbacks: Sequence[Callback]
+        self,
+        experiment: Experiment,
+        folder: RunFolder | None,
+        callbacks: Sequence[Callback],
+        loggers: Sequence[MetricsLogger],
     ) -> None:
         check_strategy(experiment.strategy)
         self.experiment = experiment
-        self.files = files
+        self.folder = folder
+        self.files = files = None if folder is None else RunFiles(folder)
         self.callbacks = callbacks
+        self.loggers = loggers
         self.history = SelectionHistory()
         evaluated = (experiment.rounds, experiment.eval_every)
         self.trace = RateTrace(experiment.strategy, experiment.num_clients, *evaluated)
@@ -121,21 +145,30 @@ class _Run:
         self.round_number = 0
         self.seconds_before = 0.0
         self.block_seconds: list[float] = []
+        self.saved_round = 0
         checkpoint = None if files is None else files.load()
         if checkpoint is not None:
             self._resume(checkpoint)
         self.started = time.monotonic()
+        self.saved_at = time.perf_counter()
         if files is not None:
             files.begin(self.rows)
+        for logger in loggers:
+            logger.begin([(int(row["round"]), self._scalars(row)) for row in self.rows])
 
     def _resume(self, checkpoint: Checkpoint) -> None:
-        self.experiment.engine.restore(checkpoint.part("engine"))
-        self.experiment.strategy.restore(checkpoint.part("strategy"))
-        self.history.restore(checkpoint.part("history"))
-        self.trace.restore(checkpoint.part("rates"))
-        self.rows = checkpoint.meta["rows"]
-        self.seconds_before = checkpoint.meta["wall_seconds"]
-        self.round_number = checkpoint.round_number
+        try:
+            self.experiment.engine.restore(checkpoint.part("engine"))
+            self.experiment.strategy.restore(checkpoint.part("strategy"))
+            self.history.restore(checkpoint.part("history"))
+            self.trace.restore(checkpoint.part("rates"))
+            self.rows = checkpoint.meta["rows"]
+            self.seconds_before = float(checkpoint.meta["wall_seconds"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(
+                f"the checkpoint of round {checkpoint.round_number} does not fit this run ({error})"
+            ) from error
+        self.round_number = self.saved_round = checkpoint.round_number
 
     @property
     def wall_seconds(self) -> float:
@@ -167,8 +200,10 @@ class _Run:
         row = None
         if end % parts.eval_every == 0 or end == parts.rounds:
             row = self._evaluate(int(np.count_nonzero(available[-1])), cohorts[-1], outcomes[-1])
-        if end % parts.checkpoint_every == 0 or end == parts.rounds:
-            self._checkpoint()
+        waited = time.perf_counter() - self.saved_at
+        due = end % parts.checkpoint_every == 0 or waited >= parts.checkpoint_seconds
+        if due or end == parts.rounds:
+            self.save()
         return len(rounds), row
 
     def _execute(self, first_round: int, cohorts: Sequence[Cohort]) -> list[RoundOutcome]:
@@ -192,9 +227,16 @@ class _Run:
         self.rows.append(row)
         if self.files is not None:
             self.files.add(row)
+        if self.folder is not None and self.experiment.client_scores:
+            write_client_scores(self.folder.path, self.round_number, scores)
+        for logger in self.loggers:
+            logger.add(self.round_number, self._scalars(row))
         for callback in self.callbacks:
             callback.on_evaluation(row)
         return row
+
+    def _scalars(self, row: Row) -> dict[str, float]:
+        return scalars_of(row, self.trace.rates_of(int(row["round"])))
 
     def _losses(self, t: int) -> Losses:
         return lambda ids: self.experiment.engine.client_losses(ids, t)
@@ -204,13 +246,21 @@ class _Run:
         parts, done = self.experiment, self.round_number
         if parts.strategy.needs_losses or parts.strategy.needs_outcome:
             return done + 1
-        stops = [parts.rounds, done + parts.engine.block_rounds]
+        stops = [parts.rounds, done + self._block_rounds()]
         for period in (parts.eval_every, parts.checkpoint_every):
             stops.append((done // period + 1) * period)
         return min(stops)
 
-    def _checkpoint(self) -> None:
-        if self.files is None:
+    def _block_rounds(self) -> int:
+        """How many rounds fit into `_BLOCK_SECONDS`, one at first; no result depends on it."""
+        if not self.block_seconds:
+            return 1
+        fit = _BLOCK_SECONDS / max(self.block_seconds[-1], 1e-9)
+        return max(1, min(self.experiment.engine.block_rounds, int(fit)))
+
+    def save(self) -> None:
+        """Writes a checkpoint, unless this round has one."""
+        if self.files is None or self.saved_round == self.round_number:
             return
         parts = {
             "engine": self.experiment.engine.state(),
@@ -219,8 +269,14 @@ class _Run:
             "rates": self.trace.arrays(),
         }
         arrays = {f"{part}/{name}": v for part, state in parts.items() for name, v in state.items()}
-        meta = {"rows": self.rows, "wall_seconds": self.wall_seconds}
+        num_weights = len(self.experiment.engine.weights())
+        meta = {
+            "rows": self.rows,
+            "wall_seconds": self.wall_seconds,
+            "num_weights": num_weights,
+        }
         self.files.save(Checkpoint(self.round_number, arrays, meta))
+        self.saved_round, self.saved_at = self.round_number, time.perf_counter()
 
     def finish(self) -> RunResult:
         state = self.experiment.strategy.state()
@@ -232,10 +288,12 @@ class _Run:
             # All rounds were executed before: so may the end have been.
             summary = self.files.summary()
             if summary is not None:
+                self.files.keep(self.experiment.keep_checkpoints)
                 return RunResult(summary, self.rows, selection)
         result = RunResult(self._summary(), self.rows, selection)
         if self.files is not None:
             self.files.finish(selection, result.summary)
+            self.files.keep(self.experiment.keep_checkpoints)
         return result
 
     def _summary(self) -> dict[str, Any]:
@@ -279,6 +337,8 @@ def run_experiment(
     folder: RunFolder | None,
     progress: Progress | None = None,
     callbacks: Sequence[Callback] = (),
+    loggers: Sequence[MetricsLogger] = (),
+    stop: Stop | None = None,
 ) -> RunResult:
     """Runs an experiment to its end, from its last checkpoint if it has one.
 
@@ -286,26 +346,39 @@ def run_experiment(
 
     Args:
         experiment: Its parts, new.
-        folder: The run's folder; gets `metrics.csv`, `selection.npz`, `summary.json`,
-            checkpoints and TensorBoard events. `None` writes no files.
+        folder: The run's folder; gets `metrics.csv`, `selection.npz`, `summary.json` and
+            checkpoints. `None` writes no files.
         progress: Told of every block of rounds.
         callbacks: Called for every round and every evaluation.
+        loggers: Receive the scalars of every evaluation; closed at the end.
+        stop: Asked after every block of rounds, which takes about half a second or one round.
 
     Raises:
         CheckpointError: If there are checkpoints but none can be used.
         ComponentError: If a component breaks its protocol.
         EngineError: If the engine is lost; the last checkpoint stays.
+        Interrupted: If `stop` was requested; a checkpoint of the last round done is written.
     """
+    stop = stop or NeverStop()
     with ExitStack() as stack:
-        files = None
+        for logger in loggers:
+            stack.callback(logger.close)
         if folder is not None:
-            files = RunFiles(folder)
-            stack.callback(files.close)
-        run = _Run(experiment, files, callbacks)
+            for path in (folder.path, folder.file("checkpoints")):
+                remove_temporaries(path)
+        run = _Run(experiment, folder, callbacks, loggers)
+        stack.enter_context(stop.hold())
+        _LOG.info("rounds %d to %d", run.round_number + 1, experiment.rounds)
         if progress is not None:
             progress.start(run.round_number + 1)
         while run.round_number < experiment.rounds:
+            if stop.requested():
+                run.save()
+                _LOG.info("interrupted after round %d", run.round_number)
+                raise Interrupted(run.saved_round)
             rounds, row = run.next_block()
+            if row is not None:
+                _LOG.info(", ".join(f"{name} {value:g}" for name, value in row.items()))
             if progress is not None:
                 progress.advance(rounds, row)
         return run.finish()

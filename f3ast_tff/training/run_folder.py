@@ -12,6 +12,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from f3ast_tff.atomic import atomic_write
+from f3ast_tff.data_files import read_json
 from f3ast_tff.errors import RunFolderError
 
 
@@ -36,8 +37,7 @@ class RunFolder:
         """
         self.path = path
         self._identity = json.loads(json.dumps(identity))
-        digest = hashlib.sha256(json.dumps(self._identity, sort_keys=True).encode())
-        self.run_id = digest.hexdigest()
+        self.run_id = run_id_of(self._identity)
         try:
             self._lock = lock_folder(path)
         except Timeout as error:
@@ -55,7 +55,9 @@ class RunFolder:
         if not config.exists():
             return
         try:
-            content = json.loads(config.read_text())
+            content = read_json(config)
+        except OSError as error:
+            raise RunFolderError(f"{config} cannot be read: {error.strerror}") from error
         except ValueError as error:
             raise RunFolderError(f"{config} is not of a run: {error}") from error
         try:
@@ -75,17 +77,22 @@ class RunFolder:
     def write_json(self, name: str, content: Any) -> None:
         """Writes a JSON file, atomically; numbers that are not finite become null."""
         with atomic_write(self.file(name)) as file:
-            json.dump(_finite(content), file, indent=2, allow_nan=False)
+            json.dump(json_values(content), file, indent=2, allow_nan=False)
             file.write("\n")
 
-    def read_json(self, name: str) -> dict[str, Any] | None:
-        """Returns the content of a JSON file, `None` if it is not there."""
-        path = self.file(name)
-        return json.loads(path.read_text()) if path.exists() else None
+    def config(self) -> dict[str, Any] | None:
+        """Returns the content of `config.json`, `None` if the run has not begun."""
+        path = self.file("config.json")
+        return read_json(path) if path.exists() else None
 
     def close(self) -> None:
         """Gives the lock back."""
         self._lock.release()
+
+
+def run_id_of(identity: Mapping[str, Any]) -> str:
+    """Returns the digest of an identity, JSON values, that a run's checkpoints carry."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
 def lock_folder(folder: Path) -> FileLock:
@@ -118,18 +125,29 @@ def differences(config: Any, identity: Mapping[str, Any]) -> list[str]:
     changed = [n for n in sorted(identity) if n in before and before[n] != identity[n]]
     # Another component brings settings of its own: the component says enough.
     names = changed or sorted(before.keys() ^ identity.keys())
-    return [_difference(name, before.get(name), identity.get(name)) for name in names]
+    found = []
+    for name in names:
+        then, now = before.get(name), identity.get(name)
+        if name == "plugins":
+            found.append("a plug-in in use is another, or has changed")
+        elif name == "input_files":
+            found += _changed_files(then or {}, now or {}, config["settings"])
+        else:
+            found.append(f"{name} {then!r}, now {now!r}")
+    return found
 
 
-def _difference(name: str, before: Any, now: Any) -> str:
-    if name == "plugins":
-        return "a plug-in in use is another, or has changed"
-    return f"{name} {before!r}, now {now!r}"
+def _changed_files(
+    before: Mapping[str, str], now: Mapping[str, str], settings: Mapping[str, Any]
+) -> list[str]:
+    names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
+    return [f"the content of {name} is no longer that of {settings.get(name)}" for name in names]
 
 
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+def json_values(value: Any) -> Any:
+    """Returns a value as JSON has it: numbers that are not finite become `None`."""
+    if isinstance(value, Mapping):
+        return {key: json_values(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
+        return [json_values(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

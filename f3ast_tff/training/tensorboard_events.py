@@ -2,47 +2,72 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 # Not EventFileWriter, which imports TensorFlow where there is one.
 from tensorboard.compat.proto.event_pb2 import Event
-from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
+from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-from f3ast_tff.training.metrics import Row
+from f3ast_tff.training.metrics_loggers import Scalars
+
+_HPARAMS_TAG = "_hparams_/session_start_info"
 
 
 class TensorBoardEvents:
-    """Scalars of every metrics row, one step a round."""
+    """Scalars of the evaluated rounds, one step a round, and the settings as hparams."""
 
-    def __init__(self, folder: Path, rows: Sequence[Row]) -> None:
-        """Starts a fresh event file that repeats `rows`, those of a resumed run."""
-        for old in folder.glob("events.out.tfevents.*"):
+    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
+        """Takes the run's folder and its settings by name."""
+        self._folder = folder
+        self._settings = settings
+        self._file: Any = None
+        self._records: Any = None
+
+    def begin(self, history: Sequence[tuple[int, Scalars]]) -> None:
+        """See `MetricsLogger.begin`; starts a fresh event file."""
+        for old in self._folder.glob("events.out.tfevents.*"):
             old.unlink()
         now = time.time()
-        self._file = open(folder / f"events.out.tfevents.{int(now)}.run", "wb")  # noqa: SIM115
+        self._file = open(self._folder / f"events.out.tfevents.{int(now)}.run", "wb")  # noqa: SIM115
         self._records = RecordWriter(self._file)
         self._write(Event(wall_time=now, file_version="brain.Event:2"))
-        for row in rows:
-            self.add(row)
+        self._write(Event(wall_time=now, summary=_hparams(self._settings, now)))
+        for round_number, scalars in history:
+            self.add(round_number, scalars)
 
-    def add(self, row: Row) -> None:
-        """Adds the finite values of a row."""
-        values = [
-            Summary.Value(tag=name, simple_value=value)
-            for name, value in row.items()
-            if name != "round" and math.isfinite(value)
-        ]
+    def add(self, round_number: int, scalars: Scalars) -> None:
+        """See `MetricsLogger.add`."""
+        values = [Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
         summary = Summary(value=values)
-        self._write(Event(wall_time=time.time(), step=int(row["round"]), summary=summary))
+        self._write(Event(wall_time=time.time(), step=round_number, summary=summary))
 
     def close(self) -> None:
-        """Closes the file."""
-        self._file.close()
+        """See `MetricsLogger.close`."""
+        if self._file is not None:
+            self._file.close()
 
     def _write(self, event: Event) -> None:
         self._records.write(event.SerializeToString())
         self._file.flush()
+
+
+def _hparams(settings: Mapping[str, Any], started: float) -> Summary:
+    """The summary that TensorBoard's HParams page reads the settings from."""
+    content = HParamsPluginData(version=0)
+    info = content.session_start_info
+    info.start_time_secs = started
+    for name, value in settings.items():
+        if isinstance(value, bool):
+            info.hparams[name].bool_value = value
+        elif isinstance(value, (int, float)):
+            info.hparams[name].number_value = value
+        elif isinstance(value, str):
+            info.hparams[name].string_value = value
+    plugin = SummaryMetadata.PluginData(plugin_name="hparams", content=content.SerializeToString())
+    metadata = SummaryMetadata(plugin_data=plugin)
+    return Summary(value=[Summary.Value(tag=_HPARAMS_TAG, metadata=metadata)])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from f3ast_tff.analysis.runs import RunsError, finished_runs, load_runs
 from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.training.results import seal
 from tests.analysis.conftest import described
 
 
@@ -205,3 +207,32 @@ def test_whether_a_task_generates_its_data(make_run: Callable[..., Path], tmp_pa
         **{"leaf_synthetic": True, "older-leaf_synthetic": True},
         **{"mnist": False, "older-mnist": False, "older-coins": False},
     }
+
+
+@pytest.mark.parametrize("name", ["config.json", "summary.json", "metrics.csv"])
+def test_a_pipe_is_named_and_not_waited_for(make_run: Callable[..., Path], name: str) -> None:
+    folder = make_run("a")
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(RunsError, match=f"{name}.* not a regular file"):
+        load_runs(folder)
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"settings": {"rounds": ' + "9" * 5000 + "}}"])
+def test_hostile_json_is_named(make_run: Callable[..., Path], content: str) -> None:
+    folder = make_run("a")
+    (folder / "config.json").write_text(content)
+    with pytest.raises(RunsError, match=r"config\.json"):
+        load_runs(folder)
+
+
+def test_results_that_differ_from_their_seal_are_named(make_run: Callable[..., Path]) -> None:
+    folder = make_run("a")
+    (folder / "selection.npz").write_bytes(b"ids")
+    summary = json.loads((folder / "summary.json").read_text())
+    (folder / "summary.json").write_text(json.dumps(seal(folder, summary)))
+    load_runs(folder)
+    metrics = (folder / "metrics.csv").read_text()
+    (folder / "metrics.csv").write_text(metrics.replace("0.25", "0.26"))
+    with pytest.raises(RunsError, match=r"metrics\.csv is damaged"):
+        load_runs(folder)

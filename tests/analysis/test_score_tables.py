@@ -265,3 +265,26 @@ def test_pages_that_cannot_be_brought_up_to_date(
     assert update(["x", f"--page={page}"]) == 2
     assert "this command failed" in capsys.readouterr().err
     assert page.read_text().endswith("old\n")
+
+
+def test_every_other_row_minus_one(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    """F3AST 0.5, its selection with FedVARP's memory 0.4, FedAvg 0.2, in both draws alike.
+
+    An algorithm's own aggregation is not named.
+    """
+    lines = [
+        f"{algorithm},{aggregation},{draw},{draw},9,{score + draw / 10}"
+        for algorithm, aggregation, score in (
+            *(("fedavg", "mean", 0.2), ("f3ast", "sum", 0.5), ("f3ast", "fedvarp", 0.4)),
+        )
+        for draw in (0, 1)
+    ]
+    scores = write("algorithm,aggregation,data_seed,seed,round", *lines)
+    flags = ("--rows=algorithm,aggregation", "--minus=each:fedavg/mean")
+    rows = [line.split(" | ") for line in printed(capsys, scores, *flags) if line[:2] == "| "]
+    assert [row[0] for row in rows[1:]] == [
+        *("| FedAvg", "| F3AST", "| F3AST, FedVARP"),
+        *("| F3AST − FedAvg", "| F3AST, FedVARP − FedAvg"),
+    ]
+    assert [row[1][:6] for row in rows[4:]] == ["+0.300", "+0.200"]
+    assert "must be rows of" in refused(capsys, scores, "--minus=each:poc", flags[0])

@@ -43,7 +43,8 @@ def test_csv_files(tmp_path: Path) -> None:
         ("1,0\n1,2\n", r"row 1, column 1 is 2.0: must be 0 or 1"),
         ("1,nan\n", r"row 0, column 1 is nan: must be 0 or 1"),
         ("1,0\n1\n", "row 2 has 1 entries, row 1 has 2"),
-        ("1,yes\n", "'yes'"),
+        ("1,yes\n", "row 1 has 'yes'"),
+        ("1," + "y" * 10_000, "row 1 has 'yy"),
         ("", "neither of them 0"),
     ],
 )
@@ -52,7 +53,16 @@ def test_bad_tables_are_one_clear_error(tmp_path: Path, content: str, message: s
     path.write_text(content)
     with pytest.raises(DataError, match=message) as raised:
         Table(path)
-    assert str(path) in str(raised.value)
+    assert str(path) in str(raised.value) and len(str(raised.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "matrix", [np.zeros((2, 3), "V8"), np.array([[{}]]), np.zeros((2, 3), "f4,i4")]
+)
+def test_tables_of_something_else_are_refused_unread(tmp_path: Path, matrix: np.ndarray) -> None:
+    np.save(tmp_path / "t.npy", matrix, allow_pickle=True)
+    with pytest.raises(DataError, match="not that of booleans, numbers or texts"):
+        Table(tmp_path / "t.npy")
 
 
 def test_missing_and_unknown_files(tmp_path: Path) -> None:

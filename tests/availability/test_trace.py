@@ -139,3 +139,11 @@ def test_a_gap_at_the_start_is_refused() -> None:
     late = DeviceTraces(("x",), np.array([0, 2]), np.array([50.0, 1e6]), np.array([True, False]))
     with pytest.raises(DataError, match="device x: has a gap"):
         Trace(late, 2, 0, start=0, days=1)
+
+
+def test_more_states_than_memory_are_refused_before_they_are_made() -> None:
+    names = tuple(map(str, range(100)))
+    times = np.tile([0.0, 1e11], 100)
+    long = DeviceTraces(names, np.arange(0, 201, 2), times, np.tile([True, False], 100))
+    with pytest.raises(ParameterError, match="makes 86400000000 rounds of 100 devices"):
+        Trace(long, 3, 0, round_seconds=1, days=1e6)

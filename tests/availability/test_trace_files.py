@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,16 @@ BAD_JSON = {
     "overlapping": ({"devices": {"3": [[5, 10], [14, 2]]}}, r"device 3: interval \[14, 2\]"),
     "negative": ({"devices": {"3": [[5, -1]]}}, r"device 3: interval \[5, -1\]"),
     "mixed": ({"devices": {"3": [[5, 1], [9, "UN_AVL"]]}}, "device 3: interval"),
+    "twice": ('{"devices": {"3": [[0, "x"]], "3": [[0, "y"]]}}', "it names '3' twice"),
+    "deep": ("[" * 200_000, "nested too deeply"),
+    "deep_state": (
+        {"devices": {"3": [[0, [[[[[[[[1]]]]]]]]]]}},
+        "device 3: interval",
+    ),
+    "digits": ('{"devices": {"3": [[' + "9" * 5000 + ', "AVL_TRAIN"]]}}', "digits"),
+    "huge": ({"devices": {"3": [[10**400, "AVL_TRAIN"]]}}, "too large"),
+    "far": ({"devices": {"3": [[1e300, "AVL_TRAIN"]]}}, r"time 1e\+300 is not within 1e\+12 s"),
+    "infinite": ({"devices": {"3": [[0, math.inf]]}}, "device 3: time inf is not within"),
     "nan": ('{"devices": {"3": [[NaN, "AVL_TRAIN"]]}}', "device 3: time is NaN"),
 }
 
@@ -101,7 +112,7 @@ def test_bad_json_is_one_clear_error(tmp_path: Path, content: Any, message: str)
     path = write(tmp_path, content)
     with pytest.raises(DataError, match=message) as raised:
         read_traces(path)
-    assert str(raised.value).startswith(f"{path}: ")
+    assert str(raised.value).startswith(f"{path}: ") and len(str(raised.value)) < 500
 
 
 @pytest.mark.parametrize(
@@ -112,6 +123,10 @@ def test_bad_json_is_one_clear_error(tmp_path: Path, content: Any, message: str)
         ("device,time,state\n", "no device"),
         ("device,time,state\na,0\n", "line 2: must be a device, a time and a state"),
         ("device,time,state\na,0,on\na,1,\n", "line 3: must be a device"),
+        ("device,time,state\na,0," + "x" * 200_000, "field larger than"),
+        ('device,time,state\na,0,"on\na,5,off\na,9,on"\n', "line 2: must be a device"),
+        ('device,time,state\na,0,"on\n', "unexpected end of data"),
+        ("device,time,state\na,inf,on\n", "device a: time inf is not within"),
         ("device,time,state\na,noon,on\n", "line 2: time 'noon' is not a number"),
         ("device,time,state\na,5,on\nb,1,on\na,4,off\n", "device a: time 4 comes after 5"),
     ],

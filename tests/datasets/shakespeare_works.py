@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from f3ast_tff.datasets.source import Download
 
 NOTICE = """<<THIS ELECTRONIC VERSION OF THE COMPLETE WORKS OF WILLIAM
 SHAKESPEARE IS COPYRIGHT 1990-1993 BY WORLD LIBRARY, INC., AND IS
@@ -117,3 +123,16 @@ def play(title: str, speeches: Sequence[tuple[str, str]]) -> str:
     """A play of one scene: roles and what they say, a speech a line."""
     spoken = "".join(f"  {role}. {words}\n" for role, words in speeches)
     return f"\n\n{title}\n\nby William Shakespeare\n\nACT I. SCENE I.\n\n{spoken}THE END\n"
+
+
+def tiny_shakespeare(data_dir: Path, text: str) -> Download:
+    """Writes the works as the distributor's file, and returns what makes them the right ones."""
+    path = data_dir / "shakespeare" / "t8.shakespeare.txt"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return Download("https://example.org/t8.txt", hashlib.sha256(text.encode()).hexdigest())
+
+
+def shakespeare_module() -> Any:
+    """The module whose `DOWNLOAD` it is; the package has a function of that name."""
+    return importlib.import_module("f3ast_tff.datasets.shakespeare")

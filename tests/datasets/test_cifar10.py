@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from f3ast_tff.datasets.cifar10 import cifar10
 from f3ast_tff.datasets.cifar_files import CifarFiles
 from f3ast_tff.datasets.images import LabelledImages
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.errors import DataError, ParameterError
+from tests.datasets.tiny_files import pack
 
 
 def test_every_image_is_used_once(tmp_path: Path, cifar10_files: CifarFiles) -> None:
@@ -35,6 +37,19 @@ def test_settings_reach_the_split(tmp_path: Path, cifar10_files: CifarFiles) -> 
     assert not np.array_equal(even.features, other.features)
 
 
+def test_classes_of_clients_or_clients_of_classes(
+    tmp_path: Path, cifar10_files: CifarFiles
+) -> None:
+    """s = 10^-3: clients of one class each, or classes of one client each."""
+    by_class = cifar10(tmp_path, 20, 1e-3, 0).train
+    by_client = cifar10(tmp_path, 20, 1e-3, 0, by_client=True).train
+    kinds = [[len(np.unique(d.client(k)[1])) for k in range(20)] for d in (by_class, by_client)]
+    assert np.median(kinds[1]) == 1
+    # Ten classes of 20 images go to at most ten clients; one each is given to the others.
+    assert np.count_nonzero(by_class.sizes > 1) <= 10
+    assert np.count_nonzero(by_client.sizes > 1) > 10
+
+
 def test_the_fifth_batch_makes_another_data_set(
     tmp_path: Path, cifar10_files: CifarFiles, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -55,3 +70,43 @@ def test_too_many_clients_for_the_images_there_are(
     assert cifar10(tmp_path, 160, 0.5, 0).train.sizes.tolist() == [1] * 160
     with pytest.raises(ParameterError, match="num_clients = 161"):
         cifar10(tmp_path, 161, 0.5, 0)
+
+
+def test_a_damaged_original_is_noticed_and_the_mended_one_taken(
+    tmp_path: Path, cifar10_files: CifarFiles
+) -> None:
+    """Before and after the data were prepared."""
+    path = tmp_path / "cifar-10-batches-py/data_batch_2"
+    content = path.read_bytes()
+    damaged = bytearray(content)
+    damaged[50_000] ^= 1
+    for prepared in (False, True):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match="data_batch_2 .* not those of CIFAR-10"):
+            cifar10(tmp_path, 8, 0.5, 0)
+        path.write_bytes(content)
+        assert cifar10(tmp_path, 8, 0.5, 0).train.sizes.sum() == 200, prepared
+
+
+def test_other_files_of_the_same_images_are_prepared_apart(
+    tmp_path: Path, cifar10_files: CifarFiles
+) -> None:
+    """Four batches of the distributor's are not the known subset of four."""
+    (tmp_path / "cifar-10-batches-py/data_batch_5").unlink()
+    first = cifar10_files.key(tmp_path)
+    path = tmp_path / "cifar-10-batches-py/data_batch_1"
+    path.write_bytes(path.read_bytes() + b"after the end")
+    assert cifar10_files.key(tmp_path) != first
+    cifar10(tmp_path, 8, 0.5, 0)
+
+
+def test_data_of_the_archive_open_without_it(tmp_path: Path, cifar10_files: CifarFiles) -> None:
+    files = pack(tmp_path, cifar10_files)
+    key = files.key(tmp_path)
+    (tmp_path / files.archive).unlink()
+    assert files.key(tmp_path) == key
+    (tmp_path / files.archive).write_bytes(b"another")
+    assert files.key(tmp_path) != key
+    os.truncate(tmp_path / files.archive, 6 * 2**30)
+    with pytest.raises(DataError, match="6442450944 bytes, more than"):
+        files.key(tmp_path)

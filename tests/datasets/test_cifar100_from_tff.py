@@ -120,6 +120,10 @@ EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "another database": (statement("DROP TABLE examples"), "no such table"),
     "fewer images": (statement("DELETE FROM examples WHERE rowid = 3"), "21 train images, not 22"),
+    "another client": (
+        statement("UPDATE examples SET client_id = '2' WHERE rowid = 1"),
+        "do not hold equally many",
+    ),
     "no images": (statement("DELETE FROM examples"), "it has no train examples"),
     "text": (statement("UPDATE examples SET serialized_example_proto = 'text'"), "damaged"),
     "small image": (other_message(example(IMAGE[1:], 1, 1)), "an example has 2978 numbers"),
@@ -142,14 +146,10 @@ def test_damaged_files_are_named(
     assert str(path) in str(caught.value)
 
 
-def test_other_images_are_taken_with_a_notice(
-    tmp_path: Path,
-    files: CifarFiles,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+def test_other_images_are_refused(
+    tmp_path: Path, files: CifarFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = replace(files, test=replace(files.test, digest="0" * 64))
     monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR100", other)
-    check(cifar100_from_tff(tmp_path / "given"))
-    (message,) = caplog.messages
-    assert "its test images and labels are not quite those of CIFAR-100" in message
+    with pytest.raises(DataError, match="its test images and labels are not those of CIFAR-100"):
+        cifar100_from_tff(tmp_path / "given")

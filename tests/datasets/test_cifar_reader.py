@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import pickle
 import tarfile
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -121,6 +123,58 @@ def test_a_damaged_archive_is_named(tmp_path: Path, tiny100: CifarFiles, where: 
     assert str(path) in str(caught.value) and packed.download.url in str(caught.value)
 
 
+def member(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
+    """A header that declares a size, whatever follows."""
+    info = tarfile.TarInfo(f"cifar-100-python/{name}")
+    info.size, info.type = size, kind
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+ARCHIVES: dict[str, tuple[bytes, str]] = {
+    "6 GiB declared": (member("train", 6 * 2**30), "train in it has 6442450944 bytes, not"),
+    "a negative size": (member("train", -512), "-512 bytes, not|header"),
+    "cut short": (member("train", 5000) + b"x" * 600, "cut short|unexpected end"),
+    "a name of 6 GiB": (member("train", 6 * 2**30, tarfile.GNUTYPE_LONGNAME), "is damaged"),
+    "too much of another file": (member("other", 2**26) + bytes(2**26), "holds more than"),
+    "a name of 64 MiB": (
+        member("train", 2**26, tarfile.GNUTYPE_LONGNAME) + b"x" * 2**26,
+        "holds more than",
+    ),
+    "many members": (b"".join(member(f"m{i}", 0) for i in range(200)), "more than 100 members"),
+}
+
+
+@pytest.mark.parametrize(("content", "why"), ARCHIVES.values(), ids=ARCHIVES)
+def test_an_archive_takes_no_more_than_its_limit(
+    tmp_path: Path, tiny100: CifarFiles, content: bytes, why: str
+) -> None:
+    """Also where a few KiB of gzip become more."""
+    packed = pack(tmp_path, tiny100)
+    path = tmp_path / packed.archive
+    path.write_bytes(gzip.compress(content + bytes(1024), 1))
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match=why) as raised:
+            read_cifar(tmp_path, packed)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert str(path) in str(raised.value) and most < 2**27
+
+
+def test_pipes_and_large_files_are_refused_unread(tmp_path: Path, tiny100: CifarFiles) -> None:
+    path = tmp_path / "cifar-100-python/test"
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(DataError, match="not a regular file"):
+        read_cifar(tmp_path, tiny100)
+    path.unlink()
+    path.touch()
+    os.truncate(path, 6 * 2**30)
+    with pytest.raises(DataError, match="it has 6442450944 bytes, more than"):
+        read_cifar(tmp_path, tiny100)
+
+
 def flip_a_pixel(batch: dict[str, Any]) -> None:
     batch["data"] = batch["data"].copy()
     batch["data"][3, 5] ^= 1
@@ -134,7 +188,7 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "fewer labels": (lambda b: b["fine_labels"].pop(), "fine_labels are not 400 integers"),
     "text": (lambda b: b["fine_labels"].__setitem__(0, "a"), "fine_labels are not 400 integers"),
     "fewer rows": (lambda b: b.update(data=b["data"][1:]), r"shape \(399, 3072\)"),
-    "dtype": (lambda b: b.update(data=b["data"].astype(float)), "not 8-bit pixels"),
+    "dtype": (lambda b: b.update(data=b["data"].astype(np.int8)), "not 8-bit pixels"),
     "list": (lambda b: b.update(data=[1, 2]), "not 8-bit pixels"),
     "no data": (lambda b: b.pop("data"), "it has no data"),
     "no labels": (lambda b: b.pop("coarse_labels"), "it has no coarse_labels"),
@@ -188,18 +242,28 @@ def test_without_the_fifth_batch_of_cifar10(
         read_cifar(tmp_path, tiny10)
 
 
-def test_other_batches_of_cifar10_are_taken_by_their_form(
+def test_a_known_subset_of_cifar10_is_taken_with_a_notice(
     tmp_path: Path, tiny10: CifarFiles, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """The images of the first four batches, in another order; no others."""
     folder = tmp_path / "cifar-10-batches-py"
-    for i in (1, 4):
-        change(folder / f"data_batch_{i}", flip_a_pixel)
-    read_cifar(tmp_path, tiny10)
-    assert caplog.messages == [
-        f"{folder}: data_batch_1, data_batch_4: not the distributor's, but of the same form"
-    ]
-    change(folder / "data_batch_2", lambda b: b.update(labels=[3] * 40))
-    with pytest.raises(DataError, match="over 20 images of one class"):
+    (folder / "data_batch_5").unlink()
+    original, _ = read_cifar(tmp_path, tiny10)
+    change(folder / "data_batch_1", shuffle)
+    caplog.clear()
+    found, _ = read_cifar(tmp_path, tiny10)
+    np.testing.assert_array_equal(found.pixels, original.pixels)
+    assert caplog.messages[-1] == (
+        f"{folder / 'data_batch_1'}: not the distributor's file, but the same images and labels"
+    )
+    change(folder / "data_batch_4", flip_a_pixel)
+    with pytest.raises(DataError, match=r"data_batch_1 .*\(with those of data_batch_4\) are not"):
+        read_cifar(tmp_path, tiny10)
+
+
+def test_other_batches_of_cifar10_are_refused(tmp_path: Path, tiny10: CifarFiles) -> None:
+    change(tmp_path / "cifar-10-batches-py/data_batch_4", flip_a_pixel)
+    with pytest.raises(DataError, match="data_batch_4 .* not those of CIFAR-10"):
         read_cifar(tmp_path, tiny10)
 
 

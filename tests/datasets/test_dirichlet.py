@@ -17,10 +17,13 @@ from f3ast_tff.datasets.dirichlet import (
     grouped_shares,
     leave_nobody_empty,
     log_dirichlet,
+    shares_of_client_mixtures,
 )
 from f3ast_tff.datasets.images import LabelledImages
 from f3ast_tff.errors import ParameterError
 from tests.datasets.tiny_files import images
+
+BOTH = (dirichlet_shares, shares_of_client_mixtures)
 
 
 def labelled(num: int, seed: int) -> LabelledImages:
@@ -45,6 +48,23 @@ def test_shares_are_positive_and_sum_to_one() -> None:
     shares = dirichlet_shares(0.5, 10, 100, seed=1)
     assert shares.shape == (10, 100) and np.all(shares > 0)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
+def test_shares_in_proportion_to_the_clients_mixtures() -> None:
+    """s = 10^-3: each of 400 clients has one class, whose holders share it alike."""
+    shares = shares_of_client_mixtures(1e-3, 10, 400, seed=1)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    main = shares.argmax(axis=0)
+    holders = np.bincount(main, minlength=10)
+    # A few in a hundred have a second class: sum of 9 others' chances of a share that counts.
+    np.testing.assert_allclose(np.median(shares.max(axis=0) * holders[main]), 1, atol=0.1)
+    assert holders.min() > 15
+
+
+def test_mixtures_make_clients_more_alike_in_size() -> None:
+    """Of 100 clients at s = 0.1; a client's size is the sum of its shares of ten equal classes."""
+    deviations = [draw(0.1, 10, 100, 0).sum(axis=0).std() * 10 for draw in BOTH]
+    assert deviations[0] > 0.7 and deviations[1] < 0.5
 
 
 def test_members_of_a_group_share_alike() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ def test_sequences() -> None:
     assert_equal_to_tffs(sequences(SNIPPETS), dataset)
 
 
-def test_tffs_file(tmp_path: Path) -> None:
+def test_tffs_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is written by TensorFlow and read by TFF's own loader."""
     import tensorflow as tf
     import tensorflow_federated as tff
@@ -77,6 +78,10 @@ def test_tffs_file(tmp_path: Path) -> None:
         for snippet in part
     ]
     write_database(tmp_path / "shakespeare.sqlite", rows)
+    counts = {split: 2 * n for split, n in (("train", len(SNIPPETS) - 3), ("test", 3))}
+    module = importlib.import_module("f3ast_tff.datasets.shakespeare_from_tff")
+    monkeypatch.setattr(module, "NUM_CLIENTS", 2)
+    monkeypatch.setattr(module, "NUM_EXAMPLES", counts)
     ours = shakespeare_from_tff(tmp_path)
     theirs = tff.simulation.datasets.shakespeare.load_data(cache_dir=str(tmp_path))
     for part, client_data in zip((ours.train, ours.test), theirs):

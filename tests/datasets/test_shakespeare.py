@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import logging
+import os
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +11,19 @@ import pytest
 from f3ast_tff.datasets.characters import sequences
 from f3ast_tff.datasets.shakespeare import shakespeare
 from f3ast_tff.datasets.shakespeare_plays import Role, parse_roles
-from f3ast_tff.datasets.source import Download, default_data_dir
+from f3ast_tff.datasets.source import default_data_dir
 from f3ast_tff.errors import DataError, ParameterError
 from f3ast_tff.federated_data import ClientExamples
-from tests.datasets.shakespeare_works import ERRORS, OTHELLO, play, works
+from tests.datasets.shakespeare_works import (
+    ERRORS,
+    OTHELLO,
+    play,
+    shakespeare_module,
+    tiny_shakespeare,
+    works,
+)
 
-# `f3ast_tff.datasets.shakespeare` is the function of that name.
-module = importlib.import_module("f3ast_tff.datasets.shakespeare")
+module = shakespeare_module()
 
 # Numbers of speeches 6, 5, 2, 1 and of characters 60, 75, 20, 100; B and D have as many.
 SPEECHES = {"A": 6 * ["ten chars."], "B": 2 * ["ten chars."], "C": 5 * ["fifteen chars ."]}
@@ -30,15 +34,14 @@ PLAY = play("PLAY", [(role, words) for role, spoken in SPEECHES.items() for word
 @pytest.fixture
 def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with PLAY as the file, the checksum being its own."""
-    (tmp_path / "shakespeare").mkdir()
+    monkeypatch.setattr(module, "DOWNLOAD", module.DOWNLOAD)
     write(tmp_path, works(PLAY))
-    digest = hashlib.sha256(works(PLAY).encode()).hexdigest()
-    monkeypatch.setattr(module, "DOWNLOAD", Download("https://example.org/t8.txt", digest))
     return tmp_path
 
 
 def write(data_dir: Path, text: str) -> None:
-    (data_dir / "shakespeare" / "t8.shakespeare.txt").write_text(text)
+    """Writes the file and makes it the distributor's."""
+    module.DOWNLOAD = tiny_shakespeare(data_dir, text)
 
 
 def expected(*speeches: list[str]) -> ClientExamples:
@@ -99,15 +102,19 @@ def test_known_text_is_taken_without_a_word(
     assert not caplog.records
 
 
-def test_another_edition_is_taken_with_one_warning(
-    data_dir: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    write(data_dir, works(PLAY, ERRORS))
-    with caplog.at_level(logging.WARNING):
-        assert shakespeare(data_dir, 3).train.num_clients == 3
-    assert [record.getMessage().split("; ")[1] for record in caplog.records] == [
-        "taken as it has 2 plays with 8 speaking roles"
-    ]
+def test_another_text_is_refused(data_dir: Path) -> None:
+    """A letter more, one less, or another play."""
+    file = data_dir / "shakespeare" / "t8.shakespeare.txt"
+    shakespeare(data_dir, 3)
+    for text in (works(PLAY) + "x", works(PLAY).replace("ten", "tin", 1), works(PLAY, ERRORS)):
+        file.write_text(text)
+        with pytest.raises(DataError, match="its text is another one"):
+            shakespeare(data_dir, 3)
+    file.unlink()
+    file.touch()
+    os.truncate(file, 6 * 2**30)
+    with pytest.raises(DataError, match="6442450944 bytes, more than"):
+        shakespeare(data_dir, 3)
 
 
 def test_line_ends_and_byte_order_marks_of_windows_make_no_difference(data_dir: Path) -> None:
@@ -150,11 +157,11 @@ def test_more_clients_than_roles(data_dir: Path, num_clients: int) -> None:
 @pytest.mark.parametrize(
     "content, why",
     [
-        (b"", "no line says"),
+        (b"", "its text is another one"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "it is not text"),
-        (bytes(1000), "no line says"),
-        (works(PLAY).encode()[:-300], "cut off"),
-        (b"<html>404 Not Found</html>", "no line says"),
+        (bytes(1000), "its text is another one"),
+        (works(PLAY).encode()[:-300], "its text is another one"),
+        (b"<html>404 Not Found</html>", "its text is another one"),
     ],
 )
 def test_other_files_are_refused_by_name(data_dir: Path, content: bytes, why: str) -> None:

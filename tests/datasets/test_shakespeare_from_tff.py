@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import lzma
 import sqlite3
 from pathlib import Path
@@ -24,6 +25,15 @@ ROWS = [
 ]
 
 
+module = importlib.import_module("f3ast_tff.datasets.shakespeare_from_tff")
+
+
+@pytest.fixture(autouse=True)
+def numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NUM_CLIENTS", "NUM_EXAMPLES"):
+        monkeypatch.setattr(module, name, getattr(module, name))
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home folder without TFF's files."""
@@ -32,6 +42,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(folder: Path, rows: list[tuple[str, str, bytes]] = ROWS) -> Path:
+    """Writes the file and makes its numbers of clients and examples the right ones."""
+    splits = [split for split, _, _ in rows]
+    module.NUM_CLIENTS = len({who for _, who, _ in rows})
+    module.NUM_EXAMPLES = {split: splits.count(split) for split in ("train", "test")}
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "shakespeare.sqlite"
     write_database(path, [(split, who, example("snippets", text)) for split, who, text in rows])
@@ -147,4 +161,77 @@ def test_a_split_is_missing(tmp_path: Path) -> None:
 def test_a_client_is_in_one_split_only(tmp_path: Path) -> None:
     write(tmp_path, ROWS[:-1])
     with pytest.raises(DataError, match="Z has examples in one split only"):
+        shakespeare_from_tff(tmp_path)
+
+
+def test_missing_examples_are_noticed(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    with sqlite3.connect(path) as database:
+        database.execute("DELETE FROM examples WHERE rowid = 3")
+    database.close()
+    with pytest.raises(DataError, match="2 clients with {'train': 2, 'test': 2} examples"):
+        shakespeare_from_tff(tmp_path)
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'train' AS"
+SCHEMAS = {
+    "an endless view": f"CREATE VIEW examples AS {ENDLESS} split_name, 'A' AS client_id, "
+    "zeroblob(9) AS serialized_example_proto, i AS rowid FROM n",
+    "a computed column": "CREATE TABLE examples (split_name TEXT, client_id TEXT, "
+    "serialized_example_proto AS (zeroblob(1000000000)))",
+    "a virtual table": "CREATE VIRTUAL TABLE examples USING fts5(split_name, client_id, "
+    "serialized_example_proto)",
+}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_tables_that_compute_are_refused(tmp_path: Path, schema: str) -> None:
+    path = tmp_path / "shakespeare.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute(schema)
+    database.close()
+    with pytest.raises(DataError, match="no such table: examples"):
+        shakespeare_from_tff(tmp_path)
+
+
+def test_a_number_is_no_message(tmp_path: Path) -> None:
+    """`bytes` of it would be as many zeros."""
+    path = write(tmp_path)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE examples SET serialized_example_proto = 6000000000")
+    database.close()
+    with pytest.raises(DataError, match="not a client's name and a message"):
+        shakespeare_from_tff(tmp_path)
+
+
+def test_a_compressed_file_takes_no_more_than_its_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("f3ast_tff.datasets.tff_database._MOST_DATABASE_BYTES", 2**20)
+    path = tmp_path / "shakespeare.sqlite.lzma"
+    path.write_bytes(lzma.compress(bytes(2**21), lzma.FORMAT_ALONE))
+    with pytest.raises(DataError, match="holds more than 1048576 bytes"):
+        shakespeare_from_tff(tmp_path)
+    # A dictionary of 4 GiB, declared in the header.
+    path.write_bytes(path.read_bytes()[:1] + b"\xff\xff\xff\xff" + path.read_bytes()[5:])
+    with pytest.raises(DataError, match="cannot decompress .*[Mm]emory"):
+        shakespeare_from_tff(tmp_path)
+    assert [found.name for found in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_tree_that_goes_round_ends(tmp_path: Path) -> None:
+    """Pages that name each other over and over are not read for ever."""
+    rows = [(split, "A", b"x" * 900) for split in 400 * ["train"] + 10 * ["test"]]
+    path = write(tmp_path, rows)
+    content = bytearray(path.read_bytes())
+    page = int.from_bytes(content[16:18], "big")
+    interior = [i for i in range(page, len(content), page) if content[i] == 5]
+    for start in interior:
+        cells = int.from_bytes(content[start + 3 : start + 5], "big")
+        first = int.from_bytes(content[start + 12 : start + 14], "big")
+        for cell in range(cells):
+            place = start + 12 + 2 * cell
+            content[place : place + 2] = first.to_bytes(2, "big")
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="damaged"):
         shakespeare_from_tff(tmp_path)

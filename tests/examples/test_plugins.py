@@ -21,6 +21,7 @@ CASES: dict[str, list[str]] = {
     "greedy_loss": ["--algorithm=greedy_loss", "--explore=0.5"],
     "commuters": ["--availability=commuters", "--commute_rounds=5"],
     "moons": ["--task=moons", "--hidden_units=8"],
+    "smoothed_varp": ["--algorithm=fedavg", "--aggregation=smoothed_varp", "--smoothing=0.3"],
     "clipped_mean": ["--algorithm=fedavg", "--aggregation=clipped_mean", "--clip_to=0.05"],
 }
 SMALL = ["--num_clients=10", "--clients_per_round=3", "--rounds=4", "--eval_every=2"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.atomic import atomic_write
+from f3ast_tff.atomic import atomic_write, remove_temporaries
 
 
 def names(folder: Path) -> list[str]:
@@ -57,3 +57,11 @@ def test_a_crash_while_replacing_leaves_what_was_there(
         file.write("new")
     assert path.read_text() == "old"
     assert names(tmp_path) == ["file.txt"]
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    for name in (".metrics.csv.123.tmp", ".hidden", "metrics.csv", "x.tmp"):
+        (tmp_path / name).touch()
+    remove_temporaries(tmp_path)
+    remove_temporaries(tmp_path / "not_there")
+    assert {path.name for path in tmp_path.iterdir()} == {".hidden", "metrics.csv", "x.tmp"}

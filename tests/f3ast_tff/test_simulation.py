@@ -185,7 +185,8 @@ def test_a_run_with_another_object_is_another_run(tmp_path: Path) -> None:
     first = simulate(data(), "fedavg", "always", **given)
     again = simulate(data(), "fedavg", "always", **given)
     np.testing.assert_array_equal(first.weights[0], again.weights[0])
-    assert again.summary == json.loads((tmp_path / "x/summary.json").read_text())
+    written = json.loads((tmp_path / "x/summary.json").read_text())
+    assert again.summary.items() <= written.items()
     other = data()
     other.train.features[0] += 1
     with pytest.raises(RunFolderError, match="a plug-in in use is another"):

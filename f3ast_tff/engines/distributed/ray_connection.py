@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from f3ast_tff.engines.distributed.ray_watch import client_server
+from f3ast_tff.engines.distributed.ray_probe import LOCAL, check_answers, check_form
 from f3ast_tff.errors import ParameterError
 
-LOCAL = "local"
-_ANSWER_S = 5.0
 # Ray writes pages of its own to the terminal when a node is lost; callers say it in a line.
 _QUIET = {"RAY_DEDUP_LOGS_SKIP_REGEX": "."}
 # Processes of a cluster of our own read this as well: their logs are as short.
@@ -36,8 +33,9 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
         The module `ray`.
 
     Raises:
-        ParameterError: If Ray is not installed, or no cluster answers there.
+        ParameterError: If Ray is not installed, or no cluster answers there within 20 s.
     """
+    check_form(address)
     try:
         with _environment(_QUIET):
             import ray
@@ -50,12 +48,12 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
     logging.getLogger("ray.util.client.logsclient").disabled = True
     where = {"num_cpus": num_cpus} if address == LOCAL else {}
     try:
-        _check_reachable(address)
         with ExitStack() as stack:
             stack.enter_context(warnings.catch_warnings())
             stack.enter_context(_environment(_QUIET_BACKEND))
             # It announces that it will be quiet.
             stack.enter_context(_no_stderr())
+            check_answers(address)
             # Of a default of future versions.
             warnings.filterwarnings("ignore", "Tip: In future versions of Ray", FutureWarning)
             ray.init(
@@ -97,13 +95,3 @@ def _no_stderr() -> Iterator[None]:
     finally:
         os.dup2(kept, 2)
         os.close(kept)
-
-
-def _check_reachable(address: str) -> None:
-    """Tries the port for a moment, as Ray would for more than a minute."""
-    host, _, port = address.rpartition(":")
-    place = client_server(address)
-    if place is None and host and port.isdecimal() and "/" not in host:
-        place = (host, int(port))
-    if place is not None:
-        socket.create_connection(place, _ANSWER_S).close()

@@ -1,9 +1,14 @@
-"""JAX's devices by name."""
+"""JAX's devices by name, and how they compute."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import jax
 
+from f3ast_tff.engines.xla_flags import has_deterministic_ops
 from f3ast_tff.errors import ParameterError
 
 
@@ -17,3 +22,26 @@ def find_device(name: str) -> jax.Device:
         return jax.devices(None if name == "auto" else name)[0]
     except RuntimeError as error:
         raise ParameterError("device", name, f"JAX sees no such device ({error})") from error
+
+
+def is_deterministic(device: jax.Device, environment: Mapping[str, str]) -> bool:
+    """Whether two runs of a program agree bit for bit: on a CPU, or as `XLA_FLAGS` say."""
+    return device.platform == "cpu" or has_deterministic_ops(environment.get("XLA_FLAGS", ""))
+
+
+def at_precision(precision: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function whose matrix products, as it is traced, have a precision.
+
+    Args:
+        precision: `"highest"` or `"tensorfloat32"`; a product that names its own keeps it.
+        function: To be traced by JAX.
+    """
+    # Versions of JAX differ in whether the context manager knows the name `highest`.
+    name = "float32" if precision == "highest" else precision
+
+    @functools.wraps(function)
+    def traced(*arguments: Any) -> Any:
+        with jax.default_matmul_precision(name):
+            return function(*arguments)
+
+    return traced

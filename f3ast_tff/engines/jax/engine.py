@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from f3ast_tff.aggregation.aggregation import Memory
+from f3ast_tff.aggregation.memory import initial_server
 from f3ast_tff.engines.client_loss import mean_losses, met_in_training, scored_rows
 from f3ast_tff.engines.distributed.workers import TrainedPart, Workers, in_order_of
 from f3ast_tff.engines.engine import (
@@ -20,13 +21,16 @@ from f3ast_tff.engines.engine import (
     empty_round,
     refuse_foreign_state,
 )
-from f3ast_tff.engines.jax.devices import find_device
+from f3ast_tff.engines.jax.client_tables import ClientTables
+from f3ast_tff.engines.jax.devices import find_device, is_deterministic
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import PackedWork, pack
-from f3ast_tff.engines.jax.round import ByLane, DeviceOutcome, FusedRound, ServerState, Totals
+from f3ast_tff.engines.jax.programs import RoundPrograms
+from f3ast_tff.engines.jax.round import ByLane, FusedRound, Remembered
 from f3ast_tff.engines.jax.scorer import FusedScorer
+from f3ast_tff.engines.jax.server_step import DeviceOutcome, ServerState
 from f3ast_tff.engines.jax.trainer import merged
-from f3ast_tff.engines.memory_round import Trained, flat, leaves_of, run_memory_round
+from f3ast_tff.engines.jax.waves import Waves, default_lanes
 from f3ast_tff.selection import Cohort
 
 
@@ -46,17 +50,19 @@ class FusedEngine:
         device: str = "auto",
         workers: Workers | None = None,
         num_lanes: int | None = None,
+        matmul_precision: str = "highest",
     ) -> None:
         """Puts data and model on the device; compiles at first use.
 
         Args:
             parts: What it is made of.
             device: `"auto"`, `"cpu"` or `"gpu"`.
-            workers: Train the clients, in place of this process; not with a memory. Closed with
-                the engine.
-            num_lanes: Clients that train side by side; by default 1 on a CPU, where lanes cost
-                what they save, and the size of the largest cohort on a GPU. Never depends on a
-                round: one shape, and the same sums in a resumed run.
+            workers: Train the clients, in place of this process; not with a memory of clients.
+                Closed with the engine.
+            num_lanes: Clients that train side by side, by default `default_lanes`. Never depends on
+                a round: one shape, and the same sums in a resumed run.
+            matmul_precision: Of matrix products, `"highest"` or `"tensorfloat32"`; a CPU computes
+                at the highest.
 
         Raises:
             ParameterError: If there is no such device, or an optimizer has no form in JAX.
@@ -65,38 +71,60 @@ class FusedEngine:
         self._parts = parts
         self._workers = workers
         on_cpu = self._device.platform == "cpu"
-        self._num_lanes = num_lanes or (1 if on_cpu else parts.cohort_size)
+        self._matmul_precision = "highest" if on_cpu else matmul_precision
         self._compilations = 0
         data = parts.data
         self._features = self._put(data.train.features)
         self._labels = self._put(data.train.labels)
         server = JaxOptimizer(parts.server_optimizer)
-        weights = self._put(parts.model.initial_weights(parts.seed))
-        self._state = ServerState(weights, self._put(server.init(weights)))
+        initial = parts.model.initial_weights(parts.seed)
+        self._tables, in_memory = self._remember(initial)
+        self._form = self._wave_form(num_lanes)
+        weights = self._put(initial)
+        self._state = ServerState(weights, self._put(server.init(weights)), self._put(in_memory))
         fused_round = FusedRound(
             parts.model,
             parts.preprocessing,
             JaxOptimizer(parts.client_optimizer),
             server,
             parts.aggregation,
-            keeps_updates=parts.memory is not None,
+            self._form,
         )
 
-        def traced_round(*arguments: Any) -> tuple[ServerState, DeviceOutcome, ByLane]:
-            self._count_compilation()
-            return fused_round(*arguments)
-
-        self._round = jax.jit(traced_round, static_argnums=7)
-        self._finish = jax.jit(fused_round.finish)
+        self._programs = RoundPrograms(fused_round, matmul_precision, self._count_compilation)
         train = (self._features, self._labels)
         test = (self._put(data.test.features), self._put(data.test.labels))
         self._train, self._test = (
-            FusedScorer(parts.model, parts.preprocessing, *split, self._count_compilation)
+            FusedScorer(
+                parts.model,
+                parts.preprocessing,
+                *split,
+                self._count_compilation,
+                matmul_precision,
+            )
             for split in (train, test)
         )
 
+    def _wave_form(self, num_lanes: int | None) -> Waves:
+        parts, platform = self._parts, self._device.platform
+        lanes = num_lanes or default_lanes(platform, parts.model, parts.cohort_size)
+        num_steps = parts.work.num_batches(parts.data.train.sizes)
+        every_client = self._tables is not None
+        return Waves.of(platform, lanes, parts.cohort_size, num_steps, every_client)
+
     def _put(self, tree: Any) -> Any:
         return jax.device_put(tree, self._device)
+
+    def _remember(
+        self, initial: Sequence[np.ndarray]
+    ) -> tuple[ClientTables | None, dict[str, Any]]:
+        """What the aggregation remembers of each client, and of the server, at first."""
+        memory, p = self._parts.aggregation.memory, self._parts.p
+        if memory is None or p is None:
+            return None, {}
+        model = np.concatenate([np.ravel(weight) for weight in initial])
+        tables = ClientTables(memory, len(p), model, self._device) if memory.by_client else None
+        return tables, initial_server(memory, model, np)
 
     def _count_compilation(self) -> None:
         self._compilations += 1
@@ -109,23 +137,16 @@ class FusedEngine:
         if self._workers is not None:
             workers = self._workers
             return [self._split_round(workers, t, c, by_client) for t, c in zip(rounds, cohorts)]
+        remembers = self._parts.aggregation.memory is not None
         # XLA lets go of the interpreter while it computes: pack the next rounds meanwhile.
         with ThreadPoolExecutor(1) as packer:
-            packed = packer.map(self._pack, rounds, cohorts)
-            if self._parts.memory is not None:
-                memory = self._parts.memory
-                return [
-                    self._memory_round(memory, *of_round, by_client)
-                    for of_round in zip(rounds, cohorts, packed)
-                ]
             queued: list[Any] = []
             places: list[PackedWork | None] = []
-            for t, cohort, work in zip(rounds, cohorts, packed):
-                if work is None:
+            for t, cohort, work in zip(rounds, cohorts, packer.map(self._pack, rounds, cohorts)):
+                if len(cohort) == 0 and not remembers:
                     queued.append(None)
                 else:
-                    self._state, outcome, by_lane = self._execute(t, cohort, work, (), by_client)
-                    queued.append((outcome, by_lane))
+                    queued.append(self._execute(t, cohort, work, by_client))
                 # What was packed need not stay for the rest of the block.
                 places.append(work if by_client else None)
         return [
@@ -133,77 +154,58 @@ class FusedEngine:
             for done, cohort, work in zip(jax.device_get(queued), cohorts, places)
         ]
 
-    def _pack(self, round_number: int, cohort: Cohort) -> PackedWork | None:
-        if len(cohort) == 0:
-            return None
+    def _pack(self, round_number: int, cohort: Cohort) -> PackedWork:
         parts = self._parts
         offsets = parts.data.train.offsets
-        work = (parts.work, parts.preprocessing, round_number, offsets, self._num_lanes)
-        return pack(cohort, *work)
+        return pack(cohort, parts.work, parts.preprocessing, round_number, offsets, self._form)
 
     def _execute(
-        self,
-        round_number: int,
-        cohort: Cohort,
-        packed: PackedWork,
-        correction: Any,
-        by_client: bool,
-    ) -> tuple[ServerState, DeviceOutcome, ByLane]:
-        return self._round(
-            self._state,
-            self._features,
-            self._labels,
-            packed.on_device,
-            np.float32(len(cohort)),
-            np.float32(self._parts.client_optimizer.rate(round_number)),
-            correction,
-            by_client,
-        )
+        self, round_number: int, cohort: Cohort, packed: PackedWork, by_client: bool
+    ) -> tuple[DeviceOutcome, ByLane]:
+        rate = np.float32(self._parts.client_optimizer.rate(round_number))
+        data = (self._features, self._labels, packed.on_device, np.float32(len(cohort)), rate)
+        remembered = self._remembered(round_number, packed)
+        tables, outcome, by_lane = self._tables, None, None
+        if tables is None or remembered is None:
+            done = self._programs.round(self._state, *data, remembered, by_client)
+            self._state, outcome, by_lane, _ = done
+        elif tables.on_device:
+            arguments = (packed.client, remembered, *data, by_client)
+            done = self._programs.round_with_tables(self._state, tables.values, *arguments)
+            self._state, outcome, by_lane, tables.values = done
+        else:
+            kept = tables.rows(packed.client)
+            done = self._programs.round(
+                self._state, *data, remembered._replace(kept=kept), by_client
+            )
+            self._state, outcome, by_lane, clients = done
+            tables.set_rows(packed.client, jax.device_get(clients))
+        return outcome, by_lane
+
+    def _remembered(self, round_number: int, packed: PackedWork | None) -> Remembered | None:
+        p = self._parts.p
+        if self._parts.aggregation.memory is None or p is None:
+            return None
+        share: Any = ()
+        if packed is not None and self._tables is not None:
+            share = p[np.maximum(packed.client, 0)].astype(np.float32)
+        there = np.int32(np.count_nonzero(p > 0))
+        return Remembered({}, share, np.int32(round_number), there)
 
     def _split_round(
         self, workers: Workers, round_number: int, cohort: Cohort, by_client: bool
     ) -> RoundOutcome:
-        if len(cohort) == 0:
+        remembered = self._remembered(round_number, None)
+        if len(cohort) == 0 and remembered is None:
             return empty_round(by_client)
-        parts = workers.train(self.weights(), round_number, cohort, by_client)
-        totals = self._put(merged([part.sums for part in parts], self._state.weights))
-        self._state, outcome = self._finish(self._state, totals, np.float32(len(cohort)))
-        done = _on_host(jax.device_get(outcome))
-        return _with_clients(done, cohort, parts) if by_client else done
-
-    def _memory_round(
-        self,
-        memory: Memory,
-        round_number: int,
-        cohort: Cohort,
-        packed: PackedWork | None,
-        by_client: bool,
-    ) -> RoundOutcome:
-        def train(these: Cohort, correction: np.ndarray) -> Trained:
-            parts = leaves_of(correction, self._state.weights)
-            work = packed if these is cohort else self._pack(round_number, these)
-            if work is None:
-                zeros = [np.zeros_like(part) for part in parts]
-                # As if from one client, which sent zeros: the step counts.
-                nothing = Totals(zeros, *map(np.float32, (1, 1, 0, 0)))
-                state, moved = self._finish(self._state, nothing, np.float32(1), parts)
-                updates = np.zeros((0, len(correction)), np.float32)
-                return Trained(state, _on_host(jax.device_get(moved)), updates)
-            state, *done = self._execute(round_number, these, work, parts, by_client)
-            outcome, by_lane = jax.device_get(done)
-            there = work.member >= 0
-            leaves = by_lane.update
-            rows = [np.zeros((len(these), *leaf.shape[2:]), leaf.dtype) for leaf in leaves]
-            for row, leaf in zip(rows, leaves):
-                row[work.member[there]] = leaf[there]
-            return Trained(state, _on_host(outcome, by_lane, these, work), flat(rows))
-
-        rate = self._parts.client_optimizer.rate(round_number)
-        run = (round_number, cohort, rate, train, by_client)
-        state, outcome = run_memory_round(memory, *run)
-        if state is not None:
-            self._state = state
-        return outcome
+        broadcast = self.weights()
+        parts = workers.train(broadcast, round_number, cohort, by_client) if len(cohort) else []
+        totals = self._put(merged([part.sums for part in parts], broadcast))
+        rate = np.float32(self._parts.client_optimizer.rate(round_number))
+        done = self._programs.finish(self._state, totals, np.float32(len(cohort)), rate, remembered)
+        self._state, outcome, _ = done
+        on_host = _on_host(jax.device_get(outcome))
+        return _with_clients(on_host, cohort, parts) if by_client else on_host
 
     def evaluate(self) -> ClientScores:
         """See `Engine.evaluate`."""
@@ -220,13 +222,16 @@ class FusedEngine:
         rows = scored_rows(ids, offsets, parts.work, parts.client_loss, round_number)
         scores = self._train.rows(self._state.weights, np.concatenate(rows))
         sizes = np.array([len(of_client) for of_client in rows])
-        return mean_losses(scores, sizes)
+        return mean_losses(scores, sizes, parts.client_loss)
 
     def statistics(self) -> dict[str, Any]:
-        """See `Engine.statistics`: the device, and how many programs were compiled."""
+        """See `Engine.statistics`: the device, how it computes, and how many programs it took."""
         return {
             "engine": "fused",
             "device": self._device.device_kind,
+            "matmul_precision": self._matmul_precision,
+            "deterministic": is_deterministic(self._device, os.environ),
+            "lanes": self._form.lanes,
             "compilations": self._compilations,
             **(self._workers.statistics() if self._workers is not None else {}),
         }
@@ -237,19 +242,30 @@ class FusedEngine:
 
     def state(self) -> dict[str, np.ndarray]:
         """See `Engine.state`."""
-        leaves = jax.tree_util.tree_leaves(self._state)
+        of_model = self._state._replace(memory={})
+        leaves = jax.tree_util.tree_leaves(of_model)
         state = {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-        memory = self._parts.memory
-        return state if memory is None else {**state, **memory.state()}
+        return {**state, **{k: np.asarray(v) for k, v in self._remembered_values().items()}}
+
+    def _remembered_values(self) -> dict[str, Any]:
+        server = self._state.memory
+        kept = {} if self._tables is None else self._tables.values
+        return {
+            **{f"server_{name}": value for name, value in server.items()},
+            **{f"client_{name}": value for name, value in kept.items()},
+        }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """See `Engine.restore`."""
-        refuse_foreign_state(state, self.state())
-        if self._parts.memory is not None:
-            self._parts.memory.restore(state)
-        leaves = [state[name] for name in sorted(state) if name.isdigit()]
-        structure = jax.tree_util.tree_structure(self._state)
-        self._state = self._put(jax.tree_util.tree_unflatten(structure, leaves))
+        """See `Engine.restore`; takes large arrays out of `state`."""
+        of_model = self._state._replace(memory={})
+        leaves, structure = jax.tree_util.tree_flatten(of_model)
+        own = {f"{i:04d}": leaf for i, leaf in enumerate(leaves)}
+        refuse_foreign_state(state, {**own, **self._remembered_values()})
+        memory = {name: state[f"server_{name}"] for name in self._state.memory}
+        restored = jax.tree_util.tree_unflatten(structure, [state[name] for name in own])
+        self._state = self._put(restored._replace(memory=memory))
+        if self._tables is not None:
+            self._tables.restore({n: state.pop(f"client_{n}") for n in self._tables.values})
 
     def close(self) -> None:
         """Ends the workers."""

@@ -27,7 +27,7 @@ class JaxOptimizer:
             ParameterError: If the optimizer has no form in JAX.
         """
         self.learning_rate = optimizer.learning_rate
-        self.decays = optimizer.decay != 1
+        self.decays = not optimizer.is_constant
         self._optimizer = optimizer
         self._at(self.learning_rate)
 

@@ -1,9 +1,10 @@
 """A cohort's local work packed into waves of clients that train side by side.
 
 A wave is as many clients as there are lanes, one a lane, those with about as many steps together;
-it takes the steps of the longest. With one lane clients train one after another and nothing is
-padded; with as many lanes as clients there is one wave. A client that was drawn several times
-(with replacement) does the same work each time: it is trained once and counted as often.
+it takes the steps of the longest, or, where `Waves` has bounds, as many as all others. With one
+lane and no bounds nothing is padded; with as many lanes as clients there is one wave. A client that
+was drawn several times (with replacement) does the same work each time: it is trained once and
+counted as often.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.engines.jax.waves import Waves
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.preprocessing import Preprocessing
 from f3ast_tff.selection import Cohort
@@ -28,7 +30,9 @@ class PackedWork:
 
     Attributes:
         member: (First) place in the cohort of each client, -1 where a lane has none or is padded
-            away, `int32 [waves, lanes]`; clients without any step are in no lane.
+            away, `int32 [waves, lanes]`; clients without any step are in no lane, except with a
+            memory.
+        client: Its id, -1 where `member` is, `int32 [waves, lanes]`.
         rows: Examples of each step, rows of the training data; -1 pads a short batch and a lane
             that is done. `int32 [length, lanes, batch_size]`, wave after wave.
         draws: From `Preprocessing.draws`, `int32 [length, lanes, batch_size, num_draws]`.
@@ -42,6 +46,7 @@ class PackedWork:
     """
 
     member: np.ndarray
+    client: np.ndarray
     rows: np.ndarray
     draws: np.ndarray
     first: np.ndarray
@@ -54,8 +59,9 @@ class PackedWork:
 
     @property
     def on_device(self) -> tuple[Any, ...]:
-        """All but `member`, in order."""
-        return tuple(getattr(self, name) for name in self.__dataclass_fields__ if name != "member")
+        """All but `member` and `client`, in order."""
+        names = [name for name in self.__dataclass_fields__ if name not in ("member", "client")]
+        return tuple(getattr(self, name) for name in names)
 
     def by_place(
         self, ids: np.ndarray, loss: np.ndarray, finite: np.ndarray
@@ -85,7 +91,7 @@ def pack(
     preprocessing: Preprocessing,
     round_number: int,
     offsets: np.ndarray,
-    num_lanes: int,
+    form: Waves,
 ) -> PackedWork:
     """Packs the local work of a cohort.
 
@@ -95,7 +101,7 @@ def pack(
         preprocessing: Says what is drawn for each visit of an example.
         round_number: Round t.
         offsets: Of the training data, `int64 [num_clients + 1]`.
-        num_lanes: Number of lanes, at least 1.
+        form: Lanes and bounds.
 
     Returns:
         The packed steps; numbers of steps and of waves are rounded up to one of a few.
@@ -104,18 +110,27 @@ def pack(
     sizes = np.diff(offsets)[ids]
     num_steps = work.num_batches(sizes)
     by_length = np.argsort(-num_steps, kind="stable")
-    busy = by_length[num_steps[by_length] > 0]
-    waves = [busy[i : i + num_lanes] for i in range(0, len(busy), num_lanes)]
-    ends = np.cumsum([0, *(num_steps[wave[0]] for wave in waves)])
-
-    shape = (_round_up(int(ends[-1]), _FEWEST_STEPS), num_lanes)
+    idle = (num_steps == 0) & (not form.every_client)
+    busy = by_length[~idle[by_length]]
+    waves = [busy[i : i + form.lanes] for i in range(0, len(busy), form.lanes)]
+    if form.steps is None:
+        ends = np.cumsum([0, *(num_steps[wave[0]] for wave in waves)])
+        length = _round_up(int(ends[-1]), _FEWEST_STEPS)
+        num_waves = _round_up(len(waves), _FEWEST_WAVES)
+        if form.every_client:
+            num_waves = max(len(waves), min(num_waves, form.most))
+    else:
+        num_waves, steps_each = form.padded(len(waves), int(num_steps.max(initial=0)))
+        ends = np.arange(num_waves + 1) * steps_each
+        length = int(ends[-1])
+    shape = (length, form.lanes)
     rows = np.full((*shape, work.batch_size), -1, np.int32)
     draws = np.zeros((*rows.shape, preprocessing.num_draws), np.int32)
-    by_wave = (_round_up(len(waves), _FEWEST_WAVES), num_lanes)
+    by_wave = (num_waves, form.lanes)
     first, steps = np.zeros(by_wave[0], np.int32), np.zeros(by_wave, np.int32)
     times_of, weight = np.zeros(by_wave, np.float32), np.zeros(by_wave, np.float32)
-    member = np.full(by_wave, -1, np.int32)
-    first[: len(waves)] = ends[:-1]
+    member, client = np.full(by_wave, -1, np.int32), np.full(by_wave, -1, np.int32)
+    first[: len(ends) - 1] = ends[:-1]
     for w, wave in enumerate(waves):
         for lane, i in enumerate(wave.tolist()):
             k, count = int(ids[i]), int(num_steps[i])
@@ -125,16 +140,16 @@ def pack(
             rows[here, lane] = _batches(order + np.int32(offsets[k]), work.batch_size, -1)
             draws[here, lane] = _batches(drawn, work.batch_size, 0)
             steps[w, lane], times_of[w, lane], weight[w, lane] = count, times[i], weights[i]
-            member[w, lane] = place[i]
-    idle = num_steps == 0
+            member[w, lane], client[w, lane] = place[i], k
     idle_weight = float(weights[idle].sum())
     of_steps = (rows, draws, first, steps, times_of, weight)
-    return PackedWork(member, *of_steps, len(waves), int(times[idle].sum()), idle_weight)
+    return PackedWork(member, client, *of_steps, len(waves), int(times[idle].sum()), idle_weight)
 
 
 def _each_once(cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Returns each client's id, first place, number of places and whole weight, in order."""
-    unique = np.unique(cohort.ids, return_index=True, return_inverse=True, return_counts=True)
+    cohort_ids = cohort.ids.astype(np.int64)
+    unique = np.unique(cohort_ids, return_index=True, return_inverse=True, return_counts=True)
     ids, place, which, times = unique
     weights = np.bincount(which.reshape(-1), cohort.weights, len(ids))
     order = np.argsort(place)

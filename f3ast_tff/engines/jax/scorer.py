@@ -11,6 +11,7 @@ import numpy as np
 
 from f3ast_tff.engines.engine import ExampleScores
 from f3ast_tff.engines.jax.cross_entropy import label_sums
+from f3ast_tff.engines.jax.devices import at_precision
 from f3ast_tff.engines.jax.optimizers import Tree
 from f3ast_tff.models import Model
 from f3ast_tff.preprocessing import Preprocessing
@@ -26,6 +27,7 @@ class FusedScorer:
         features: Any,
         labels: Any,
         on_trace: Callable,
+        matmul_precision: str = "highest",
     ) -> None:
         """Takes the model, what it reads, the split's device arrays, and a tracing callback.
 
@@ -35,6 +37,7 @@ class FusedScorer:
             features: Of the split, on the device.
             labels: Of the split, on the device.
             on_trace: Called at each compilation.
+            matmul_precision: See `FusedEngine`.
         """
         self._features = features
         self._labels = labels
@@ -46,7 +49,7 @@ class FusedScorer:
             logits = model.apply(weights, preprocessing.in_jax(features[rows], None))
             return jnp.stack(label_sums(logits, labels[rows]))
 
-        self._score = jax.jit(score)
+        self._score = jax.jit(at_precision(matmul_precision, score))
 
     def rows(self, weights: Tree, rows: np.ndarray) -> ExampleScores:
         """Scores examples under a model.
@@ -55,7 +58,7 @@ class FusedScorer:
             weights: The model.
             rows: Rows of the split, `int [n]`.
         """
-        padded = np.zeros(-(-len(rows) // self._chunk) * self._chunk, np.int32)
+        padded = np.zeros(max(1, -(-len(rows) // self._chunk)) * self._chunk, np.int32)
         padded[: len(rows)] = rows
         parts = [
             self._score(weights, self._features, self._labels, chunk)

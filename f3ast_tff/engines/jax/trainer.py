@@ -12,10 +12,12 @@ import numpy as np
 from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.engines.engine import EngineParts
-from f3ast_tff.engines.jax.devices import find_device
+from f3ast_tff.engines.jax.devices import at_precision, find_device
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import pack
-from f3ast_tff.engines.jax.round import FusedRound, Totals
+from f3ast_tff.engines.jax.round import FusedRound
+from f3ast_tff.engines.jax.server_step import ServerState, Totals
+from f3ast_tff.engines.jax.waves import Waves, default_lanes
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.models import Model
@@ -35,6 +37,7 @@ class FusedTrainerFactory:
         client_optimizer: Of the local steps.
         cohort_size: Most clients that a worker trains in a round.
         device: As for `FusedEngine`.
+        matmul_precision: As for `FusedEngine`.
     """
 
     model: Model
@@ -43,12 +46,15 @@ class FusedTrainerFactory:
     client_optimizer: Optimizer
     cohort_size: int
     device: str
+    matmul_precision: str = "highest"
 
     @classmethod
-    def of(cls, parts: EngineParts, device: str) -> FusedTrainerFactory:
+    def of(
+        cls, parts: EngineParts, device: str, matmul_precision: str = "highest"
+    ) -> FusedTrainerFactory:
         """Returns the factory for an engine's workers."""
         local = (parts.model, parts.preprocessing, parts.work, parts.client_optimizer)
-        return cls(*local, parts.cohort_size, device)
+        return cls(*local, parts.cohort_size, device, matmul_precision)
 
     def __call__(self, examples: ClientExamples) -> FusedTrainer:
         """Makes it."""
@@ -65,11 +71,17 @@ class FusedTrainer:
         self._offsets = examples.offsets
         self._features = jax.device_put(examples.features, self._device)
         self._labels = jax.device_put(examples.labels, self._device)
-        self._num_lanes = 1 if self._device.platform == "cpu" else parts.cohort_size
+        platform, clients = self._device.platform, parts.cohort_size
+        lanes = default_lanes(platform, parts.model, clients)
+        num_steps = parts.work.num_batches(np.diff(examples.offsets))
+        self._form = Waves.of(platform, lanes, clients, num_steps, every_client=False)
         client = JaxOptimizer(parts.client_optimizer)
         # Of the server's half nothing is used here.
-        fused_round = FusedRound(parts.model, parts.preprocessing, client, client, Aggregation())
-        self._train = jax.jit(fused_round.train, static_argnums=5)
+        fused_round = FusedRound(
+            parts.model, parts.preprocessing, client, client, Aggregation(), self._form
+        )
+        train = at_precision(parts.matmul_precision, fused_round.train)
+        self._train = jax.jit(train, static_argnums=6)
 
     def train(
         self,
@@ -80,12 +92,12 @@ class FusedTrainer:
     ) -> TrainedPart:
         """See `Trainer.train`; what is broadcast is the model's weights."""
         parts = self._parts
-        work = (parts.work, parts.preprocessing, round_number, self._offsets, self._num_lanes)
+        work = (parts.work, parts.preprocessing, round_number, self._offsets, self._form)
         packed = pack(cohort, *work)
         rate = np.float32(parts.client_optimizer.rate(round_number))
-        weights = jax.device_put(list(broadcast), self._device)
-        data = (self._features, self._labels, packed.on_device)
-        totals, by_lane = jax.device_get(self._train(weights, *data, rate, by_client))
+        state = ServerState(jax.device_put(list(broadcast), self._device), (), {})
+        data = (self._features, self._labels, packed.on_device, rate)
+        totals, by_lane, _ = jax.device_get(self._train(state, *data, None, by_client))
         sums = jax.tree_util.tree_leaves(totals)
         if not by_client:
             return TrainedPart(cohort.ids, sums)
@@ -97,10 +109,10 @@ class FusedTrainer:
 
 
 def merged(parts: Sequence[Sequence[np.ndarray]], weights: Any) -> Totals:
-    """Returns the totals of a cohort from those of its parts, added in order."""
-    total = [np.array(leaf) for leaf in parts[0]]
+    """Returns the totals of a cohort, like `weights`, from those of its parts, added in order."""
+    zeros = Totals([np.zeros_like(weight) for weight in weights], *[np.zeros((), np.float32)] * 4)
+    total = [np.array(leaf) for leaf in (parts[0] if parts else jax.tree_util.tree_leaves(zeros))]
     for part in parts[1:]:
         for so_far, leaf in zip(total, part):
             so_far += leaf
-    structure = jax.tree_util.tree_structure(Totals(weights, 0, 0, 0, 0))
-    return jax.tree_util.tree_unflatten(structure, total)
+    return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(zeros), total)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
+from f3ast_tff.aggregation.memory import Start
 from f3ast_tff.engines.tff.processes.client_data import client_dataset
+from f3ast_tff.engines.tff.processes.client_start import ClientStart
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.preprocessing import AsStored, Preprocessing
@@ -22,22 +25,36 @@ class ClientFeed:
     """
 
     def __init__(
-        self, examples: ClientExamples, work: LocalTraining, preprocessing: Preprocessing
+        self,
+        examples: ClientExamples,
+        work: LocalTraining,
+        preprocessing: Preprocessing,
+        start: ClientStart | None = None,
     ) -> None:
-        """Takes the training data, of all clients or of a shard."""
+        """Takes the training data, of all clients or of a shard, and what else crosses."""
+        self._start = start or ClientStart()
         self._data = examples
         self._work = work
         self._preprocessing = preprocessing
         self._examples: dict[int, Any] = {}
 
-    def datasets(self, round_number: int, cohort: Cohort) -> list[tf.data.Dataset]:
-        """Returns the data of each client of a cohort, in its order."""
+    def datasets(
+        self, round_number: int, cohort: Cohort, starts: Sequence[Start] | None = None
+    ) -> list[tf.data.Dataset]:
+        """Returns the data of each client of a cohort, in its order.
+
+        Args:
+            round_number: Round t.
+            cohort: Clients and weights.
+            starts: How each enters the round, with a memory of clients.
+        """
+        starts = [Start()] * len(cohort) if starts is None else starts
         return [
-            self._client(round_number, int(k), float(weight))
-            for k, weight in zip(cohort.ids, cohort.weights)
+            self._client(round_number, int(k), float(weight), start)
+            for k, weight, start in zip(cohort.ids, cohort.weights, starts)
         ]
 
-    def _client(self, round_number: int, k: int, weight: float) -> tf.data.Dataset:
+    def _client(self, round_number: int, k: int, weight: float, start: Start) -> tf.data.Dataset:
         if k not in self._examples:
             x, y = self._data.client(k)
             # Not on a GPU, whose memory all clients' data would fill.
@@ -47,7 +64,9 @@ class ClientFeed:
         order = self._work.order(round_number, k, size)
         draws = self._preprocessing.draws(round_number, k, order.shape)
         with tf.device("/CPU:0"):
-            return client_dataset(self._examples[k], tf.constant(order), tf.constant(draws), weight)
+            sent = self._start.tensors(start)
+            drawn = (tf.constant(order), tf.constant(draws))
+            return client_dataset(self._examples[k], *drawn, weight, sent)
 
 
 def stored_spec(examples: ClientExamples) -> Any:

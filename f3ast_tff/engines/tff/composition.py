@@ -11,6 +11,7 @@ from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.tff.client_feed import batch_spec, stored_spec
 from f3ast_tff.engines.tff.cross_entropy import MeanCrossEntropy
 from f3ast_tff.engines.tff.processes.client_data import ClientBatches
+from f3ast_tff.engines.tff.processes.client_start import ClientStart
 from f3ast_tff.engines.tff.processes.learning_process import Parts, build_parts
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.local_training import LocalTraining
@@ -30,7 +31,6 @@ class TffComposition:
         client_optimizer: Of the local steps.
         server_optimizer: Of the step along the aggregate.
         aggregation: From the weighted updates to the aggregate.
-        corrected: Whether a memory's correction is added to it.
     """
 
     model: Model
@@ -39,14 +39,19 @@ class TffComposition:
     client_optimizer: Optimizer
     server_optimizer: Optimizer
     aggregation: Aggregation
-    corrected: bool = False
 
     @classmethod
     def of(cls, parts: EngineParts) -> TffComposition:
         """Returns the composition of an engine."""
         local = (parts.model, parts.preprocessing, parts.work, parts.client_optimizer)
-        server = (parts.server_optimizer, parts.aggregation, parts.memory is not None)
+        server = (parts.server_optimizer, parts.aggregation)
         return cls(*local, *server)
+
+    @property
+    def start(self) -> ClientStart:
+        """What crosses to clients beside their data."""
+        num_weights = sum(weight.size for weight in self.model.initial_weights(0))
+        return ClientStart.of(self.aggregation.memory, num_weights)
 
     def parts(self, examples: ClientExamples) -> Parts:
         """Returns the parts, for clients that hold such examples, of which the types count."""
@@ -61,9 +66,8 @@ class TffComposition:
 
         return build_parts(
             model_fn,
-            ClientBatches(stored_spec(examples), self.work, self.preprocessing),
+            ClientBatches(stored_spec(examples), self.work, self.preprocessing, self.start),
             self.client_optimizer,
             self.server_optimizer,
             self.aggregation,
-            self.corrected,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.aggregation.aggregation import Memory
+from f3ast_tff.aggregation.host_memory import HostMemory, Received, flat, leaves_of
+from f3ast_tff.aggregation.memory import Now, Start
 from f3ast_tff.engines.client_loss import mean_losses, met_in_training, scored_rows
 from f3ast_tff.engines.distributed.workers import Workers, in_order_of
 from f3ast_tff.engines.engine import (
@@ -23,12 +25,10 @@ from f3ast_tff.engines.engine import (
     empty_round,
     refuse_foreign_state,
 )
-from f3ast_tff.engines.memory_round import Trained, flat, leaves_of, run_memory_round
 from f3ast_tff.engines.tff.client_feed import ClientFeed
 from f3ast_tff.engines.tff.composition import TffComposition
 from f3ast_tff.engines.tff.device import find_device
 from f3ast_tff.engines.tff.in_process import InProcessRuntime
-from f3ast_tff.engines.tff.processes.round_with_updates import build_round_with_updates
 from f3ast_tff.engines.tff.runtime import TffRuntime
 from f3ast_tff.engines.tff.scorer import KerasScorer
 from f3ast_tff.engines.tff.worker_runtime import WorkerRuntime
@@ -55,7 +55,7 @@ class TffEngine:
         """Builds the learning process and starts its runtime.
 
         Args:
-            parts: What it is made of; a memory is for TFF's worker alone.
+            parts: What it is made of.
             runtime: `"worker"` for TFF's, `"tf"` for TensorFlow in this process.
             device: Of the latter, see `tff.device.find_device`.
             workers: Train the clients, in place of this process; only with `"tf"`. Closed with
@@ -75,8 +75,13 @@ class TffEngine:
             # Before anything else of TensorFlow's: GPUs shall take memory as they need it.
             share_arenas()
             device = find_device(device)
-        process_parts = TffComposition.of(parts).parts(parts.data.train)
-        process = process_parts.compose()
+        composition = TffComposition.of(parts)
+        process = composition.parts(parts.data.train).compose()
+        weights = parts.model.initial_weights(parts.seed)
+        rules = parts.aggregation.memory
+        self._memory = None
+        if rules is not None and parts.p is not None:
+            self._memory = HostMemory(rules, parts.p, flat(weights))
         self._runtime: TffRuntime
         if runtime == "tf":
             self._runtime = InProcessRuntime(process, device)
@@ -86,12 +91,11 @@ class TffEngine:
                 parts.folder / "tff_worker.log" if parts.folder else Path(os.devnull),
                 parts.tff_clients_at_once if clients_at_once is None else clients_at_once,
                 round_timeout_s,
-                None if parts.memory is None else build_round_with_updates(process_parts),
             )
         try:
-            self._feed = ClientFeed(parts.data.train, parts.work, parts.preprocessing)
+            local = (parts.data.train, parts.work, parts.preprocessing)
+            self._feed = ClientFeed(*local, composition.start)
             self._scorer = KerasScorer(parts.model, parts.preprocessing, parts.data.train)
-            weights = parts.model.initial_weights(parts.seed)
             initial = tff.learning.models.ModelWeights(weights, [])
             self._state = self._runtime.initialize()._replace(global_model_weights=initial)
             if runtime == "tf":
@@ -120,60 +124,82 @@ class TffEngine:
         return outcomes
 
     def _run_round(self, round_number: int, cohort: Cohort, by_client: bool) -> RoundOutcome:
-        if self._parts.memory is not None:
-            return self._memory_round(self._parts.memory, round_number, cohort, by_client)
-        if len(cohort) == 0:
-            return empty_round(by_client)
-        state, ids = self._state_at(round_number), cohort.ids
-        if self._workers is None:
-            output = self._runtime.next(state, self._feed.datasets(round_number, cohort))
-        else:
-            parts = self._workers.train(self._runtime.prepare(state), round_number, cohort)
-            ids = np.concatenate([part.ids for part in parts])
-            total = reduce(self._runtime.merge, [part.sums for part in parts])
-            output = self._runtime.finish(state, total)
-        outcome = _outcome(output.metrics, cohort, ids, by_client)
-        # Rejected: keep the server optimizer's state too, a step along nothing would move Adam.
-        if not outcome.rejected:
+        memory, state = self._memory, self._state_at(round_number)
+        if memory is None:
+            if len(cohort) == 0:
+                return empty_round(by_client)
+            output, ids = self._execute(state, round_number, cohort)
+            outcome = _outcome(output.metrics, cohort, ids, by_client)
+            # Rejected: keep the server optimizer's state too, a step along nothing would move Adam.
+            if outcome.rejected or not np.isfinite(_model(output.state)).all():
+                return _left_alone(outcome)
             self._state = output.state
-        return outcome
-
-    def _memory_round(
-        self, memory: Memory, round_number: int, cohort: Cohort, by_client: bool
-    ) -> RoundOutcome:
-        def train(these: Cohort, correction: np.ndarray) -> Trained:
-            aggregator = self._state.aggregator
-            parts = leaves_of(correction, tf.nest.flatten(aggregator))
-            start = self._state_at(round_number)._replace(
-                aggregator=tf.nest.pack_sequence_as(aggregator, parts)
-            )
-            if len(these) == 0:
-                # Of nobody TFF cannot bring anything back that is placed at clients.
-                output = self._runtime.next(start, [])
-                updates = np.zeros((0, len(correction)), np.float32)
-                return Trained(output.state, _outcome(output.metrics, these, these.ids), updates)
-            feed = self._feed.datasets(round_number, these)
-            output, clients = self._runtime.next_with_updates(start, feed)
-            rows = [
-                flat([np.asarray(leaf)[None] for leaf in tf.nest.flatten(client.update)])
-                for client in clients
-            ]
-            updates = np.concatenate(rows)
-            # TFF makes zeros of an update that is not finite.
-            updates[~_received(output.metrics)] = np.nan
-            outcome = _outcome(output.metrics, these, these.ids, by_client)
-            return Trained(output.state, outcome, updates)
-
+            return outcome
         rate = self._parts.client_optimizer.rate(round_number)
-        state, outcome = run_memory_round(memory, round_number, cohort, rate, train, by_client)
-        if state is not None:
-            self._state = state
-        return outcome
+        now = memory.now(round_number, rate, _model(state))
+        train, work = self._parts.data.train, self._parts.work
+        steps = work.num_batches(train.sizes[cohort.ids.astype(np.int64)])
+        state = self._corrected(state, memory, now)
+        starts = memory.starts(cohort.ids, steps, now)
+        output, ids = self._execute(state, round_number, cohort, starts)
+        outcome = _outcome(output.metrics, cohort, ids, by_client)
+        return self._advance(memory, now, ids, steps, output, outcome)
+
+    def _corrected(self, state: Any, memory: HostMemory, now: Now) -> Any:
+        """The state with what the memory adds to this round's Delta."""
+        aggregator = state.aggregator
+        like = aggregator["correction"]
+        leaves = leaves_of(memory.correction(now), tf.nest.flatten(like))
+        mean = np.bool_(memory.mean(self._parts.aggregation.normalise, now))
+        correction = tf.nest.pack_sequence_as(like, leaves)
+        new = OrderedDict(correction=correction, mean=mean)
+        return state._replace(aggregator=type(aggregator)(new))
+
+    def _execute(
+        self, state: Any, round_number: int, cohort: Cohort, starts: Sequence[Start] | None = None
+    ) -> tuple[Any, np.ndarray]:
+        """Executes a round; returns TFF's output and the clients in the order of its metrics."""
+        if self._workers is None or len(cohort) == 0:
+            data = self._feed.datasets(round_number, cohort, starts)
+            return self._runtime.next(state, data), cohort.ids
+        parts = self._workers.train(self._runtime.prepare(state), round_number, cohort)
+        total = reduce(self._runtime.merge, [part.sums for part in parts])
+        ids = np.concatenate([part.ids for part in parts])
+        return self._runtime.finish(state, total), ids
+
+    def _advance(
+        self,
+        memory: HostMemory,
+        now: Now,
+        ids: np.ndarray,
+        steps: np.ndarray,
+        output: Any,
+        outcome: RoundOutcome,
+    ) -> RoundOutcome:
+        """Lets the memory take in a round."""
+        metrics, model = output.metrics, _model(output.state)
+        none = np.zeros((0, 0), np.float32)
+        updates = np.asarray(metrics["client_work"].get("updates", none))
+        delta = np.asarray(metrics["aggregator"].get("delta", none))
+        fine = not bool(metrics["finalizer"]["update_non_finite"]) and np.isfinite(model).all()
+        received = Received(ids, _received(metrics), updates, steps, delta, model, bool(fine))
+        advanced = memory.advance(received, now)
+        state = output.state if advanced.moves else self._state
+        weights = state.global_model_weights
+        leaves = leaves_of(advanced.closed, weights.trainable)
+        closed = tff.learning.models.ModelWeights(leaves, weights.non_trainable)
+        self._state = state._replace(global_model_weights=closed)
+        return replace(
+            outcome,
+            train_loss=outcome.train_loss if advanced.keeps else float("nan"),
+            update_norm=float(metrics["aggregator"]["update_norm"]) if advanced.moves else 0.0,
+            rejected=not (advanced.moves or advanced.keeps) or not advanced.fits,
+        )
 
     def _state_at(self, round_number: int) -> Any:
         """The state with the client learning rate of a round."""
         optimizer = self._parts.client_optimizer
-        if optimizer.decay == 1:
+        if optimizer.is_constant:
             return self._state
         rate = np.float32(optimizer.rate(round_number))
         hparams = OrderedDict(self._state.client_work, learning_rate=rate)
@@ -192,7 +218,7 @@ class TffEngine:
         these = np.concatenate(rows)
         scores = self._scorer.examples(self.weights(), train.features[these], train.labels[these])
         sizes = np.array([len(of_client) for of_client in rows])
-        return mean_losses(scores, sizes)
+        return mean_losses(scores, sizes, parts.client_loss)
 
     def statistics(self) -> dict[str, Any]:
         """See `Engine.statistics`: what the runtime and the workers say of themselves."""
@@ -208,22 +234,30 @@ class TffEngine:
         """See `Engine.state`: the leaves of TFF's `LearningAlgorithmState`."""
         leaves = tf.nest.flatten(self._state)
         state = {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-        memory = self._parts.memory
-        return state if memory is None else {**state, **memory.state()}
+        return state if self._memory is None else {**state, **self._memory.state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """See `Engine.restore`."""
         refuse_foreign_state(state, self.state())
-        if self._parts.memory is not None:
-            self._parts.memory.restore(state)
         leaves = [state[name] for name in sorted(state) if name.isdigit()]
         self._state = tf.nest.pack_sequence_as(self._state, leaves)
+        if self._memory is not None:
+            self._memory.restore(state)
 
     def close(self) -> None:
         """Ends the runtime and the workers."""
         self._runtime.close()
         if self._workers is not None:
             self._workers.close()
+
+
+def _left_alone(outcome: RoundOutcome) -> RoundOutcome:
+    return replace(outcome, train_loss=float("nan"), update_norm=0.0, rejected=True)
+
+
+def _model(state: Any) -> np.ndarray:
+    """The model, `float32 [num_weights]`."""
+    return flat(state.global_model_weights.trainable)
 
 
 def _received(metrics: Any) -> np.ndarray:
@@ -236,13 +270,14 @@ def _outcome(
     """The outcome of a round whose metrics are those of clients in the order of `ids`."""
     trained, received = metrics["client_work"]["inner"]["train"], _received(metrics)
     dropped = int(np.count_nonzero(~received))
-    rejected = dropped == len(ids) > 0 or bool(metrics["finalizer"]["update_non_finite"])
-    losses = None
+    rejected = dropped == len(ids) or bool(metrics["finalizer"]["update_non_finite"])
+    found, losses = np.asarray(trained["client_losses"], np.float64), None
+    # TFF's own mean of nothing is 0.
+    no_loss = rejected or bool(np.isnan(found).all())
     if by_client:
-        found = np.asarray(trained["client_losses"], np.float64)
         losses, received = in_order_of(cohort.ids, ids, found, received)
     return RoundOutcome(
-        train_loss=float("nan") if rejected or len(ids) == 0 else float(trained["loss"]),
+        train_loss=float("nan") if no_loss else float(trained["loss"]),
         update_norm=0.0 if rejected else float(metrics["aggregator"]["update_norm"]),
         num_dropped=dropped,
         rejected=rejected,

@@ -12,8 +12,8 @@ import numpy as np
 class TffRuntime(ABC):
     """Base of what executes a `tff.learning.templates.LearningProcess`, given when it is made.
 
-    Not every runtime can split a round (`prepare`, `merge`, `finish`), or return each client's
-    update (`next_with_updates`); the checks of the settings keep to that.
+    Not every runtime can split a round (`prepare`, `merge`, `finish`); the checks of the settings
+    keep to that.
     """
 
     @abstractmethod
@@ -35,10 +35,6 @@ class TffRuntime(ABC):
         Raises:
             EngineError: If the round could not be completed.
         """
-
-    def next_with_updates(self, state: Any, client_data: Sequence[Any]) -> tuple[Any, list[Any]]:
-        """As `next`, with the `ClientResult` of each client as a further result."""
-        raise TypeError(f"{type(self).__name__} returns no client's update")
 
     def prepare(self, state: Any) -> list[np.ndarray]:
         """Returns what clients get from the server: the model, and what else the process sends."""

@@ -16,6 +16,8 @@ class Layout:
     TFF orders leaves as the type names them; TensorFlow's `nest` sorts the keys of dictionaries.
 
     Example:
+        >>> from collections import OrderedDict
+        >>> import numpy as np
         >>> layout = Layout(tff.to_type(OrderedDict(b=np.float32, a=(np.int32, np.int32))))
         >>> layout.flatten({"a": (1, 2), "b": 3.0})
         [3.0, 1, 2]

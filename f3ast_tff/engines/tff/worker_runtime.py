@@ -27,7 +27,6 @@ class WorkerRuntime(TffRuntime):
         log: Path,
         clients_at_once: int = -1,
         timeout_s: float | None = None,
-        round_with_updates: tff.Computation | None = None,
     ) -> None:
         """Starts the worker.
 
@@ -37,13 +36,11 @@ class WorkerRuntime(TffRuntime):
             clients_at_once: Most clients that train at the same time; -1 for no limit.
             timeout_s: Seconds after which a computation counts as hung and its worker is ended;
                 `None` for no limit.
-            round_with_updates: See `build_round_with_updates`; for `next_with_updates`.
 
         Raises:
             EngineError: If no worker comes up.
         """
         self._process = process
-        self._round_with_updates = round_with_updates
         self._timeout_s = timeout_s
         self._worker, self._context = start_worker(log, clients_at_once)
 
@@ -63,12 +60,6 @@ class WorkerRuntime(TffRuntime):
             EngineError: If the worker has died.
         """
         return self.run(self._process.next, state, list(client_data))
-
-    def next_with_updates(self, state: Any, client_data: Sequence[Any]) -> tuple[Any, list[Any]]:
-        """See `TffRuntime.next_with_updates`."""
-        if self._round_with_updates is None:
-            return super().next_with_updates(state, client_data)
-        return self.run(self._round_with_updates, state, list(client_data))
 
     def run(self, computation: Any, *arguments: Any) -> Any:
         """Executes any TFF computation.

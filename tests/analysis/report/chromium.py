@@ -65,6 +65,11 @@ class Chromium:
         while not self.said("Page.loadEventFired"):
             self.events.append(self._next(deadline))
 
+    def resize(self, width: int) -> None:
+        """Lays pages out at a width, in CSS pixels."""
+        size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+        self._call("Emulation.setDeviceMetricsOverride", self._session, **size)
+
     def evaluate(self, script: str) -> Any:
         """Returns the value of a script, run in the page."""
         found = self._call("Runtime.evaluate", self._session, expression=script, returnByValue=True)

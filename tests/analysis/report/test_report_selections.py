@@ -109,3 +109,51 @@ def test_a_damaged_file(make_run: MakeRun, tmp_path: Path) -> None:
     (folder / "selection.npz").write_bytes(b"PK nothing")
     with pytest.raises(RunsError, match=r"selection\.npz"):
         selections_of(group)
+
+
+def test_a_run_in_which_nobody_was_ever_selected_is_drawn(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    """Rates fall to 0 in single precision; a client without training data has no share."""
+    folder = make_run("a", num_clients=3)
+    arrays = {
+        "selected": np.full((4, 0), -1),
+        "p": np.array([0.0, 0.25, 0.75]),
+        "initial_rates": np.full(3, 0.5),
+        "rate_rounds": np.array([2, 4]),
+        "rates": np.zeros((2, 3), np.float32),
+    }
+    np.savez(folder / "selection.npz", **arrays)
+    (group,) = collect(tmp_path).groups
+    found = {group: selections_of(group)}
+    (variant,) = variants([group], ("task",), ())
+    for draw in (picked, rates):
+        assert isinstance(draw("x", "synthetic", variant, found), Picture)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"selected": np.full((4, 2), 10**15)},
+        {"selected": np.zeros(4, int)},
+        {"selected": np.zeros((4, 2))},
+        {"p": np.array([np.nan, 1.0, 0.0])},
+        {"rates": np.zeros((5, 3), np.float32)},
+        {"rates": np.array([["a"] * 3] * 2)},
+    ],
+)
+def test_arrays_that_are_no_selection_are_named(
+    more: dict[str, np.ndarray], make_run: MakeRun, tmp_path: Path
+) -> None:
+    arrays: dict[str, np.ndarray] = {
+        "selected": np.zeros((4, 2), int),
+        "p": np.full(3, 1 / 3),
+        "initial_rates": np.full(3, 0.5),
+        "rate_rounds": np.array([2, 4]),
+        "rates": np.full((2, 3), 0.5, np.float32),
+        **more,
+    }
+    np.savez(make_run("a", num_clients=3) / "selection.npz", **arrays)
+    (group,) = collect(tmp_path).groups
+    with pytest.raises(RunsError, match=r"selection\.npz: "):
+        selections_of(group)

@@ -27,6 +27,7 @@ def test_claims_follow_from_the_printed_numbers() -> None:
     assert sources == {
         **{"Table III": 20, "Table IV": 20, "Table VII": 10, "Table VIII": 10, "Table IX": 3},
         **{"Fig. 2": 6, "Fig. 3": 6, "Fig. 4": 2, "CA-Fed, Fig. 1": 15, "FedLaAvg, Table 2": 2},
+        "FedAWE, Table 2": 4,
     }
     same = [
         (claim.source, claim.task, claim.at)
@@ -154,6 +155,18 @@ def test_cafeds_f3ast_has_a_k_and_a_reading_of_its_own(make_run: MakeRun, tmp_pa
         name: cell.ours.mean for (_, name, _), cell in ran.cells.items() if cell.ours is not None
     }
     assert means == {"ca_fed": 0.8, "f3ast": 0.7, "f3ast_of_ca_fed": 0.6}
+
+
+def test_fedawes_f3ast_has_a_k_of_its_own(make_run: MakeRun, tmp_path: Path) -> None:
+    common = {"task": "cifar10", "availability": "sine", "dirichlet_draws": "classes_of_client"}
+    make_run("a", 0.6, algorithm="uniform", clients_per_round=100, **common)
+    make_run("b", 0.5, algorithm="f3ast", clients_per_round=10, **common)
+    make_run("c", 0.4, algorithm="fedawe", **{**common, "dirichlet_draws": "clients_of_class"})
+    (ran,) = filled("fedawe_table2", tmp_path)
+    cells = {name: cell for (_, name, at), cell in ran.cells.items() if at == "sine"}
+    found = {name: cell.ours.mean for name, cell in cells.items() if cell.ours is not None}
+    assert found == {"uniform": 0.6, "f3ast": 0.5}
+    assert [cells[name].paper for name in ("uniform", "f3ast", "fedawe")] == [0.621, 0.623, 0.635]
 
 
 def test_components_of_plug_ins_come_after_the_papers(make_run: MakeRun, tmp_path: Path) -> None:

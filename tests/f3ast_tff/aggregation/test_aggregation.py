@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from f3ast_tff.aggregation.aggregation import Aggregation, AggregationConfig
+from f3ast_tff.aggregation.amplified_fedavg import AmplifiedConfig
 from f3ast_tff.aggregation.fedlaavg import FedLaAvgConfig
+from f3ast_tff.aggregation.scaffold import ScaffoldConfig
 from f3ast_tff.aggregation.weighted_mean import WeightedMean
 from f3ast_tff.aggregation.weighted_sum import SumConfig, WeightedSum
 from f3ast_tff.components import register
@@ -23,6 +25,8 @@ from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 
 WORK = LocalTraining(4, seed=3)
+FEDLAAVG, SCAFFOLD = FedLaAvgConfig(1), ScaffoldConfig("mean")
+PLAIN_SGD: dict[str, Any] = {"engine": "fused", "client_optimizer": "sgd", "client_momentum": 0.0}
 COHORT = Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2]))
 
 
@@ -98,7 +102,7 @@ def test_without_a_form_of_its_own_nothing_is_added() -> None:
     from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
     from f3ast_tff.engines.tff.processes.learning_process import aggregation_factory
 
-    factory = aggregation_factory(WeightedSum(), corrected=False)
+    factory = aggregation_factory(WeightedSum())
     assert isinstance(factory, ImportanceWeightedSumFactory)
 
 
@@ -107,8 +111,10 @@ def test_without_a_form_of_its_own_nothing_is_added() -> None:
     [
         (JaxAloneConfig(), {"engine": "tff"}, "aggregation = jax_alone: defines no in_tf, so"),
         (FusedAloneConfig(), {"engine": "tff"}, "fused_alone: only runs with engine fused"),
-        (FedLaAvgConfig(), {"engine": "fused", "num_workers": 2}, "num_workers = 2: must not be"),
-        (FedLaAvgConfig(), {"engine": "tff", "tff_runtime": "tf"}, "tff_runtime = tf: must be"),
+        (FEDLAAVG, {"engine": "fused", "num_workers": 2}, "num_workers = 2: must not be"),
+        (SCAFFOLD, {"engine": "tff", "client_optimizer": "adam"}, "client_optimizer = adam: must"),
+        (SCAFFOLD, {**PLAIN_SGD, "client_momentum": 0.9}, "client_momentum = 0.9: must be 0"),
+        (SCAFFOLD, {**PLAIN_SGD, "num_workers": 2}, "num_workers = 2: must not be"),
     ],
 )
 def test_engines_that_cannot_execute_it_are_refused(
@@ -118,13 +124,13 @@ def test_engines_that_cannot_execute_it_are_refused(
         config.check(settings)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"engine": "fused", "num_workers": None}, {"engine": "tff", "tff_runtime": "worker"}],
-)
-def test_others_are_not(settings: dict[str, Any]) -> None:
-    SumConfig().check(settings)
-    FedLaAvgConfig().check(settings)
-    if settings["engine"] == "fused":
+@pytest.mark.parametrize("engine", ["fused", "tff"])
+def test_others_are_not(engine: str) -> None:
+    """A memory of the server alone goes with workers."""
+    settings = {**PLAIN_SGD, "engine": engine, "num_workers": None, "tff_runtime": "tf"}
+    for config in (SumConfig(), FEDLAAVG, SCAFFOLD):
+        config.check(settings)
+    AmplifiedConfig("mean").check({**settings, "client_optimizer": "adam", "num_workers": 2})
+    if engine == "fused":
         JaxAloneConfig().check(settings)
         FusedAloneConfig().check(settings)

@@ -43,11 +43,21 @@ def test_what_each_is_composed_of() -> None:
         ("sequential_sgd", "Sequential SGD", "Uniform", "mean", "sgd", "mean"),
         ("fedavg_all", "FedAvg over all", "AllAvailable", "sum", "sgd", "mean"),
         ("fedau", "FedAU", "FedAU", "sum", "sgd", "mean"),
-        ("oort_loss", "Oort (loss)", "OortLoss", "mean", "sgd", "mean"),
+        ("oort_loss", "Oort (loss)", "OortLoss", "mean", "sgd", "mean_squares"),
         ("mifa", "MIFA", "AllAvailable", "mifa", "sgd", "mean"),
         ("fedvarp", "FedVARP", "Uniform", "fedvarp", "sgd", "mean"),
         ("fedstale", "FedStale", "Unbiased", "fedstale", "sgd", "mean"),
         ("mimic", "MimiC", "Uniform", "mimic", "sgd", "mean"),
+        ("fedawe", "FedAWE", "AllAvailable", "fedawe", "sgd", "mean"),
+        ("scaffold", "SCAFFOLD", "AllAvailable", "scaffold", "sgd", "mean"),
+        (
+            *("amplified_fedavg", "Amplified FedAvg", "AllAvailable"),
+            *("amplified_fedavg", "sgd", "mean"),
+        ),
+        (
+            *("amplified_scaffold", "Amplified SCAFFOLD", "AllAvailable"),
+            *("amplified_scaffold", "sgd", "mean"),
+        ),
     ]
 
 

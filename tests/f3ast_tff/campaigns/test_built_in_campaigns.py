@@ -20,6 +20,10 @@ from f3ast_tff.errors import ParameterError
 NOT_OF_SYNTHETIC = {"R12", "R20", "R22", "R23"}
 # Of Power-of-Choice, or of a generator without alpha.
 NOT_OF_TABLE9 = {"R6", "R10", "R18"}
+# What tells the rows of `availability_methods_synthetic` apart.
+METHOD = ("algorithm", "aggregation", "baseline_sampling", "fedawe_clip")
+# eta_0 / sqrt(t / 10 + 1).
+FEDAWE_RATE = (0.1, "inverse_sqrt", 10)
 
 
 @functools.cache
@@ -44,6 +48,8 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("baseline_forms", (6 + 3) * 4 * 5),
         ("released_legacy", 3 * 5 * 3),
         ("cafed_fig1a", 7 * 12),
+        ("availability_methods_synthetic", 21 * 12 * 6),
+        ("fedawe_table2", 8 * 4 * 3),
     ],
 )
 def test_number_of_runs(name: str, runs: int) -> None:
@@ -83,6 +89,42 @@ def test_fig4_leaves_power_of_choice_a_choice() -> None:
     for run in built_in("fig4_vary_k").runs:
         candidates = run.settings.get("poc_candidates", 30)
         assert run.settings["clients_per_round"] < candidates == 30
+
+
+def test_methods_of_availability_share_all_but_their_own() -> None:
+    """Twelve regimes, 21 rows, which train alike; draws are whole: data and seed."""
+    campaign = built_in("availability_methods_synthetic")
+    assert len(counts(campaign, "availability")) == 12
+    rows = {tuple(run.settings.get(name) for name in METHOD) for run in campaign.runs}
+    assert len(rows) == 21 and ("f3ast", "scaffold", None, None) in rows
+    shared = ("clients_per_round", "rounds", "batch_size", "local_steps", "client_lr", "server_lr")
+    assert {tuple(run.settings[name] for name in shared) for run in campaign.runs} == {
+        (10, 1000, 20, 5, 0.01, 1.0)
+    }
+    assert all(run.settings["data_seed"] == run.settings["seed"] for run in campaign.runs)
+    periods = {"groups_on": 10, "groups_off": 40, "cyclic_rounds": 50, "amplified_period": 50}
+    for name, value in {**periods, "control_period": 50}.items():
+        assert {run.settings.get(name) for run in campaign.runs} == {None, value}
+
+
+def test_fedawe_table2_is_reduced_in_three_settings() -> None:
+    """All available clients train but with F3AST; rates, steps and split are the paper's."""
+    campaign = built_in("fedawe_table2")
+    assert len(counts(campaign, "algorithm")) == 8
+    for run in campaign.runs:
+        s = run.settings
+        assert s["clients_per_round"] == (10 if s["algorithm"] == "f3ast" else 100)
+        assert (s["client_lr"], s["client_lr_schedule"], s["client_lr_rounds"]) == FEDAWE_RATE
+        assert (s["local_steps"], s["dirichlet_s"], s["num_clients"]) == (10, 0.1, 100)
+    full = {"rounds": 2000, "batch_size": 128, "cnn_shrink": 1, "cnn_filters": "32,64"}
+    whole = plan(find_grid_file("fedawe_table2"), {**full, "cnn_hidden": "256"})
+    differing = {
+        name
+        for a, b in zip(campaign.runs, whole.runs)
+        for name, value in a.configuration.identity.items()
+        if b.configuration.identity.get(name) != value
+    }
+    assert differing == {*full, "cnn_hidden"}
 
 
 @pytest.mark.parametrize(
@@ -134,7 +176,7 @@ def _case(run: PlannedRun) -> tuple[Any, ...]:
 
 
 def test_a_campaign_that_is_not_there(tmp_path: Path) -> None:
-    allowed = "must be one of baseline_forms, .*toml"
+    allowed = "must be one of .*, baseline_forms, .*toml"
     with pytest.raises(ParameterError, match=f"campaign = table5: {allowed}"):
         find_grid_file("table5")
     (tmp_path / "grid.txt").touch()

@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from f3ast_tff.campaigns import progress
-from f3ast_tff.campaigns.progress import CampaignProgress, duration
+from f3ast_tff.campaigns.progress import CampaignProgress
+from f3ast_tff.progress import duration
 
 
 @pytest.fixture

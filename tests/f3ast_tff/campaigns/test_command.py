@@ -12,11 +12,12 @@ import pytest
 from f3ast_tff.command_line.main import main
 from f3ast_tff.command_line.run import run
 from f3ast_tff.components.registry import builtin_registry
+from f3ast_tff.signals import Signals
 from f3ast_tff.training.run_folder import RunFolder
 from tests.f3ast_tff.campaigns.campaigns import PLUGIN, SMALL, manifest, metrics
 
 WriteGrid = Callable[..., Path]
-# One run of three cannot find its data.
+# One run of three asks for more test clients than there are.
 WITH_A_FAILURE = """
 [settings]
 device = "cpu"
@@ -26,9 +27,8 @@ rounds = 12
 eval_every = 4
 
 [[variants]]
-name = "missing"
-task = "mnist"
-data_dir = "/dev/null/nowhere"
+name = "too_many"
+test_clients = 13
 
 [[variants]]
 name = "f3ast"
@@ -60,23 +60,22 @@ def test_a_failing_run_is_named_and_the_others_are_as_alone(
     arguments = [f"--campaign={write_grid(WITH_A_FAILURE)}", f"--output_dir={tmp_path}"]
     assert command(*arguments, "--processes=2", "--seed=3") == 1
     out, err = capsys.readouterr()
-    first, *failures = out.splitlines()
+    (first,) = out.splitlines()
     campaign = tmp_path / "mine"
-    assert first.startswith(f"{campaign}: 2 of 3 runs finished (0 of them before), 1 failed, in ")
+    counts = "2 of 3 runs finished (0 of them before), 1 failed (named above), in "
+    assert first.startswith(f"{campaign}: {counts}")
     assert first.endswith(f"; {campaign / 'manifest.json'}")
-    (failure,) = failures
-    assert failure.startswith(f"failed: {campaign / 'runs' / 'missing'}: ")
-    assert "nowhere" in failure
-    assert "mine: missing failed: " in err
+    (failure,) = [line for line in err.splitlines() if "too_many" in line]
+    assert failure.startswith("mine: too_many failed: test_clients = 13: must be at most 12")
     assert "mine: 2 done, 0 running, 1 failed of 3, 66% of the rounds" in err.splitlines()[-1]
 
     entries = manifest(campaign)
     assert {name: entry["state"] for name, entry in entries.items()} == {
-        "missing": "failed",
+        "too_many": "failed",
         "f3ast": "finished",
         "poc": "finished",
     }
-    assert "nowhere" in entries["missing"]["error"]
+    assert "test_clients = 13" in entries["too_many"]["error"]
     assert entries["poc"]["settings"]["poc_candidates"] == 5
     assert entries["poc"]["settings"]["seed"] == 3
     assert entries["poc"]["packages"]["numpy"]
@@ -87,7 +86,7 @@ def test_a_failing_run_is_named_and_the_others_are_as_alone(
         **{"num_clients": 12, "clients_per_round": 3, "rounds": 12, "eval_every": 4, "seed": 3},
         **{"device": "cpu", "output_dir": str(tmp_path / "alone/runs"), "run_name": "f3ast"},
     }
-    assert run(alone, builtin_registry()) == 0
+    assert run(alone, builtin_registry(), Signals()) == 0
     pairs = metrics(tmp_path / "alone")["f3ast"], metrics(campaign)["f3ast"]
     assert pairs[0].equals(pairs[1])
     capsys.readouterr()
@@ -95,7 +94,7 @@ def test_a_failing_run_is_named_and_the_others_are_as_alone(
     written = (campaign / "runs/poc/metrics.csv").stat().st_mtime_ns
     assert command(*arguments, "--processes=1", "--seed=3") == 1
     again = capsys.readouterr()
-    assert "2 of 3 runs finished (2 of them before), 1 failed" in again.out
+    assert "2 of 3 runs finished (2 of them before), 1 failed (named above)" in again.out
     assert "mine: poc" not in again.err
     assert (campaign / "runs/poc/metrics.csv").stat().st_mtime_ns == written
 
@@ -149,6 +148,11 @@ WRONG = {
     "rounds_0": (["--campaign=fig2", "--rounds=0"], ["--rounds=0: must be at least 1"]),
     "run_name": (["--campaign=fig2", "--run_name=x"], ["--run_name=x", "named by what varies"]),
     "in_the_file": (["--campaign=FILE"], ["mine.toml: [settings] rounds = -1: must be at least"]),
+    "minutes_0": (["--campaign=fig2", "--minutes=0"], ["--minutes=0.0: must be above 0"]),
+    "estimate_on_ray": (
+        ["--campaign=fig2", "--estimate", "--ray_address=localhost:1"],
+        ["--ray_address=localhost:1: must not be given with estimate"],
+    ),
     "no_cluster": (
         ["--campaign=fig2", "--ray_address=localhost:1"],
         ["--ray_address=localhost:1: no Ray cluster can be reached there: ", "refused"],
@@ -182,3 +186,25 @@ def test_a_campaign_in_use_is_refused(
     assert command(f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}") == 2
     assert "mine is in use by another campaign" in capsys.readouterr().err
     folder.close()
+
+
+@pytest.mark.parametrize("what", [[], ["--estimate"]], ids=["run", "estimate"])
+def test_a_missing_data_file_is_named_before_the_first_run(
+    what: list[str],
+    write_grid: WriteGrid,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # TFF's own place for its files.
+    monkeypatch.setenv("HOME", str(tmp_path))
+    text = (
+        '[settings]\nclient_split = "tff"\n[grid]\ntask = ["synthetic", "cifar100"]\nseed = "0-1"'
+    )
+    where = [f"--data_dir={tmp_path / 'data'}", f"--output_dir={tmp_path}"]
+    assert command(f"--campaign={write_grid(text)}", *where, *what) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: cifar100.sqlite.lzma is missing: put it into ")
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "mine" / "runs").exists()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from f3ast_tff.campaigns.grid import plan
-from f3ast_tff.campaigns.grid_file import CampaignError
+from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
 from f3ast_tff.errors import ParameterError
 
 WriteGrid = Callable[..., Path]
@@ -283,3 +284,73 @@ def test_a_draw_leaves_no_seed_to_choose(write_grid: WriteGrid) -> None:
         plan(write_grid('[grid]\ndraw = "0-1"'), {}, seeds="0-2")
     with pytest.raises(ParameterError, match="draws = 0-2: must not be given: .* seed = 0-1"):
         plan(write_grid('[grid]\nseed = "0-1"'), {}, draws="0-2")
+
+
+@pytest.mark.parametrize("other", ["../up", "a/b", "", "..", ".hidden", 3, "x" * 300])
+def test_runs_of_a_file_elsewhere_are_refused(other: object, tmp_path: Path) -> None:
+    path = tmp_path / "grid.toml"
+    path.write_text(f'about = "x"\nsame_runs_as = {json.dumps(other)}\n')
+    with pytest.raises(CampaignError, match=r"same_runs_as = .*: must be the name of a file"):
+        plan(path, {})
+
+
+@pytest.mark.parametrize("name", ["...toml", "..toml"])
+def test_a_file_that_names_no_folder_is_no_campaign(name: str, tmp_path: Path) -> None:
+    """`...toml` without its suffix is `..`."""
+    (tmp_path / name).write_text("[settings]\nrounds = 1\n")
+    with pytest.raises(ParameterError, match="must have a name before"):
+        find_grid_file(str(tmp_path / name))
+    with pytest.raises(ParameterError, match="not found"):
+        find_grid_file(str(tmp_path / f"{'x' * 300}.toml"))
+
+
+@pytest.mark.parametrize("values", ["0-100000000000000", "0-" + "9" * 5000, "5-4", "9" * 5000])
+def test_ranges_are_counted_before_they_are_listed(values: str, tmp_path: Path) -> None:
+    path = tmp_path / "grid.toml"
+    path.write_text(f'[settings]\nrounds = 1\n[grid]\nseed = "{values}"\n')
+    with pytest.raises(CampaignError, match="seed = .* must be"):
+        plan(path, {})
+
+
+def test_runs_are_counted_before_they_are_resolved(tmp_path: Path) -> None:
+    path = tmp_path / "grid.toml"
+    path.write_text('[grid]\nseed = "0-999"\ndata_seed = "0-999"\n')
+    with pytest.raises(CampaignError, match="1000000 runs, must be at most 10000"):
+        plan(path, {})
+
+
+def test_deep_nesting_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "grid.toml"
+    path.write_text("x = " + "[" * 100_000)
+    with pytest.raises(CampaignError, match="nested too deeply|is not TOML"):
+        plan(path, {})
+
+
+def test_what_is_worth_most_comes_first(write_grid: WriteGrid) -> None:
+    text = """
+    [grid]
+    algorithm = ["fedavg", "f3ast"]
+    draw = "0-2"
+
+    [[value]]
+    algorithm = "f3ast"
+    draw = "1-2"
+
+    [[value]]
+    draw = 1
+    """
+    names = [run.name for run in plan(write_grid(text), {}).runs]
+    assert names[:3] == ["f3ast-draw1", "f3ast-draw2", "fedavg-draw1"]
+    assert names[3:] == ["fedavg-draw0", "fedavg-draw2", "f3ast-draw0"]
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ("rate = 1", r"\[\[value\]\] rate = \[1\]: no setting"),
+        ('seed = "x"', r"\[\[value\]\] seed = 'x': must be a range"),
+    ],
+)
+def test_a_wrong_order_names_its_place(table: str, says: str, write_grid: WriteGrid) -> None:
+    with pytest.raises(CampaignError, match=says):
+        plan(write_grid(f'[grid]\nseed = "0-1"\n[[value]]\n{table}'), {})

@@ -160,7 +160,7 @@ def test_a_plugin_changed_meanwhile_fails_the_run_in_one_line(
     isolated_run._registry.cache_clear()
     outcome = run_order(order, {}, "me")
     assert outcome.state == FAILED
-    assert outcome.error == "a plug-in has changed since the campaign was planned"
+    assert outcome.error == "a plug-in or an input file has changed since the campaign began"
     (tmp_path / "first.py").unlink()
     isolated_run._registry.cache_clear()
     gone = run_order(order, {}, "me")

@@ -15,6 +15,7 @@ from f3ast_tff.campaigns.grid_file import CampaignError
 from f3ast_tff.campaigns.manifest import Manifest
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, PlannedRun
 from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.training.results import seal
 
 
 @pytest.fixture
@@ -29,7 +30,13 @@ def finish(run: PlannedRun) -> None:
     run.folder.mkdir(parents=True)
     write_config(run, run, python="3.11", git_commit="abc")
     (run.folder / "metrics.csv").write_text("round\n")
-    (run.folder / "summary.json").write_text("{}")
+    (run.folder / "selection.npz").write_bytes(b"ids")
+    write_summary(run)
+
+
+def write_summary(run: PlannedRun) -> None:
+    summary = seal(run.folder, {"final": {}})
+    (run.folder / "summary.json").write_text(json.dumps(summary))
 
 
 def write_config(of: PlannedRun, run: PlannedRun, **more: Any) -> None:
@@ -58,7 +65,7 @@ def test_all_that_is_recorded(campaign: Campaign) -> None:
     first, second = whole["runs"]
     digest = hashlib.sha256(b"round\n").hexdigest()
     assert first["files"]["metrics.csv"] == digest
-    assert set(first["files"]) == {"metrics.csv", "summary.json"}
+    assert set(first["files"]) == {"metrics.csv", "selection.npz", "summary.json"}
     assert first["settings"] == dict(a.settings)
     assert (first["git_commit"], first["python"]) == ("abc", "3.11")
     assert (first["started"], first["ended"], first["seconds"]) == ("then", "later", 1.235)
@@ -93,8 +100,22 @@ def test_what_finished_before_keeps_its_times(
 
     with caplog.at_level(logging.WARNING):
         (a.folder / "metrics.csv").write_text("other\n")
+        write_summary(a)
         Manifest(campaign, {})
     assert "results are not those that manifest.json recorded" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["metrics.csv", "selection.npz", "summary.json"])
+def test_damaged_results_are_not_adopted(
+    name: str, campaign: Campaign, caplog: pytest.LogCaptureFixture
+) -> None:
+    (run, _) = campaign.runs
+    finish(run)
+    assert Manifest(campaign, {}).state(run) == FINISHED
+    path = run.folder / name
+    path.write_bytes(path.read_bytes()[:-1])
+    assert Manifest(campaign, {}).state(run) == "waiting"
+    assert f"{path} is damaged" in caplog.text
 
 
 def test_without_a_manifest_the_folders_say_what_is_done(campaign: Campaign) -> None:

@@ -154,3 +154,18 @@ def test_ctrl_c_ends_all_workers() -> None:
     with pytest.raises(KeyboardInterrupt):
         execute_all(planned(*"abcde"), workers, notes)
     assert workers.made and all(worker.closed for worker in workers.made)
+
+
+def test_a_run_that_may_not_start_is_left() -> None:
+    workers, notes = FakeWorkers(1), Notes()
+    execute_all(planned(*"abcd"), workers, notes, lambda run: run.name in "bd")
+    assert notes.begun == ["b", "d"]
+    execute_all(planned(*"ab"), workers, notes, lambda run: False)
+    assert notes.begun == ["b", "d"]
+
+
+def test_environments_keep_the_order_of_the_runs() -> None:
+    workers, notes = FakeWorkers(1), Notes()
+    tff = planned("a", "c", engine="tff")
+    execute_all([tff[0], *planned("b"), tff[1]], workers, notes)
+    assert notes.begun == ["a", "c", "b"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,9 @@ from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.engines import ClientScores
 from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.errors import EngineError
+from f3ast_tff.signals import Signals
 from f3ast_tff.training.run_folder import RunFolder, lock_folder
+from tests.f3ast_tff.training.small_run import assert_same_results
 from tests.fake_engine import FakeEngine
 
 Run = Callable[..., int]
@@ -39,11 +40,20 @@ class LostEngine(FakeEngine):
         return super().run_rounds(first_round, cohorts)
 
 
-class InterruptedEngine(FakeEngine):
-    """Meets Ctrl-C."""
+class Requested(Signals):
+    """Signals of which one has come by the given question."""
 
-    def run_rounds(self, first_round: int, cohorts: Any, by_client: bool = False) -> Any:
-        raise KeyboardInterrupt
+    def __init__(self, question: int) -> None:
+        super().__init__()
+        self._left = question
+
+    def requested(self) -> bool:
+        self._left -= 1
+        return self._left <= 0
+
+    @property
+    def exit_code(self) -> int:
+        return 143
 
 
 @pytest.fixture
@@ -57,9 +67,11 @@ def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engines: list[FakeEngine]
 ) -> Iterator[Run]:
     """Runs six rounds of eight clients in `tmp_path/x`."""
-    handler, environment = signal.getsignal(signal.SIGTERM), dict(os.environ)
+    environment = dict(os.environ)
 
-    def run(engine: type[FakeEngine] = FakeEngine, **given: Any) -> int:
+    def run(
+        engine: type[FakeEngine] = FakeEngine, signals: Signals | None = None, **given: Any
+    ) -> int:
         def make(self: FusedConfig, parts: Any) -> FakeEngine:
             engines.append(engine(parts.data.train.num_clients))
             return engines[-1]
@@ -68,10 +80,9 @@ def run(
         monkeypatch.setattr(FusedConfig, "check_installed", lambda self: None)
         small = {"num_clients": 8, "clients_per_round": 3, "rounds": 6, "eval_every": 2}
         where = {"output_dir": str(tmp_path), "run_name": "x", "checkpoint_every": 2}
-        return main.run({**small, **where, **given}, builtin_registry())
+        return main.run({**small, **where, **given}, builtin_registry(), signals or Signals())
 
     yield run
-    signal.signal(signal.SIGTERM, handler)
     os.environ.clear()
     os.environ.update(environment)
 
@@ -86,6 +97,7 @@ def test_a_run_leaves_all_its_files(
         "checkpoints",
         "config.json",
         "metrics.csv",
+        "run.log",
         "selection.npz",
         "summary.json",
     }
@@ -100,6 +112,8 @@ def test_a_run_leaves_all_its_files(
     assert [line.split(",")[0] for line in err.splitlines()] == [
         f"x: round {t}/6" for t in (2, 4, 6)
     ]
+    log = (folder / "run.log").read_text()
+    assert "rounds 1 to 6" in log and log.count("test_sample_accuracy") == 3
 
 
 def test_a_finished_run_is_not_repeated(
@@ -129,7 +143,7 @@ def test_other_settings_are_refused(
 ) -> None:
     assert run() == 0
     capsys.readouterr()
-    assert run(rounds=7, seed=1) == 2
+    assert run(rounds=7, seed=1) == 2  # As the seed is another; more rounds alone would do.
     out, err = capsys.readouterr()
     assert "rounds 6, now 7; seed 0, now 1" in err
     assert (out, len(err.splitlines()), len(engines)) == ("", 1, 1)
@@ -157,12 +171,72 @@ def test_a_lost_engine_is_one_line_and_the_run_goes_on_later(
     assert "resuming from round 5" in capsys.readouterr().err
 
 
-def test_ctrl_c_is_said_in_one_line(
-    run: Run, engines: list[FakeEngine], capsys: pytest.CaptureFixture[str]
+def test_a_signal_ends_a_run_at_a_round_boundary_with_a_checkpoint(
+    run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(InterruptedEngine) == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    """Asked before each block of rounds 1, 2, 3: the signal has come by the third."""
+    assert run(signals=Requested(3), checkpoint_every=100, eval_every=3) == 143
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "interrupted: checkpoint at round 2, the same command goes on from there"
+    )
     assert engines[0].closed
+    assert run(checkpoint_every=100, eval_every=3) == 0
+    assert engines[1].blocks[0][0] == 3
+    assert "resuming from round 3" in capsys.readouterr().err
+
+
+def test_a_signal_before_the_first_round_leaves_no_checkpoint(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(signals=Requested(1)) == 143
+    assert "before a round was done" in capsys.readouterr().err
+    assert not list((tmp_path / "x/checkpoints").iterdir())
+
+
+def test_checkpoints_go_by_the_clock_too(run: Run, engines: list[FakeEngine]) -> None:
+    with_clock = {"checkpoint_every": 100, "checkpoint_seconds": 1e-9}
+    assert run(LostEngine, **with_clock) == 1
+    assert run(**with_clock) == 0
+    assert engines[1].blocks[0][0] == 5
+
+
+def test_a_start_that_fails_leaves_no_folder(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = {"output_dir": str(tmp_path / "new" / "deep"), "test_clients": 1000}
+    assert run(**where) == 2
+    assert "must be at most" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_finished_run_is_made_longer(run: Run, engines: list[FakeEngine], tmp_path: Path) -> None:
+    """As long as from the start: the evaluation that only round 6 got, for being last, is gone."""
+    longer = {"rounds": 11, "eval_every": 4, "client_scores": True}
+    assert run(**longer, run_name="at_once") == 0
+    assert run(**{**longer, "rounds": 6}) == 0
+    assert run(**longer) == 0
+    assert engines[2].blocks[0][0] == 7
+    assert_same_results(tmp_path / "x", tmp_path / "at_once")
+    scores = [path.name for path in sorted((tmp_path / "x/client_scores").iterdir())]
+    assert scores == [f"round_{t:08d}.npz" for t in (4, 8, 11)]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"algorithm": "f3ast_fixed", "policy_states": 5}, "algorithm f3ast_fixed looks at"),
+        ({"algorithm": "fedavg_then_fedlaavg"}, "switch_round 4, now 6"),
+        ({"rounds": (6, 5)}, "can only be made longer"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else "-".join(map(str, value.values())),
+)
+def test_a_run_that_depends_on_its_length_stays(
+    run: Run, given: dict[str, Any], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = given.get("rounds", (6, 10))
+    assert run(**{**given, "rounds": first}) == 0
+    assert run(**{**given, "rounds": second}) == 2
+    assert reason in capsys.readouterr().err
 
 
 def test_checkpoints_that_are_all_damaged_are_named(

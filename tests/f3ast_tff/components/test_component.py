@@ -40,7 +40,7 @@ def test_the_decorator_returns_the_class_with_its_component() -> None:
         ("task", "x", "x", config(build=None), "has no method build"),
         ("task", "x", "x", config(build=lambda self, p: p), r"its build must take \(self\)"),
         ("availability", "x", "x", config(), r"its build must take \(self, p, seed\)"),
-        ("aggregation", "x", "x", config(), "has no engines, splits, takes_weights: derive it"),
+        ("aggregation", "x", "x", config(), "has no engines, takes_weights: derive it"),
         (
             "task",
             "x",

@@ -85,21 +85,20 @@ def test_names_are_matched_without_regard_to_case() -> None:
     assert settings(last_batch="Drop")["last_batch"] == "drop"
 
 
-def test_run_name_says_what_runs() -> None:
-    name = settings(algorithm="poc", availability="uneven", seed=3)["run_name"]
-    assert name == "synthetic-poc-uneven-paper-seed3"
-    assert settings(run_name="mine")["run_name"] == "mine"
-
-
 def test_identity_is_all_but_where_and_how_often_it_is_saved() -> None:
     configuration = resolve({})
     assert set(configuration.settings) - set(configuration.identity) == {
         "output_dir",
         "run_name",
         "checkpoint_every",
+        "checkpoint_seconds",
+        "keep_checkpoints",
+        "client_scores",
+        "logger",
         "num_workers",
         "ray_address",
         "round_timeout",
+        "matmul_precision",
     }
     assert json.loads(json.dumps(configuration.identity)) == configuration.identity
     assert json.loads(json.dumps(configuration.describe())) == configuration.describe()
@@ -280,7 +279,6 @@ def test_communication_replaces_clients_per_round() -> None:
             "tf",
         ),
         ({"algorithm": "fedlaavg", "num_workers": 2}, "num_workers", ""),
-        ({"algorithm": "fedlaavg", "engine": "tff", "tff_runtime": "tf"}, "tff_runtime", ""),
         (
             {
                 "task": "leaf_synthetic",
@@ -330,41 +328,6 @@ def test_workers_have_the_runtime_that_splits() -> None:
     assert settings()["num_workers"] is None
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "aggregation", "weights"),
-    [
-        ("f3ast", "fedvarp", "sum"),
-        ("f3ast", "fedstale", "sum"),
-        ("fedstale", None, "sum"),
-        ("unbiased", "fedvarp", "sum"),
-        ("fedvarp", None, "mean"),
-        ("fedvarp", "fedstale", "mean"),
-        ("fedavg", "fedvarp", "mean"),
-        ("poc", "fedstale", "mean"),
-        ("fedlaavg", "fedvarp", "mean"),
-    ],
-)
-def test_cohort_weights_follow_what_the_algorithm_means(
-    algorithm: str, aggregation: str | None, weights: str
-) -> None:
-    """p_k over a rate is for a sum; where that is not so the mean makes sense of any weights."""
-    where = {"algorithm": algorithm, "aggregation": aggregation, "availability": "four_classes"}
-    given = settings(**where)
-    assert given["cohort_weights"] == weights
-    built = resolve(where).configs["aggregation"].build()
-    assert built.normalise is (weights == "mean")
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "aggregation"),
-    [("mifa", "fedlaavg"), ("fedlaavg", "mifa"), ("mifa", "sum"), ("fedstale", "sum")],
-)
-def test_those_of_weights_p_take_each_other(algorithm: str, aggregation: str) -> None:
-    """MIFA under FedLaAvg's memory; p_k with those absent as 0; p_k / pi_k without memory."""
-    where = {"algorithm": algorithm, "aggregation": aggregation, "availability": "four_classes"}
-    assert settings(**where)["aggregation"] == aggregation
-
-
 def test_fedlaavg_takes_over_half_way() -> None:
     given = settings(algorithm="fedavg_then_fedlaavg", rounds=100)
     assert (given["switch_round"], given["memory_from_round"]) == (51, 51)
@@ -398,3 +361,17 @@ def test_fedlaavg_takes_over_half_way() -> None:
 def test_published_values_of_the_tasks(given: dict[str, Any], expected: dict[str, Any]) -> None:
     resolved = resolve(given).settings
     assert {name: resolved[name] for name in expected} == pytest.approx(expected)
+
+
+def test_a_neutral_value_leaves_the_identity_as_before_there_was_the_setting() -> None:
+    """A precision of a GPU is another run; float32, as ever, is not."""
+    before = resolve({})
+    assert before.settings["matmul_precision"] == "highest"
+    assert resolve({"matmul_precision": "highest"}).identity == before.identity
+    fast = resolve({"matmul_precision": "tensorfloat32"})
+    added = {"matmul_precision": "tensorfloat32"}
+    assert fast.identity == {**before.identity, **added}
+    assert "matmul_precision" in before.describe()["not_compared"]
+    assert "matmul_precision" not in fast.describe()["not_compared"]
+    with pytest.raises(ParameterError, match="only applies on a GPU"):
+        resolve({**added, "device": "cpu"})

@@ -94,14 +94,13 @@ def test_round_is_the_same_without(name: str, make_engine: Callable[..., Any]) -
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("name", ["fused", "tff"])
+@pytest.mark.parametrize("name", ["fused", "fused_lanes", "tff_in_process"])
 def test_with_a_memory(
     name: str, make_engine: Callable[..., Any], alone: list[dict[int, float]]
 ) -> None:
-    """The round is done again without the client that is dropped; its place stays."""
-    aggregation = CorrectedSum()
-    memory = aggregation.memory(np.full(6, 1 / 6), 18)
-    engine = make_engine(name, DATA, WORK, Sgd(1.0), aggregation, memory=memory)
+    """A client that is dropped keeps its place."""
+    parts = (DATA, WORK, Sgd(1.0), CorrectedSum())
+    engine = make_engine(name, *parts, p=np.full(6, 1 / 6), cohort_size=6)
     outcome, nobody = engine.run_rounds(1, [COHORTS[0], COHORTS[2]], by_client=True)
     losses = alone[0]
     expected = [losses.get(k, np.nan) for k in COHORTS[0].ids.tolist()]

@@ -28,6 +28,37 @@ def test_labels_weigh_alike() -> None:
     np.testing.assert_allclose(mean_losses(SCORES, SIZES), [2.25, 5.0])
 
 
+def test_mean_squares() -> None:
+    """Losses 1, 2 and, over two labels, 3: (1 + 4 + 2 * 9) / 4; then 25. Not 2.25^2."""
+    found = mean_losses(SCORES, SIZES, "mean_squares")
+    np.testing.assert_allclose(found, [5.75, 25.0])
+    np.testing.assert_allclose(mean_losses(SCORES, np.array([0, 5]), "mean_squares")[0], np.nan)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([0, 3, 0, 2], [np.nan, 2.25, np.nan, 5.0]),
+        ([3, 2, 0], [2.25, 5.0, np.nan]),
+        # The fourth example has no label that counts.
+        ([3, 1, 1], [9 / 4, np.nan, 5.0]),
+    ],
+)
+def test_a_client_without_examples_has_no_loss(sizes: list[int], expected: list[float]) -> None:
+    """Not that of the client that follows it."""
+    np.testing.assert_allclose(mean_losses(SCORES, np.array(sizes)), expected)
+
+
+def test_nobody_has_a_loss() -> None:
+    empty = ExampleScores(np.zeros(0), np.zeros(0), np.zeros(0))
+    assert np.isnan(mean_losses(empty, np.array([0, 0]))).all()
+
+
+def test_a_diverged_loss_is_infinite() -> None:
+    scores = ExampleScores(np.array([1.0, np.nan]), np.zeros(2), np.ones(2))
+    np.testing.assert_array_equal(mean_losses(scores, np.array([1, 1])), [1.0, np.inf])
+
+
 @pytest.mark.parametrize(
     ("work", "expected"),
     [
@@ -48,7 +79,7 @@ def test_no_step_meets_no_loss_and_divergence_stays() -> None:
     """One example is no full batch of two; the client's mean is NaN, as is a diverged one's."""
     work = LocalTraining(2, drop_remainder=True)
     found = losses_met(np.array([np.nan, np.nan]), np.array([1, 2]), work)
-    np.testing.assert_array_equal(found, [0.0, np.nan])
+    np.testing.assert_array_equal(found, [0.0, np.inf])
 
 
 def test_one_batch_is_the_first_of_the_round() -> None:
@@ -71,3 +102,18 @@ def test_engines_score_that_batch(name: str, make_engine: Callable[..., Any]) ->
             batch = work.order(t, k, len(y))[0, :4]
             expected = reference.losses(engine.weights(), x[batch], y[batch]).mean()
             assert loss == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["tff_in_process", "fused"])
+def test_a_client_below_one_batch_reports_nothing(
+    name: str, make_engine: Callable[..., Any]
+) -> None:
+    """Clients 0 and 5 hold 7 and 8 examples, less than a batch of 10; client 1 holds 12."""
+    data, work = tiny_data(), LocalTraining(10, drop_remainder=True, seed=3)
+    engine = make_engine(name, data, work, Sgd(1.0), WeightedSum(), client_loss="one_batch")
+    got = engine.client_losses(np.array([0, 1, 5]), 1)
+    x, y = data.train.client(1)
+    batch = work.order(1, 1, len(y))[0, :10]
+    expected = reference.losses(engine.weights(), x[batch], y[batch]).mean()
+    np.testing.assert_allclose(got, [np.nan, expected, np.nan], rtol=1e-5)
+    assert np.isnan(engine.client_losses(np.array([5, 0]), 1)).all()

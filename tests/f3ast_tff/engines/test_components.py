@@ -26,11 +26,6 @@ from f3ast_tff.errors import ParameterError
         ),
         ({"engine": "tff", "tff_runtime": "worker", "num_workers": 2}, "tff_runtime", "must be tf"),
         ({"algorithm": "fedlaavg", "num_workers": 2}, "num_workers", "fedlaavg"),
-        (
-            {"algorithm": "fedlaavg", "engine": "tff", "tff_runtime": "tf"},
-            "tff_runtime",
-            "must be worker",
-        ),
         ({"tff_runtime": "tf"}, "tff_runtime", "only applies with engine tff"),
         ({"tff_clients_at_once": 3}, "tff_clients_at_once", "only applies with engine tff"),
     ],

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 
 from f3ast_tff.aggregation.aggregation import Aggregation
-from f3ast_tff.aggregation.update_memory import CorrectedSum, UpdateMemory
+from f3ast_tff.aggregation.update_memory import CorrectedSum
 from f3ast_tff.aggregation.weighted_mean import WeightedMean
 from f3ast_tff.availability import Alternating
-from f3ast_tff.engines import RoundOutcome
 from f3ast_tff.engines.jax.engine import FusedEngine
-from f3ast_tff.engines.memory_round import Trained, run_memory_round
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.selection import Cohort, Feasible, LongestAbsent, Proportional, no_losses
+from f3ast_tff.selection import Feasible, LongestAbsent, Proportional, no_losses
+from tests.f3ast_tff.aggregation.rules_in_numpy import RulesInNumpy
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 MEANS, P = np.array([-1.0, 3.0]), np.array([0.5, 0.5])
@@ -38,19 +37,12 @@ def fedavg_at_period_ends(periods: int) -> list[float]:
 
 
 def fedlaavg(rounds: int) -> list[float]:
-    strategy, memory = LongestAbsent(P), UpdateMemory(P, 1)
-    model, path = 0.0, []
-
-    def train(cohort: Cohort, correction: np.ndarray) -> Trained:
-        updates = -RATE * (model - MEANS[cohort.ids])[:, None].astype(np.float32)
-        aggregate = float(cohort.weights @ updates[:, 0] + correction[0])
-        return Trained(model + aggregate, RoundOutcome(0.0, abs(aggregate)), updates)
-
+    strategy, server = LongestAbsent(P), RulesInNumpy(CorrectedSum(), P, np.zeros(1))
+    path = []
     for t in range(1, rounds + 1):
         cohort = strategy.select(t, world().mask(t), Feasible(1), no_losses)
-        state, _ = run_memory_round(memory, t, cohort, RATE, train)
-        model = model if state is None else state
-        path.append(model)
+        server.round(t, cohort, lambda k, model, offset: -RATE * (model - MEANS[k]), RATE)
+        path.append(float(server.model[0]))
     return path
 
 
@@ -78,10 +70,9 @@ def test_so_does_an_engine() -> None:
     data = FederatedData(examples, examples, 2)
 
     def probability_of_class_0(aggregation: Aggregation) -> float:
-        memory = aggregation.memory(P, 4)
-        parts = engine_parts(data, LocalTraining(4), Sgd(1.0), aggregation, Sgd(0.2), memory=memory)
+        parts = engine_parts(data, LocalTraining(4), Sgd(1.0), aggregation, Sgd(0.2), p=P)
         engine = FusedEngine(parts, device="cpu")
-        strategy = LongestAbsent(P) if memory else Proportional(P, np.ones(2))
+        strategy = LongestAbsent(P) if aggregation.memory else Proportional(P, np.ones(2))
         rounds = range(1, 100 * (FIRST + SECOND) + 1)
         one = Feasible(1)
         engine.run_rounds(1, [strategy.select(t, world().mask(t), one, no_losses) for t in rounds])

@@ -16,7 +16,7 @@ from f3ast_tff.engines.distributed.workers import TrainerFactory
 from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
 from f3ast_tff.errors import EngineError
 from f3ast_tff.local_training import LocalTraining
-from f3ast_tff.optimizers import Adam, Sgd
+from f3ast_tff.optimizers import Adam, Geometric, Sgd
 from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data, with_nan_client
@@ -24,7 +24,7 @@ from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data, with_nan_clien
 NAN_CLIENT = 2
 DATA = with_nan_client(tiny_data(), NAN_CLIENT)
 WORK = LocalTraining(4, epochs=2, seed=3)
-CLIENT = Sgd(0.1, decay=0.9)
+CLIENT = Sgd(0.1, schedule=Geometric(0.9))
 COHORTS = [
     Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2])),
     Cohort(np.array([1]), np.array([0.4])),

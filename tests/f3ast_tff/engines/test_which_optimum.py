@@ -10,36 +10,46 @@ the model, so that with alpha_k = E[a_k 1(k in S)] and, for a memory, E y_k = E 
     E Delta = sum_k ((1 - beta) alpha_k + beta p_k) E D_k,
 
 which is 0 at the mean of m_k weighted by omega_k = (1 - beta) alpha_k + beta p_k. Hence beta = 1 is
-right with any a_k, and a smaller beta if alpha_k = p_k.
+right with any a_k, and a smaller beta if alpha_k = p_k. Amplification repeats what a period has
+moved, and leaves omega_k as it is. With SCAFFOLD's controls, c_k = w - m_k at rest, every
+corrected D_k is 0 at the optimum.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
+import sys
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from f3ast_tff.aggregation.aggregation import Aggregation
+from f3ast_tff.aggregation.amplified_fedavg import AmplifiedMean, PeriodStart
+from f3ast_tff.aggregation.amplified_scaffold import PeriodControls
+from f3ast_tff.aggregation.fedawe import FedAwe
 from f3ast_tff.aggregation.fedstale import FedStaleConfig
 from f3ast_tff.aggregation.fedvarp import FedVarpConfig
 from f3ast_tff.aggregation.mifa import MifaConfig
 from f3ast_tff.aggregation.mimic import MimicConfig
+from f3ast_tff.aggregation.scaffold import ScaffoldMean
 from f3ast_tff.aggregation.weighted_mean import WeightedMean
 from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.availability import Alternating
-from f3ast_tff.engines import RoundOutcome
-from f3ast_tff.engines.memory_round import Trained, run_memory_round
 from f3ast_tff.estimation import KnownAvailability
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection import AllAvailable, Cohort, Feasible, Unbiased, Uniform, no_losses
+from f3ast_tff.selection import AllAvailable, Feasible, Unbiased, Uniform, no_losses
+from tests.f3ast_tff.aggregation.rules_in_numpy import RulesInNumpy
 
 RATE = 0.05
 OPTIMA, PI = np.array([-1.0, 0.5, 3.5]), np.array([0.9, 0.5, 0.2])
 TURNS, SHARE_OF_TIME = np.array([-1.0, 3.0]), np.array([0.75, 0.25])
+PERIOD, GAIN = 8, 1.5
+DOCS = Path(__file__).parents[3] / "docs" / "methods.md"
 Mask = Callable[[int], np.ndarray]
 
 
@@ -56,33 +66,48 @@ def methods(pi: np.ndarray) -> dict[str, tuple[Any, Aggregation]]:
         "fedvarp": (plain, FedVarpConfig("mean").build()),
         "fedstale": (known, FedStaleConfig("sum", 0.5).build()),
         "mimic": (plain, MimicConfig().build()),
+        "fedawe": (plain, FedAwe()),
+        "scaffold": (plain, ScaffoldMean()),
+        "amplified_fedavg": (plain, AmplifiedMean(PeriodStart(PERIOD, GAIN))),
+        "amplified_scaffold": (plain, AmplifiedMean(PeriodControls(PERIOD, GAIN))),
         # Not a published method: beta = 1/2 with weights that do not know pi.
         "fedstale, plain mean": (plain, FedStaleConfig("mean", 0.5).build()),
     }
 
 
-def run(method: tuple[Any, Aggregation], optima: np.ndarray, mask: Mask, rounds: int) -> np.ndarray:
-    """Returns the model after each round, from 0."""
+def run(
+    method: tuple[Any, Aggregation],
+    optima: np.ndarray,
+    mask: Mask,
+    rounds: int,
+    curvature: np.ndarray | None = None,
+    steps: int = 1,
+) -> np.ndarray:
+    """Returns the model after each round, from 0.
+
+    Args:
+        method: See `methods`.
+        optima: m_k.
+        mask: Who is there.
+        rounds: Number of rounds.
+        curvature: h_k of f_k(w) = h_k (w - m_k)^2 / 2; 1 by default.
+        steps: Local steps.
+    """
     strategy, aggregation = method
-    n, model, found = len(optima), 0.0, []
-    memory = aggregation.memory(np.full(n, 1 / n), 1)
+    n, h = len(optima), np.ones(len(optima)) if curvature is None else curvature
+    server = RulesInNumpy(aggregation, np.full(n, 1 / n), np.zeros(1))
 
-    def train(cohort: Cohort, correction: np.ndarray | float = 0.0) -> Trained:
-        updates = -RATE * (model - optima[cohort.ids.astype(int)])
-        weights = cohort.weights
-        if aggregation.normalise and len(cohort):
-            weights = weights / weights.sum()
-        delta = float(weights @ updates + np.sum(correction))
-        return Trained(model + delta, RoundOutcome(0.0, abs(delta)), updates[:, None])
+    def train(k: int, model: np.ndarray, offset: Any) -> np.ndarray:
+        local = model
+        for _ in range(steps):
+            local = local - RATE * (h[k] * (local - optima[k]) + offset)
+        return local - model
 
+    found = []
     for t in range(1, rounds + 1):
         cohort = strategy.select(t, mask(t), Feasible(n), no_losses)
-        if memory is not None:
-            state, _ = run_memory_round(memory, t, cohort, RATE, train)
-            model = model if state is None else state
-        elif len(cohort):
-            model = train(cohort).state
-        found.append(model)
+        server.round(t, cohort, train, RATE, steps)
+        found.append(float(server.model[0]))
     return np.array(found)
 
 
@@ -111,6 +136,9 @@ def omega(name: str) -> np.ndarray:
         "mifa": p,
         "fedvarp": p,
         "fedstale": p,
+        "scaffold": p,
+        "amplified_fedavg": mean,
+        "amplified_scaffold": p,
         "fedstale, plain mean": (mean + p) / 2,
     }[name]
 
@@ -123,6 +151,9 @@ LIMITS = {
     "mifa": 1.0,
     "fedvarp": 1.0,
     "fedstale": 1.0,
+    "scaffold": 1.0,
+    "amplified_fedavg": -0.180,
+    "amplified_scaffold": 1.0,
     "fedstale, plain mean": 0.422,
 }
 
@@ -139,7 +170,7 @@ def test_mean_of_the_model_under_independent_availability(name: str) -> None:
     assert 4 * error < 0.25
 
 
-@pytest.mark.parametrize("name", ["mifa", "fedvarp", "mimic"])
+@pytest.mark.parametrize("name", ["mifa", "fedvarp", "mimic", "scaffold", "amplified_scaffold"])
 def test_these_come_to_rest_at_the_optimum(name: str) -> None:
     """At the optimum y_k = D_k: every Delta is 0, whoever is there.
 
@@ -162,7 +193,7 @@ def by_turns(name: str) -> np.ndarray:
     return run(methods(SHARE_OF_TIME)[name], TURNS, world.mask, 1600)[-80:]
 
 
-@pytest.mark.parametrize("name", ["mifa", "fedvarp"])
+@pytest.mark.parametrize("name", ["mifa", "fedvarp", "scaffold", "amplified_scaffold"])
 def test_two_that_take_turns_reach_the_optimum_with_a_memory(name: str) -> None:
     np.testing.assert_allclose(by_turns(name), 1, atol=1e-3)
 
@@ -186,3 +217,99 @@ def test_others_swing(name: str, mean: float, swing: float) -> None:
 def test_mimic_that_never_sees_two_at_once_is_fedavg() -> None:
     """S = {k}: Delta = D_k + c_k, so that c_k = Delta - D_k stays 0."""
     np.testing.assert_allclose(by_turns("mimic"), by_turns("fedavg"), atol=1e-6)
+
+
+@pytest.mark.parametrize(("rate", "mean"), [(0.1, 0.778), (0.01, 0.974)])
+def test_fedawe_comes_nearer_with_a_smaller_rate(
+    rate: float, mean: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its echo of missed rounds is right to first order in the rate; the optimum is 1."""
+    monkeypatch.setattr(sys.modules[__name__], "RATE", rate)
+    late = run(methods(PI)["fedawe"], OPTIMA, there_independently, 6000)[1500:]
+    assert late.mean() == pytest.approx(mean, abs=2e-3)
+
+
+def test_fedawe_does_not_mix_those_who_never_meet() -> None:
+    """S = {k} sends its own model, which it alone receives: each comes to rest at its own m_k."""
+    world = Alternating(2, period=6, ratio=2 / 6)
+    own = np.array([TURNS[np.argmax(world.mask(t))] for t in range(1, 9)])
+    np.testing.assert_allclose(by_turns("fedawe"), np.tile(own, 10), atol=1e-3)
+
+
+@cache
+def by_equal_turns(name: str) -> np.ndarray:
+    """The model in 100 periods of 8 rounds, 4 of each client: all take part alike in a period."""
+    world = Alternating(2, period=4, ratio=1.0)
+    method = methods(np.array([0.5, 0.5]))[name]
+    return run(method, TURNS, world.mask, 800).reshape(-1, PERIOD)
+
+
+def test_amplification_is_faster_and_rests_where_fedavg_does() -> None:
+    """With q = (1 - rate)^4 a period takes w to q (q w + (1 - q) m_0) + (1 - q) m_1.
+
+    Its fixed point is (q m_0 + m_1) / (1 + q); amplified, a period moves w by eta times as much,
+    and by nothing there. The distance shrinks by q^2 = 0.66 a period, or 1 - 3/2 (1 - q^2) = 0.50.
+    """
+    q = (1 - RATE) ** 4
+    rests = (q * TURNS[0] + TURNS[1]) / (1 + q)
+    for name, factor in (("fedavg", q**2), ("amplified_fedavg", 1 - GAIN * (1 - q**2))):
+        ends = by_equal_turns(name)[:, -1]
+        assert ends[-1] == pytest.approx(rests, abs=1e-5)
+        assert (ends[4] - rests) / (ends[0] - rests) == pytest.approx(factor**4, rel=1e-3)
+    assert abs(rests - 1) > 0.2
+
+
+@pytest.mark.parametrize("name", ["scaffold", "amplified_scaffold"])
+def test_controls_take_the_turns_out_of_it(name: str) -> None:
+    np.testing.assert_allclose(by_equal_turns(name)[-1], 1, atol=1e-3)
+
+
+CURVATURE, STEPS = np.array([1.0, 2.0, 6.0]), 10
+MINIMUM = float(CURVATURE @ OPTIMA / CURVATURE.sum())
+
+
+def after_many_steps(name: str, mask: Mask, rounds: int) -> np.ndarray:
+    """The last rounds with f_k = h_k (w - m_k)^2 / 2 and ten local steps."""
+    return run(methods(PI)[name], OPTIMA, mask, rounds, CURVATURE, STEPS)[-50:]
+
+
+@pytest.mark.parametrize("name", ["fedavg", "fedvarp", "mifa", "mimic"])
+def test_many_local_steps_drift(name: str) -> None:
+    """Everybody is there: D_k = -(1 - (1 - rate h_k)^10) (w - m_k), 0 on average elsewhere."""
+    share = 1 - (1 - RATE * CURVATURE) ** STEPS
+    late = after_many_steps(name, lambda t: np.ones(3, bool), 100)
+    np.testing.assert_allclose(late, share @ OPTIMA / share.sum(), atol=1e-5)
+    assert abs(late[-1] - MINIMUM) > 0.5
+
+
+@pytest.mark.parametrize("name", ["scaffold", "amplified_scaffold"])
+@pytest.mark.parametrize("mask", [lambda t: np.ones(3, bool), there_independently])
+def test_controls_take_the_drift_out_of_it(name: str, mask: Mask) -> None:
+    """sum_k h_k (w - m_k) = 0, whoever is there."""
+    np.testing.assert_allclose(after_many_steps(name, mask, 800), MINIMUM, atol=1e-5)
+
+
+def rows_of_the_docs() -> dict[str, tuple[float, ...]]:
+    """The table in `docs/methods.md`: name, and its four numbers."""
+    names = {
+        "FedAvg over those available": "fedavg",
+        "fedstale with a plain mean": "fedstale, plain mean",
+    }
+    pair = r"(-?[0-9.]+), ([0-9.]+)"
+    rows = re.findall(rf"^\| (.+?) \| {pair} \| {pair} \|", DOCS.read_text(), re.MULTILINE)
+    found = {}
+    for title, *numbers in rows:
+        title = title.replace("`", "")
+        found[names.get(title, title.split()[0].rstrip(","))] = tuple(map(float, numbers))
+    return found
+
+
+@pytest.mark.parametrize("name", list(methods(PI)))
+def test_table_in_the_docs(name: str) -> None:
+    """Means as they are bound to be where `LIMITS` says so; all else as computed here."""
+    mean, deviation, by_turn, swing = rows_of_the_docs()[name]
+    late, turns = late_models(name), by_turns(name)
+    assert mean == pytest.approx(LIMITS.get(name, late.mean()), abs=0.006)
+    assert deviation == pytest.approx(late.std(), abs=0.006)
+    assert by_turn == pytest.approx(turns.mean(), abs=0.006)
+    assert swing == pytest.approx(np.ptp(turns), abs=0.006)

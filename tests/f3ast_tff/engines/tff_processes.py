@@ -48,7 +48,8 @@ def element_feed(data: FederatedData, round_number: int, ids: np.ndarray) -> lis
         order = WORK.order(round_number, k, len(y))
         examples = OrderedDict(x=tf.constant(x), y=tf.constant(y))
         draws = np.zeros((*order.shape, 0), np.int32)
-        return client_dataset(examples, tf.constant(order), tf.constant(draws), 0.2 + 0.1 * k)
+        drawn = (tf.constant(order), tf.constant(draws))
+        return client_dataset(examples, *drawn, 0.2 + 0.1 * k, OrderedDict())
 
     return [client(int(k)) for k in ids]
 

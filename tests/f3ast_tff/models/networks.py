@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.models import CharacterLSTM, ResNet18, SoftmaxRegression, cafed_cnn, fedlaavg_cnn
+from f3ast_tff.models import (
+    CharacterLSTM,
+    ResNet18,
+    SmallCNN,
+    SoftmaxRegression,
+    cafed_cnn,
+    fedlaavg_cnn,
+)
 from tests.f3ast_tff.models.compiling import run
 
 
@@ -74,5 +81,7 @@ NETWORKS = [
     pytest.param(_text(CharacterLSTM(), 12, 820_522), id="character-lstm"),
     pytest.param(_images(fedlaavg_cnn(), 32, 10, 62_006), id="fedlaavg-cnn"),
     pytest.param(_images(cafed_cnn(), 32, 10, 3_353_034), id="cafed-cnn"),
+    # 5 * 5 * 3 * 4 + 4 of the convolution; of 17 rows 13, then 6 are left: 6 * 6 * 4 * 10 + 10.
+    pytest.param(_images(SmallCNN((4,), (), (35, 35, 3), 10, shrink=2), 35, 10, 1_754), id="small"),
     pytest.param(_images(_SOFTMAX, 28, 10, 7_850, channels=1), id="softmax-regression"),
 ]

@@ -14,6 +14,7 @@ import pytest
 from f3ast_tff.components import builtin_registry, register
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.models import ModelConfig, ResNet18, SmallCNN, SoftmaxRegression
+from f3ast_tff.models.small_cnn import shrunk
 from tests.f3ast_tff.models.compiling import run
 from tests.f3ast_tff.models.networks import NETWORKS, Network
 
@@ -67,6 +68,7 @@ SHAPES: dict[str, tuple[list[tuple[int, ...]], list[tuple[int, ...]]]] = {
     "character_lstm": ([(80,)], [IMAGE, GREY]),
     "cafed_cnn": ([IMAGE, GREY], [(60,), SMALL]),
     "fedlaavg_cnn": ([IMAGE, GREY], [(60,), SMALL]),
+    "small_cnn": ([IMAGE, GREY], [(60,), SMALL]),
 }
 
 
@@ -103,6 +105,41 @@ def test_every_parameter_of_a_model_reaches_it(
         model = config.build((24, 24, 3), 10)
         for setting, attribute in zip(given, attributes):
             assert getattr(model, attribute) == getattr(config, setting)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, SmallCNN((8, 16), (64,), (28, 28, 1), 7)),
+        (
+            {"cnn_filters": "32", "cnn_hidden": "", "cnn_shrink": 2},
+            SmallCNN((32,), (), (28, 28, 1), 7, shrink=2),
+        ),
+        ({"cnn_hidden": "20, 10"}, SmallCNN((8, 16), (20, 10), (28, 28, 1), 7)),
+    ],
+)
+def test_widths_of_the_small_cnn(given: dict[str, Any], expected: SmallCNN) -> None:
+    config = builtin_registry().components["model"]["small_cnn"].config(**given)
+    assert config.build((28, 28, 1), 7) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("cnn_filters", ""), ("cnn_filters", "8,x"), ("cnn_hidden", "0"), ("cnn_hidden", "8,,8")],
+)
+def test_widths_that_are_none(name: str, value: str) -> None:
+    config = builtin_registry().components["model"]["small_cnn"].config(**{name: value})
+    with pytest.raises(ParameterError, match=f"^{name} = {value}: must "):
+        config.check({"engine": "fused"})
+
+
+def test_a_shrunk_image_is_made_of_means() -> None:
+    """Of 5 x 4 pixels 0 .. 19, rows of four: means of two by two; the fifth row is cut."""
+    import jax.numpy as jnp
+
+    image = jnp.arange(20.0).reshape(1, 5, 4, 1)
+    means = shrunk(image, 2)[0, :, :, 0]
+    np.testing.assert_array_equal(means, [[2.5, 4.5], [10.5, 12.5]])
 
 
 def test_softmax_regression_starts_from_zeros_or_glorot() -> None:

@@ -12,7 +12,7 @@ import pytest
 from f3ast_tff.components import builtin_registry, register
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.local_training import LocalTraining
-from f3ast_tff.optimizers import Adagrad, Adam, Optimizer, Sgd, Yogi
+from f3ast_tff.optimizers import Adagrad, Adam, Geometric, Optimizer, Sgd, Yogi
 from f3ast_tff.optimizers.optimizer import OptimizerConfig
 from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
@@ -105,10 +105,6 @@ def test_defaults_are_the_papers_constants() -> None:
         assert (optimizer.beta_1, optimizer.beta_2, optimizer.clip_norm) == (0.9, 0.999, None)
 
 
-def test_rate_decays_from_round_to_round() -> None:
-    assert [Sgd(0.5, decay=0.5).rate(t) for t in (1, 2, 4)] == [0.5, 0.25, 0.0625]
-
-
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_sgd_is_exactly_its_formula(momentum: float) -> None:
     """Bit for bit in float32, with a rate that XLA knows and with one that it does not."""
@@ -158,7 +154,9 @@ class SignsConfig(OptimizerConfig):
 def test_own_optimizer_runs_where_it_has_a_form() -> None:
     from f3ast_tff.engines.jax.engine import FusedEngine
 
-    parts = engine_parts(tiny_data(), LocalTraining(4), client=Signs(0.1, decay=0.5, clip_norm=1.0))
+    parts = engine_parts(
+        tiny_data(), LocalTraining(4), client=Signs(0.1, schedule=Geometric(0.5), clip_norm=1.0)
+    )
     engine = FusedEngine(parts, device="cpu")
     (outcome,) = engine.run_rounds(2, [Cohort(np.array([1]), np.ones(1))])
     assert not outcome.rejected

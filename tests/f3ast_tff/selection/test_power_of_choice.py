@@ -65,11 +65,12 @@ def test_nobody_available_asks_nobody() -> None:
     assert spy.asked == []
 
 
-def test_a_loss_that_is_not_a_number_counts_as_the_highest() -> None:
+def test_a_diverged_client_comes_first_and_one_without_a_loss_last() -> None:
     losses = [float(k) for k in range(10)]
-    losses[1] = float("nan")
-    cohort = PowerOfChoice(P, candidates=10).select(1, ALL, Feasible(2), Spy(losses))
-    assert cohort.ids.tolist() == [1, 9]
+    losses[1], losses[8] = float("inf"), float("nan")
+    strategy = PowerOfChoice(P, candidates=10)
+    assert strategy.select(1, ALL, Feasible(2), Spy(losses)).ids.tolist() == [1, 9]
+    assert strategy.select(1, ALL, Feasible(10), Spy(losses)).ids[-1] == 8
 
 
 def test_the_answer_is_left_alone() -> None:

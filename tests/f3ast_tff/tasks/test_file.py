@@ -12,7 +12,7 @@ import pytest
 
 from f3ast_tff.components import builtin_registry
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.tasks.file import FileTaskConfig, file_digest
+from f3ast_tff.tasks.file import FileTaskConfig
 
 FRAME = pd.DataFrame(
     {
@@ -69,16 +69,6 @@ def test_an_image_column_of_a_parquet_file(tmp_path: Path) -> None:
     assert {image.tobytes() for image in found} == {image.tobytes() for image in images}
 
 
-def test_the_digest_is_that_of_the_content(path: Path) -> None:
-    expected = hashlib.sha256(path.read_bytes()).hexdigest()
-    (parameter,) = (p for p in FileTaskConfig.component.parameters if p.name == "data_digest")  # type: ignore[attr-defined]
-    assert parameter.default.compute({"data_file": str(path)}) == expected
-    settings: dict[str, Any] = {}
-    config(path, data_digest=expected).check(settings)
-    with pytest.raises(ParameterError, match=f"data_digest = 0: must be {expected}"):
-        config(path, data_digest="0").check(settings)
-
-
 def test_the_content_is_in_the_identity_and_the_place_is_not(path: Path) -> None:
     from f3ast_tff.configuration.resolve import resolve
 
@@ -86,7 +76,8 @@ def test_the_content_is_in_the_identity_and_the_place_is_not(path: Path) -> None
         return resolve({"task": "file", "data_file": str(where), **COLUMNS}).identity
 
     first = identity(path)
-    assert first["data_digest"] == file_digest(str(path)) and "data_file" not in first
+    expected = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert first["input_files"] == {"data_file": expected} and "data_file" not in first
     moved = path.rename(path.with_name(f"moved{path.suffix}"))
     assert identity(moved) == first
     moved.write_bytes(moved.read_bytes() + b"\n")
@@ -94,11 +85,8 @@ def test_the_content_is_in_the_identity_and_the_place_is_not(path: Path) -> None
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    for refused in (lambda c: c.build(), lambda c: c.check({})):
-        with pytest.raises(ParameterError, match=r"data_file = .*none.csv: not found"):
-            refused(config(tmp_path / "none.csv"))
-    with pytest.raises(ParameterError, match="cannot be read: Is a directory"):
-        file_digest(str(tmp_path))
+    with pytest.raises(ParameterError, match=r"data_file = .*none.csv: not found"):
+        config(tmp_path / "none.csv").build()
 
 
 @pytest.mark.parametrize("name", ["data_client", "data_label", "data_split"])
@@ -124,6 +112,22 @@ def test_bad_rows_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("client,label,x\na,0,1\na,1,\n")
     with pytest.raises(ParameterError, match="features must be finite: row 1, of client a"):
         FileTaskConfig(data_file=str(tmp_path / "x.csv")).build()
+
+
+@pytest.mark.parametrize(
+    ("label", "why"),
+    [
+        ("2000000000", "below 1048576: row 1, of client a, has 2000000000"),
+        ("-1", "labels must be at least 0: row 1, of client a"),
+        ("1e300", "column 'label': row 1 has 1e.300, no integer"),
+        ("inf", "column 'label': row 1 has inf, no integer"),
+    ],
+)
+def test_labels_that_are_no_class_ids_are_refused(tmp_path: Path, label: str, why: str) -> None:
+    (tmp_path / "x.csv").write_text(f"client,label,x\na,0,1\na,{label},2\n")
+    with pytest.raises(ParameterError, match=why) as caught:
+        FileTaskConfig(data_file=str(tmp_path / "x.csv")).build()
+    assert caught.value.name == "data_file"
 
 
 def test_num_clients_is_optional() -> None:

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from f3ast_tff.components import Derived, Published, builtin_registry
+from f3ast_tff.configuration.build import build_data
+from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.preprocessing import AsStored, ImageCrops, ScaledPixels
 from tests.datasets import tiny_files
-from tests.datasets.shakespeare_works import play, works
+from tests.datasets.shakespeare_works import play, shakespeare_module, tiny_shakespeare, works
 
 TASKS = {name: c.config for name, c in builtin_registry().components["task"].items()}
 PLAY = play("A PLAY", [(who, n * "To be or not to be. ") for who in "ABC" for n in (20, 30)])
@@ -45,7 +47,13 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"num_clients": 4},
         {"num_clients": 5, "data_seed": 1, "dirichlet_s": 5.0, "dirichlet_groups": 2},
     ),
-    "cifar10": ({"num_clients": 4}, {"num_clients": 5, "data_seed": 1, "dirichlet_s": 5.0}),
+    "cifar10": (
+        {"num_clients": 4},
+        {
+            **{"num_clients": 5, "data_seed": 1, "dirichlet_s": 5.0},
+            **{"dirichlet_draws": "classes_of_client"},
+        },
+    ),
     "cifar10_one_class": (
         {"num_clients": 20},
         {"num_clients": 10, "data_seed": 1, "size_spread": 0.4},
@@ -65,8 +73,7 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("mnist_files.MNIST", tiny_files.tiny_mnist),
     ):
         monkeypatch.setattr(f"f3ast_tff.datasets.{name}", make(tmp_path))
-    (tmp_path / "shakespeare").mkdir()
-    (tmp_path / "shakespeare" / "t8.shakespeare.txt").write_text(works(PLAY))
+    monkeypatch.setattr(shakespeare_module(), "DOWNLOAD", tiny_shakespeare(tmp_path, works(PLAY)))
     return tmp_path
 
 
@@ -172,3 +179,15 @@ def test_the_default_folder_is_in_the_users_cache(monkeypatch: pytest.MonkeyPatc
     (parameter,) = (p for p in TASKS["mnist"].component.parameters if p.name == "data_dir")
     assert isinstance(parameter.default, Derived)
     assert parameter.default.compute(None) == "/caches/f3ast_tff"  # type: ignore[arg-type]
+
+
+def test_labels_out_of_range_name_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of any data, a plug-in's too: `FederatedData` knows no name."""
+
+    def build(config: Any) -> FederatedData:
+        part = ClientExamples(np.zeros((3, 2)), np.array([0, 1, 7]), np.array([0, 2, 3]))
+        return FederatedData(part, part, 3)
+
+    monkeypatch.setattr(TASKS["synthetic"], "build", build)
+    with pytest.raises(ParameterError, match="task = synthetic: labels .* client 1 has 7"):
+        build_data(resolve({"task": "synthetic", "num_clients": 2, "clients_per_round": 1}))

@@ -22,6 +22,7 @@ from f3ast_tff.selection import (
     Proportional,
     Strategy,
 )
+from f3ast_tff.training.metrics_loggers import MetricsLogger
 from f3ast_tff.training.run import Callback, Experiment, RunResult, run_experiment
 from f3ast_tff.training.run_folder import RunFolder
 from tests.fake_engine import FakeEngine, SilentProgress
@@ -82,15 +83,16 @@ def run(
     checkpoint_every: int = 2,
     block_rounds: int = 1,
     callbacks: Sequence[Callback] = (),
+    loggers: Sequence[MetricsLogger] = (),
 ) -> tuple[RunResult, FakeEngine, SilentProgress]:
     """Runs in fresh parts, as a process of its own would; returns result, engine, progress."""
     engine, progress = FakeEngine(N, break_at, block_rounds), progress or SilentProgress()
     world = Sometimes(np.full(N, 0.5), seed=1)
     parts = Experiment(world, FixedK(2), strategy(), engine, ROUNDS, 3, checkpoint_every, N, p=P)
     if folder is None:
-        return run_experiment(parts, None, progress, callbacks), engine, progress
+        return run_experiment(parts, None, progress, callbacks, loggers), engine, progress
     with closing(RunFolder(folder, {"name": "test"})) as opened:
-        return run_experiment(parts, opened, progress, callbacks), engine, progress
+        return run_experiment(parts, opened, progress, callbacks, loggers), engine, progress
 
 
 def csv_without_seconds(folder: Path) -> list[list[str]]:
@@ -107,7 +109,8 @@ def selection(folder: Path) -> dict[str, np.ndarray]:
 def summary_without_seconds(folder: Path) -> dict:
     summary = json.loads((folder / "summary.json").read_text())
     del summary["final"]["wall_seconds"], summary["seconds_per_round"]
-    del summary["peak_memory_mib"]
+    # Of files that hold seconds.
+    del summary["peak_memory_mib"], summary["files"], summary["sha256"]
     return summary
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +17,6 @@ from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection import BaseStrategy, Cohort, Strategy, no_losses
 from f3ast_tff.training.metrics import Row
 from f3ast_tff.training.selecting import available_clients, select_cohort
-from tests.f3ast_tff.training.event_file import scalars
 from tests.f3ast_tff.training.small_run import (
     BETA,
     ROUNDS,
@@ -31,6 +30,7 @@ from tests.f3ast_tff.training.small_run import (
     run,
     selection,
 )
+from tests.fake_engine import Breakdown
 
 
 def test_evaluates_every_so_often_and_in_the_last_round(tmp_path: Path) -> None:
@@ -121,25 +121,55 @@ def test_empty_round_in_which_the_model_moves_is_logged_as_such(
     assert csv_without_seconds(tmp_path)[-1][-1] == "0.5"
 
 
-def test_every_row_is_an_event_too(tmp_path: Path) -> None:
-    """A column of its own by tag; the training loss of the empty rounds 3 and 7 has no value."""
-    run(tmp_path, STRATEGIES["proportional"])
-    found = scalars(tmp_path)
-    assert {step for step, tag in found if tag == "test_user_loss"} == {3, 6, 7}
-    assert {step for step, tag in found if tag == "train_loss"} == {6}
+class NotedScalars:
+    """A logger that takes notes."""
+
+    def __init__(self) -> None:
+        self.history: list[tuple[int, dict[str, float]]] = []
+        self.added: list[tuple[int, dict[str, float]]] = []
+        self.closed = 0
+
+    def begin(self, history: Sequence[tuple[int, dict[str, float]]]) -> None:
+        self.history = list(history)
+
+    def add(self, round_number: int, scalars: dict[str, float]) -> None:
+        self.added.append((round_number, scalars))
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_loggers_get_every_evaluation_and_what_a_resumed_run_did_before(tmp_path: Path) -> None:
+    """Nobody trains in rounds 3 and 7, which have no training loss; rates are those after them."""
+    first, second = NotedScalars(), NotedScalars()
+    with pytest.raises(Breakdown):
+        run(tmp_path, STRATEGIES["f3ast"], break_at=6, loggers=[first])
+    run(tmp_path, STRATEGIES["f3ast"], loggers=[second])
+    assert (first.history, [t for t, _ in first.added], first.closed) == ([], [3], 1)
+    assert [t for t, _ in second.added] == [6, 7] and second.closed == 1
+    assert second.history == first.added
+    assert "train/loss" in second.added[0][1] and "train/loss" not in second.added[1][1]
+    assert {"test/user_loss", "selection/num_selected"} <= second.added[1][1].keys()
+    rates = selection(tmp_path)["rates"]
+    assert [scalars["rates/mean"] for _, scalars in (*second.history, *second.added)] == [
+        pytest.approx(row.mean()) for row in rates
+    ]
 
 
 def test_blocks_end_at_evaluations_and_checkpoints(
     undisturbed: dict[str, Path], tmp_path: Path
 ) -> None:
-    """Evaluations after 3, 6, 7, checkpoints after 2, 4, 6, 7: no block spans one of them."""
+    """Evaluations after 3, 6, 7, checkpoints after 2, 4, 6, 7: no block spans one of them.
+
+    The first is one round, from which the loop learns how long a round takes.
+    """
     _, engine, progress = run(tmp_path, STRATEGIES["f3ast"], block_rounds=100)
-    assert engine.blocks == [(1, 2), (3, 3), (4, 4), (5, 6), (7, 7)]
-    assert [t for t, _ in progress.rows] == [2, 3, 4, 6, 7]
+    assert engine.blocks == [(1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 7)]
+    assert [t for t, _ in progress.rows] == [1, 2, 3, 4, 6, 7]
     assert_same_results(tmp_path, undisturbed["f3ast"])
 
 
-@pytest.mark.parametrize(("size", "blocks"), [(2, [(1, 2), (3, 3), (4, 5), (6, 6), (7, 7)])])
+@pytest.mark.parametrize(("size", "blocks"), [(2, [(1, 1), (2, 3), (4, 5), (6, 6), (7, 7)])])
 def test_blocks_are_no_longer_than_the_engine_wants(
     size: int, blocks: list[tuple[int, int]], undisturbed: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -199,7 +229,7 @@ def test_callbacks_hear_of_every_round_and_evaluation(with_folder: bool, tmp_pat
     notes = Notes()
     folder = tmp_path if with_folder else None
     result, engine, _ = run(folder, STRATEGIES["f3ast"], block_rounds=100, callbacks=[notes])
-    assert engine.blocks == [(1, 2), (3, 3), (4, 4), (5, 6), (7, 7)]
+    assert engine.blocks == [(1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 7)]
     expected: list[tuple[str, float]] = []
     for t in range(1, ROUNDS + 1):
         expected += [("round", t), *([("evaluation", t)] if t in (3, 6, 7) else [])]

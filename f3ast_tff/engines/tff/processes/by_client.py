@@ -9,25 +9,26 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-_LIST = tff.TensorType(np.float32, [None])
-
 
 def collect(value: Any) -> Any:
-    """Returns `float32 [m]@SERVER` of `float32@CLIENTS`; inside a federated computation."""
+    """Returns `float32 [m, ...]@SERVER` of `float32 [...]@CLIENTS`; in a federated computation."""
+    one_type = value.type_signature.member
+    shape = list(one_type.shape)
+    list_type = tff.TensorType(np.float32, [None, *shape])
 
     @tff.tensorflow.computation
     def zero() -> Any:
-        return tf.zeros([0])
+        return tf.zeros([0, *shape])
 
-    @tff.tensorflow.computation(_LIST, np.float32)
+    @tff.tensorflow.computation(list_type, one_type)
     def accumulate(so_far: Any, one: Any) -> Any:
         return tf.concat([so_far, one[None]], axis=0)
 
-    @tff.tensorflow.computation(_LIST, _LIST)
+    @tff.tensorflow.computation(list_type, list_type)
     def merge(one: Any, other: Any) -> Any:
         return tf.concat([one, other], axis=0)
 
-    @tff.tensorflow.computation(_LIST)
+    @tff.tensorflow.computation(list_type)
     def report(so_far: Any) -> Any:
         return so_far
 

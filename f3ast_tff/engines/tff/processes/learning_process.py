@@ -16,6 +16,7 @@ import tensorflow_federated as tff
 from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.engines.tff.processes.by_client import sum_and_collect
 from f3ast_tff.engines.tff.processes.client_data import ClientBatches
+from f3ast_tff.engines.tff.processes.client_start import CorrectedModel
 from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
 from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
 from f3ast_tff.engines.tff.processes.weighted_client_work import build_weighted_client_work
@@ -50,23 +51,30 @@ def build_parts(
     client_optimizer: Optimizer,
     server_optimizer: Optimizer,
     aggregation: Aggregation,
-    corrected: bool = False,
 ) -> Parts:
     """Builds the parts of a learning process.
 
     Args:
         model_fn: Makes the model; its `input_spec` must be `OrderedDict(x=..., y=...)`.
-        batches: From a client's data to the batches that it trains on.
+        batches: From a client's data to the batches that it trains on, and how it starts.
         client_optimizer: Of the local steps.
         server_optimizer: Of the step along the aggregate.
-        aggregation: From the weighted updates to the aggregate.
-        corrected: Whether a memory's correction is added to it, see `CorrectedFactory`.
+        aggregation: From the weighted updates to the aggregate; with a memory its state takes a
+            correction, see `CorrectedFactory`.
 
     Returns:
         Parts of a process whose `next` takes `client_data.client_dataset`s and whose metrics hold,
         beside TFF's own, `aggregator/update_norm` (the L2 norm of Delta) and, for each client,
-        `client_work/received` and `client_work/inner/train/client_losses`.
+        `client_work/received` and `client_work/inner/train/client_losses`; with a memory of clients
+        also `client_work/updates` and `aggregator/delta`.
     """
+    memory = aggregation.memory
+    by_client = memory is not None and memory.by_client
+
+    def trained_model() -> tff.learning.models.VariableModel:
+        if "offset" not in batches.start.parts:
+            return model_fn()
+        return CorrectedModel(model_fn(), batches.start.num_weights)
 
     @tff.tensorflow.computation
     def initial_weights() -> Any:
@@ -74,7 +82,7 @@ def build_parts(
 
     weights_type = initial_weights.type_signature.result
     local_training = tff.learning.templates.build_model_delta_client_work(
-        model_fn,
+        trained_model,
         build_optimizer(client_optimizer),
         tff.learning.ClientWeighting.UNIFORM,
         sum_and_collect,
@@ -83,12 +91,13 @@ def build_parts(
         loop_implementation=tff.learning.LoopImplementation.DATASET_ITERATOR,
     )
     aggregator = tff.aggregators.add_measurements(
-        aggregation_factory(aggregation, corrected), server_measurement_fn=_update_norm
+        aggregation_factory(aggregation),
+        server_measurement_fn=_norm_and_delta if by_client else _update_norm,
     )
     return Parts(
         initial_weights,
         tff.learning.templates.build_broadcast_process(weights_type),
-        build_weighted_client_work(local_training, batches),
+        build_weighted_client_work(local_training, batches, by_client),
         aggregator.create(weights_type.trainable, tff.TensorType(tf.float32.as_numpy_dtype)),
         tff.learning.templates.build_apply_optimizer_finalizer(
             build_optimizer(server_optimizer), weights_type
@@ -96,16 +105,13 @@ def build_parts(
     )
 
 
-def aggregation_factory(
-    aggregation: Aggregation, corrected: bool
-) -> tff.aggregators.WeightedAggregationFactory:
+def aggregation_factory(aggregation: Aggregation) -> tff.aggregators.WeightedAggregationFactory:
     """Returns TFF's form of an aggregation; see `build_parts`."""
     factory: tff.aggregators.WeightedAggregationFactory = ImportanceWeightedSumFactory()
-    if aggregation.normalise:
-        # With a memory a round may have no client: its Delta is the correction alone.
-        factory = tff.aggregators.MeanFactory(no_nan_division=corrected)
-    if corrected:
-        factory = CorrectedFactory(factory)
+    if aggregation.memory is not None:
+        factory = CorrectedFactory()
+    elif aggregation.normalise:
+        factory = tff.aggregators.MeanFactory()
     if type(aggregation).in_tf is Aggregation.in_tf:
         return factory
     return MappedFactory(factory, aggregation)
@@ -117,3 +123,13 @@ def _update_norm(aggregate: Any) -> Any:
         return tf.linalg.global_norm(tf.nest.flatten(update))
 
     return tff.federated_zip(OrderedDict(update_norm=tff.federated_map(norm, aggregate)))
+
+
+def _norm_and_delta(aggregate: Any) -> Any:
+    @tff.tensorflow.computation(aggregate.type_signature.member)
+    def norm_and_delta(update: Any) -> Any:
+        leaves = tf.nest.flatten(update)
+        flat = tf.concat([tf.reshape(leaf, [-1]) for leaf in leaves], axis=0)
+        return OrderedDict(update_norm=tf.linalg.global_norm(leaves), delta=-flat)
+
+    return tff.federated_map(norm_and_delta, aggregate)

@@ -1,4 +1,7 @@
-"""Client work whose update carries the weight that the server gave the client."""
+"""Client work whose update carries the weight that the server gave the client.
+
+With a memory clients also start, and send, what the server says (`ClientStart`).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections import OrderedDict
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from f3ast_tff.engines.tff.processes.by_client import collect
@@ -13,7 +17,9 @@ from f3ast_tff.engines.tff.processes.client_data import ClientBatches
 
 
 def build_weighted_client_work(
-    inner: tff.learning.templates.ClientWorkProcess, batches: ClientBatches
+    inner: tff.learning.templates.ClientWorkProcess,
+    batches: ClientBatches,
+    returns_updates: bool = False,
 ) -> tff.learning.templates.ClientWorkProcess:
     """Wraps any client work over batches into one over `client_data`.
 
@@ -24,19 +30,28 @@ def build_weighted_client_work(
     Args:
         inner: For example `tff.learning.templates.build_model_delta_client_work` with
             `tff.learning.ClientWeighting.UNIFORM`.
-        batches: From a client's data to the batches that it trains on.
+        batches: From a client's data to the batches that it trains on, and how it starts.
+        returns_updates: Whether each client's update D_k comes back one by one.
 
     Returns:
-        Client work; its measurements are `inner` (those of the inner work) and `received` (for each
-        client 1, or 0 if its update was not finite, `float32 [m]`).
+        Client work; its measurements are `inner` (those of the inner work), `received` (for each
+        client 1, or 0 if its update was not finite, `float32 [m]`) and, if asked for, `updates`
+        (`float32 [m, num_weights]`, zeros where not finite).
     """
-    data_type = batches.data_type
+    data_type, start = batches.data_type, batches.start
+    sent_type = data_type.element.start
     state_type, weights_type, _ = inner.next.type_signature.parameter
+    update_type = inner.next.type_signature.result.result.member.update
 
     @tff.tensorflow.computation(data_type)
     def unpack(client_data: Any) -> Any:
         element = client_data.get_single_element()
-        return batches.dataset(element), element["weight"]
+        return batches.dataset(element), element["weight"], element["start"]
+
+    @tff.tensorflow.computation(update_type)
+    def flatten(update: Any) -> Any:
+        # TFF's update is a gradient's: from the model after training to that before.
+        return -tf.concat([tf.reshape(leaf, [-1]) for leaf in tf.nest.flatten(update)], axis=0)
 
     @tff.tensorflow.computation(np.float32, np.float32)
     def multiply(finite: Any, weight: Any) -> Any:
@@ -44,16 +59,21 @@ def build_weighted_client_work(
 
     @tff.federated_computation(state_type, weights_type, tff.FederatedType(data_type, tff.CLIENTS))
     def next_fn(state: Any, weights: Any, client_data: Any) -> Any:
-        training_data, weight = tff.federated_map(unpack, client_data)
+        training_data, weight, sent = tff.federated_map(unpack, client_data)
+        if "model" in start.parts:
+            begin = tff.tensorflow.computation(start.model, [weights_type.member, sent_type])
+            weights = tff.federated_map(begin, (weights, sent))
         output = inner.next(state, weights, training_data)
-        finite = output.result.update_weight
+        update, finite = output.result.update, output.result.update_weight
         weight = tff.federated_map(multiply, (finite, weight))
-        result = tff.federated_zip(
-            tff.learning.templates.ClientResult(output.result.update, weight)
-        )
-        measurements = tff.federated_zip(
-            OrderedDict(inner=output.measurements, received=collect(finite))
-        )
+        columns = OrderedDict(inner=output.measurements, received=collect(finite))
+        if returns_updates:
+            columns["updates"] = collect(tff.federated_map(flatten, update))
+        if {"scale", "shift"} & {*start.parts}:
+            contribute = tff.tensorflow.computation(start.contribution, [update_type, sent_type])
+            update = tff.federated_map(contribute, (update, sent))
+        result = tff.federated_zip(tff.learning.templates.ClientResult(update, weight))
+        measurements = tff.federated_zip(columns)
         return tff.templates.MeasuredProcessOutput(output.state, result, measurements)
 
     return tff.learning.templates.ClientWorkProcess(

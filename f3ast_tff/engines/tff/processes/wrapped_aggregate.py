@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from f3ast_tff.aggregation.aggregation import Aggregation
+from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
 
 
 class MappedFactory(tff.aggregators.WeightedAggregationFactory):
@@ -39,41 +41,43 @@ class MappedFactory(tff.aggregators.WeightedAggregationFactory):
 
 
 class CorrectedFactory(tff.aggregators.WeightedAggregationFactory):
-    """An aggregate without state, and a correction added to it.
+    """The weighted sum or mean, and a correction added to it, as a memory says in each round.
 
-    The state is the correction, which whoever has a memory puts there before each round; it starts
-    from zero and is left as it is.
+    Both are the state, which whoever has the memory puts there before a round: the correction,
+    like an update D_k (TFF's own have the opposite sign), and `mean`, whether weights enter over
+    their sum. It is left as it is.
     """
 
-    def __init__(self, inner: tff.aggregators.WeightedAggregationFactory) -> None:
-        """Takes the aggregate."""
-        self._inner = inner
-
     def create(self, value_type: Any, weight_type: Any) -> tff.templates.AggregationProcess:
-        """Creates the aggregation process; its state is like an update."""
-        inner = self._inner.create(value_type, weight_type)
+        """Creates the aggregation process."""
+        total = ImportanceWeightedSumFactory().create(value_type, weight_type)
 
         @tff.tensorflow.computation
-        def zeros() -> Any:
-            return tff.types.structure_from_tensor_type_tree(
+        def nothing() -> Any:
+            zeros = tff.types.structure_from_tensor_type_tree(
                 lambda leaf: tf.zeros(leaf.shape, leaf.dtype), value_type
             )
+            return OrderedDict(correction=zeros, mean=tf.constant(False))
 
-        @tff.tensorflow.computation(value_type, value_type)
-        def add(total: Any, correction: Any) -> Any:
-            return tf.nest.map_structure(tf.add, total, correction)
+        @tff.tensorflow.computation(value_type, weight_type, nothing.type_signature.result)
+        def correct(update: Any, weight: Any, state: Any) -> Any:
+            # Of nobody, or no weight, Delta is the correction alone.
+            divides = tf.logical_and(state["mean"], tf.not_equal(weight, 0.0))
+            divisor = tf.where(divides, weight, tf.ones_like(weight))
+            return tf.nest.map_structure(lambda u, c: u / divisor - c, update, state["correction"])
 
         @tff.federated_computation
         def initialize() -> Any:
-            return tff.federated_eval(zeros, tff.SERVER)
+            return tff.federated_eval(nothing, tff.SERVER)
 
-        _, *parameters = _parameters(inner, value_type, weight_type)
+        _, *parameters = _parameters(total, value_type, weight_type)
 
         @tff.federated_computation(initialize.type_signature.result, *parameters)
-        def next_fn(correction: Any, value: Any, weight: Any) -> Any:
-            total = inner.next(inner.initialize(), value, weight)
-            corrected = tff.federated_map(add, (total.result, correction))
-            return tff.templates.MeasuredProcessOutput(correction, corrected, total.measurements)
+        def next_fn(state: Any, value: Any, weight: Any) -> Any:
+            added = total.next(total.initialize(), value, weight)
+            weights = tff.federated_sum(weight)
+            corrected = tff.federated_map(correct, (added.result, weights, state))
+            return tff.templates.MeasuredProcessOutput(state, corrected, added.measurements)
 
         return tff.templates.AggregationProcess(initialize, next_fn)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from f3ast_tff.errors import ParameterError
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.optimizers import Adam, Sgd
 from f3ast_tff.selection import Cohort
-from tests.f3ast_tff.engines.tiny import tiny_data
+from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 
 WITHOUT_TENSORFLOW = """
 import sys
@@ -72,3 +73,27 @@ def test_two_engines_agree_bit_for_bit(make_engine: Callable[..., Any]) -> None:
         weights.append(engine.weights())
     for a, b in zip(*weights):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(("lanes", "equal"), [(2, True), (3, True), (2, False)])
+def test_loops_of_known_length_compute_the_same(lanes: int, equal: bool) -> None:
+    """As one client after the other; with clients of equal size no step has a mask."""
+    from f3ast_tff.engines.jax.engine import FusedEngine
+
+    data = tiny_data()
+    if equal:
+        train = data.train
+        examples = (train.features[:60], train.labels[:60], np.arange(0, 61, 10))
+        data = replace(data, train=type(train)(*examples))
+    optimizers = {"client": Sgd(0.1), "cohort_size": 3}
+    parts = engine_parts(data, LocalTraining(4), Adam(0.1), WeightedSum(), **optimizers)
+    engines = [FusedEngine(parts, device="cpu", num_lanes=number) for number in (1, lanes)]
+    assert engines[1]._form.equal_steps == equal
+    cohorts = [Cohort(np.array(ids), np.ones(len(ids))) for ids in ([0, 3, 5], [4], [2, 1])]
+    one, several = (engine.run_rounds(1, cohorts, by_client=True) for engine in engines)
+    for a, b in zip(one, several):
+        assert a.train_loss == pytest.approx(b.train_loss, rel=1e-6)
+        np.testing.assert_allclose(a.client_losses, b.client_losses, rtol=1e-6)
+        np.testing.assert_array_equal(a.received, b.received)
+    for a, b in zip(*(engine.weights() for engine in engines)):
+        np.testing.assert_allclose(a, b, atol=1e-6)

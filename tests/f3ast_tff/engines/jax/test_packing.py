@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f3ast_tff.engines.jax.packing import PackedWork, pack
+from f3ast_tff.engines.jax.waves import Waves
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.preprocessing import AsStored, ImageCrops
 from f3ast_tff.selection import Cohort
@@ -45,7 +46,7 @@ def test_every_batch_of_every_client_once_and_in_order(
     offsets = np.cumsum([0, *sizes])
     weights = np.arange(1.0, len(sizes) + 1)
     cohort = Cohort(np.arange(len(sizes)), weights)
-    packed = pack(cohort, work, inputs, 9, offsets, lanes)
+    packed = pack(cohort, work, inputs, 9, offsets, Waves(lanes))
     steps = work.num_batches(np.array(sizes))
 
     found = sorted(clients_of(packed), key=lambda client: client[0])
@@ -78,7 +79,7 @@ def test_clients_of_about_equal_length_share_a_wave() -> None:
     """Steps 3, 10, 4, 9 in two lanes: 10 beside 9, then 4 beside 3."""
     offsets = np.cumsum([0, 12, 40, 16, 36])
     cohort = Cohort(np.arange(4), np.ones(4))
-    packed = pack(cohort, LocalTraining(4), AsStored(), 1, offsets, 2)
+    packed = pack(cohort, LocalTraining(4), AsStored(), 1, offsets, Waves(2))
     assert packed.num_waves == 2
     np.testing.assert_array_equal(packed.steps[:2], [[10, 9], [4, 3]])
     np.testing.assert_array_equal(packed.first[:2], [0, 10])
@@ -87,7 +88,7 @@ def test_clients_of_about_equal_length_share_a_wave() -> None:
 def test_a_repeated_client_is_trained_once() -> None:
     offsets = np.cumsum([0, 4, 8, 0])
     cohort = Cohort(np.array([1, 2, 0, 1, 2, 1]), np.arange(1.0, 7.0))
-    packed = pack(cohort, LocalTraining(4), AsStored(), 1, offsets, 1)
+    packed = pack(cohort, LocalTraining(4), AsStored(), 1, offsets, Waves(1))
     assert packed.num_waves == 2
     np.testing.assert_array_equal(packed.steps[:2, 0], [2, 1])
     np.testing.assert_array_equal(packed.times[:2, 0], [3, 1])
@@ -99,5 +100,5 @@ def test_a_repeated_client_is_trained_once() -> None:
 @pytest.mark.parametrize(("steps", "length"), [(1, 64), (64, 64), (65, 256), (1000, 1024)])
 def test_lengths_are_few(steps: int, length: int) -> None:
     cohort, offsets = Cohort(np.array([0]), np.ones(1)), np.array([0, steps])
-    packed = pack(cohort, LocalTraining(1), AsStored(), 1, offsets, 1)
+    packed = pack(cohort, LocalTraining(1), AsStored(), 1, offsets, Waves(1))
     assert packed.rows.shape[0] == length

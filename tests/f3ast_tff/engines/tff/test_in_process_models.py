@@ -68,7 +68,9 @@ def test_two_rounds_are_the_workers(name: str, composition: str, tmp_path: Path)
         order = work.order(t, k, len(y))
         draws = inputs.draws(t, k, order.shape)
         examples = OrderedDict(x=tf.constant(x), y=tf.constant(y))
-        return client_dataset(examples, tf.constant(order), tf.constant(draws), 0.3 + k)
+        return client_dataset(
+            examples, tf.constant(order), tf.constant(draws), 0.3 + k, OrderedDict()
+        )
 
     runtimes = [
         WorkerRuntime(process, tmp_path / "log", 1),

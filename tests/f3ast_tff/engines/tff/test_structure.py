@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
 from collections import OrderedDict
 
 import numpy as np
 import pytest
 import tensorflow_federated as tff
 
+from f3ast_tff.engines.tff import structure
 from f3ast_tff.engines.tff.structure import Layout
 
 LAYOUT = Layout(
@@ -27,3 +29,8 @@ def test_order_is_the_types_and_packing_undoes_it() -> None:
 def test_other_nesting_is_refused(value: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         LAYOUT.flatten(value)
+
+
+def test_the_example_in_the_docstring_runs() -> None:
+    result = doctest.testmod(structure)
+    assert (result.attempted, result.failed) == (4, 0)

@@ -1,0 +1,67 @@
+"""An aggregation with a memory: FedVARP whose remembered updates are running means.
+
+f3ast-tff run --plugin=examples/plugins/smoothed_varp.py --aggregation=smoothed_varp --smoothing=0.3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from f3ast_tff.aggregation.aggregation import Aggregation, AggregationConfig
+from f3ast_tff.aggregation.memory import Client, Memory, Now, Start, Values
+from f3ast_tff.components import parameter, register
+
+
+@dataclass(frozen=True)
+class RunningMeans(Memory):
+    """Delta = mean_S (D_k - y_k) + sum_j p_j y_j, then y_k moves by a part towards D_k.
+
+    Attributes:
+        part: How far y_k moves, in (0, 1].
+    """
+
+    part: float
+
+    vectors: ClassVar[Mapping[str, str]] = {"y": "zero"}
+    averages: ClassVar[tuple[str, ...]] = ("y",)
+
+    def client(self, client: Client, server: Values, now: Now) -> Start:
+        """What a client sends: D_k - y_k."""
+        return Start(shift=-client.kept["y"])
+
+    def noted(self, client: Client, update: Any, server: Values, now: Now) -> Values:
+        """What is kept of it."""
+        y = client.kept["y"]
+        return {"y": y + self.part * (update - y)}
+
+    def correction(self, server: Values, now: Now) -> Any:
+        """What the server adds: sum_j p_j y_j, which it keeps as asked for by `averages`."""
+        return server["average_y"]
+
+
+@dataclass(frozen=True)
+class SmoothedVarp(Aggregation):
+    """The weighted mean, corrected by `RunningMeans`."""
+
+    normalise: ClassVar[bool] = True
+
+    part: float
+
+    @property
+    def memory(self) -> RunningMeans:
+        """Makes the rules."""
+        return RunningMeans(self.part)
+
+
+@register("aggregation", "smoothed_varp", "Smoothed VARP", about="FedVARP over running means")
+@dataclass(frozen=True)
+class SmoothedVarpConfig(AggregationConfig):
+    """Configuration of `SmoothedVarp`."""
+
+    smoothing: float = parameter(0.5, "part that a running mean moves", above=0, maximum=1)
+
+    def build(self) -> SmoothedVarp:
+        """Builds the aggregation."""
+        return SmoothedVarp(self.smoothing)

@@ -1,0 +1,189 @@
+"""The values of a memory in NumPy: beside a round of TFF, or of whatever trains clients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.aggregation.kept_by_client import initial_tables, table_bytes
+from f3ast_tff.aggregation.memory import (
+    Client,
+    Memory,
+    Now,
+    Start,
+    Values,
+    initial_server,
+    renewed,
+)
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.process_memory import available_memory_bytes
+
+
+@dataclass(frozen=True)
+class Received:
+    """What came back from a cohort.
+
+    Attributes:
+        ids: The cohort, `int [m]`; a client that is there twice has sent the same twice.
+        finite: Whether each update is finite, `bool [m]`.
+        updates: D_k, `float32 [m, num_weights]`; read where finite, for a memory of clients.
+        steps: Local steps of each, `int [m]`.
+        delta: Delta, `float32 [num_weights]`; for a memory of clients.
+        model: The model after the server's step along it.
+        fine: Whether Delta and that model are finite.
+    """
+
+    ids: np.ndarray
+    finite: np.ndarray
+    updates: np.ndarray
+    steps: np.ndarray
+    delta: np.ndarray
+    model: np.ndarray
+    fine: bool
+
+
+@dataclass(frozen=True)
+class Advanced:
+    """What becomes of a round.
+
+    Attributes:
+        moves: Whether the server's step counts.
+        keeps: Whether what clients sent is noted.
+        closed: The model after the round, `float32 [num_weights]`.
+        fits: Whether that was finite as the memory closed the round.
+    """
+
+    moves: bool
+    keeps: bool
+    closed: np.ndarray
+    fits: bool
+
+
+class HostMemory:
+    """Values of a `Memory`, in host memory."""
+
+    def __init__(self, rules: Memory, p: np.ndarray, model: np.ndarray) -> None:
+        """Starts.
+
+        Args:
+            rules: Says what is kept.
+            p: Client shares, `float64 [N]`.
+            model: Initial model, `float32 [num_weights]`.
+
+        Raises:
+            ParameterError: If this machine has too little memory.
+        """
+        self.rules = rules
+        self._p = p.astype(np.float32)
+        needed, room = table_bytes(rules, len(p), len(model)), available_memory_bytes()
+        if needed > room:
+            allowed = (
+                f"what is remembered of these clients takes {needed / 2**30:.1f} GiB, "
+                f"this machine has {room / 2**30:.1f} to spare"
+            )
+            raise ParameterError("num_clients", len(p), allowed)
+        self._tables = initial_tables(rules, len(p), model)
+        self._server = initial_server(rules, model, np)
+
+    def now(self, round_number: int, learning_rate: float, model: np.ndarray) -> Now:
+        """Returns what holds for a round."""
+        there = np.int32(np.count_nonzero(self._p > 0))
+        return Now(np, np.int32(round_number), np.float32(learning_rate), model, there)
+
+    def _client(self, k: int, steps: int) -> Client:
+        kept = {name: table[k] for name, table in self._tables.items()}
+        return Client(kept, self._p[k], np.int32(steps))
+
+    def starts(self, ids: np.ndarray, steps: np.ndarray, now: Now) -> list[Start]:
+        """Returns how each client of a cohort enters the round."""
+        return [
+            self.rules.client(self._client(int(k), int(count)), self._server, now)
+            for k, count in zip(ids, steps)
+        ]
+
+    def correction(self, now: Now) -> np.ndarray:
+        """Returns what is added to Delta, `float32 [num_weights]`."""
+        found = self.rules.correction(self._server, now)
+        return np.zeros_like(now.model) if found is None else np.asarray(found, np.float32)
+
+    def mean(self, normalise: bool, now: Now) -> bool:
+        """See `Memory.mean`."""
+        return bool(self.rules.mean(normalise, now))
+
+    def advance(self, received: Received, now: Now) -> Advanced:
+        """Takes in what came back, by the rules; see `Memory`."""
+        present = bool(received.finite.any())
+        noted, server = self._noted(received, now)
+        steps = bool(self.rules.steps(server, now, present))
+        moves = steps and received.fine
+        keeps = present and (received.fine or not steps)
+        model = received.model if moves else now.model
+        if keeps:
+            self._server = server
+            for k, kept in noted.items():
+                settled = self.rules.settled(kept, received.delta, model, now)
+                for name, value in settled.items():
+                    self._tables[name][k] = value
+        server, closed = self.rules.closed(self._server, model, now)
+        fits = bool(np.isfinite(closed).all())
+        if fits:
+            self._server, model = server, np.asarray(closed, np.float32)
+        return Advanced(moves, keeps, model, fits)
+
+    def _noted(self, received: Received, now: Now) -> tuple[dict[int, Values], Values]:
+        """What is kept for each client, and the server's values, after the updates."""
+        noted: dict[int, Values] = {}
+        server = dict(self._server)
+        if not self.rules.by_client:
+            return noted, server
+        ids, first = np.unique(received.ids, return_index=True)
+        for k, place in zip(ids.tolist(), first.tolist()):
+            if not received.finite[place]:
+                continue
+            client = self._client(k, int(received.steps[place]))
+            update = received.updates[place]
+            kept = self.rules.noted(client, update, self._server, now)
+            noted[k] = {n: np.asarray(kept[n], np.float32) for n in client.kept}
+            self._take_in(server, client, noted[k])
+        return noted, server
+
+    def _take_in(self, server: Values, client: Client, after: Values) -> None:
+        for name in self.rules.totals:
+            change = after[name] - client.kept[name]
+            server[f"total_{name}"] = np.float32(server[f"total_{name}"] + change)
+        for name in self.rules.averages:
+            names = (f"average_{name}", f"average_{name}_error")
+            pair = (server[names[0]], server[names[1]])
+            values = renewed(pair, client.share, client.kept[name], after[name])
+            server[names[0]], server[names[1]] = values
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns all that a checkpoint must hold; not copies."""
+        return {
+            **{f"server_{name}": np.asarray(value) for name, value in self._server.items()},
+            **{f"client_{name}": table for name, table in self._tables.items()},
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned; the shapes have been checked."""
+        self._server = {name: state[f"server_{name}"] for name in self._server}
+        for name in list(self._tables):
+            # The old table goes before the new one comes; a round writes into it.
+            del self._tables[name]
+            saved = state.pop(f"client_{name}")
+            self._tables[name] = saved if saved.flags.writeable else saved.copy()
+
+
+def flat(leaves: Sequence[Any]) -> np.ndarray:
+    """Puts arrays side by side, `[num_weights]`."""
+    return np.concatenate([np.ravel(leaf) for leaf in leaves])
+
+
+def leaves_of(values: np.ndarray, like: Sequence[Any]) -> list[np.ndarray]:
+    """Cuts `[num_weights]` into arrays of the shapes of `like`."""
+    ends = np.cumsum([int(np.prod(leaf.shape)) for leaf in like])
+    parts = np.split(values, ends[:-1])
+    return [part.reshape(leaf.shape) for part, leaf in zip(parts, like)]

@@ -1,0 +1,200 @@
+"""What an aggregation remembers: rules of one client and of the server, in NumPy or JAX alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+# Vectors `float32 [num_weights]` and numbers, by name.
+Values = dict[str, Any]
+
+_LARGEST = np.finfo(np.float32).max
+
+
+class Now(NamedTuple):
+    """What holds for a whole round.
+
+    Attributes:
+        xp: `numpy` or `jax.numpy`, of which all arrays are.
+        round_number: Round t, from 1; a scalar that may be traced, as the others.
+        learning_rate: Of the clients in this round.
+        model: w_t, before the round, `[num_weights]`.
+        num_clients: Clients with p_k above 0.
+    """
+
+    xp: Any
+    round_number: Any
+    learning_rate: Any
+    model: Any
+    num_clients: Any
+
+
+class Client(NamedTuple):
+    """A client of the cohort.
+
+    Attributes:
+        kept: Its `Memory.vectors` and `Memory.numbers`.
+        share: p_k.
+        steps: Its local steps in this round; 0 for one without a whole batch.
+    """
+
+    kept: Values
+    share: Any
+    steps: Any
+
+
+class Start(NamedTuple):
+    """How a client enters a round: w = model, gradients g + offset, and scale * D_k + shift back.
+
+    `None` stands for the model w_t, and for an offset, a scale and a shift that change nothing;
+    which of them are `None` must not depend on values.
+    """
+
+    model: Any = None
+    offset: Any = None
+    scale: Any = None
+    shift: Any = None
+
+
+class Memory:
+    """Rules of what the server keeps, for each client and for itself. Base of all memories.
+
+    Pure: arguments are not changed, and results depend on them alone. Rules are written for one
+    client and for vectors of `num_weights` numbers. Engines apply them to the clients of a cohort
+    whose update D_k is finite; the others leave no trace. A round goes
+
+        `client` for each of the cohort; local training gives D_k;
+        Delta = sum_k w_k (scale_k D_k + shift_k) [over sum_k w_k if `mean`] + `correction`;
+        `noted` for each of the cohort; the server optimizer steps along Delta if `steps`;
+        `settled` for each of the cohort; `closed`.
+
+    Attributes:
+        vectors: What is kept for each client, and where it starts: `"zero"`, or `"model"` for the
+            initial model.
+        numbers: Further numbers kept for each client, from 0.
+        averages: Names of `vectors` y of which `server["average_" + name]`, sum_j p_j y_j over all
+            clients, is kept; accurate over any number of rounds.
+        totals: Names of `numbers` of which `server["total_" + name]`, the sum over all clients, is.
+        server_vectors: What is kept once, see `vectors`.
+    """
+
+    vectors: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    numbers: ClassVar[tuple[str, ...]] = ()
+    averages: ClassVar[tuple[str, ...]] = ()
+    totals: ClassVar[tuple[str, ...]] = ()
+    server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    def client(self, client: Client, server: Values, now: Now) -> Start:
+        """Returns how a client enters the round."""
+        return Start()
+
+    def noted(self, client: Client, update: Any, server: Values, now: Now) -> Values:
+        """Returns what is kept for a client after its update D_k, `[num_weights]`."""
+        return client.kept
+
+    def correction(self, server: Values, now: Now) -> Any:
+        """Returns what is added to Delta, `[num_weights]`, or `None`."""
+        return None
+
+    def mean(self, normalise: bool, now: Now) -> Any:
+        """Whether the cohort's weights enter over their sum.
+
+        Args:
+            normalise: Whether the aggregation says so.
+            now: The round.
+        """
+        return normalise
+
+    def steps(self, server: Values, now: Now, present: Any) -> Any:
+        """Whether the server steps; if not, what clients sent is noted and the model stays.
+
+        Args:
+            server: After `noted`.
+            now: The round.
+            present: Whether an update came back; if not, Delta is the correction.
+        """
+        return present
+
+    def settled(self, kept: Values, delta: Any, model: Any, now: Now) -> Values:
+        """Returns what is kept for a client of the cohort after the server's step.
+
+        Args:
+            kept: After `noted`.
+            delta: Delta, as the server optimizer took it.
+            model: w_{t+1}.
+            now: The round.
+        """
+        return kept
+
+    def closed(self, server: Values, model: Any, now: Now) -> tuple[Values, Any]:
+        """Returns the server's values and the model at the end of every round, an empty one too."""
+        return server, model
+
+    @property
+    def by_client(self) -> bool:
+        """Whether anything is kept for each client."""
+        return bool(self.vectors or self.numbers)
+
+
+def use_of_start(memory: Memory) -> Start:
+    """Returns which parts of `Start` a memory uses: arrays for those, `None` for the others."""
+    vector, number = np.zeros(1, np.float32), np.float32(0)
+    kept = {**dict.fromkeys(memory.vectors, vector), **dict.fromkeys(memory.numbers, number)}
+    now = Now(np, np.int32(1), np.float32(1), vector, np.int32(1))
+    server = dict.fromkeys(server_names(memory), vector)
+    return memory.client(Client(kept, number, np.int32(1)), server, now)
+
+
+def server_names(memory: Memory) -> list[str]:
+    """Returns names of the server's values; what averages lose to rounding is under `_error`."""
+    averages = [f"average_{name}" for name in memory.averages]
+    errors = [f"{name}_error" for name in averages]
+    totals = [f"total_{name}" for name in memory.totals]
+    return [*memory.server_vectors, *averages, *errors, *totals]
+
+
+def initial_server(memory: Memory, model: Any, xp: Any) -> Values:
+    """Returns the server's values before the first round.
+
+    Args:
+        memory: The rules.
+        model: The initial model, `float32 [num_weights]`.
+        xp: `numpy` or `jax.numpy`.
+    """
+    vectors = dict(memory.server_vectors)
+    values: Values = {}
+    for name in server_names(memory):
+        if name.startswith("total_"):
+            values[name] = xp.float32(0)
+        else:
+            values[name] = xp.array(model) if vectors.get(name) == "model" else xp.zeros_like(model)
+    return values
+
+
+def added(values: tuple[Any, Any], term: Any) -> tuple[Any, Any]:
+    """Adds to a sum that is kept in two parts, after Knuth.
+
+    Args:
+        values: The sum, rounded, and what rounding has left out of it.
+        term: Of the same shape.
+    """
+    total, error = values
+    raw = total + term
+    part = raw - total
+    error = error + ((total - (raw - part)) + (term - part))
+    # The rounded sum takes in what has been left out, so that it is right by itself.
+    taken = raw + error
+    return taken, error - (taken - raw)
+
+
+def renewed(averages: tuple[Any, Any], share: Any, before: Any, after: Any) -> tuple[Any, Any]:
+    """Returns sum_j p_j y_j, in two parts, after y_k has changed; what was added is taken out."""
+    return added(added(averages, _rounded(-share * before)), _rounded(share * after))
+
+
+def _rounded(product: Any) -> Any:
+    """The same; XLA must not add a product that is not rounded, which is not what it takes out."""
+    return product.clip(-_LARGEST, _LARGEST)

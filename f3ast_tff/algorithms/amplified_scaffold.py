@@ -1,0 +1,28 @@
+"""Amplified SCAFFOLD (Crawshaw and Liu, NeurIPS 2024)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from f3ast_tff.algorithms.algorithm import AlgorithmConfig, World
+from f3ast_tff.components import register
+from f3ast_tff.selection import AllAvailable, Strategy
+
+
+@register(
+    "algorithm",
+    "amplified_scaffold",
+    "Amplified SCAFFOLD",
+    about="as Amplified FedAvg, with controls as in SCAFFOLD that last a period",
+    order=27,
+)
+@dataclass(frozen=True)
+class AmplifiedScaffoldConfig(AlgorithmConfig):
+    """Configuration of `AllAvailable` with controls over periods: a mean with weights p_k."""
+
+    aggregation: ClassVar[str] = "amplified_scaffold"
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        return AllAvailable(world.p, world.seed)

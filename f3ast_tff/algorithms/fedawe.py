@@ -1,0 +1,28 @@
+"""FedAWE (Xiang et al., NeurIPS 2024)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from f3ast_tff.algorithms.algorithm import AlgorithmConfig, World
+from f3ast_tff.components import register
+from f3ast_tff.selection import AllAvailable, Strategy
+
+
+@register(
+    "algorithm",
+    "fedawe",
+    "FedAWE",
+    about="all available clients (or K of them) go on from their own models and echo their updates",
+    order=24,
+)
+@dataclass(frozen=True)
+class FedAweConfig(AlgorithmConfig):
+    """Configuration of `AllAvailable` with FedAWE's memory: a mean with weights p_k."""
+
+    aggregation: ClassVar[str] = "fedawe"
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        return AllAvailable(world.p, world.seed)

@@ -1,0 +1,28 @@
+"""SCAFFOLD (Karimireddy et al., ICML 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from f3ast_tff.algorithms.algorithm import AlgorithmConfig, World
+from f3ast_tff.components import register
+from f3ast_tff.selection import AllAvailable, Strategy
+
+
+@register(
+    "algorithm",
+    "scaffold",
+    "SCAFFOLD",
+    about="mean over all available clients (or K of them), whose gradients are corrected",
+    order=25,
+)
+@dataclass(frozen=True)
+class ScaffoldConfig(AlgorithmConfig):
+    """Configuration of `AllAvailable` with SCAFFOLD's controls: a mean with weights p_k."""
+
+    aggregation: ClassVar[str] = "scaffold"
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        return AllAvailable(world.p, world.seed)

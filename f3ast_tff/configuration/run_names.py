@@ -1,0 +1,36 @@
+"""Names of run folders, from settings."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+# Their values speak for themselves.
+_PLAIN = ("task", "model", "algorithm", "availability", "reading", "engine")
+_UNFIT = re.compile(r"[^A-Za-z0-9_.+-]")
+_LONGEST = 150
+
+
+def name_part(name: str, value: Any) -> str:
+    """Returns what a setting adds to a name: `home_devices`, `seed3`, `communication-cycle_5`."""
+    if isinstance(value, str):
+        return value if name in _PLAIN else f"{name}-{value}"
+    return f"{name}{value:g}" if isinstance(value, float) else f"{name}{value}"
+
+
+def path_part(name: str, value: str) -> str:
+    """Returns what a file adds to a name: its own, and a digest of the path."""
+    digest = hashlib.sha256(os.path.abspath(value).encode()).hexdigest()[:8]
+    return f"{name}-{os.path.basename(value)}-{digest}"
+
+
+def run_name(parts: Sequence[str]) -> str:
+    """Returns the name of a run, the same for the same parts; different ones never share one."""
+    text = "-".join(parts) or "run"
+    fit = _UNFIT.sub("_", text)[:_LONGEST]
+    if fit == text and not fit.startswith("."):
+        return fit
+    return f"run-{fit.lstrip('.')}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -1,0 +1,162 @@
+"""Reads files of others as data: regular files only, and no more bytes than a stated limit."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+# Texts (CSV, JSON) are parsed in memory, which takes many times their size.
+MOST_TEXT_BYTES = 2**28
+MOST_TOML_BYTES = 2**20
+_CHUNK = 2**20
+
+
+def open_regular(path: Path | str) -> io.FileIO:
+    """Opens a file for reading, unbuffered.
+
+    Raises:
+        OSError: If it cannot be opened.
+        ValueError: If it is a pipe, a device or the like, whose reading could wait for ever.
+    """
+    file = io.FileIO(path, "rb", opener=_without_waiting)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise ValueError("it is not a regular file")
+    return file
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def read_bytes(path: Path | str, most: int) -> bytes:
+    """Returns the content of a file.
+
+    Args:
+        path: The file.
+        most: The largest size allowed, bytes.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is larger, which is known before it is read, or no regular file.
+    """
+    with open_regular(path) as file:
+        _check_size(file, most)
+        return io.BufferedReader(Limited(file, most)).read()
+
+
+def _check_size(file: io.FileIO, most: int) -> None:
+    size = os.fstat(file.fileno()).st_size
+    if size > most:
+        raise ValueError(f"it has {size} bytes, more than {most}")
+
+
+def read_text(path: Path | str, most: int = MOST_TEXT_BYTES) -> str:
+    """Returns the content of a UTF-8 file, without a byte order mark.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is no such text, larger than `most` bytes or no regular file.
+    """
+    return read_bytes(path, most).decode("utf-8-sig")
+
+
+def read_json(path: Path | str, most: int = MOST_TEXT_BYTES) -> Any:
+    """Returns the value in a JSON file.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: As `read_text`, if it is not JSON, is nested too deeply, or names a member
+            of an object twice.
+    """
+    text = read_text(path, most)
+    try:
+        return json.loads(text, object_pairs_hook=_members)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except MemoryError:
+        raise ValueError("it does not fit into memory") from None
+
+
+def read_toml(path: Path | str, most: int = MOST_TOML_BYTES) -> dict[str, Any]:
+    """Returns the table in a TOML file.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: As `read_text`, or if it is not TOML or is nested too deeply.
+    """
+    text = read_text(path, most)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in found if names.count(name) > 1)
+        raise ValueError(f"it names {twice[:80]!r} twice")
+    return found
+
+
+def hash_of(path: Path, algorithm: str = "sha256", start: int = 0, most: int | None = None) -> str:
+    """Returns the hash of a file in hexadecimal, reading a MiB at a time.
+
+    Args:
+        path: The file.
+        algorithm: A name of `hashlib`.
+        start: The first byte that counts.
+        most: The largest size allowed, bytes.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is larger, or no regular file.
+    """
+    found = hashlib.new(algorithm, usedforsecurity=False)
+    chunk = memoryview(bytearray(_CHUNK))
+    with open_regular(path) as file:
+        if most is not None:
+            _check_size(file, most)
+        file.seek(start)
+        while size := file.readinto(chunk):
+            found.update(chunk[:size])
+    return found.hexdigest()
+
+
+class Limited(io.RawIOBase):
+    """A stream, of a decompressor for example, that yields no more bytes than a limit.
+
+    Forward only; reading beyond the limit is a `ValueError`.
+    """
+
+    def __init__(self, stream: io.BufferedIOBase | io.RawIOBase, most: int) -> None:
+        super().__init__()
+        self._stream = stream
+        self._most = self._left = most
+
+    def readable(self) -> bool:
+        """See `io.IOBase.readable`."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """See `io.RawIOBase.readinto`."""
+        # One more than is left, to tell the end from the limit.
+        found = self._stream.read(min(len(buffer), self._left + 1)) or b""
+        if len(found) > self._left:
+            raise ValueError(f"it holds more than {self._most} bytes")
+        self._left -= len(found)
+        buffer[: len(found)] = found
+        return len(found)

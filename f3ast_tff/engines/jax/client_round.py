@@ -1,0 +1,96 @@
+"""How the clients of a wave enter a round and are noted, by the rules of a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.flatten_util import ravel_pytree
+
+from f3ast_tff.aggregation.memory import Client, Memory, Now, Values, renewed
+from f3ast_tff.engines.jax.local_sgd import Trained
+from f3ast_tff.engines.jax.server_step import ClientsKept, ServerState
+
+
+@dataclass(frozen=True)
+class ClientRound:
+    """`Memory.client` and `Memory.noted` for the clients of a cohort, wave by wave.
+
+    Attributes:
+        memory: The rules.
+        state: Before the round.
+        now: The round.
+        share: p_k of each lane's client, `[waves, lanes]`.
+        steps: Their local steps, `[waves, lanes]`.
+    """
+
+    memory: Memory
+    state: ServerState
+    now: Now
+    share: Any
+    steps: Any
+
+    def _clients(self, w: Any, clients: ClientsKept) -> Client:
+        kept = {name: values[w] for name, values in clients.kept.items()}
+        return Client(kept, self.share[w], self.steps[w])
+
+    def train(
+        self, w: Any, clients: ClientsKept, train: Callable[..., Trained]
+    ) -> tuple[Trained, Any, Any]:
+        """Trains a wave.
+
+        Args:
+            w: Its number.
+            clients: What is kept, not yet noted for this wave.
+            train: `LocalSgd.wave` from its first three arguments.
+
+        Returns:
+            What was trained, the updates D_k, and what clients send, both `[lanes, num_weights]`.
+        """
+        _, unravel = ravel_pytree(self.state.weights)
+        server, now = self.state.memory, self.now
+        begin = jax.vmap(lambda client: self.memory.client(client, server, now))(
+            self._clients(w, clients)
+        )
+        own = (begin.model is not None, begin.offset is not None)
+        start = jax.vmap(unravel)(begin.model) if own[0] else self.state.weights
+        offset = jax.vmap(unravel)(begin.offset) if own[1] else ()
+        trained = train(start, offset, own)
+        after = jax.vmap(lambda weights: ravel_pytree(weights)[0])(trained.weights)
+        delta = after - (begin.model if own[0] else now.model)
+        sent = delta if begin.scale is None else begin.scale[:, None] * delta
+        return trained, delta, sent if begin.shift is None else sent + begin.shift
+
+    def note(self, w: Any, clients: ClientsKept, delta: Any, finite: Any) -> ClientsKept:
+        """Returns what is kept after a wave's updates, those that are finite, `bool [lanes]`."""
+        before, now = self._clients(w, clients), self.now
+        noted = jax.vmap(
+            lambda client, update: self.memory.noted(client, update, self.state.memory, now)
+        )(before, delta)
+        after = {
+            name: jnp.where(finite.reshape(finite.shape + (1,) * (new.ndim - 1)), new, old)
+            for (name, old), new in zip(before.kept.items(), (noted[name] for name in before.kept))
+        }
+        kept = {name: values.at[w].set(after[name]) for name, values in clients.kept.items()}
+        server = dict(clients.server)
+        for name in self.memory.totals:
+            server[f"total_{name}"] += jnp.sum(after[name] - before.kept[name])
+        for name in self.memory.averages:
+            self._average(name, server, before, after[name], finite)
+        return ClientsKept(kept, clients.finite.at[w].set(finite), server)
+
+    @staticmethod
+    def _average(name: str, server: Values, before: Client, after: Any, finite: Any) -> None:
+        """Renews an average, lane after lane."""
+        old, names = before.kept[name], (f"average_{name}", f"average_{name}_error")
+
+        def lane(i: Any, so_far: tuple[Any, Any]) -> tuple[Any, Any]:
+            new = renewed(so_far, before.share[i], old[i], after[i])
+            return tuple(jnp.where(finite[i], a, b) for a, b in zip(new, so_far))
+
+        pair = (server[names[0]], server[names[1]])
+        server[names[0]], server[names[1]] = lax.fori_loop(0, len(finite), lane, pair)

@@ -1,0 +1,173 @@
+"""The server's half of a round as a program for XLA: aggregate, server optimizer, memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+
+from f3ast_tff.aggregation.aggregation import Aggregation
+from f3ast_tff.aggregation.memory import Now, Values
+from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
+
+_map = jax.tree_util.tree_map
+
+
+class ServerState(NamedTuple):
+    """The model, the state of its server optimizer, and the server's part of a memory, if any."""
+
+    weights: Tree
+    optimizer: Tree
+    memory: Values
+
+
+class DeviceOutcome(NamedTuple):
+    """`RoundOutcome`, still on the device, each a scalar."""
+
+    train_loss: Any
+    update_norm: Any
+    num_dropped: Any
+    rejected: Any
+
+
+class Totals(NamedTuple):
+    """Sums over clients, those whose update is finite; two of them add up.
+
+    Attributes:
+        update: Of weighted updates, like the model; with a memory of clients `[num_weights]`.
+        weight: Of weights.
+        finite: Of clients.
+        loss: Of `Trained.loss`.
+        count: Of `Trained.count`.
+    """
+
+    update: Tree
+    weight: Any
+    finite: Any
+    loss: Any
+    count: Any
+
+
+class ClientsKept(NamedTuple):
+    """What a memory keeps for the clients of a cohort, after their updates.
+
+    Attributes:
+        kept: Each `[waves, lanes, num_weights]` or `[waves, lanes]`.
+        finite: Whether a lane's client has sent a finite update, `bool [waves, lanes]`.
+        server: The server's values with the averages and totals after these updates.
+    """
+
+    kept: Values
+    finite: Any
+    server: Values
+
+
+@dataclass(frozen=True)
+class ServerStep:
+    """The server's step of one composition.
+
+    Attributes:
+        optimizer: Of the step along the aggregate.
+        aggregation: From the weighted updates to the aggregate.
+    """
+
+    optimizer: JaxOptimizer
+    aggregation: Aggregation
+
+    def __call__(
+        self,
+        state: ServerState,
+        totals: Totals,
+        num_clients: Any,
+        now: Now | None = None,
+        clients: ClientsKept | None = None,
+    ) -> tuple[ServerState, DeviceOutcome, ClientsKept | None]:
+        """Makes the step.
+
+        Args:
+            state: Before the round.
+            totals: Of the whole cohort.
+            num_clients: Clients that train, scalar.
+            now: The round; given with a memory.
+            clients: What the memory keeps of them; given with a memory of clients.
+
+        Returns:
+            The state after the round, what happened in it, and what is kept of the clients, where
+            `finite` is now whether that has changed. Where no update is finite, or the step is
+            not, the state is as before; but see `Memory.steps`.
+        """
+        memory = self.aggregation.memory
+        if memory is None or now is None:
+            return (*self._plain(state, totals, num_clients), None)
+        weights, unravel = ravel_pytree(state.weights)
+        noted = state.memory if clients is None else clients.server
+        present = totals.finite > 0
+        steps = memory.steps(noted, now, present)
+        delta, _ = ravel_pytree(totals.update)
+        mean = memory.mean(self.aggregation.normalise, now)
+        delta = delta / jnp.where(mean & (totals.weight != 0), totals.weight, 1.0)
+        correction = memory.correction(state.memory, now)
+        if correction is not None:
+            delta = delta + correction
+        leaves = jax.tree_util.tree_leaves(unravel(delta))
+        delta_tree = self.aggregation.in_jax(leaves)
+        stepped = self._stepped(state, delta_tree)
+        fine = _all_finite((delta_tree, stepped.weights))
+        moves, keeps = steps & fine, present & (fine | ~steps)
+        after = _where(moves, stepped, ServerState(state.weights, state.optimizer, {}))
+        server = _where(keeps, noted, state.memory)
+        model, _ = ravel_pytree(after.weights)
+        if clients is not None:
+            delta, _ = ravel_pytree(delta_tree)
+            settle = jax.vmap(jax.vmap(lambda kept: memory.settled(kept, delta, model, now)))
+            clients = ClientsKept(settle(clients.kept), clients.finite & keeps, server)
+        closed, closing = memory.closed(server, model, now)
+        fits = jnp.all(jnp.isfinite(closing))
+        closed, closing = _where(fits, (closed, closing), (server, model))
+        new = ServerState(unravel(closing), after.optimizer, closed)
+        outcome = DeviceOutcome(
+            jnp.where(keeps, totals.loss / totals.count, jnp.nan),
+            jnp.where(moves, _global_norm(delta_tree), 0.0),
+            num_clients - totals.finite,
+            ~(moves | keeps) | ~fits,
+        )
+        return new, outcome, clients
+
+    def _plain(
+        self, state: ServerState, totals: Totals, num_clients: Any
+    ) -> tuple[ServerState, DeviceOutcome]:
+        delta = totals.update
+        if self.aggregation.normalise:
+            delta = _map(lambda d: d / totals.weight, delta)
+        delta = self.aggregation.in_jax(delta)
+        stepped = self._stepped(state, delta)
+        accepted = (totals.finite > 0) & _all_finite((delta, stepped.weights))
+        outcome = DeviceOutcome(
+            jnp.where(accepted, totals.loss / totals.count, jnp.nan),
+            jnp.where(accepted, _global_norm(delta), 0.0),
+            num_clients - totals.finite,
+            ~accepted,
+        )
+        return _where(accepted, stepped, state), outcome
+
+    def _stepped(self, state: ServerState, delta: Tree) -> ServerState:
+        negative = _map(jnp.negative, delta)
+        before = (state.optimizer, state.weights)
+        optimizer, weights = self.optimizer.update(*before, negative, self.optimizer.learning_rate)
+        return ServerState(weights, optimizer, {})
+
+
+def _where(choose: Any, if_true: Tree, if_false: Tree) -> Tree:
+    return _map(lambda a, b: jnp.where(choose, a, b), if_true, if_false)
+
+
+def _global_norm(tree: Tree) -> Any:
+    return jnp.sqrt(sum(jnp.sum(jnp.square(leaf)) for leaf in jax.tree_util.tree_leaves(tree)))
+
+
+def _all_finite(tree: Tree) -> Any:
+    leaves = jax.tree_util.tree_leaves(tree)
+    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in leaves]))

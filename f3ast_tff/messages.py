@@ -1,0 +1,47 @@
+"""Text for a terminal or a log: one line, without control characters, of bounded length."""
+
+from __future__ import annotations
+
+import logging
+import re
+import unicodedata
+
+_LONGEST = 2000
+_LONGEST_WORD = 300
+# Controls (escape sequences among them), surrogates, and formats, which reverse what is read.
+_UNSAFE = ("Cc", "Cs", "Cf", "Co", "Cn")
+_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
+
+
+def one_line(text: object) -> str:
+    r"""Returns a text in one line that a terminal can show.
+
+    White space becomes single spaces, other unsafe characters `?`; long words and long texts are
+    shortened, saying how long they are.
+
+    Example:
+        >>> one_line("no such file: a\n  b\x1b[2J")
+        'no such file: a b?[2J'
+    """
+    line = " ".join(str(text).split())
+    if not line.isprintable():
+        line = "".join("?" if unicodedata.category(c) in _UNSAFE else c for c in line)
+    line = _WORD.sub(_shortened, line)
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}... ({len(line)} characters)"
+
+
+def is_plain(text: str) -> bool:
+    """Returns whether a text has no control character and can be written as UTF-8."""
+    return text.isprintable() or all(unicodedata.category(c) not in ("Cc", "Cs") for c in text)
+
+
+def _shortened(word: re.Match[str]) -> str:
+    return f"{word[0][: _LONGEST_WORD // 2]}...({len(word[0])} characters)"
+
+
+class LineFormatter(logging.Formatter):
+    """A record in one line, see `one_line`."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        """See `logging.Formatter.formatMessage`."""
+        return one_line(super().formatMessage(record))

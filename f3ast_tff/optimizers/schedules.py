@@ -1,0 +1,118 @@
+"""Schedules of the client learning rate: its factor in each round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from f3ast_tff.errors import ParameterError
+
+SCHEDULES = ("constant", "geometric", "inverse", "inverse_sqrt")
+# Rounds T where they are not given: those of the papers.
+PUBLISHED_ROUNDS: Mapping[str, int] = {"inverse": 1, "inverse_sqrt": 10}
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Base of schedules, and the constant one."""
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the factor is 1 in every round."""
+        return True
+
+    def factor(self, round_number: int) -> float:
+        """Returns the learning rate of round t, from 1, over that of round 1."""
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Geometric(Schedule):
+    """decay^(t - 1).
+
+    Attributes:
+        decay: Factor from round to round, in (0, 1].
+    """
+
+    decay: float
+
+    @property
+    def is_constant(self) -> bool:
+        """See `Schedule.is_constant`."""
+        return self.decay == 1
+
+    def factor(self, round_number: int) -> float:
+        """See `Schedule.factor`."""
+        return self.decay ** (round_number - 1)
+
+
+@dataclass(frozen=True)
+class Inverse(Schedule):
+    """1 / ((t - 1) / T + 1).
+
+    With T = 1 MIFA's eta_0 / (t + 1) (arXiv 2106.04159), whose rounds start at 0.
+
+    Attributes:
+        rounds: T, rounds after which the rate is halved, at least 1.
+    """
+
+    rounds: int = PUBLISHED_ROUNDS["inverse"]
+
+    @property
+    def is_constant(self) -> bool:
+        """See `Schedule.is_constant`."""
+        return False
+
+    def factor(self, round_number: int) -> float:
+        """See `Schedule.factor`."""
+        return 1 / ((round_number - 1) / self.rounds + 1)
+
+
+@dataclass(frozen=True)
+class InverseSqrt(Schedule):
+    """1 / sqrt((t - 1) / T + 1).
+
+    With T = 10 FedAWE's eta_0 / sqrt(t / 10 + 1) (arXiv 2409.17446), whose rounds start at 0.
+
+    Attributes:
+        rounds: T, a third of the rounds after which the rate is halved, at least 1.
+    """
+
+    rounds: int = PUBLISHED_ROUNDS["inverse_sqrt"]
+
+    @property
+    def is_constant(self) -> bool:
+        """See `Schedule.is_constant`."""
+        return False
+
+    def factor(self, round_number: int) -> float:
+        """See `Schedule.factor`."""
+        return 1 / math.sqrt((round_number - 1) / self.rounds + 1)
+
+
+def client_schedule(settings: Mapping[str, Any]) -> Schedule:
+    """Returns the schedule of an experiment's clients.
+
+    Args:
+        settings: With `client_lr_schedule`, `client_lr_decay` and `client_lr_rounds`.
+
+    Raises:
+        ParameterError: If a parameter is given that the schedule does not have.
+    """
+    name = settings["client_lr_schedule"]
+    decay, rounds = settings["client_lr_decay"], settings["client_lr_rounds"]
+    if name != "geometric" and decay != 1:
+        allowed = f"only applies with client_lr_schedule geometric; it is {name}"
+        raise ParameterError("client_lr_decay", decay, allowed)
+    if name not in PUBLISHED_ROUNDS and rounds is not None:
+        allowed = (
+            f"only applies with client_lr_schedule {', '.join(PUBLISHED_ROUNDS)}; it is {name}"
+        )
+        raise ParameterError("client_lr_rounds", rounds, allowed)
+    if name == "constant":
+        return Schedule()
+    if name == "geometric":
+        return Geometric(decay)
+    return {"inverse": Inverse, "inverse_sqrt": InverseSqrt}[name](rounds)

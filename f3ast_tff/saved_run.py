@@ -1,0 +1,108 @@
+"""A run read back from its folder: `load_run`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from f3ast_tff.data_files import read_json
+from f3ast_tff.errors import CheckpointError, RunFolderError
+from f3ast_tff.training.checkpoint import Checkpoint, CheckpointStore
+from f3ast_tff.training.client_scores import read_client_scores
+from f3ast_tff.training.results import DamagedResult, read_summary
+from f3ast_tff.training.run_folder import run_id_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class SavedRun:
+    """A run, finished or not, as its folder holds it.
+
+    Attributes:
+        folder: Its folder.
+        settings: Every resolved setting by name.
+        metrics: A row an evaluation, the columns of `metrics.csv`.
+        selection: The content of `selection.npz`; of an unfinished run what its last checkpoint
+            holds of it, without `p` and `final_*`; empty without one.
+        weights: The model's weights at the last checkpoint, in the order of
+            `simulate(...).weights`; `None` without a checkpoint.
+        weights_round: Round of that checkpoint; 0 without one.
+        summary: The content of `summary.json`; `None` when the run is unfinished.
+        client_scores: By evaluated round `accuracy` and `loss`, `float64 [C]`, and `count`,
+            `int64 [C]`, of all C test clients; empty unless the run was asked for them.
+    """
+
+    folder: Path
+    settings: Mapping[str, Any]
+    metrics: pd.DataFrame
+    selection: Mapping[str, np.ndarray]
+    weights: list[np.ndarray] | None
+    weights_round: int
+    summary: Mapping[str, Any] | None
+    client_scores: Mapping[int, Mapping[str, np.ndarray]]
+
+
+def load_run(folder: str | os.PathLike[str]) -> SavedRun:
+    """Reads a run's folder.
+
+    Args:
+        folder: As `f3ast-tff run` or `simulate(folder=...)` wrote it.
+
+    Raises:
+        RunFolderError: If it holds no run, or a file of it is damaged; names the file.
+    """
+    import pandas as pd
+
+    path = Path(folder).expanduser()
+    try:
+        config = read_json(path / "config.json")
+        settings, identity = config["settings"], config["identity"]
+    except OSError as error:
+        raise RunFolderError(f"{path} holds no run: config.json: {error.strerror}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunFolderError(f"{path / 'config.json'} is not of a run") from error
+    try:
+        summary = read_summary(path)
+        checkpoint = _newest(path, identity)
+        selection = _selection(path, checkpoint)
+        table = path / "metrics.csv"
+        metrics = (
+            pd.read_csv(table, float_precision="round_trip") if table.exists() else pd.DataFrame()
+        )
+        scores = read_client_scores(path)
+    except (CheckpointError, DamagedResult, OSError, ValueError) as error:
+        raise RunFolderError(f"{path}: {' '.join(str(error).split())}") from error
+    weights, number = (
+        (None, 0) if checkpoint is None else (_weights(checkpoint), checkpoint.round_number)
+    )
+    return SavedRun(path, settings, metrics, selection, weights, number, summary, scores)
+
+
+def _newest(path: Path, identity: Mapping[str, Any]) -> Checkpoint | None:
+    checkpoints = path / "checkpoints"
+    if not checkpoints.is_dir():
+        return None
+    return CheckpointStore(checkpoints, run_id_of(json.loads(json.dumps(identity)))).load_newest()
+
+
+def _selection(path: Path, checkpoint: Checkpoint | None) -> dict[str, np.ndarray]:
+    file = path / "selection.npz"
+    if file.exists():
+        with np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    return {} if checkpoint is None else {**checkpoint.part("history"), **checkpoint.part("rates")}
+
+
+def _weights(checkpoint: Checkpoint) -> list[np.ndarray] | None:
+    """The first arrays of the engine's state, which are the model's weights in every engine."""
+    state, number = checkpoint.part("engine"), checkpoint.meta.get("num_weights")
+    names = sorted(state)
+    return None if number is None else [state[name] for name in names[:number]]

@@ -1,0 +1,134 @@
+"""Ctrl-C, SIGTERM and SIGHUP: a request to stop in a run, the end of the process elsewhere.
+
+Imports the standard library alone, so that handlers stand before anything slow is imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# A terminal and a wrapper such as `make` or `uv run` may both pass on one Ctrl-C.
+_SAME_PRESS_S = 0.5
+_SAY_AFTER_S = 1.0
+_STOPPING = "stopping after this round; the same signal again ends at once"
+_AT_ONCE = "ended at once: the same command goes on from the last checkpoint, if there is one"
+
+
+class Signals:
+    """Turns signals into a request to stop; a `training.stopping.Stop`.
+
+    Outside of `hold` a signal ends the process at once. Within, the first is a request and the next
+    ends the process. Nothing is raised: an exception out of a signal handler can be lost inside a
+    compilation or an import.
+
+    Attributes:
+        message: Printed when a signal ends the process outside of `hold`.
+        cleanup: Called before a signal ends the process, from another thread.
+        say: Prints a line while a run goes on.
+    """
+
+    def __init__(self) -> None:
+        """Handles no signal yet."""
+        self.message = "interrupted"
+        self.cleanup: Callable[[], None] = _nothing
+        self.say: Callable[[str], None] = _print
+        self._installed = False
+        self._holding = False
+        self._first: int | None = None
+        self._first_at = 0.0
+        self._said = False
+
+    def install(self) -> None:
+        """Handles the signals of this process from here on; ignored ones stay ignored."""
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        # Written to by the C handler, also while the main thread is inside a library.
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        self._installed = True
+        _handle()
+        threading.Thread(target=self._watch, args=(reader,), name="signals", daemon=True).start()
+
+    def ignore(self) -> None:
+        """Ignores the signals from here on: the work is done, its exit code stands."""
+        if self._installed:
+            for signum in SIGNALS:
+                signal.signal(signum, signal.SIG_IGN)
+
+    @property
+    def exit_code(self) -> int:
+        """128 and the number of the signal that requested the stop, as in a shell."""
+        return 128 + (signal.SIGINT if self._first is None else self._first)
+
+    @contextlib.contextmanager
+    def hold(self) -> Iterator[None]:
+        """See `Stop.hold`."""
+        if self._installed:
+            # Ray takes SIGTERM for itself when it is imported.
+            _handle()
+        self._holding = True
+        try:
+            yield
+        finally:
+            self._holding = False
+
+    def requested(self) -> bool:
+        """See `Stop.requested`."""
+        return self._first is not None
+
+    def _watch(self, reader: int) -> None:
+        while True:
+            unsaid = self._first is not None and not self._said
+            if select.select([reader], [], [], _SAY_AFTER_S if unsaid else None)[0]:
+                for signum in os.read(reader, 64):
+                    if signum in SIGNALS:
+                        self._received(signum)
+            elif self._holding:
+                # Rounds are slow: say that the signal was heard.
+                self._said = True
+                self.say(_STOPPING)
+
+    def _received(self, signum: int) -> None:
+        now = time.monotonic()
+        if not self._holding:
+            self._end(signum, self.message)
+        elif self._first is None:
+            self._first, self._first_at = signum, now
+        elif now - self._first_at > _SAME_PRESS_S:
+            self._end(signum, _AT_ONCE)
+
+    def _end(self, signum: int, message: str) -> None:
+        try:
+            self.cleanup()
+        finally:
+            start = "\n" if os.isatty(2) else ""
+            with contextlib.suppress(OSError):
+                os.write(2, f"{start}{message}\n".encode())
+            os._exit(128 + signum)
+
+
+def _handle() -> None:
+    for signum in SIGNALS:
+        if signal.getsignal(signum) is not signal.SIG_IGN:
+            signal.signal(signum, _noted)
+
+
+def _noted(signum: int, frame: FrameType | None) -> None:
+    """Does nothing: the thread that reads the wake-up pipe does it."""
+
+
+def _nothing() -> None:
+    pass
+
+
+def _print(line: str) -> None:
+    with contextlib.suppress(OSError):
+        print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,81 @@
+"""Where a run's scalars go besides `metrics.csv`: TensorBoard, Weights & Biases, MLflow."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.training.metrics import Row
+
+# What each needs; `csv` is `metrics.csv`, which every run has.
+NAMES = {"csv": "", "tensorboard": "tensorboard", "wandb": "wandb", "mlflow": "mlflow"}
+OPTIONAL = ("wandb", "mlflow")
+_GROUPS = {
+    "train_loss": "train/loss",
+    "update_norm": "train/update_norm",
+    "num_available": "selection/num_available",
+    "num_selected": "selection/num_selected",
+    "wall_seconds": "time/wall_seconds",
+}
+
+Scalars = Mapping[str, float]
+
+
+class MetricsLogger(Protocol):
+    """Receives the scalars of evaluated rounds."""
+
+    def begin(self, history: Sequence[tuple[int, Scalars]]) -> None:
+        """Starts; `history` holds round and scalars of what a resumed run did before."""
+        ...
+
+    def add(self, round_number: int, scalars: Scalars) -> None:
+        """Adds the scalars of an evaluated round."""
+        ...
+
+    def close(self) -> None:
+        """Writes what is left; again does nothing."""
+        ...
+
+
+def scalars_of(row: Row, rates: np.ndarray | None) -> dict[str, float]:
+    """Returns the finite scalars of an evaluated round, grouped by the part before the slash.
+
+    Args:
+        row: Its row of `metrics.csv`.
+        rates: Participation rates r(t), `float [N]`; `None` where none are recorded.
+
+    Example:
+        >>> scalars_of({"round": 10, "train_loss": 0.5, "test_user_loss": 2.0}, None)
+        {'train/loss': 0.5, 'test/user_loss': 2.0}
+    """
+    found = {}
+    for name, value in row.items():
+        if name != "round" and math.isfinite(value):
+            found[_GROUPS.get(name, name.replace("test_", "test/", 1))] = float(value)
+    if rates is not None:
+        found["rates/min"] = float(rates.min())
+        found["rates/mean"] = float(rates.mean())
+        found["rates/max"] = float(rates.max())
+    return found
+
+
+def logger_names(text: str) -> list[str]:
+    """Returns the names in a comma list such as `"tensorboard,csv"`.
+
+    Raises:
+        ParameterError: If one is unknown, or an optional package is not installed.
+    """
+    names = [part.strip().lower() for part in text.split(",") if part.strip()]
+    for name in names:
+        if name not in NAMES:
+            allowed = f"must be a comma list of {', '.join(NAMES)}; {name!r} is none of them"
+            raise ParameterError("logger", text, allowed)
+        if name in OPTIONAL and importlib.util.find_spec(NAMES[name]) is None:
+            allowed = f"{name} is not installed here: pip install 'f3ast-tff[{name}]'"
+            raise ParameterError("logger", text, allowed)
+    return list(dict.fromkeys(names))

@@ -1,0 +1,102 @@
+"""The result files of a finished run, sealed: whether they still are what the run wrote."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from f3ast_tff.data_files import hash_of, read_json
+
+SUMMARY = "summary.json"
+SEALED = ("metrics.csv", "selection.npz")
+_FILES, _OWN = "files", "sha256"
+
+
+class DamagedResult(ValueError):
+    """A result file is not what the run wrote; says which in one line."""
+
+
+def seal(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a summary with the SHA-256 of the other result files, and its own.
+
+    Args:
+        folder: The run's folder; holds the other files.
+        summary: JSON values.
+    """
+    content = {**summary, _FILES: {name: hash_of(folder / name) for name in SEALED}}
+    return {**content, _OWN: _sha256(content)}
+
+
+def read_summary(folder: Path) -> dict[str, Any] | None:
+    """Returns the summary of a run; `None` if there is none.
+
+    Raises:
+        DamagedResult: If it is damaged. One of an older version, without a seal, must at least be
+            a summary.
+    """
+    path = folder / SUMMARY
+    try:
+        content = read_json(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise DamagedResult(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise DamagedResult(f"{path} is damaged: {error}") from error
+    if not isinstance(content, dict) or not isinstance(content.get("final"), dict):
+        raise DamagedResult(f"{path} is damaged: it is no summary")
+    if _OWN in content or _FILES in content:
+        sealed = content.pop(_OWN, None)
+        if sealed != _sha256(content) or not isinstance(content.get(_FILES), dict):
+            raise DamagedResult(f"{path} is damaged: it has another SHA-256 than it says")
+    return content
+
+
+def sound_summary(folder: Path) -> dict[str, Any] | None:
+    """Returns the summary of a finished run whose results are all sound; `None` if unfinished.
+
+    Raises:
+        DamagedResult: If a result is missing or damaged.
+    """
+    summary = read_summary(folder)
+    if summary is None:
+        return None
+    sealed = summary.pop(_FILES, {})
+    for name in SEALED:
+        check_result(folder / name, sealed.get(name))
+    return summary
+
+
+def finished_summary(folder: Path) -> dict[str, Any] | None:
+    """As `sound_summary`; of damaged results warns and returns `None`, so that the run goes on."""
+    try:
+        return sound_summary(folder)
+    except DamagedResult as error:
+        logging.warning("%s; the results are made anew from the last checkpoint", error)
+        return None
+
+
+def check_result(path: Path, sha256: str | None) -> None:
+    """Checks a result file against the SHA-256 in the summary; `None`: that it is there.
+
+    Raises:
+        DamagedResult: If it is missing or another.
+    """
+    try:
+        found = hash_of(path)
+    except FileNotFoundError as error:
+        raise DamagedResult(f"{path} is missing") from error
+    except OSError as error:
+        raise DamagedResult(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise DamagedResult(f"{path} cannot be read: {error}") from error
+    if sha256 not in (None, found):
+        raise DamagedResult(f"{path} is damaged: it has another SHA-256 than {SUMMARY} says")
+
+
+def _sha256(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,97 @@
+"""What a memory of clients adds to a round: CIFAR-10's CNN, N = 100, K = 10, fused engine.
+
+    python -m tests.benchmarks.memory_rounds [--rounds 5] [--turns 5]
+
+All aggregations train the same cohorts on images of CIFAR-10's shape, in turns in one process; a
+figure is the median over turns of the ratio to FedAvg's mean in the same turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from f3ast_tff.aggregation.amplified_scaffold import AmplifiedScaffoldConfig
+from f3ast_tff.aggregation.fedawe import FedAweConfig
+from f3ast_tff.aggregation.fedvarp import FedVarpConfig
+from f3ast_tff.aggregation.mifa import MifaConfig
+from f3ast_tff.aggregation.mimic import MimicConfig
+from f3ast_tff.aggregation.scaffold import ScaffoldConfig
+from f3ast_tff.aggregation.weighted_mean import MeanConfig
+from f3ast_tff.engines.engine import EngineParts
+from f3ast_tff.engines.jax.engine import FusedEngine
+from f3ast_tff.federated_data import ClientExamples, FederatedData
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.models.small_cnn import cafed_cnn
+from f3ast_tff.optimizers import Sgd
+from f3ast_tff.preprocessing import ScaledPixels
+from f3ast_tff.selection import Cohort
+from tests.benchmarks.timing import machine
+
+AIM = 1.3
+N, K, EXAMPLES = 100, 10, 100
+AGGREGATIONS = {
+    "fedavg": MeanConfig(),
+    "mifa": MifaConfig("zero"),
+    "fedvarp": FedVarpConfig("mean"),
+    "mimic": MimicConfig(),
+    "fedawe": FedAweConfig(),
+    "scaffold": ScaffoldConfig("mean"),
+    "amplified_scaffold": AmplifiedScaffoldConfig("mean"),
+}
+
+
+def images(clients: int) -> ClientExamples:
+    """Random images of CIFAR-10's shape."""
+    rng = np.random.default_rng(0)
+    n = clients * EXAMPLES
+    features = rng.integers(0, 256, (n, 32, 32, 3), np.uint8)
+    labels = rng.integers(0, 10, n).astype(np.int32)
+    return ClientExamples(features, labels, np.arange(0, n + 1, EXAMPLES))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Prints both sides; the exit code is 1 if MIFA misses the aim."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=5)
+    given = parser.parse_args(argv)
+    data, p = FederatedData(images(N), images(1), 10), np.full(N, 1 / N)
+    engines = {
+        name: FusedEngine(
+            EngineParts(
+                data=data,
+                model=cafed_cnn((32, 32, 3), 10),
+                preprocessing=ScaledPixels(-1.0, 1.0),
+                work=LocalTraining(32),
+                client_optimizer=Sgd(0.03),
+                server_optimizer=Sgd(1.0),
+                aggregation=config.build(),
+                p=p,
+                cohort_size=K,
+            ),
+            device="cpu",
+        )
+        for name, config in AGGREGATIONS.items()
+    }
+    rng = np.random.default_rng(1)
+    print(machine(), flush=True)
+    seconds: dict[str, list[float]] = {name: [] for name in engines}
+    for turn in range(given.turns + 1):
+        cohorts = [Cohort(ids, p[ids]) for ids in (rng.permutation(N)[:K],) * given.rounds]
+        for name, engine in engines.items():
+            begin = time.perf_counter()
+            engine.run_rounds(1 + turn * given.rounds, cohorts)
+            if turn:  # The first compiles.
+                seconds[name].append((time.perf_counter() - begin) / given.rounds)
+    for name, found in seconds.items():
+        ratio = np.median(np.array(found) / np.array(seconds["fedavg"]))
+        print(f"{name}: {np.median(found):.3f} s a round, {ratio:.2f} times FedAvg's", flush=True)
+    return int(np.median(np.array(seconds["mifa"]) / np.array(seconds["fedavg"])) > AIM)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,113 @@
+"""Which GPU each process of a campaign sees; lists of devices are made up."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from f3ast_tff.campaigns import local_processes
+from f3ast_tff.campaigns.gpus import (
+    FRACTION,
+    VISIBLE,
+    default_processes,
+    gpu_variables,
+    uses_gpu,
+    visible_gpus,
+)
+from f3ast_tff.campaigns.local_processes import LocalProcesses
+
+ON_GPU, ON_CPU = ("fused", "auto"), ("fused", "cpu")
+
+
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        ("0,1", ["0", "1"]),
+        (" 2 , GPU-8f ", ["2", "GPU-8f"]),
+        ("", []),
+        ("-1", []),
+        ("0,-1,1", ["0"]),
+    ],
+)
+def test_what_the_environment_names(named: str, found: list[str]) -> None:
+    assert visible_gpus({VISIBLE: named}) == found
+
+
+@pytest.mark.parametrize(("says", "found"), [("echo 0; echo 1", ["0", "1"]), ("exit 9", [])])
+def test_what_the_driver_names(
+    says: str, found: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text(f"#!/bin/sh\n{says}\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert visible_gpus({}) == found
+    tool.unlink()
+    assert visible_gpus({}) == []
+
+
+def test_runs_that_take_a_gpu() -> None:
+    assert uses_gpu(ON_GPU) and uses_gpu(("tff", "gpu"))
+    assert not uses_gpu(ON_CPU) and not uses_gpu(("tff", "auto"))
+
+
+def test_one_process_a_gpu_and_else_one_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    cores = len(os.sched_getaffinity(0))
+    monkeypatch.setenv(VISIBLE, "0,1,2,3,4")
+    assert default_processes([ON_CPU, ON_GPU]) == 5
+    assert default_processes([ON_CPU]) == cores
+    monkeypatch.setenv(VISIBLE, "")
+    assert default_processes([ON_GPU]) == cores
+
+
+def test_the_gpu_with_the_fewest_processes_and_an_equal_share_of_its_memory() -> None:
+    gpus = ["0", "1"]
+    assert gpu_variables(gpus, [], 2, {}) == {VISIBLE: "0"}
+    assert gpu_variables(gpus, ["0"], 2, {}) == {VISIBLE: "1"}
+    # 5 processes on 2 GPUs: up to 3 on one, 0.9 / 3 for each.
+    assert gpu_variables(gpus, ["0", "1", "1"], 5, {}) == {VISIBLE: "0", FRACTION: "0.300"}
+    assert gpu_variables(gpus, [], 5, {FRACTION: "0.2"}) == {VISIBLE: "0"}
+
+
+class FakeProcess:
+    """In place of `LocalProcess`."""
+
+    def __init__(self, campaign: Path, provenance: Any, variables: dict[str, str]) -> None:
+        self.variables = variables
+        self.gpu = variables.get(VISIBLE, "")
+        self.alive = True
+
+
+def test_a_process_that_has_ended_leaves_its_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VISIBLE, "6,7")
+    monkeypatch.delenv(FRACTION, raising=False)
+    monkeypatch.setattr(local_processes, "LocalProcess", FakeProcess)
+    workers = LocalProcesses(2, tmp_path, {})
+    started: list[Any] = [workers.start(ON_GPU), workers.start(ON_GPU), workers.start(ON_CPU)]
+    assert [process.gpu for process in started] == ["6", "7", ""]
+    assert started[0].variables == {VISIBLE: "6"}
+    started[1].alive = False
+    assert workers.start(ON_GPU).gpu == "7"
+    monkeypatch.setenv(VISIBLE, "")
+    assert LocalProcesses(2, tmp_path, {}).start(ON_GPU).gpu == ""
+
+
+def test_a_process_has_the_variables(tmp_path: Path) -> None:
+    process = local_processes.LocalProcess(tmp_path, {}, {VISIBLE: "5"})
+    try:
+        assert process.alive
+        pid = int(process.name.split()[-1])
+        deadline = time.monotonic() + 10
+        # Empty for a moment, as the process becomes another program.
+        while not (variables := Path(f"/proc/{pid}/environ").read_bytes()):
+            assert time.monotonic() < deadline
+        assert f"{VISIBLE}=5".encode() in variables.split(b"\0")
+    finally:
+        process.close()
+    assert not process.alive

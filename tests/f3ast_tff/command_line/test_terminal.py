@@ -1,0 +1,154 @@
+"""What a terminal of 100 columns shows of `f3ast-tff run`: each process is started once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    find_spec("jax") is None or find_spec("tqdm") is None, reason="needs JAX and tqdm"
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+COLUMNS = 100
+SMALL = ["--num_clients=10", "--clients_per_round=2", "--device=cpu", "--logger=csv"]
+CTRL_C = b"\x03"
+# A shell that puts the tests in the background has them, and what they start, ignore Ctrl-C.
+HEED_CTRL_C = """
+import runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+class Terminal:
+    """A process in a terminal of its own, which it controls: Ctrl-C is typed.
+
+    Attributes:
+        shown: All that was written to it.
+    """
+
+    def __init__(self, *arguments: str) -> None:
+        self._screen, inside = pty.openpty()
+        fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 30, COLUMNS, 0, 0))
+        command = [sys.executable, "-c", HEED_CTRL_C, "run_experiments.py", *SMALL, *arguments]
+        # What the leader of a session opens first is its terminal.
+        self._process = subprocess.Popen(
+            ["sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(inside), *command],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._inside = inside
+        self.shown = ""
+
+    def read(self) -> bool:
+        """Reads some more; returns whether there may be more."""
+        while not select.select([self._screen], [], [], 0.05)[0]:
+            if self._process.poll() is not None:
+                return False
+        self.shown += os.read(self._screen, 4096).decode(errors="replace")
+        return True
+
+    def type_when(self, keys: bytes, ready: Callable[[str], bool]) -> None:
+        deadline = time.monotonic() + 60
+        while not ready(self.shown):
+            assert self.read() and time.monotonic() < deadline, self.shown
+        os.write(self._screen, keys)
+
+    def exit_code(self) -> int:
+        while self.read():
+            pass
+        os.close(self._inside)
+        os.close(self._screen)
+        return self._process.returncode
+
+    def lines(self) -> list[str]:
+        """The screen at the end: a carriage return starts the line over."""
+        lines = []
+        for line in self.shown.replace("\r\n", "\n").split("\n"):
+            cells = [" "] * COLUMNS
+            for part in line.split("\r"):
+                cells[: len(part)] = part
+            lines.append("".join(cells).rstrip())
+        return lines
+
+
+def bars(lines: list[str]) -> list[str]:
+    return [line for line in lines if line.startswith("round ")]
+
+
+def test_a_run_with_warnings(tmp_path: Path) -> None:
+    """Nobody is there in most rounds: each warning has a line, above the one bar."""
+    scarce = ["--availability=scarce", "--scarce_q=0.05", f"--output_dir={tmp_path}"]
+    terminal = Terminal(*scarce, "--rounds=20", "--run_name=x", "--eval_every=5")
+    assert terminal.exit_code() == 0
+    lines = terminal.lines()
+    assert lines[0] == "x"
+    (bar,) = bars(lines)
+    assert bar.startswith("round 20/20 |") and "s a round, ETA 0 s, accuracy 0." in bar
+    warnings = [line for line in lines if "no client available" in line]
+    assert warnings and all(line.startswith("WARNING: round ") for line in warnings)
+    last = lines.index(bar)
+    assert last > max(map(lines.index, warnings))
+    # Longer than the screen, it goes on in the next lines.
+    assert lines[last + 1].startswith(f"{tmp_path}/x finished: round 20, ")
+    assert lines[-1] == ""
+
+
+def test_ctrl_c_typed_once(tmp_path: Path) -> None:
+    terminal = Terminal(f"--output_dir={tmp_path}", "--rounds=100000", "--run_name=x")
+    terminal.type_when(CTRL_C, lambda shown: "accuracy" in shown)
+    assert terminal.exit_code() == 130
+    lines = terminal.lines()
+    (bar,) = bars(lines)
+    newest = max(path.stem for path in (tmp_path / "x/checkpoints").glob("round_*.npz"))
+    number = int(newest.partition("_")[2])
+    assert bar.startswith(f"round {number}/100000 |")
+    told = f"interrupted: checkpoint at round {number}, the same command goes on from there"
+    assert lines[lines.index(bar) + 1 :] == [told, ""]
+
+
+def test_signals_at_the_start_and_without_a_terminal(tmp_path: Path) -> None:
+    """A hang-up while the first imports run: no traceback, no folder; `| head` is quiet too."""
+    process = subprocess.Popen(
+        [sys.executable, "run_experiments.py", *SMALL, f"--output_dir={tmp_path / 'new'}"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    caught = Path(f"/proc/{process.pid}/status")
+    deadline = time.monotonic() + 30
+    # Bit 0 of the caught signals is SIGHUP, number 1.
+    while not int(caught.read_text().partition("SigCgt:")[2].split()[0], 16) & 1:
+        assert time.monotonic() < deadline
+    process.send_signal(signal.SIGHUP)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (129, "")
+    (line,) = err.splitlines()
+    assert line.startswith("interrupted")
+    assert not (tmp_path / "new").exists()
+    piped = subprocess.run(
+        ["bash", "-c", f"{sys.executable} run_experiments.py --help | head -1"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert piped.stdout.startswith("Federated learning") and piped.stderr == ""

@@ -1,0 +1,198 @@
+"""What XLA is given for a GPU: every model's whole round, lowered for CUDA without a GPU."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from jax import export
+
+from f3ast_tff.aggregation.aggregation import Aggregation
+from f3ast_tff.aggregation.memory import initial_server
+from f3ast_tff.aggregation.scaffold import Scaffold
+from f3ast_tff.aggregation.weighted_mean import WeightedMean
+from f3ast_tff.engines.jax.optimizers import JaxOptimizer
+from f3ast_tff.engines.jax.packing import pack
+from f3ast_tff.engines.jax.programs import RoundPrograms
+from f3ast_tff.engines.jax.round import FusedRound, Remembered
+from f3ast_tff.engines.jax.scorer import FusedScorer
+from f3ast_tff.engines.jax.server_step import ServerState
+from f3ast_tff.engines.jax.waves import Waves
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.models import CharacterLSTM, ResNet18, SmallCNN, SoftmaxRegression
+from f3ast_tff.models.jax_layers.convolution import convolution
+from f3ast_tff.models.jax_layers.group_norm import group_norm
+from f3ast_tff.models.jax_layers.max_pool import max_pool
+from f3ast_tff.models.pure_model import PureModel
+from f3ast_tff.optimizers import Adam, Sgd
+from f3ast_tff.preprocessing import AsStored, ImageCrops
+from f3ast_tff.selection import Cohort
+
+WORK = LocalTraining(2)
+SOFTMAX = SoftmaxRegression(5, 3)
+
+
+def _layers(weights: Any, x: Any) -> Any:
+    """Every kind of layer of ResNet-18."""
+    x = group_norm(convolution(x.transpose(1, 2, 0, 3), weights["stem"], 2), *weights["norm"])
+    x = max_pool(convolution(x, weights["same"]), 3, 2)
+    x = convolution(x, weights["same"], 2) + convolution(x, weights["shortcut"], 2)
+    return x.mean(axis=(0, 1)) @ weights["last"]
+
+
+def _layer_weights(seed: int) -> dict[str, Any]:
+    norm = [np.ones(32, "f"), np.zeros(32, "f")]
+    shapes = {"stem": (7, 7, 3, 32), "same": (3, 3, 32, 32), "shortcut": (1, 1, 32, 32)}
+    kernels = {name: np.ones(shape, "f") for name, shape in shapes.items()}
+    return {**kernels, "norm": norm, "last": np.ones((32, 10), "f")}
+
+
+# Sizes do not change which operations there are.
+MODELS: dict[str, tuple[Any, Any, tuple[int, ...], tuple[int, ...]]] = {
+    "softmax": (SOFTMAX, AsStored(), (5,), ()),
+    "small_cnn": (SmallCNN((2, 3), (4,), (16, 16, 3), 10), AsStored(), (16, 16, 3), ()),
+    "layers": (PureModel(_layer_weights, _layers), ImageCrops(32, 24, seed=1), (32, 32, 3), ()),
+    "resnet18_strided": (ResNet18("strided", 24, 10), AsStored(), (24, 24, 3), ()),
+    "resnet18_released": (ResNet18("released", 24, 10), AsStored(), (24, 24, 3), ()),
+    "character_lstm": (CharacterLSTM(units=8), AsStored(), (6,), (6,)),
+}
+# 1 lane, as for a loop over clients; several waves; a wave of all; clients of equal size.
+FORMS = {
+    "one_lane": (1, (3, 8, 5)),
+    "two_lanes": (2, (3, 8, 5)),
+    "one_wave": (3, (3, 8, 5)),
+    "equal": (3, (8, 8, 8)),
+}
+
+
+def abstract(tree: Any) -> Any:
+    """The shapes of a tree of arrays."""
+    return jax.tree_util.tree_map(
+        lambda leaf: jax.ShapeDtypeStruct(np.shape(leaf), np.asarray(leaf).dtype), tree
+    )
+
+
+def lowered(
+    name: str,
+    form: str | None = "one_wave",
+    aggregation: Aggregation | None = None,
+    by_client: bool = False,
+    precision: str = "highest",
+) -> str:
+    """Returns the StableHLO of a round for CUDA; without a form its bounds are not known."""
+    model, preprocessing, shape, label_shape = MODELS[name]
+    aggregation = aggregation or WeightedMean()
+    memory = aggregation.memory
+    lanes, sizes = FORMS[form or "one_lane"]
+    offsets = np.cumsum([0, *sizes])
+    num_steps = WORK.num_batches(np.array(sizes))
+    waves = Waves(1)
+    if form is not None:
+        waves = Waves.of("gpu", lanes, len(sizes), num_steps, every_client=memory is not None)
+    client, server = JaxOptimizer(Sgd(0.1)), JaxOptimizer(Adam(0.1))
+    fused_round = FusedRound(model, preprocessing, client, server, aggregation, waves)
+    programs = RoundPrograms(fused_round, precision, on_trace=lambda: None)
+
+    packed = pack(Cohort(np.arange(len(sizes)), np.ones(3)), WORK, preprocessing, 1, offsets, waves)
+    weights = model.initial_weights(0)
+    flat = np.concatenate([weight.ravel() for weight in weights])
+    kept = {} if memory is None else initial_server(memory, flat, np)
+    state = ServerState(weights, server.init(weights), kept)
+    dtype = np.int32 if label_shape else np.float32
+    features, labels = (
+        jax.ShapeDtypeStruct((int(offsets[-1]), *shape), dtype),
+        jax.ShapeDtypeStruct((int(offsets[-1]), *label_shape), np.int32),
+    )
+    scalars = abstract((np.float32(3), np.float32(0.1)))
+    work = (features, labels, abstract(packed.on_device), *scalars)
+    if memory is None:
+        function, arguments = programs.round, (abstract(state), *work, None, by_client)
+    else:
+        share = np.ones(packed.client.shape, np.float32)
+        remembered = Remembered({}, share, np.int32(1), np.int32(3))
+        tables = {n: np.zeros((3, len(flat)), np.float32) for n in memory.vectors}
+        of_clients = abstract((tables, packed.client, remembered))
+        function = programs.round_with_tables
+        arguments = (abstract(state), *of_clients, *work, by_client)
+    program = export.export(function, platforms=["cuda"])(*arguments).mlir_module()
+    return re.sub(r" loc\(#loc\d*\)", "", program)
+
+
+def grouped_convolutions(program: str) -> list[str]:
+    return [n for n in re.findall(r"(?:feature|batch)_group_count = (\d+)", program) if n != "1"]
+
+
+def dynamic_loops(program: str) -> list[str]:
+    """Conditions of loops that do not compare a counter with a constant alone."""
+    conditions = re.findall(r"stablehlo\.while.*?\bcond \{(.*?)\} do \{", program, re.DOTALL)
+    bound = re.compile(
+        r"\s*(%\S+) = stablehlo\.constant dense<\d+> : tensor<i32>"
+        r"\s*(%\S+) = stablehlo\.compare +LT, %\w+, \1, +SIGNED.*"
+        r"\s*stablehlo\.return \2 : tensor<i1>\s*"
+    )
+    return [condition for condition in conditions if not bound.fullmatch(condition)]
+
+
+def check(program: str) -> None:
+    assert "stablehlo" in program
+    assert not grouped_convolutions(program)
+    assert not dynamic_loops(program)
+    # No call out of XLA, a callback into Python the least.
+    assert "custom_call" not in program
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name.startswith("resnet18") else [])
+        for name in MODELS
+    ],
+)
+def test_no_grouped_convolution_dynamic_loop_or_callback(name: str) -> None:
+    check(lowered(name))
+
+
+@pytest.mark.parametrize("form", [*FORMS])
+def test_nor_for_another_form_of_waves(form: str) -> None:
+    check(lowered("softmax", form, by_client=form != "one_wave"))
+
+
+def test_nor_with_a_memory_of_clients_which_is_changed_in_place() -> None:
+    program = lowered("softmax", "two_lanes", Scaffold(), by_client=True)
+    check(program)
+    assert "tf.aliasing_output" in program or "jax.buffer_donor" in program
+
+
+def test_these_checks_find_what_they_look_for() -> None:
+    """Loops without bounds, lanes of plain convolutions, and a callback."""
+    assert len(dynamic_loops(lowered("softmax", None))) == 2
+
+    def convolve(x: Any, kernel: Any) -> Any:
+        return jax.lax.conv(x, kernel, (1, 1), "SAME")
+
+    x, kernels = np.zeros((2, 1, 3, 4, 4), "f"), np.zeros((2, 5, 3, 3, 3), "f")
+    by_lane = export.export(jax.jit(jax.vmap(convolve)), platforms=["cuda"])
+    assert grouped_convolutions(by_lane(x, kernels).mlir_module()) == ["2"]
+
+    def called(x: Any) -> Any:
+        return jax.pure_callback(lambda x: x, jax.ShapeDtypeStruct((), np.float32), x)
+
+    assert "custom_call" in jax.jit(called).lower(np.float32(1)).as_text()
+
+
+@pytest.mark.parametrize(("precision", "hlo"), [("highest", "HIGHEST"), ("tensorfloat32", "HIGH")])
+def test_every_matrix_product_has_the_precision(precision: str, hlo: str) -> None:
+    program = lowered("character_lstm", precision=precision)
+    products = re.findall(r"stablehlo\.dot_general.*", program)
+    assert len(products) > 10
+    assert all(f"precision = [{hlo}, {hlo}]" in product for product in products)
+
+
+def test_and_in_evaluation() -> None:
+    rows = (np.zeros((4, 5), "f"), np.zeros(4, "i4"))
+    scorer = FusedScorer(SOFTMAX, AsStored(), *rows, lambda: None, "tensorfloat32")
+    program = scorer._score.lower(SOFTMAX.initial_weights(0), *rows, np.arange(4)).as_text()
+    assert "precision = [HIGH, HIGH]" in program

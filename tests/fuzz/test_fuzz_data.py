@@ -1,0 +1,252 @@
+"""Damaged data files and prepared caches: refused in one line, or the very same data."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import lzma
+import random
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from f3ast_tff.datasets import (
+    cifar10,
+    cifar10_one_class,
+    cifar100,
+    cifar100_from_tff,
+    mnist,
+    shakespeare,
+    shakespeare_from_tff,
+)
+from f3ast_tff.datasets.cifar_pickle import load_batch
+from f3ast_tff.errors import DataError, ParameterError
+from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.tasks.file import FileTaskConfig
+from tests.datasets import tiny_files
+from tests.datasets.shakespeare_works import play, shakespeare_module, tiny_shakespeare, works
+from tests.datasets.tff_files import example, write_database
+from tests.fuzz.generate import DAMAGES, Failures, cases
+
+pytestmark = pytest.mark.slow
+PLAY = play("A PLAY", [(who, n * "To be or not to be. ") for who in "ABC" for n in (20, 30)])
+LOADERS: dict[str, Callable[[Path], FederatedData]] = {
+    "cifar10": lambda folder: cifar10(folder, 5, 0.5, 0),
+    "cifar10_one_class": lambda folder: cifar10_one_class(folder, 10),
+    "cifar100": lambda folder: cifar100(folder, 50, 20),
+    "mnist": lambda folder: mnist(folder, 5, 0.5, 0),
+    "shakespeare": lambda folder: shakespeare(folder, 3),
+    "cifar100_from_tff": cifar100_from_tff,
+    "shakespeare_from_tff": shakespeare_from_tff,
+}
+# TFF publishes no checksum: a changed letter is not noticed.
+UNCHECKED = "shakespeare_from_tff"
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A folder of small originals for each loader, some packed."""
+    root = tmp_path_factory.mktemp("originals")
+    folders = {name: root / name for name in LOADERS}
+    for folder in folders.values():
+        folder.mkdir()
+    return folders
+
+
+@pytest.fixture
+def loaded(
+    originals: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
+    """The hash of each loader's data; nothing is fetched."""
+
+    def no_network(*_: object) -> None:
+        raise OSError("no network")
+
+    monkeypatch.setattr("f3ast_tff.datasets.source._fetch", no_network)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for folder in originals.values():
+        shutil.rmtree(folder)
+        folder.mkdir()
+    cifar = "f3ast_tff.datasets.cifar_files"
+    for name in ("cifar10", "cifar10_one_class"):
+        monkeypatch.setattr(f"{cifar}.CIFAR10", tiny_files.tiny_cifar10(originals[name]))
+    monkeypatch.setattr(f"{cifar}.CIFAR100", tiny_files.tiny_cifar100(originals["cifar100"]))
+    mnist_files = tiny_files.tiny_mnist(originals["mnist"])
+    monkeypatch.setattr("f3ast_tff.datasets.mnist_files.MNIST", mnist_files)
+    works_of = tiny_shakespeare(originals["shakespeare"], works(PLAY))
+    monkeypatch.setattr(shakespeare_module(), "DOWNLOAD", works_of)
+    rows = [
+        (split, who, example("snippets", f"{who} {n} speaks.".encode()))
+        for split, count in (("train", 40), ("test", 5))
+        for who in "ABC"
+        for n in range(count)
+    ]
+    write_database(originals[UNCHECKED] / "shakespeare.sqlite", rows)
+    module = importlib.import_module("f3ast_tff.datasets.shakespeare_from_tff")
+    monkeypatch.setattr(module, "NUM_CLIENTS", 3)
+    monkeypatch.setattr(module, "NUM_EXAMPLES", {"train": 120, "test": 15})
+    return {name: load(name, originals[name]) for name in LOADERS if name != "cifar100_from_tff"}
+
+
+def load(name: str, folder: Path) -> str:
+    data = LOADERS[name](folder)
+    assert data.train.features.max() <= 255
+    return data.sha256()
+
+
+def damage(path: Path, rng: random.Random) -> str:
+    """Damages a file, or what is compressed in it, and returns how."""
+    unpack, pack = {".gz": (gzip.decompress, gzip.compress)}.get(path.suffix, (None, None))
+    if unpack and pack and rng.random() < 0.5:
+        inner = path.with_suffix(".inner")
+        inner.write_bytes(unpack(path.read_bytes()))
+        how = rng.choice(["cut", "flip", "digit", "double", "replace"])
+        DAMAGES[how](inner, rng)
+        path.write_bytes(pack(inner.read_bytes(), 1))
+        inner.unlink()
+        return f"{path.name} {how} inside"
+    how = rng.choice(["flip", *DAMAGES])
+    DAMAGES[how](path, rng)
+    return f"{path.name} {how}"
+
+
+def outcome(name: str, folder: Path, expected: str | None) -> str:
+    """Returns `refused` or `same`; anything else is an error."""
+    try:
+        found = load(name, folder)
+    except (DataError, ParameterError) as error:
+        assert "\n" not in str(error) and len(str(error)) < 2000
+        return "refused"
+    assert expected is None or found == expected, "wrong data opened"
+    return "same"
+
+
+def files_below(folder: Path, prepared: bool) -> list[Path]:
+    found = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
+    return [path for path in found if ("prepared" in path.parts) == prepared]
+
+
+def archived(name: str, folder: Path) -> None:
+    """Packs the originals where the distributor does, too."""
+    if name == "cifar100":
+        tiny_files.pack(folder, importlib.import_module("f3ast_tff.datasets.cifar_files").CIFAR100)
+    elif name == UNCHECKED:
+        path = folder / "shakespeare.sqlite"
+        path.with_name(f"{path.name}.lzma").write_bytes(lzma.compress(path.read_bytes()))
+        path.unlink()
+
+
+@pytest.mark.parametrize("what", ["originals", "caches"])
+def test_damaged_data(
+    what: str, originals: dict[str, Path], loaded: dict[str, str], tmp_path: Path
+) -> None:
+    failures, outcomes = Failures(), Counter[str]()
+    for number, rng in cases(f"data {what}", 600):
+        name = rng.choice(sorted(loaded))
+        folder = tmp_path / "case"
+        shutil.rmtree(folder, ignore_errors=True)
+        ignored = shutil.ignore_patterns("prepared") if what == "originals" else None
+        shutil.copytree(originals[name], folder, ignore=ignored)
+        if what == "originals" and rng.random() < 0.3:
+            archived(name, folder)
+        path = rng.choice(files_below(folder, what == "caches"))
+        how = damage(path, rng)
+        with failures.case(number, (name, how)):
+            unchecked = name == UNCHECKED and what == "originals"
+            # The fifth batch of CIFAR-10 may be missing.
+            unchecked |= path.name == "data_batch_5" and not path.exists()
+            outcomes[outcome(name, folder, None if unchecked else loaded[name])] += 1
+    print(what, dict(outcomes))
+    failures.check()
+    assert outcomes["refused"] > outcomes["same"]
+
+
+def test_damaged_images_of_tff(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: dict[str, str]
+) -> None:
+    path = tmp_path / "given" / "cifar100.sqlite"
+    files = tiny_files.tiny_tff_cifar100(path)
+    monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR100", files)
+    content, expected = path.read_bytes(), load("cifar100_from_tff", path.parent)
+    failures, outcomes = Failures(), Counter[str]()
+    for number, rng in cases("tff images", 150):
+        shutil.rmtree(path.parent)
+        path.parent.mkdir()
+        path.write_bytes(content)
+        how = damage(path, rng)
+        with failures.case(number, how):
+            outcomes[outcome("cifar100_from_tff", path.parent, expected)] += 1
+    print("TFF's images", dict(outcomes))
+    failures.check()
+
+
+def random_program(rng: random.Random) -> bytes:
+    """Opcodes of the distributors' files with random arguments, and some of others."""
+    parts = [b"(", b"}", b"]", b"N", b"\x88", b"\x89", b"\x85", b"\x86", b"\x87", b"t", b"a", b"e"]
+    parts += [b"s", b"u", b"R", b"b", b"0", b"2", b"\x93", b"\x94", b"\x81", b"o", b"."]
+    parts += [b"cnumpy\ndtype\n", b"cnumpy\nndarray\n", b"cnumpy.core.multiarray\n_reconstruct\n"]
+    parts += [b"c_codecs\nencode\n", b"cos\nsystem\n", b"U\x02u1", b"U\x02V8", b"U\x01b", b"U\x01|"]
+    parts += [b"K\x00\x85", b"K\x01", b"M\x02\x00", b"J\xff\xff\xff\xff", b"U\x04data", b"h\x01"]
+    parts += [b"q\x01", b"r\xff\xff\xff\xff", b"j\x01\x00\x00\x00", b"X\x01\x00\x00\x00a"]
+    parts += [b"T\x04\x00\x00\x00abcd", b"T\xff\xff\xff\xff", b"\x8a\x04aaaa", b"(K\x03U\x01|NNN"]
+    return b"\x80\x02}(U\x04data" + b"".join(rng.choices(parts, k=rng.randrange(1, 40))) + b"u."
+
+
+def test_random_pickles() -> None:
+    sound = tiny_files.python2_pickle(*_few_images())
+    failures, outcomes = Failures(10), Counter[str]()
+    for number, rng in cases("pickles", 5000):
+        program = random_program(rng)
+        if rng.random() < 0.5:
+            place = rng.randrange(len(sound))
+            program = sound[:place] + program[2:] + sound[place + rng.randrange(40) :]
+        with failures.case(number, program[:300]):
+            try:
+                found = load_batch(program)
+            except ValueError as error:
+                assert "\n" not in str(error)
+                outcomes["refused"] += 1
+            else:
+                data = found.get("data")
+                assert not isinstance(data, np.ndarray) or data.dtype == np.uint8
+                outcomes["read"] += 1
+    print("pickles", dict(outcomes))
+    failures.check()
+
+
+def _few_images() -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    pixels, labels = tiny_files.images(2, 10, seed=0, side=4)
+    return pixels, {"labels": labels}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_damaged_tables_of_ones_own(tmp_path: Path, suffix: str) -> None:
+    pd = pytest.importorskip("pandas")
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    columns = {"client": np.arange(60) % 5, "label": np.arange(60) % 3, "x": rng.normal(size=60)}
+    path = tmp_path / f"own{suffix}"
+    frame = pd.DataFrame(columns)
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
+    content = path.read_bytes()
+    failures, outcomes = Failures(), Counter[str]()
+    for number, generator in cases(f"own {suffix}", 150):
+        path.unlink(missing_ok=True) if not path.is_dir() else path.rmdir()
+        path.write_bytes(content)
+        how = damage(path, generator)
+        if not path.is_file() or not path.resolve().is_file():
+            # What is no file is refused earlier, when its hash is taken.
+            continue
+        with failures.case(number, how):
+            try:
+                FileTaskConfig(data_file=str(path)).build()
+                outcomes["read"] += 1
+            except ParameterError:
+                outcomes["refused"] += 1
+    print(suffix, dict(outcomes))
+    failures.check()

@@ -1,0 +1,111 @@
+"""Random command lines: one line and exit code 2, or a run that finishes."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from f3ast_tff.command_line.main import main
+from f3ast_tff.components import Parameter, builtin_registry
+from f3ast_tff.components.component import KINDS
+from f3ast_tff.engines.components import FusedConfig, TffConfig
+from tests.fake_engine import FakeEngine
+from tests.fuzz.generate import TEXTS, Failures, cases, value_of
+
+pytestmark = pytest.mark.slow
+_CHANCES = {"algorithm": 0.8, "availability": 0.7, "engine": 0.2, "aggregation": 0.03}
+# Their data are not here, or are large.
+_NO_DATA = ("cifar10", "cifar100", "cifar10_one_class", "mnist", "shakespeare")
+
+
+def command_line(rng: random.Random, folder: Path) -> list[str]:
+    """Returns the flags of a random run: some components, then some of their settings."""
+    registry = builtin_registry()
+    words = []
+    chosen: list[Parameter] = []
+    for kind in KINDS:
+        if rng.random() < _CHANCES.get(kind, 0.1):
+            names = [name for name in registry.names(kind) if name not in _NO_DATA]
+            name = rng.choice(names if rng.random() < 0.98 else TEXTS)
+            if kind == "communication":
+                name = rng.choice(TEXTS)
+            words.append(f"--{kind}={name}")
+            component = registry.components[kind].get(name)
+            chosen += component.parameters if component else ()
+    from f3ast_tff.command_line.flags import setting_flags
+
+    everything = list(setting_flags(registry).values())
+    pool = [p for p in chosen if p.name not in ("data_dir", "ray_address", "num_workers")]
+    for parameter in rng.sample(pool, min(len(pool), rng.choice([0, 1, 2, 3]))):
+        words.append(f"--{parameter.name}={value_of(parameter, rng)}")
+    for parameter in rng.sample(everything, rng.choice([0, 0, 0, 1, 1, 2])):
+        if parameter.name not in ("output_dir", "data_dir", "ray_address", "num_workers", "rounds"):
+            words.append(f"--{parameter.name}={value_of(parameter, rng)}")
+    if rng.random() < 0.7:
+        words.append(f"--num_clients={rng.choice([1, 2, 5, 12])}")
+        words.append(f"--clients_per_round={rng.choice([1, 2, 5])}")
+    if rng.random() < 0.02:
+        words.append(rng.choice(TEXTS))
+    if rng.random() < 0.03:
+        words.append(f"--{rng.choice(['flagfile', 'plugin'])}={rng.choice(TEXTS)}")
+    return [*words, f"--rounds={rng.choice([1, 2, 3])}", f"--output_dir={folder}"]
+
+
+def test_command_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The whole command in this process, on an engine without a framework."""
+
+    def build(config: Any, parts: Any) -> FakeEngine:
+        return FakeEngine(parts.data.train.num_clients)
+
+    for config in (FusedConfig, TffConfig):
+        monkeypatch.setattr(config, "build", build)
+        monkeypatch.setattr(config, "check_installed", lambda self: None)
+        monkeypatch.setattr(config, "prepare_environment", lambda self, environment: None)
+        monkeypatch.setattr(config, "connect", lambda self: None)
+    codes: dict[int, int] = {}
+    failures = Failures()
+    for number, rng in cases("flags", 2000):
+        words = command_line(rng, tmp_path / str(number))
+        with failures.case(number, words):
+            code = main(["f3ast-tff", "run", *words])
+            out, err = capsys.readouterr()
+            assert code in (0, 2), err
+            errors = [line for line in err.split("\n") if line.startswith("error: ")]
+            assert len(errors) == (code == 2), err
+            assert "Traceback" not in out + err
+            codes[code] = codes.get(code, 0) + 1
+    print(codes)
+    failures.check()
+    assert codes[0] > 0.1 * sum(codes.values()) and codes[2] > 0
+
+
+def test_processes(tmp_path: Path) -> None:
+    """Real processes, on the real engine."""
+    codes: dict[int, int] = {}
+    failures = Failures(180)
+    for number, rng in cases("processes", 200):
+        words = command_line(rng, tmp_path / str(number))
+        # A null byte or half a surrogate pair is none of a process's arguments.
+        words = [w for w in words if "\0" not in w and not any("\ud800" <= c < "\ue000" for c in w)]
+        with failures.case(number, words):
+            done = subprocess.run(
+                [sys.executable, "-m", "f3ast_tff.command_line.main", "run", *words],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=120,
+            )
+            assert done.returncode in (0, 2), done.stderr[-3000:]
+            assert "Traceback" not in done.stderr, done.stderr[-3000:]
+            if done.returncode == 2:
+                assert done.stderr.splitlines()[-1].startswith("error: "), done.stderr[-3000:]
+            codes[done.returncode] = codes.get(done.returncode, 0) + 1
+    print(codes)
+    failures.check()

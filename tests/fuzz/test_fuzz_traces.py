@@ -1,0 +1,147 @@
+"""Damaged tables, traces and checkpoints: refused in one line, or read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.availability import Table, Trace, read_traces
+from f3ast_tff.errors import CheckpointError, DataError, ParameterError
+from f3ast_tff.training.checkpoint import Checkpoint, CheckpointStore
+from tests.fuzz.generate import DAMAGES, Failures, cases
+
+pytestmark = pytest.mark.slow
+ODD: tuple[Any, ...] = (
+    *(None, True, -1, 0, 1.5, 1e300, -1e300, 10**400, "", "AVL_TRAIN", "x" * 10_000, [], {}, [[]]),
+    *({"a": {}}, [1], [1, 2, 3], [[0, 1], [0, 1]], "\ud800", "a\nb", float("inf"), float("nan")),
+)
+STATES = {str(k): [[0, "AVL_TRAIN"], [9_000, "UN_AVL"], [600_000 + k, "x"]] for k in range(4)}
+TRACES: dict[str, Any] = {
+    "states.json": {"time_zero": "now", "devices": STATES},
+    "lists.json": {"devices": {name: {"2st": trace} for name, trace in STATES.items()}},
+    "intervals.json": {"devices": {str(k): [[k, 50], [600_000, k]] for k in range(4)}},
+    "states.csv": "device,time,state\n"
+    + "".join(f"{k},{t},{s}\n" for k, trace in STATES.items() for t, s in trace),
+}
+
+
+def write(folder: Path, name: str) -> Path:
+    """Writes a sound trace or table."""
+    path = folder / name
+    matrix = np.random.default_rng(0).random((24, 5)) < 0.5
+    if name in TRACES:
+        content = TRACES[name]
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+    elif path.suffix == ".npy":
+        np.save(path, matrix.astype(name.split(".")[0]))
+    else:
+        np.savetxt(path, matrix, "%d", ",")
+    return path
+
+
+def strange(value: Any, rng: random.Random) -> Any:
+    """Returns a JSON value with one odd part."""
+    if rng.random() < 0.2 or not isinstance(value, (list, dict)) or not value:
+        return rng.choice(ODD)
+    if isinstance(value, list):
+        place = rng.randrange(len(value))
+        return [*value[:place], strange(value[place], rng), *value[place + 1 :]]
+    key = rng.choice(sorted(value))
+    return {**value, key: strange(value[key], rng)}
+
+
+def use(path: Path) -> None:
+    """Reads a file as a run would."""
+    if path.name in TRACES:
+        traces = read_traces(path, "2st" if path.name.startswith("lists") else "")
+        for when in ("at_start", "throughout"):
+            Trace(traces, 6, 0, when=when).mask(1)
+    else:
+        Table(path).mask(1)
+
+
+@pytest.mark.parametrize(
+    "name", [*TRACES, "uint8.npy", "bool.npy", "float64.npy", "table.csv"], ids=str
+)
+def test_damaged_traces_and_tables(tmp_path: Path, name: str) -> None:
+    failures, outcomes = Failures(), Counter[str]()
+    for number, rng in cases(f"trace {name}", 150):
+        shutil.rmtree(tmp_path)
+        tmp_path.mkdir()
+        path = write(tmp_path, name)
+        if path.suffix == ".json" and rng.random() < 0.5:
+            how = "strange"
+            path.write_text(json.dumps(strange(TRACES[name], rng)))
+        else:
+            how = rng.choice(["flip", "digit", *DAMAGES])
+            DAMAGES[how](path, rng)
+        with failures.case(number, (how, path.read_bytes()[:200] if path.is_file() else "")):
+            try:
+                use(path)
+                outcomes["read"] += 1
+            except (DataError, ParameterError) as error:
+                assert "\n" not in str(error) and len(str(error)) < 2000
+                outcomes["refused"] += 1
+    print(name, dict(outcomes))
+    failures.check()
+
+
+def state(round_number: int) -> Checkpoint:
+    """Returns a checkpoint of a few arrays."""
+    rng = np.random.default_rng(round_number)
+    arrays = {"engine/0000": rng.normal(size=(3, 4)), "history/selected": rng.integers(9, size=6)}
+    return Checkpoint(round_number, arrays, {"rows": [{"round": round_number}]})
+
+
+def resealed(path: Path) -> None:
+    """Gives a damaged checkpoint the checksum of what it holds now."""
+    content = path.read_bytes()[:-32]
+    path.write_bytes(content + hashlib.sha256(content).digest())
+
+
+@pytest.mark.parametrize("forged", [False, True], ids=["damaged", "forged"])
+def test_damaged_checkpoints(
+    tmp_path: Path, forged: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A damaged one is never read as another; one with a forged checksum is no traceback."""
+    caplog.set_level(logging.CRITICAL)
+    failures, outcomes = Failures(), Counter[str]()
+    for number, rng in cases(f"checkpoint {forged}", 400):
+        shutil.rmtree(tmp_path)
+        tmp_path.mkdir()
+        store = CheckpointStore(tmp_path / "checkpoints", "run")
+        paths = [store.save(state(round_number)) for round_number in (1, 2)]
+        for path in paths if rng.random() < 0.3 else paths[1:]:
+            how = rng.choice(["flip", "digit", *(DAMAGES if not forged else ["cut", "double"])])
+            DAMAGES[how](path, rng)
+            if forged and path.is_file():
+                resealed(path)
+        with failures.case(number, how):
+            outcomes[_read(store, forged)] += 1
+    print("checkpoints", dict(outcomes))
+    failures.check()
+
+
+def _read(store: CheckpointStore, forged: bool) -> str:
+    try:
+        found = store.load_newest()
+    except CheckpointError as error:
+        assert "\n" not in str(error)
+        return "refused"
+    if found is None:
+        return "none left"
+    if not forged:
+        expected = state(found.round_number)
+        assert found.meta == expected.meta
+        for name, array in expected.arrays.items():
+            np.testing.assert_array_equal(found.arrays[name], array)
+    return f"round {min(found.round_number, 3)}"

@@ -1,0 +1,1 @@
+"""Scripts that build, test and document the suite."""
