@@ -32,7 +32,7 @@ from f3ast_tff.selection import Cohort
 from tests.benchmarks.timing import machine
 
 AIM = 1.3
-N, K, EXAMPLES = 100, 10, 100
+N, K, EXAMPLES = 100, 10, 500
 AGGREGATIONS = {
     "fedavg": MeanConfig(),
     "mifa": MifaConfig("zero"),
