@@ -44,7 +44,12 @@ def dirichlet_shares(s: float, num_classes: int, num_clients: int, seed: int) ->
     Returns:
         `float64 [num_classes, N]`, rows sum to 1.
     """
-    logs = log_dirichlet(s, (num_classes, num_clients), generator(seed, "dirichlet shares"))
+    rng = generator(seed, "dirichlet shares")
+    return _of_logs(log_dirichlet(s, (num_classes, num_clients), rng))
+
+
+def _of_logs(logs: np.ndarray) -> np.ndarray:
+    """Returns shares of which these are the logarithms but for a constant; rows sum to 1."""
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     return shares / shares.sum(axis=1, keepdims=True)
 
@@ -66,9 +71,8 @@ def shares_of_client_mixtures(
     Returns:
         `float64 [num_classes, N]`, rows sum to 1.
     """
-    logs = log_dirichlet(s, (num_clients, num_classes), generator(seed, "client mixtures"))
-    mixtures = np.exp(logs - logs.max(axis=1, keepdims=True))
-    mixtures /= mixtures.sum(axis=1, keepdims=True)
+    rng = generator(seed, "client mixtures")
+    mixtures = _of_logs(log_dirichlet(s, (num_clients, num_classes), rng))
     return (mixtures / mixtures.sum(axis=0)).T
 
 

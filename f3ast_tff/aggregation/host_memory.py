@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.aggregation.kept_by_client import initial_tables, table_bytes
+from f3ast_tff.aggregation.kept_by_client import check_room, initial_tables, table_bytes
 from f3ast_tff.aggregation.memory import (
     Client,
     Memory,
@@ -18,8 +18,6 @@ from f3ast_tff.aggregation.memory import (
     initial_server,
     renewed,
 )
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.process_memory import available_memory_bytes
 
 
 @dataclass(frozen=True)
@@ -78,13 +76,7 @@ class HostMemory:
         """
         self.rules = rules
         self._p = p.astype(np.float32)
-        needed, room = table_bytes(rules, len(p), len(model)), available_memory_bytes()
-        if needed > room:
-            allowed = (
-                f"what is remembered of these clients takes {needed / 2**30:.1f} GiB, "
-                f"this machine has {room / 2**30:.1f} to spare"
-            )
-            raise ParameterError("num_clients", len(p), allowed)
+        check_room(table_bytes(rules, len(p), len(model)), len(p))
         self._tables = initial_tables(rules, len(p), model)
         self._server = initial_server(rules, model, np)
 

@@ -10,16 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from f3ast_tff.aggregation.kept_by_client import initial_tables, table_bytes
+from f3ast_tff.aggregation.kept_by_client import check_room, initial_tables, table_bytes
 from f3ast_tff.aggregation.memory import Memory
 from f3ast_tff.engines.jax.server_step import ClientsKept
-from f3ast_tff.errors import ParameterError
 from f3ast_tff.process_memory import available_memory_bytes
 
 # The share of what is free that tables may take; training needs the rest. On a CPU a checkpoint is
 # read beside the tables that it fills.
 _SHARE_OF_DEVICE, _SHARE_OF_CPU = 0.7, 0.4
-_SHARE_OF_HOST = 0.85
 
 
 class ClientTables:
@@ -49,16 +47,10 @@ class ClientTables:
         self._device = device
         self.on_device = needed <= _room_on(device)
         if not self.on_device:
-            gib, room = needed / 2**30, _SHARE_OF_HOST * available_memory_bytes()
-            if needed > room:
-                allowed = (
-                    f"what is remembered of these clients takes {gib:.1f} GiB, "
-                    f"this machine has {room / 2**30:.1f} to spare"
-                )
-                raise ParameterError("num_clients", num_clients, allowed)
+            check_room(needed, num_clients)
             logging.warning(
                 "what is remembered of %d clients, %.1f GiB, stays in host memory: %s has no room",
-                *(num_clients, gib, device.device_kind),
+                *(num_clients, needed / 2**30, device.device_kind),
             )
         tables = initial_tables(memory, num_clients, model)
         self.values: dict[str, Any] = self._placed(tables) if self.on_device else tables

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 import pytest
 
+from f3ast_tff.aggregation import kept_by_client
 from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.aggregation.update_memory import UpdateMemory
 from f3ast_tff.engines.jax import client_tables
@@ -92,9 +93,9 @@ def test_more_than_the_machine_has_is_refused(
     no_room: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """6 clients of a model of 3 and a number, 4 bytes each, take 96; the host gives 85 in 100."""
-    monkeypatch.setattr(client_tables, "available_memory_bytes", lambda: 114)
+    monkeypatch.setattr(kept_by_client, "available_memory_bytes", lambda: 114)
     ClientTables(UpdateMemory(), N, MODEL, CPU)
-    monkeypatch.setattr(client_tables, "available_memory_bytes", lambda: 112)
+    monkeypatch.setattr(kept_by_client, "available_memory_bytes", lambda: 112)
     with pytest.raises(ParameterError, match=r"num_clients = 6: what is remembered .* this mach"):
         ClientTables(UpdateMemory(), N, MODEL, CPU)
 
