@@ -10,7 +10,11 @@ TEST_PROCESSES ?= 2
 CHROMIUM ?= chromium
 WHEEL_PYTHONS ?=
 RAY_TESTS := tests/f3ast_tff/engines/distributed tests/examples
+QUICK_TESTS := tests/f3ast_tff/selection tests/f3ast_tff/algorithms tests/f3ast_tff/components tests/f3ast_tff/optimizers \
+  tests/f3ast_tff/delivery tests/f3ast_tff/training tests/f3ast_tff/preprocessing tests/availability tests/datasets \
+  $(wildcard tests/f3ast_tff/test_*.py)
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff
+BENCH_DIR ?= runs/bench_gpu
 DEMO_ROUNDS ?= 500
 DEMO_TFF_ROUNDS ?= 30
 DEMO_DRAWS ?= 0 1 2
@@ -37,7 +41,9 @@ demo: $(STAMP)  ## Train five algorithms, three draws each, and plot them (DEMO_
 
 test: lint  ## Lint, then run the tests not marked slow
 	$(PY) -m pytest -m "not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile
-	$(PY) -m pytest -m "ray and not slow" $(RAY_TESTS)
+
+check: lint  ## Lint, then run the tests of what no engine of TensorFlow and no command is needed for, in under a minute
+	$(PY) -m pytest -q -x -m "not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile $(QUICK_TESTS)
 
 test-slow: $(STAMP) $(DOCS)  ## Run the tests marked slow
 	$(PY) -m pytest -m "slow and not ray"
@@ -47,10 +53,14 @@ test-page: $(STAMP)  ## Open a report's page, and the site of `make docs`, in he
 	  echo "error: $(CHROMIUM) is not there: apt-get install chromium, or set CHROMIUM" >&2; exit 1; }
 	CHROMIUM=$(CHROMIUM) $(PY) -m pytest -m page tests/analysis/report/test_report_page.py tests/test_site_page.py
 
-test-ray: $(STAMP)  ## Run all tests on Ray clusters of two nodes, one of them killed
-	$(PY) -m pytest tests/f3ast_tff/campaigns/test_ray_cluster.py
+test-ray: $(STAMP)  ## Run the tests on Ray clusters that are not slow
+	$(PY) -m pytest -m "ray and not slow" $(RAY_TESTS)
+	$(PY) -m pytest -m "ray and not slow" tests/f3ast_tff/campaigns/test_ray_cluster.py
+
+test-ray-slow: $(STAMP)  ## Run the slow ones: of two nodes one is killed
+	$(PY) -m pytest -m "ray and slow" tests/f3ast_tff/campaigns/test_ray_cluster.py
 	$(PY) -m pytest tests/f3ast_tff/configuration/test_ray_run.py
-	$(PY) -m pytest -m ray $(RAY_TESTS)
+	$(PY) -m pytest -m "ray and slow" $(RAY_TESTS)
 
 test-wheel: $(STAMP)  ## Test the plug-ins against an installed wheel (WHEEL_PYTHONS)
 	tools/test_wheel.sh $(PY) $(WHEEL_PYTHONS)
@@ -81,6 +91,12 @@ bench: $(STAMP)  ## Measure the cost of a round on each engine, and memory
 	$(PY) -m tests.benchmarks.report_speed
 	$(PY) -m tests.benchmarks.ray_rounds
 	taskset -c 0 $(PY) -m tests.benchmarks.selection_scale
+
+bench-gpu: $(STAMP)  ## Measure rounds on a GPU in under 10 minutes: layers, precision, lanes, equality (BENCH_DIR)
+	$(PY) -m tests.benchmarks.gpu --out $(BENCH_DIR)
+
+mutants: $(STAMP)  ## Change the sources in 70 places, one at a time, and see which changes no test notices
+	$(PY) -m tests.mutation --number 70 --out runs/mutants.csv
 
 bench-data: $(STAMP)  ## The same for the real data and the large models (DATA_DIR)
 	$(PY) -m tests.benchmarks.data_layer --data_dir $(DATA_DIR)

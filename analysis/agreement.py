@@ -13,6 +13,7 @@ import numpy as np
 
 from f3ast_tff.analysis.command_line import BAD_INPUT
 from f3ast_tff.analysis.runs import Run, RunsError, load_runs
+from f3ast_tff.training.results import DamagedResult, read_selection
 
 DISAGREE = 1
 TOLERANCE = 1e-4
@@ -45,7 +46,7 @@ def differences(first: Run, second: Run) -> tuple[float, bool]:
         whether both selected the same clients in every round.
 
     Raises:
-        RunsError: If one is unfinished, or they did not evaluate the same rounds.
+        RunsError: If one is unfinished or damaged, or they did not evaluate the same rounds.
     """
     for run in (first, second):
         if run.summary is None:
@@ -54,8 +55,16 @@ def differences(first: Run, second: Run) -> tuple[float, bool]:
         raise RunsError(f"{first.path} and {second.path} evaluated different rounds")
     scores = [run.metrics[list(_SCORES)].to_numpy(np.float64) for run in (first, second)]
     worst = np.nanmax(np.abs(scores[0] - scores[1]) / np.maximum(np.abs(scores[0]), 1e-12))
-    with np.load(first.path / "selection.npz") as a, np.load(second.path / "selection.npz") as b:
-        return float(worst), bool(np.array_equal(a["selected"], b["selected"]))
+    return float(worst), bool(np.array_equal(_selected(first), _selected(second)))
+
+
+def _selected(run: Run) -> np.ndarray:
+    try:
+        return read_selection(run.path, run.summary)["selected"]
+    except KeyError as error:
+        raise RunsError(f"{run.path / 'selection.npz'} holds no {error}") from error
+    except DamagedResult as error:
+        raise RunsError(str(error)) from error
 
 
 def _only_run(folder: Path) -> Run:

@@ -9,7 +9,6 @@ twice as long as that of a mean. An unbiased rule has E[sum_k w_k] = 1.
 from __future__ import annotations
 
 import sys
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from f3ast_tff.analysis.command_line import command, out_flag, runs_flag
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups
 from f3ast_tff.analysis.runs import Run, RunsError, finished_runs, load_runs
 from f3ast_tff.atomic import atomic_write
+from f3ast_tff.training.results import DamagedResult, read_selection
 
 # First rounds of the spans over which weights are averaged.
 SPANS = (1, 11, 101, 301, 601)
@@ -81,10 +81,16 @@ def _row(group: RunGroup, differing: Sequence[str]) -> dict[str, object]:
 def _of_run(run: Run, normalised: bool) -> dict[str, float]:
     file = run.path / "selection.npz"
     try:
-        with np.load(file) as archive:
-            selected, sums, p = (archive[name] for name in ("selected", "weight_sum", "p"))
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise RunsError(f"{file}: cannot be used: {' '.join(str(error).split())}") from error
+        arrays = read_selection(run.path, run.summary)
+        selected, sums, p = (arrays[name] for name in ("selected", "weight_sum", "p"))
+    except KeyError as error:
+        raise RunsError(f"{file}: cannot be used: it holds no {error}") from error
+    except DamagedResult as error:
+        raise RunsError(str(error)) from error
+    if (selected.ndim, sums.shape, p.ndim) != (2, selected.shape[:1], 1) or (
+        selected.dtype.kind != "i" or selected.max(initial=-1) >= len(p)
+    ):
+        raise RunsError(f"{file}: cannot be used: its arrays do not fit one another")
     picks = np.bincount(selected[selected >= 0], minlength=len(p))
     largest = np.argsort(-p, kind="stable")[: max(1, round(LARGEST_SHARE * len(p)))]
     if normalised:

@@ -9,10 +9,10 @@ from typing import Any, NoReturn, TypeVar
 
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.components import REQUIRED, Parameter, parameter, parameters_of
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.errors import ParameterError, is_of_a_path
 from f3ast_tff.messages import one_line
 
-BAD_INPUT = 2
+BAD_INPUT, FAILED = 2, 1
 _Flags = TypeVar("_Flags")
 
 
@@ -41,7 +41,7 @@ def command(
             where `flags.out` cannot be written.
 
     Returns:
-        The exit code; `BAD_INPUT` after one line on stderr.
+        The exit code; `BAD_INPUT` after one line on stderr, `FAILED` where the disk is full.
     """
     out = None
     try:
@@ -57,7 +57,8 @@ def command(
     except OSError as error:
         if out is None or isinstance(error, BrokenPipeError):
             raise
-        return _fail(f"--out={out}: cannot write: {error.strerror or error}")
+        code = BAD_INPUT if is_of_a_path(error) else FAILED
+        return _fail(f"--out={out}: cannot write: {error.strerror or error}", code)
 
 
 def runs_flag() -> Any:
@@ -122,6 +123,6 @@ def _help(p: Parameter) -> str:
     return "; ".join(parts)
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, code: int = BAD_INPUT) -> int:
     print(f"error: {one_line(message)}", file=sys.stderr)
-    return BAD_INPUT
+    return code

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from f3ast_tff.analysis.run_groups import Pair
 from f3ast_tff.analysis.runs import SCORES, RunsError
+from f3ast_tff.data_files import read_text
+from f3ast_tff.messages import one_line
 
 _DRAW, _SEED, _ROUND = "data_seed", "seed", "round"
 _NEEDED = ("task", "algorithm", _SEED, _ROUND, *SCORES)
@@ -44,7 +47,7 @@ class KeptRun:
 
 def is_scores(path: Path) -> bool:
     """Whether a CSV file has the columns of a file of scores."""
-    return set(_NEEDED) <= set(_header(path))
+    return set(_NEEDED) <= set(_reader(path).fieldnames or ())
 
 
 def read_scores(path: Path) -> list[KeptRun]:
@@ -57,36 +60,47 @@ def read_scores(path: Path) -> list[KeptRun]:
         RunsError: If it cannot be read, lacks a column, has a cell that is no number, or has a
             round of a run twice.
     """
-    header = _header(path)
+    reader = _reader(path)
+    header = reader.fieldnames or ()
     missing = [name for name in _NEEDED if name not in header]
     if missing:
         raise RunsError(f"{path} has no column {missing[0]}; tidy_scores writes files of scores")
     names = [name for name in header if name not in (_DRAW, _SEED, _ROUND, *SCORES)]
     found: dict[tuple[object, ...], KeptRun] = {}
     rounds: dict[tuple[object, ...], dict[int, Mapping[str, float]]] = {}
-    with open(path, newline="", encoding="utf-8") as file:
-        for line, row in enumerate(csv.DictReader(file), start=2):
-            settings = {name: row[name] for name in names}
-            try:
-                pair = Pair(int(row.get(_DRAW) or 0), int(row[_SEED]))
-                number = int(row[_ROUND])
-                scores = {score: float(row[score] or "nan") for score in SCORES}
-            except (TypeError, ValueError) as error:
-                raise RunsError(f"{path}, line {line}: {error}") from error
-            key = (*settings.values(), pair)
-            kept = rounds.setdefault(key, {})
-            if number in kept:
-                raise RunsError(f"{path}, line {line}: round {number} of this run is there twice")
-            kept[number] = scores
-            found.setdefault(key, KeptRun(settings, pair, kept))
+    for line, row in enumerate(_rows(path, reader), start=2):
+        settings = {name: row[name] for name in names}
+        try:
+            pair = Pair(int(row.get(_DRAW) or 0), int(row[_SEED]))
+            number = int(row[_ROUND])
+            scores = {score: float(row[score] or "nan") for score in SCORES}
+        except (TypeError, ValueError) as error:
+            raise RunsError(f"{path}, line {line}: {error}") from error
+        key = (*settings.values(), pair)
+        kept = rounds.setdefault(key, {})
+        if number in kept:
+            raise RunsError(f"{path}, line {line}: round {number} of this run is there twice")
+        kept[number] = scores
+        found.setdefault(key, KeptRun(settings, pair, kept))
     if not found:
         raise RunsError(f"{path} has no runs")
     return list(found.values())
 
 
-def _header(path: Path) -> Sequence[str]:
+def _reader(path: Path) -> csv.DictReader[str]:
     try:
-        with open(path, newline="", encoding="utf-8") as file:
-            return next(csv.reader(file), [])
+        reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
+        # Of the header, which it reads when asked.
+        _ = reader.fieldnames
     except OSError as error:
         raise RunsError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, csv.Error) as error:
+        raise RunsError(f"{path} is no CSV file: {one_line(error)}") from error
+    return reader
+
+
+def _rows(path: Path, reader: csv.DictReader[str]) -> Iterator[dict[str, str]]:
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise RunsError(f"{path}, line {reader.line_num}: {error}") from error

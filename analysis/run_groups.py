@@ -12,11 +12,12 @@ import numpy as np
 
 from f3ast_tff.analysis.runs import Run, RunsError
 
-# Named in every table and title; `communication` where there is no `clients_per_round`.
+# Named in every table and title; those of `_WHERE_THERE` only where they are in use.
 CONDITION = (
     *("task", "availability", "reading"),
-    *("clients_per_round", "communication", "rounds", "engine"),
+    *("clients_per_round", "communication", "delivery", "rounds", "engine"),
 )
+_WHERE_THERE = ("communication", "delivery")
 # What a `Pair` holds.
 _PAIR = ("data_seed", "seed")
 _PHRASES = {
@@ -226,14 +227,7 @@ def group_runs(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
 
 
 def comparable_groups(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
-    """Groups finished runs for a table of conditions.
-
-    The condition is `CONDITION`, and any further setting that would otherwise differ between runs
-    that are compared.
-
-    Returns:
-        The groups, sorted by condition, then in the order of their algorithms; and the names of
-        the condition's settings.
+    """Groups finished runs and arranges them for a table of conditions, as `arranged`.
 
     Raises:
         RunsError: If two runs are the same experiment with the same data draw and seed.
@@ -241,10 +235,23 @@ def comparable_groups(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
     groups, repeated = group_runs(runs)
     if repeated:
         raise RunsError(repeated[0])
+    return arranged(groups)
+
+
+def arranged(groups: Sequence[RunGroup]) -> tuple[list[RunGroup], list[str]]:
+    """Arranges groups for a table of conditions.
+
+    The condition is `CONDITION`, and any further setting that would otherwise differ between runs
+    that are compared.
+
+    Returns:
+        The groups, sorted by condition, then in the order of their algorithms; and the names of
+        the condition's settings.
+    """
     names = [*CONDITION, *_further_settings(groups)]
 
     def key(group: RunGroup) -> tuple[Any, ...]:
-        return ([_sortable(group.setting(name)) for name in names], *_order(group))
+        return ([sortable(group.setting(name)) for name in names], *_order(group))
 
     return sorted(groups, key=key), names
 
@@ -265,7 +272,7 @@ def describe(condition: Mapping[str, Any], names: Iterable[str]) -> str:
     phrases = [
         _PHRASES.get(name, f"{name} {{}}").format(condition[name])
         for name in names
-        if condition[name] != "" and (condition[name] is not None or name != "communication")
+        if condition[name] != "" and (condition[name] is not None or name not in _WHERE_THERE)
     ]
     return ", ".join(phrases)
 
@@ -297,12 +304,15 @@ def _at_round(run: Run, column: str, number: int) -> float:
     return float(scores.loc[number])
 
 
-def _sortable(value: Any) -> tuple[int, float, str]:
-    """A setting may be a number in one run and not given (`None`) in another."""
+def sortable(value: Any) -> tuple[int, float, str]:
+    """Returns the place of a value among others of its setting.
+
+    A setting may be a number in one run and not given (`None`) in another.
+    """
     return (0, value, "") if isinstance(value, (int, float)) else (1, 0.0, str(value))
 
 
 def _order(group: RunGroup) -> tuple[Any, ...]:
-    world = [_sortable(value) for _, value in sorted(group.world.items())]
-    own = [_sortable(value) for _, value in sorted(group.own.items())]
+    world = [sortable(value) for _, value in sorted(group.world.items())]
+    own = [sortable(value) for _, value in sorted(group.own.items())]
     return (group.first.order("algorithm"), group.algorithm, world, own)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, describe, score
-from f3ast_tff.analysis.runs import PERIODS, SCORES, Run, finished_runs
+from f3ast_tff.analysis.run_groups import RunGroup, describe, score
+from f3ast_tff.analysis.runs import PERIODS, SCORES
 
 _HEADINGS = {"final": "final round", "mean_of_last_10_percent": "mean of last 10%"}
 # Beyond this, four decimals would take the table past 100 columns.
@@ -17,11 +17,15 @@ _LARGE = 100.0
 _WIDTH = 100
 
 
-def final_table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Returns the scores at the end of training, and prints which runs are left out as unfinished.
+def final_table(
+    groups: Sequence[RunGroup], names: Sequence[str], labels: Mapping[RunGroup, str] | None = None
+) -> pd.DataFrame:
+    """Returns the scores at the end of training.
 
     Args:
-        runs: Runs, unfinished ones too.
+        groups: Finished runs, of `arranged`.
+        names: The settings of their conditions.
+        labels: Names of rows in tables, in place of the algorithms'.
 
     Returns:
         A row a condition and algorithm, with columns `algorithm`; `display`, its name in tables;
@@ -30,26 +34,25 @@ def final_table(runs: Sequence[Run]) -> pd.DataFrame:
         (n - 1 degrees of freedom), `<period>_<score>_sd`, NaN for one run: over draws, of each
         draw's mean over its seeds; over seeds with one draw. A score that is not finite in one run
         makes both NaN.
-
-    Raises:
-        RunsError: If no run is finished, or a run is there twice.
     """
-    finished = finished_runs(runs)
-    unfinished = [str(run.path) for run in runs if run.summary is None]
-    if unfinished:
-        print(f"unfinished, left out: {', '.join(unfinished)}")
-    groups, names = comparable_groups(finished)
     table = pd.DataFrame([_row(group, names) for group in groups])
+    if labels is not None:
+        table["display"] = [labels[group] for group in groups]
     for name in names:
         # Otherwise a setting given in some runs only, 5 and None, would become 5.0 and NaN.
         table[name] = pd.Series([group.condition([name])[name] for group in groups], dtype=object)
     return table
 
 
-def render(table: pd.DataFrame) -> str:
-    """Returns a `final_table` as text, at most 100 columns wide."""
+def render(table: pd.DataFrame, named: str | None = None) -> str:
+    """Returns a `final_table` as text, a block a condition, by default at most 100 columns wide.
+
+    Args:
+        table: The table.
+        named: A setting that the labels of the rows name, and that is no condition.
+    """
     columns = [str(column) for column in table.columns]
-    names = columns[2 : columns.index("runs")]
+    names = [name for name in columns[2 : columns.index("runs")] if name != named]
     blocks = []
     for _, part in table.groupby(names, sort=False, dropna=False):
         condition = {name: part[name].iloc[0] for name in names}

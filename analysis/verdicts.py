@@ -152,12 +152,12 @@ def obstacle_to_verdict(
     if first.first.generates_data and draws < FEWEST_DRAWS:
         return f"{draws} draw{'s' * (draws != 1)} of the data, {FEWEST_DRAWS} are needed"
     if pairs < fewest_pairs:
-        return f"{pairs} common pairs of draw and seed, {fewest_pairs} are needed"
+        common_pairs = f"{pairs} common pair{'s' * (pairs != 1)} of draw and seed"
+        return f"{common_pairs}, {fewest_pairs} are needed"
     rounds = first.setting("rounds")
     needed = paper_rounds or _published_rounds(first.settings["task"])
     if needed is not None and rounds < needed:
-        whose = "paper" if paper_rounds else "task"
-        return f"{rounds} rounds, the {whose}'s are {needed}"
+        return f"{rounds} rounds, {needed} are needed"
     return ""
 
 

@@ -15,6 +15,7 @@ from f3ast_tff.availability.constraints import (
     MarkovK,
     PoissonK,
     Schedule,
+    Signal,
     Steps,
     UniformK,
     constraint_from_text,
@@ -39,6 +40,7 @@ from f3ast_tff.availability.product import Product
 from f3ast_tff.availability.scarce import Scarce
 from f3ast_tff.availability.smallest_label import SmallestLabel
 from f3ast_tff.availability.smartphones import Smartphones
+from f3ast_tff.availability.stays import Stays
 from f3ast_tff.availability.table import Table
 from f3ast_tff.availability.trace import Trace
 from f3ast_tff.availability.trace_files import read_traces
@@ -72,8 +74,10 @@ __all__ = [
     "Product",
     "Scarce",
     "Schedule",
+    "Signal",
     "SmallestLabel",
     "Smartphones",
+    "Stays",
     "Steps",
     "Table",
     "Trace",

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.draws import bernoulli
-from f3ast_tff.availability.process import AvailabilityConfig
-from f3ast_tff.components import Derived, parameter, register
+from f3ast_tff.availability.stays import FOREVER, Stays, StaysConfig, check_presence
+from f3ast_tff.components import parameter, register
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.randomness import generator
 
 
-class ArrivalDeparture:
+class ArrivalDeparture(Stays):
     """Client k is available with probability q in rounds first_k .. last_k, else never.
 
     A share of the clients, drawn, arrives at a round uniform on 1 .. H; the others are there from
     round 1. A share, drawn independently, departs after a round uniform on first_k .. H; the
     others stay. After round H no one comes or goes. The question is that of Ruan et al. (AISTATS
     2021, arXiv 2006.06954); the law of the rounds is chosen here.
-
-    Attributes:
-        first: First round of each client, `int64 [N]`.
-        last: Its last round, `int64 [N]`; the largest `int64` for one that stays.
     """
-
-    # All depend on the round: many are there in the middle, few at the ends.
-    positively_correlated = True
-    periodic = True
 
     def __init__(
         self,
@@ -53,33 +44,16 @@ class ArrivalDeparture:
         Raises:
             ParameterError: If a value is not allowed.
         """
-        if horizon < 1:
-            raise ParameterError("presence_rounds", horizon, "must be at least 1")
-        shares = {"arrival_share": arrivals, "departure_share": departures, "presence_q": q}
-        for name, value in shares.items():
+        check_presence(horizon, q)
+        for name, value in {"arrival_share": arrivals, "departure_share": departures}.items():
             if not 0 <= value <= 1:
                 raise ParameterError(name, value, "must be in [0, 1]")
         rng = generator(seed, "arrival and departure")
         rank = np.array([rng.permutation(num_clients) for _ in range(2)])
         arrives, departs = rank < np.rint(np.array([[arrivals], [departures]]) * num_clients)
-        self.first = np.where(arrives, rng.integers(1, horizon + 1, num_clients), 1)
-        leaves = rng.integers(self.first, horizon + 1)
-        self.last = np.where(departs, leaves, np.iinfo(np.int64).max)
-        self.num_clients = num_clients
-        self.seed = seed
-        self._horizon = horizon
-        self._q = np.full(num_clients, q)
-
-    @property
-    def stationary(self) -> np.ndarray:
-        """Mean over rounds 1 .. H, `float64 [N]`: q (min(last_k, H) - first_k + 1) / H."""
-        rounds = np.minimum(self.last, self._horizon) - self.first + 1
-        return self._q * rounds / self._horizon
-
-    def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`."""
-        there = (self.first <= round_number) & (round_number <= self.last)
-        return there & bernoulli(self._q, generator(self.seed, "availability", round_number))
+        first = np.where(arrives, rng.integers(1, horizon + 1, num_clients), 1)
+        leaves = rng.integers(first, horizon + 1)
+        super().__init__(first, np.where(departs, leaves, FOREVER), seed, horizon, q)
 
 
 @register(
@@ -90,10 +64,8 @@ class ArrivalDeparture:
     order=23,
 )
 @dataclass(frozen=True)
-class ArrivalDepartureConfig(AvailabilityConfig):
+class ArrivalDepartureConfig(StaysConfig):
     """Configuration of `ArrivalDeparture`."""
-
-    positively_correlated: ClassVar[bool] = ArrivalDeparture.positively_correlated
 
     arrival_share: float = parameter(
         0.5, "share of the clients that join after the start", minimum=0, maximum=1
@@ -101,15 +73,11 @@ class ArrivalDepartureConfig(AvailabilityConfig):
     departure_share: float = parameter(
         0.5, "share of the clients that leave before the end", minimum=0, maximum=1
     )
-    presence_q: float = parameter(
-        1.0, "probability of being available between joining and leaving", minimum=0, maximum=1
-    )
-    presence_rounds: int = parameter(
-        Derived(lambda known: known["rounds"], "rounds", from_rounds=True),
-        "last round in which clients join or leave",
-        minimum=1,
-        units="rounds",
-    )
+
+    @classmethod
+    def renews_shares(cls, known: Any) -> bool:
+        """See `AvailabilityConfig.renews_shares`: p_k stay those of all clients."""
+        return False
 
     def build(self, p: np.ndarray, seed: int) -> ArrivalDeparture:
         """See `AvailabilityConfig.build`."""

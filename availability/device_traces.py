@@ -23,18 +23,23 @@ class DeviceTraces:
             at the same time the last one counts.
         eligible: Whether the device is eligible from then until its next event, `bool [n]`. What
             comes before the first event is not known; a first time of -inf leaves no such gap.
+        spans: When each device's trace begins and when it begins again, seconds,
+            `float64 [D, 2]`: it repeats for ever, both ways. `None`: the last state stays.
     """
 
     names: tuple[str, ...]
     offsets: np.ndarray
     times: np.ndarray
     eligible: np.ndarray
+    spans: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if not self.names:
             raise DataError("the trace has no device")
         if np.any(np.isnan(self.times)):
             raise DataError(f"device {self._device(np.argmax(np.isnan(self.times)))}: time is NaN")
+        if self.spans is not None and not np.all(np.abs(self.spans) <= LATEST):
+            raise DataError(f"a trace begins or ends beyond {LATEST:g} s")
         far = (np.abs(self.times) > LATEST) & ~np.isneginf(self.times)
         if np.any(far):
             n = int(np.argmax(far))
@@ -57,8 +62,25 @@ class DeviceTraces:
 
     @property
     def end(self) -> float:
-        """Time of the last event of all, seconds."""
-        return float(self.times.max())
+        """Time of the last event of all, seconds; infinity where traces repeat."""
+        return float("inf") if self.spans is not None else float(self.times.max())
+
+    @property
+    def seen(self) -> np.ndarray:
+        """When each device was first and last seen, seconds, `float64 [D, 2]`."""
+        if self.spans is not None:
+            return self.spans
+        return np.stack([self.times[self.offsets[:-1]], self.times[self.offsets[1:] - 1]], axis=1)
+
+    def once(self) -> DeviceTraces:
+        """Returns the traces without repetition, not eligible before a device was first seen."""
+        starts = self.offsets[:-1]
+        return DeviceTraces(
+            self.names,
+            self.offsets + np.arange(self.num_devices + 1),
+            np.insert(self.times, starts, -np.inf),
+            np.insert(self.eligible, starts, False),
+        )
 
     def eligible_at(self, times: np.ndarray) -> np.ndarray:
         """Returns who is eligible at some times, `bool [len(times), D]`.
@@ -71,7 +93,8 @@ class DeviceTraces:
         """
         found = np.empty((len(times), self.num_devices), bool)
         for d, (device_times, eligible) in enumerate(self._devices()):
-            last = np.searchsorted(device_times, times, side="right") - 1
+            when = times if self.spans is None else self._folded(d, times)[0]
+            last = np.searchsorted(device_times, when, side="right") - 1
             if np.any(last < 0):
                 first = times[int(np.argmin(last))]
                 raise DataError(
@@ -96,10 +119,22 @@ class DeviceTraces:
         self.eligible_at(edges[:1])
         seconds = np.empty((len(edges) - 1, self.num_devices))
         for d, (times, eligible) in enumerate(self._devices()):
-            inside = np.append(np.clip(times, edges[0], edges[-1]), edges[-1])
+            start, end = (edges[0], edges[-1]) if self.spans is None else self.spans[d]
+            inside = np.append(np.clip(times, start, end), end)
             total = np.append(0, np.cumsum(np.diff(inside) * eligible))
-            seconds[:, d] = np.diff(np.interp(edges, inside, total))
+            if self.spans is None:
+                seconds[:, d] = np.diff(np.interp(edges, inside, total))
+            else:
+                when, repeats = self._folded(d, edges)
+                seconds[:, d] = np.diff(np.interp(when, inside, total) + repeats * total[-1])
         return seconds
+
+    def _folded(self, device: int, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Times within a device's trace, and how often it has begun again before them."""
+        assert self.spans is not None
+        start, end = self.spans[device]
+        repeats = np.floor((times - start) / (end - start))
+        return np.clip(times - repeats * (end - start), start, end), repeats
 
     def _devices(self) -> list[tuple[np.ndarray, np.ndarray]]:
         edges = self.offsets

@@ -14,6 +14,7 @@ from f3ast_tff.availability.process import AvailabilityProcess, numbers
 from f3ast_tff.components import parameter, register
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.randomness import generator
+from f3ast_tff.selection.population import Population
 
 
 def draw_members(shares: Sequence[float], num_clients: int, seed: int) -> np.ndarray:
@@ -80,6 +81,14 @@ class Mix:
         for number, values in enumerate(known[1:], 1):
             np.copyto(chosen, values, where=self.members == number)
         return chosen
+
+    def present(self, round_number: int) -> np.ndarray:
+        """See `Population.present`: what each client's process says, else always."""
+        present = np.ones(self.num_clients, bool)
+        for number, part in enumerate(self.parts):
+            if isinstance(part, Population):
+                present &= part.present(round_number) | (self.members != number)
+        return present
 
     def mask(self, round_number: int) -> np.ndarray:
         """See `AvailabilityProcess.mask`."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from f3ast_tff.availability.constraints import CommunicationConstraint
 from f3ast_tff.availability.process import AvailabilityProcess
+from f3ast_tff.selection.population import Population, present_clients
 from f3ast_tff.training.selecting import available_clients
 
 # More rows than this a picture cannot show.
@@ -20,6 +21,7 @@ class Preview:
 
     Attributes:
         num_available: Clients available in each round, `int64 [T]`.
+        num_present: Clients that exist in each round, `int64 [T]`.
         k: K_t of each round, `int64 [T]`, `None` without a constraint.
         frequency: Share of the rounds each client was available in, `float64 [N]`.
         stationary: What that share tends to, `float [N]`, `None` if it is not known.
@@ -30,6 +32,7 @@ class Preview:
     """
 
     num_available: np.ndarray
+    num_present: np.ndarray
     k: np.ndarray | None
     frequency: np.ndarray
     stationary: np.ndarray | None
@@ -54,11 +57,14 @@ def preview(
     n = process.num_clients
     shown = np.unique(np.linspace(0, n - 1, min(n, MOST_SHOWN)).round().astype(np.int64))
     num_available, masks = np.zeros(rounds, np.int64), np.zeros((rounds, len(shown)), bool)
+    num_present = np.full(rounds, n)
     total, both = np.zeros((2, n), np.int32)
     first = last = available_clients(process, n, 1)
     for t in range(1, rounds + 1):
         mask = available_clients(process, n, t)
         num_available[t - 1], masks[t - 1] = np.count_nonzero(mask), mask[shown]
+        if isinstance(process, Population):
+            num_present[t - 1] = np.count_nonzero(present_clients(process, n, t))
         total += mask
         if t > 1:
             both += mask & last
@@ -68,6 +74,7 @@ def preview(
         k = np.array([constraint.limit(t).k for t in range(1, rounds + 1)])
     return Preview(
         num_available,
+        num_present,
         k,
         total / rounds,
         process.stationary,
@@ -96,6 +103,9 @@ def report(seen: Preview) -> str:
         "empty rounds": f"{np.count_nonzero(counts == 0)} of {len(counts)}",
         "lag-1 autocorrelation": f"{seen.autocorrelation:.3f}",
     }
+    if (seen.num_present < n).any():
+        least, most = seen.num_present.min(), seen.num_present.max()
+        rows["mean present"] = f"{seen.num_present.mean():.4g} of {n}, {least} to {most}"
     if seen.stationary is None:
         rows["stationary"] = "not known"
     else:

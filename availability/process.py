@@ -16,6 +16,8 @@ from f3ast_tff.randomness import generator
 class AvailabilityProcess(Protocol):
     """Who is reachable in each round: A_t of Sec. III-A, a function of (seed, round) alone.
 
+    A process whose clients join and leave is a `selection.population.Population` too.
+
     Attributes:
         num_clients: Number of clients N.
         positively_correlated: Whether one client being available makes another likelier to be,
@@ -68,6 +70,15 @@ class AvailabilityConfig:
             DataError: If a file is missing or damaged.
         """
         raise TypeError(f"{type(self).__name__} does not say what it builds")
+
+    @classmethod
+    def renews_shares(cls, known: Any) -> bool:
+        """Returns whether, by default, p_k are shares among those present in a round.
+
+        Args:
+            known: All settings, resolved when asked for (`components.defaults.Known`).
+        """
+        return False
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `AlgorithmConfig.check`."""

@@ -11,6 +11,7 @@ import numpy as np
 from f3ast_tff.availability.combined import CombinatorConfig, common_size, stationary_of
 from f3ast_tff.availability.process import AvailabilityProcess
 from f3ast_tff.components import register
+from f3ast_tff.selection.population import Population
 
 
 class Product:
@@ -40,6 +41,14 @@ class Product:
         if known is None or sum(part.periodic for part in self.parts) > 1:
             return None
         return reduce(np.multiply, known)
+
+    def present(self, round_number: int) -> np.ndarray:
+        """See `Population.present`: present where all parts say so."""
+        present = np.ones(self.num_clients, bool)
+        for part in self.parts:
+            if isinstance(part, Population):
+                present &= part.present(round_number)
+        return present
 
     def mask(self, round_number: int) -> np.ndarray:
         """See `AvailabilityProcess.mask`."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,13 +15,15 @@ from f3ast_tff.availability.draws import gather, smallest_integers
 from f3ast_tff.availability.process import AvailabilityConfig
 from f3ast_tff.availability.trace_files import ELIGIBLE, read_traces
 from f3ast_tff.components import REQUIRED, parameter, register
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.data_files import read_json
+from f3ast_tff.errors import DataError, ParameterError
 from f3ast_tff.randomness import generator
 
 DAY = 86_400
 ASSIGNMENTS = ("balanced", "with_replacement", "in_order")
 SHIFTS = ("none", "days")
 WHEN = ("at_start", "throughout")
+PRESENCE = ("always", "seen")
 # A byte each.
 _MOST_STATES = 2**31
 
@@ -71,6 +74,8 @@ class Trace:
         assignment: str = "balanced",
         shift: str = "none",
         when: str = "at_start",
+        presence: str = "always",
+        clients: Sequence[str] | None = None,
     ) -> None:
         """Resamples the traces to rounds.
 
@@ -85,6 +90,8 @@ class Trace:
             shift: `"none"`, or `"days"`: each client starts on a random day; needs whole days and
                 a day of whole rounds.
             when: Eligible `"at_start"` of the round, or `"throughout"` it.
+            presence: Clients are present `"always"`, or while their device was `"seen"`.
+            clients: Name of each client's device, N or more, in place of an assignment.
 
         Raises:
             ParameterError: If a value is not allowed, or the trace ends before the part does.
@@ -94,11 +101,15 @@ class Trace:
             ("trace_assignment", assignment, ASSIGNMENTS),
             ("trace_shift", shift, SHIFTS),
             ("trace_when", when, WHEN),
+            ("trace_presence", presence, PRESENCE),
         ):
             if value not in choices:
                 raise ParameterError(name, value, f"must be one of {', '.join(choices)}")
         rounds = rounds_in(days, round_seconds, shift)
-        _check_length(traces, start, days)
+        seen, end = traces.seen, traces.end
+        if presence == "seen":
+            traces, end = traces.once(), float(seen.max())
+        _check_length(end, start, days)
         if rounds * traces.num_devices > _MOST_STATES:
             allowed = (
                 f"makes {rounds} rounds of {traces.num_devices} devices, over {_MOST_STATES} states"
@@ -109,7 +120,14 @@ class Trace:
             self._eligible = traces.eligible_at(edges[:-1])
         else:
             self._eligible = traces.eligible_seconds(edges) >= round_seconds
-        devices = assign_devices(num_clients, traces.num_devices, seed, assignment)
+        self._seen = np.ones((1, traces.num_devices), bool)
+        if presence == "seen":
+            self._seen = (seen[:, 0] <= edges[:-1, None]) & (edges[:-1, None] <= seen[:, 1])
+            self._eligible &= self._seen
+        if clients is None:
+            devices = assign_devices(num_clients, traces.num_devices, seed, assignment)
+        else:
+            devices = _named(traces, clients, num_clients)
         num_shifts = int(days) if shift == "days" else 1
         shifts = generator(seed, "trace shifts").integers(num_shifts, size=num_clients)
         self.num_clients = num_clients
@@ -129,8 +147,45 @@ class Trace:
 
     def mask(self, round_number: int) -> np.ndarray:
         """See `AvailabilityProcess.mask`."""
-        rows = (round_number - 1 + self._shifts) % len(self._eligible)
-        return gather(self._eligible[rows].reshape(-1), self._column)
+        return self._row(self._eligible, round_number)
+
+    def present(self, round_number: int) -> np.ndarray:
+        """See `Population.present`."""
+        return self._row(self._seen, round_number)
+
+    def _row(self, table: np.ndarray, round_number: int) -> np.ndarray:
+        rows = (round_number - 1 + self._shifts) % len(table)
+        return gather(table[rows].reshape(-1), self._column)
+
+
+def _named(traces: DeviceTraces, clients: Sequence[str], num_clients: int) -> np.ndarray:
+    """Devices of the first N clients by their names, `int64 [N]`."""
+    if len(clients) < num_clients:
+        allowed = f"must name a device for each of {num_clients} clients"
+        raise ParameterError("trace_clients", f"{len(clients)} names", allowed)
+    place = {name: number for number, name in enumerate(traces.names)}
+    for client, name in enumerate(clients[:num_clients]):
+        if name not in place:
+            allowed = f"of client {client}, is not in the trace, or never eligible"
+            raise ParameterError("trace_clients", repr(name), allowed)
+    return np.array([place[name] for name in clients[:num_clients]])
+
+
+def read_clients(path: Path) -> list[str]:
+    """Reads each client's device: a JSON list of names, as FLHetBench's sampled cases.
+
+    Raises:
+        DataError: If the file is missing or holds anything else.
+    """
+    try:
+        names = read_json(path)
+    except FileNotFoundError as error:
+        raise DataError(f"{path}: there is no such file") from error
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: {error}") from error
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DataError(f"{path}: must be a list of device names")
+    return names
 
 
 def rounds_in(days: float, round_seconds: int, shift: str = "none") -> int:
@@ -161,13 +216,13 @@ def rounds_in(days: float, round_seconds: int, shift: str = "none") -> int:
     return round(rounds)
 
 
-def _check_length(traces: DeviceTraces, start: float, days: float) -> None:
+def _check_length(end: float, start: float, days: float) -> None:
     if not np.isfinite(start):
         raise ParameterError("trace_start", start, "must be finite")
-    longest = (traces.end - start) / DAY
+    longest = (end - start) / DAY
     if days > longest:
         allowed = (
-            f"the last entry being at {traces.end:g} s and the start at {start:g} s, must be at "
+            f"the last entry being at {end:g} s and the start at {start:g} s, must be at "
             f"most {max(longest, 0):.4g}"
         )
         raise ParameterError("trace_days", days, allowed)
@@ -180,7 +235,7 @@ class TraceConfig(AvailabilityConfig):
 
     positively_correlated: ClassVar[bool] = Trace.positively_correlated
 
-    trace_file: str = parameter(REQUIRED, "device traces, .json or .csv", is_input=True)
+    trace_file: str = parameter(REQUIRED, "device traces, .json, .csv or .pkl", is_input=True)
     trace_states: str = parameter("", "which list of states, where a device has several")
     trace_eligible: str = parameter(ELIGIBLE, "states to train in, as charging+wifi,idle")
     trace_round_seconds: int = parameter(3600, "length of a round", minimum=1, units="seconds")
@@ -193,9 +248,29 @@ class TraceConfig(AvailabilityConfig):
     trace_when: str = parameter(
         "at_start", "when in a round a device must be eligible", choices=WHEN
     )
+    trace_presence: str = parameter(
+        "always",
+        "clients exist always, or from the first time their device was seen to the last",
+        choices=PRESENCE,
+        neutral="always",
+    )
+    trace_clients: str | None = parameter(
+        None,
+        "a JSON list of each client's device, as FLHetBench's sampled cases, in place of an "
+        "assignment",
+        is_input=True,
+    )
+
+    @classmethod
+    def renews_shares(cls, known: Any) -> bool:
+        """See `AvailabilityConfig.renews_shares`: where clients are present while seen."""
+        return known["trace_presence"] == "seen"
 
     def build(self, p: np.ndarray, seed: int) -> Trace:
         """See `AvailabilityConfig.build`."""
+        clients = None
+        if self.trace_clients is not None:
+            clients = read_clients(Path(self.trace_clients))
         return Trace(
             read_traces(Path(self.trace_file), self.trace_states, self.trace_eligible),
             len(p),
@@ -206,8 +281,13 @@ class TraceConfig(AvailabilityConfig):
             assignment=self.trace_assignment,
             shift=self.trace_shift,
             when=self.trace_when,
+            presence=self.trace_presence,
+            clients=clients,
         )
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `AlgorithmConfig.check`."""
         rounds_in(self.trace_days, self.trace_round_seconds, self.trace_shift)
+        if self.trace_clients is not None and self.trace_assignment != "balanced":
+            allowed = "does not apply with trace_clients"
+            raise ParameterError("trace_assignment", self.trace_assignment, allowed)

@@ -6,6 +6,8 @@ JSON: `{"devices": {NAME: TRACE, ...}, ...}`, other keys ignored, TRACE being on
 - an object of several such lists by name, `{"2st": [...], "3st_50": [...]}`, one to be chosen;
 - a list of `[start, duration]`: intervals in which the device is not eligible; it is otherwise.
 
+JSON and pickles as FLASH, FLHetBench and FedScale distribute them: see `published_traces`.
+
 CSV: a header line `device,time,state`, then a line an entry, as in the first JSON form; devices may
 be interleaved. Times are in seconds, on one clock for all devices, never decreasing in a device.
 A file has at most 256 MiB.
@@ -23,11 +25,13 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.device_traces import DeviceTraces
+from f3ast_tff.availability.published_traces import PublishedTrace, published, read_pickle
 from f3ast_tff.data_files import read_json, read_text
 from f3ast_tff.errors import DataError, ParameterError
 
 CSV_HEADER = ["device", "time", "state"]
 ELIGIBLE = "AVL_TRAIN,AVL_EVAL"
+FEDSCALE_NAME = "client_behave_trace"
 # How many names of lists a message has.
 _NAMED = 10
 
@@ -52,7 +56,8 @@ def read_traces(path: Path, states: str = "", eligible: str = ELIGIBLE) -> Devic
     """Reads a file of one of the forms above.
 
     Args:
-        path: A `.json` or `.csv` file.
+        path: A `.json` or `.csv` file, or FedScale's pickle, of a name that ends in `.pkl` or in
+            `client_behave_trace`.
         states: Name of the list to take where a device has several; else unused.
         eligible: The rule of `is_eligible`; unused for intervals.
 
@@ -60,22 +65,21 @@ def read_traces(path: Path, states: str = "", eligible: str = ELIGIBLE) -> Devic
         DataError: If the file is missing or damaged; names the file, the device and what is wrong.
         ParameterError: If `states` names no list, or no state of the file is eligible.
     """
-    if path.suffix not in (".json", ".csv"):
-        raise DataError(f"{path}: must end in .json or .csv")
+    pickled = path.suffix == ".pkl" or path.name == FEDSCALE_NAME
+    if path.suffix not in (".json", ".csv") and not pickled:
+        raise DataError(f"{path}: must end in .json, .csv or .pkl, or be {FEDSCALE_NAME}")
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
     try:
-        if path.suffix == ".json":
-            found = _of_json(read_json(path), states, eligible)
+        if path.suffix == ".csv":
+            traces = _traces(_of_csv(read_text(path), eligible))
         else:
-            found = _of_csv(read_text(path), eligible)
-        if not found:
-            raise DataError("the trace has no device")
-        offsets = np.cumsum([0] + [len(events) for events in found.values()])
-        times, answers = zip(*(event for events in found.values() for event in events))
-        traces = DeviceTraces(
-            tuple(found), offsets, np.array(times, np.float64), np.array(answers, bool)
-        )
+            content = read_pickle(path) if pickled else read_json(path)
+            repeated = published(content)
+            if repeated is None:
+                traces = _traces(_of_json(content, states, eligible))
+            else:
+                traces = _of_published(repeated, eligible)
     except ParameterError:
         raise
     except (OSError, ValueError, OverflowError, csv.Error, DataError) as error:
@@ -86,6 +90,28 @@ def read_traces(path: Path, states: str = "", eligible: str = ELIGIBLE) -> Devic
 
 
 _Events = list[tuple[float, bool]]
+
+
+def _traces(found: dict[str, _Events], spans: np.ndarray | None = None) -> DeviceTraces:
+    if not found:
+        raise DataError("the trace has no device")
+    offsets = np.cumsum([0] + [len(events) for events in found.values()])
+    times, answers = zip(*(event for events in found.values() for event in events))
+    states = np.array(times, np.float64), np.array(answers, bool)
+    return DeviceTraces(tuple(found), offsets, *states, spans)
+
+
+def _of_published(found: dict[str, PublishedTrace], rule: str) -> DeviceTraces:
+    """Of a device that is known by spans alone, the rule says nothing."""
+    events: dict[str, _Events] = {}
+    for name, trace in found.items():
+        events[name] = [
+            (time, state if isinstance(state, bool) else is_eligible(state, rule))
+            for time, state in trace.events
+        ]
+    if not found:
+        raise DataError("no device is ever eligible")
+    return _traces(events, np.array([[trace.start, trace.end] for trace in found.values()], float))
 
 
 def _of_json(content: Any, states: str, rule: str) -> dict[str, _Events]:

@@ -18,6 +18,9 @@ from f3ast_tff.data_files import open_regular
 _MAGIC = b"\x93NUMPY"
 _LENGTHS = {1: "<H", 2: "<I", 3: "<I"}
 _MOST_HEADER_BYTES = 10_000
+# Of an archive that may be compressed: more than any run's record of its clients.
+_MOST_ARRAYS_BYTES = 2**32
+_CHUNK_BYTES = 2**20
 # As NumPy writes it. Other types (objects, records, raw bytes) are not for data files.
 _HEADER = re.compile(
     r"\{'descr': ?'([<>|=]?[biufcUS][1-9][0-9]{0,8})', ?'fortran_order': ?(True|False), ?"
@@ -26,7 +29,7 @@ _HEADER = re.compile(
 # What NumPy and zipfile raise of a damaged archive.
 _ARCHIVE_ERRORS = (
     *(KeyError, EOFError, struct.error, UnicodeError, NotImplementedError, RuntimeError),
-    *(zipfile.BadZipFile, zlib.error),
+    *(zipfile.BadZipFile, zlib.error, MemoryError),
 )
 
 
@@ -69,6 +72,20 @@ def open_npy(path: Path) -> np.memmap:
         )
 
 
+def load_npz(path: Path) -> dict[str, np.ndarray]:
+    """Returns the arrays of a file that `np.savez` or `np.savez_compressed` wrote.
+
+    Args:
+        path: The file; its arrays hold at most 4 GiB together.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is damaged, or holds something else than such arrays.
+    """
+    with open_regular(path) as file:
+        return _read_archive(file, _MOST_ARRAYS_BYTES, (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+
+
 def read_npz(file: IO[bytes]) -> dict[str, np.ndarray]:
     """Returns the arrays of an archive that `np.savez` wrote.
 
@@ -79,32 +96,40 @@ def read_npz(file: IO[bytes]) -> dict[str, np.ndarray]:
         OSError: If it cannot be read.
         ValueError: If it is damaged, compressed, or holds something else than such arrays.
     """
-    size = file.seek(0, 2)
+    return _read_archive(file, file.seek(0, 2), (zipfile.ZIP_STORED,))
+
+
+def _read_archive(file: IO[bytes], most: int, methods: tuple[int, ...]) -> dict[str, np.ndarray]:
     try:
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             names = [member.filename for member in members]
-            if len(set(names)) < len(names) or sum(m.file_size for m in members) > size:
+            if len(set(names)) < len(names) or sum(m.file_size for m in members) > most:
                 raise ValueError("its directory is damaged")
+            for member in members:
+                if not member.filename.endswith(".npy") or member.compress_type not in methods:
+                    raise ValueError(f"its member {member.filename[:80]!r} is not a plain array")
             return {member.filename[: -len(".npy")]: _member(archive, member) for member in members}
     except _ARCHIVE_ERRORS as error:
         raise ValueError(f"it is damaged ({error})") from error
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    if not member.filename.endswith(".npy") or member.compress_type != zipfile.ZIP_STORED:
-        raise ValueError(f"its member {member.filename[:80]!r} is not a plain array")
     with archive.open(member) as file:
         form = _read_form(file, member.file_size)
         if form.header_bytes + form.nbytes != member.file_size:
             raise ValueError(f"its member {member.filename[:80]!r} has another size than it says")
-        content = bytearray(form.nbytes)
-        if file.readinto(content) != form.nbytes or file.read(1):  # type: ignore[attr-defined]
+        # Takes memory as it is filled: by what the file holds, not by what it claims.
+        content = np.empty(form.nbytes, np.uint8)
+        filled = 0
+        while chunk := file.read(_CHUNK_BYTES):
+            content[filled : filled + len(chunk)] = np.frombuffer(chunk, np.uint8)
+            filled += len(chunk)
+        if filled != form.nbytes:
             raise ValueError(f"its member {member.filename[:80]!r} is cut short")
     if not form.nbytes:
         return np.zeros(form.shape, form.dtype)
-    flat = np.frombuffer(content, form.dtype)
-    return flat.reshape(form.shape, order="F" if form.order == "F" else "C")
+    return content.view(form.dtype).reshape(form.shape, order="F" if form.order == "F" else "C")
 
 
 def _read_form(file: IO[bytes], size: int) -> _Form:

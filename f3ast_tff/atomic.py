@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +22,12 @@ def atomic_write(path: Path, mode: str = "w", **kwargs: Any) -> Iterator[IO[Any]
 
     Yields:
         The open file; on an exception `path` stays as it was.
+
+    Raises:
+        OSError: If it cannot be written, or is a device, which a file would take the place of.
     """
+    if _is_device(path):
+        raise OSError(errno.EPERM, "it is a device", str(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, mode, **kwargs) as file:
@@ -30,6 +37,15 @@ def atomic_write(path: Path, mode: str = "w", **kwargs: Any) -> Iterator[IO[Any]
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _is_device(path: Path) -> bool:
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        # Not there, or to be told of when it is written.
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
 
 
 def remove_temporaries(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -34,6 +35,16 @@ def open_regular(path: Path | str) -> io.FileIO:
         file.close()
         raise ValueError("it is not a regular file")
     return file
+
+
+def check_appendable(path: Path) -> None:
+    """Checks that a file can be appended to, where it is there.
+
+    Raises:
+        OSError: If it is a pipe, whose opening could wait for ever, a device, a folder or the like.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EEXIST, "it is not a regular file", str(path))
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+
+_OF_A_PATH = frozenset(
+    {
+        *(errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
+        *(errno.ENOENT, errno.ENOTDIR, errno.ENOTEMPTY, errno.EPERM, errno.EROFS),
+    }
+)
+
+
+def is_of_a_path(error: OSError) -> bool:
+    """Whether a path cannot be used, as opposed to a full disk and the like."""
+    return error.errno in _OF_A_PATH
+
 
 class ParameterError(ValueError):
     """A parameter has a value that is not allowed.

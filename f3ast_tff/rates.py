@@ -53,6 +53,7 @@ class ParticipationRates:
         self._rounds = 0
         self._unscaled = values
         self._scale = 1.0
+        self._last = np.zeros(0, np.int64), np.zeros(0), 0.0
 
     @property
     def values(self) -> np.ndarray:
@@ -90,14 +91,39 @@ class ParticipationRates:
         self._scale *= 1 - self.beta
         if self._scale < _LEAST_SCALE:
             self._move_scale()
-        self._unscaled[selected] += self.beta / self._scale * share
+        self._add(selected, self.beta / self._scale, share)
+
+    def revise(self, selected: np.ndarray, share: np.ndarray | float = 1.0) -> None:
+        """Makes the last `update`, as it was, one of these clients alone.
+
+        Args:
+            selected: Distinct ids, all among those of that update, `int [m]`.
+            share: See `update`.
+        """
+        ids, before, step = self._last
+        self._unscaled[ids] = before
+        self._add(selected, step, share)
+
+    def _add(self, selected: np.ndarray, step: float, share: np.ndarray | float) -> None:
+        # What `revise` takes back, of this round alone: no part of the saved state.
+        self._last = selected, self._unscaled[selected], step
+        self._unscaled[selected] += step * share
+
+    def start(self, clients: np.ndarray, rate: float) -> None:
+        """Sets the rates of clients that join, as r(0) sets those of the first.
+
+        Args:
+            clients: Their ids, `int [m]`.
+            rate: Their rate, in (0, 1].
+        """
+        self._unscaled[clients] = rate / self._scale
 
     def _count(self, selected: np.ndarray, share: np.ndarray | float) -> None:
         # Whole numbers over t: clients selected equally often tie exactly.
         if self._rounds == 1:
             self._unscaled.fill(_LEAST)
         self._scale = 1 / self._rounds
-        self._unscaled[selected] += share
+        self._add(selected, 1.0, share)
 
     def _move_scale(self) -> None:
         mantissa, exponent = math.frexp(self._scale)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Mapping
@@ -11,11 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from f3ast_tff.data_files import read_json
+from f3ast_tff.data_files import read_json, read_text
 from f3ast_tff.errors import CheckpointError, RunFolderError
 from f3ast_tff.training.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.training.client_scores import read_client_scores
-from f3ast_tff.training.results import DamagedResult, read_summary
+from f3ast_tff.training.results import (
+    DamagedResult,
+    check_result,
+    read_selection,
+    read_summary,
+    sha256_in,
+    without_seal,
+)
 from f3ast_tff.training.run_folder import run_id_of
 
 if TYPE_CHECKING:
@@ -35,7 +43,8 @@ class SavedRun:
         weights: The model's weights at the last checkpoint, in the order of
             `simulate(...).weights`; `None` without a checkpoint.
         weights_round: Round of that checkpoint; 0 without one.
-        summary: The content of `summary.json`; `None` when the run is unfinished.
+        summary: The content of `summary.json` but for its checksums; `None` when the run is
+            unfinished.
         client_scores: By evaluated round `accuracy` and `loss`, `float64 [C]`, and `count`,
             `int64 [C]`, of all C test clients; empty unless the run was asked for them.
     """
@@ -59,8 +68,6 @@ def load_run(folder: str | os.PathLike[str]) -> SavedRun:
     Raises:
         RunFolderError: If it holds no run, or a file of it is damaged; names the file.
     """
-    import pandas as pd
-
     path = Path(folder).expanduser()
     try:
         config = read_json(path / "config.json")
@@ -72,18 +79,16 @@ def load_run(folder: str | os.PathLike[str]) -> SavedRun:
     try:
         summary = read_summary(path)
         checkpoint = _newest(path, identity)
-        selection = _selection(path, checkpoint)
-        table = path / "metrics.csv"
-        metrics = (
-            pd.read_csv(table, float_precision="round_trip") if table.exists() else pd.DataFrame()
-        )
+        selection = _selection(path, summary, checkpoint)
+        metrics = _metrics(path, summary)
         scores = read_client_scores(path)
     except (CheckpointError, DamagedResult, OSError, ValueError) as error:
         raise RunFolderError(f"{path}: {' '.join(str(error).split())}") from error
     weights, number = (
         (None, 0) if checkpoint is None else (_weights(checkpoint), checkpoint.round_number)
     )
-    return SavedRun(path, settings, metrics, selection, weights, number, summary, scores)
+    known = None if summary is None else without_seal(summary)
+    return SavedRun(path, settings, metrics, selection, weights, number, known, scores)
 
 
 def _newest(path: Path, identity: Mapping[str, Any]) -> Checkpoint | None:
@@ -93,11 +98,21 @@ def _newest(path: Path, identity: Mapping[str, Any]) -> Checkpoint | None:
     return CheckpointStore(checkpoints, run_id_of(json.loads(json.dumps(identity)))).load_newest()
 
 
-def _selection(path: Path, checkpoint: Checkpoint | None) -> dict[str, np.ndarray]:
-    file = path / "selection.npz"
-    if file.exists():
-        with np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+def _metrics(path: Path, summary: Mapping[str, Any] | None) -> pd.DataFrame:
+    import pandas as pd
+
+    table = path / "metrics.csv"
+    if summary is None and not table.exists():
+        return pd.DataFrame()
+    check_result(table, sha256_in(summary, table.name))
+    return pd.read_csv(io.StringIO(read_text(table)), float_precision="round_trip")
+
+
+def _selection(
+    path: Path, summary: Mapping[str, Any] | None, checkpoint: Checkpoint | None
+) -> dict[str, np.ndarray]:
+    if summary is not None:
+        return read_selection(path, summary)
     return {} if checkpoint is None else {**checkpoint.part("history"), **checkpoint.part("rates")}
 
 

@@ -44,12 +44,12 @@ class Simulation:
     Attributes:
         configuration: All components and settings.
         metrics: A row an evaluation, the columns of `metrics.csv`.
-        selection: By round: `selected` ids `int64 [T, widest]` (-1: none), their `weights`,
-            `num_available`, `num_selected`, `num_dropped`, `rejected`; and `final_*`, what the
-            strategy remembers.
+        selection: By round, see `SelectionHistory.arrays`: `selected` ids `int64 [T, widest]` (-1:
+            none), whether they were `received`, their `weights`; and `final_*`, what the strategy
+            remembers.
         weights: The model's weights.
         model: The network that they belong to.
-        summary: The content of `summary.json`.
+        summary: The content of `summary.json` but for its checksums.
         folder: The run's folder, `None` where nothing was written.
     """
 
@@ -145,7 +145,7 @@ def simulate(
         on_round: Called after each round with its number, cohort and outcome.
         on_evaluation: Called after each evaluation with its row of metrics.
         **settings: Any further setting by its name (`seed=1`, `client_lr=0.1`, `rate_beta=0.01`);
-            also `model`, `aggregation`, `communication`, `client_optimizer` and
+            also `model`, `aggregation`, `communication`, `delivery`, `client_optimizer` and
             `server_optimizer`, by name or as objects.
 
     Returns:

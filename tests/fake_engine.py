@@ -30,6 +30,7 @@ class FakeEngine:
         break_at: Round that raises `Breakdown`, or `None`.
         blocks: First and last round of every call of `run_rounds`.
         rounds_run: Rounds that trained somebody.
+        cohorts: The cohort of each round.
         closed: Whether `close` was called.
     """
 
@@ -40,6 +41,7 @@ class FakeEngine:
         self.break_at = break_at
         self.blocks: list[tuple[int, int]] = []
         self.rounds_run: list[int] = []
+        self.cohorts: list[Cohort] = []
         self.closed = False
         self._num_clients = num_clients
         self._weights = np.zeros(NUM_WEIGHTS)
@@ -55,6 +57,7 @@ class FakeEngine:
     def _round(self, round_number: int, cohort: Cohort, by_client: bool) -> RoundOutcome:
         if round_number == self.break_at:
             raise Breakdown(f"round {round_number}")
+        self.cohorts.append(cohort)
         if len(cohort) == 0:
             return empty_round(by_client)
         self.rounds_run.append(round_number)

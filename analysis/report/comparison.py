@@ -83,14 +83,22 @@ def widening(
     return Comparison(wider, f"{ends[0]} to {ends[1]}", difference, obstacle)
 
 
-def judged(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """Returns the comparisons of one table with verdicts; its claims are one family."""
+def judged(
+    comparisons: Sequence[Comparison], direction_alone: bool = False
+) -> tuple[Comparison, ...]:
+    """Returns the comparisons of one table with verdicts; its claims are one family.
+
+    Args:
+        comparisons: Those of the table.
+        direction_alone: Whether the paper's difference is of another network: it then judges
+            nothing, and runs are not measured by it.
+    """
     claimed = [each for each in comparisons if each.claim.source]
     family = [
         Question(
             each.claim.relation,
             higher_is_better(each.claim.metric),
-            each.claim.paper,
+            None if direction_alone else each.claim.paper,
             each.found,
             each.obstacle,
         )

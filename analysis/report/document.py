@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from typing import Union
 
 import pandas as pd
+from matplotlib.figure import Figure
+
+from f3ast_tff.analysis.curves import Trace
 
 
 @dataclass(frozen=True)
@@ -18,10 +21,11 @@ class Text:
 
 @dataclass(frozen=True)
 class Listing:
-    """A list of lines under a title; long ones may be folded away."""
+    """A list of lines under a title; folded away where a reader must open it."""
 
     title: str
     lines: tuple[str, ...]
+    folded: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,16 +33,45 @@ class Grid:
     """A table as it is read.
 
     Attributes:
+        name: Of its LaTeX file, without `.tex`, and of its rows' anchors; unique.
         caption: What it shows.
         head: Heads of the columns.
-        rows: Cells; a line break within a cell is a newline.
+        rows: Cells, the first of each a heading of its row; a line break is a newline.
         folded: Whether a reader must open it.
+        groups: A heading for each row, shown where it changes; empty for none.
+        links: What the heading of each row leads to: `NAME-NUMBER` for a row of a grid, from 0;
+            empty for none.
     """
 
+    name: str
     caption: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     folded: bool = False
+    groups: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One panel of a figure, for a page that shows the values under the pointer.
+
+    Attributes:
+        box: Left, top, right and bottom, as shares of the figure's width and height from its upper
+            left corner.
+        x: Limits of the horizontal axis, which is linear.
+        y: Limits of the vertical one.
+        log: Whether the vertical axis is logarithmic.
+        over: What x is, in a word.
+        traces: The lines.
+    """
+
+    box: tuple[float, float, float, float]
+    x: tuple[float, float]
+    y: tuple[float, float]
+    log: bool
+    over: str
+    traces: tuple[Trace, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +79,16 @@ class Picture:
     """A figure.
 
     Attributes:
-        name: Of its PNG file, without `.png`.
+        name: Of its files, without `.svg`.
         caption: What it shows.
-        png: The picture.
+        figure: The figure.
+        panels: Those with values to show.
     """
 
     name: str
     caption: str
-    png: bytes
+    figure: Figure
+    panels: tuple[Panel, ...] = ()
 
 
 Block = Union[Text, Listing, Grid, Picture]
@@ -73,7 +108,7 @@ class Document:
 
     Attributes:
         title: Its title.
-        sections: In order.
+        sections: In order; the first stands above the table of contents.
         tables: CSV files to write beside it, by name without `.csv`.
     """
 
@@ -85,3 +120,8 @@ class Document:
     def pictures(self) -> list[Picture]:
         """All pictures, in order."""
         return [b for s in self.sections for b in s.blocks if isinstance(b, Picture)]
+
+    @property
+    def grids(self) -> list[Grid]:
+        """All tables, in order."""
+        return [b for s in self.sections for b in s.blocks if isinstance(b, Grid)]

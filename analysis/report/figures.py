@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import io
 import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from f3ast_tff.analysis.curves import add_legend, draw_panel, plain, styles_of
-from f3ast_tff.analysis.report.document import Picture
+from f3ast_tff.analysis.coverage import over
+from f3ast_tff.analysis.curves import Trace, add_legend, draw_panel, legend_columns, plain
+from f3ast_tff.analysis.line_styles import literal, looks_of, styles_of
+from f3ast_tff.analysis.report.document import Panel, Picture
 from f3ast_tff.analysis.report.tables import FilledTable
-from f3ast_tff.analysis.report.variants import Variant
-from f3ast_tff.analysis.run_groups import counted, in_order
+from f3ast_tff.analysis.run_groups import RunGroup, counted, in_order
+from f3ast_tff.analysis.x_axis import X_AXES, has_clock
 
 DPI = 100
 _COLUMNS = {"test_sample_accuracy": "sample accuracy", "test_sample_loss": "sample loss"}
 # Beyond this ratio a loss is drawn on a log scale.
 _WIDE = 30.0
-
-
-def png(figure: Figure) -> bytes:
-    """Returns a figure as PNG, drawn once (`savefig` draws twice, which is half of the time)."""
-    buffer = io.BytesIO()
-    FigureCanvasAgg(figure).print_png(buffer)
-    return buffer.getvalue()
 
 
 def new_figure(
@@ -65,35 +61,79 @@ def new_figure(
     return figure, panels
 
 
-def curves(name: str, task: str, variant: Variant) -> Picture:
-    """Draws accuracy and loss against the round, a row for each availability model."""
-    members = [g for g in variant.groups if g.settings["task"] == task]
-    rows = in_order(members, "availability")
-    figure, panels = new_figure(len(rows), 2, (4.4, 2.1))
-    styles = styles_of(g.algorithm for g in members)
+def curves(
+    name: str,
+    what: str,
+    groups: Sequence[RunGroup],
+    told: Mapping[RunGroup, Mapping[str, Any]] | None = None,
+) -> Picture:
+    """Draws accuracy and loss against the round, a row for each availability model.
+
+    Where all runs have a clock, accuracy against simulated time too.
+
+    Args:
+        name: Of the picture.
+        what: What is drawn, for the caption.
+        groups: Of one task.
+        told: Settings by name that tell groups of one method apart.
+    """
+    rows = in_order(groups, "availability")
+    looks = looks_of(groups, told)
+    labels = list(dict.fromkeys(look.label for look in looks.values()))
+    legend_rows = -(-len(labels) // legend_columns(labels))
+    shown = [(column, label, "rounds") for column, label in _COLUMNS.items()]
+    if all(map(has_clock, groups)):
+        shown.append(("test_sample_accuracy", "sample accuracy", "simulated_seconds"))
+    figure, panels = new_figure(len(rows), len(shown), (4.4, 2.1), legend_rows)
+    drawn = []
     for row, availability in zip(panels, rows):
-        groups = [g for g in members if g.settings["availability"] == availability]
-        for panel, (column, label) in zip(row, _COLUMNS.items()):
-            draw_panel(panel, groups, column, styles)
+        members = [g for g in looks if g.settings["availability"] == availability]
+        for panel, (column, label, x) in zip(row, shown):
+            traces = draw_panel(panel, members, column, looks, x)
             panel.set_ylabel(label)
-            panel.set_title(availability, fontsize="medium", y=1.0)
-            values = np.concatenate(
-                [run.metrics[column] for g in groups for run in g.runs.values()]
-            )
-            values = values[np.isfinite(values) & (values > 0)]
-            if column.endswith("loss") and len(values) and np.ptp(np.log(values)) > math.log(_WIDE):
-                panel.set_yscale("log")
-                # A band of mean - deviation may reach below 0.
-                panel.set_ylim(bottom=float(values.min()))
-                panel.yaxis.set_minor_formatter(NullFormatter())
-    for panel in panels[-1]:
-        panel.set_xlabel("round")
-    add_legend(figure, members, "lower center")
+            title = literal(members[0].first.display("availability"))
+            panel.set_title(title, fontsize="medium", y=1.0)
+            _widen(panel, traces)
+            drawn.append(to_show(panel, X_AXES[x], traces))
+    for panel, (_, _, x) in zip(panels[-1], shown):
+        panel.set_xlabel(X_AXES[x])
+    add_legend(figure, looks.values(), "lower center")
     caption = (
-        f"{task}, {variant.label}: scores on test data against the round; "
-        f"mean of {counted(members)}, band one standard deviation over them."
+        f"{what}: scores on test data against the round; mean of {counted(groups)}, band one "
+        "standard deviation over them."
     )
-    return Picture(name, caption, png(figure))
+    return Picture(name, caption, figure, tuple(drawn))
+
+
+def _widen(panel: Axes, traces: Sequence[Trace]) -> None:
+    """Gives losses that lie far apart a logarithmic axis."""
+    values = np.concatenate([trace.y for trace in traces])
+    values = values[np.isfinite(values) & (values > 0)]
+    of_loss = panel.get_ylabel().endswith("loss")
+    if of_loss and len(values) and np.ptp(np.log(values)) > math.log(_WIDE):
+        panel.set_yscale("log")
+        # A band of mean - deviation may reach below 0.
+        panel.set_ylim(bottom=float(values.min()))
+        panel.yaxis.set_minor_formatter(NullFormatter())
+
+
+def to_show(panel: Axes, over: str, traces: Iterable[Trace]) -> Panel:
+    """Returns where the lines of a drawn panel are.
+
+    Args:
+        panel: The panel, with its final limits.
+        over: What its horizontal axis is.
+        traces: Its lines.
+    """
+    left, bottom, right, top = panel.get_position().extents
+    return Panel(
+        (left, 1 - top, right, 1 - bottom),
+        panel.get_xlim(),
+        panel.get_ylim(),
+        panel.get_yscale() == "log",
+        over,
+        tuple(traces),
+    )
 
 
 def against_k(name: str, filled: FilledTable) -> Picture:
@@ -105,22 +145,28 @@ def against_k(name: str, filled: FilledTable) -> Picture:
     styles = styles_of(algorithms)
     # Bars side by side.
     shift = 0.012 * (max(filled.columns) - min(filled.columns))
+    traces = []
     for place, algorithm in enumerate(algorithms):
         points = [(k, filled.cells[task, algorithm, k].ours) for k in filled.columns]
         kept = [(k, ours) for k, ours in points if ours is not None]
         if not kept:
             continue
         color, line, marker = styles[algorithm]
+        x = np.array([k + shift * (place - (len(algorithms) - 1) / 2) for k, _ in kept])
+        y = np.array([ours.mean for _, ours in kept])
+        deviations = np.array([0 if math.isnan(o.deviation) else o.deviation for _, o in kept])
+        counts = f"mean of {over(kept[0][1])}"
+        traces.append(Trace(filled.display(algorithm), counts, x, y, deviations))
         panel.errorbar(
-            [k + shift * (place - (len(algorithms) - 1) / 2) for k, _ in kept],
-            [ours.mean for _, ours in kept],
-            yerr=[0 if math.isnan(o.deviation) else o.deviation for _, o in kept],
+            x,
+            y,
+            yerr=deviations,
             color=color,
             linestyle=line,
             marker=marker,
             capsize=3,
             linewidth=1.8,
-            label=filled.display(algorithm),
+            label=literal(filled.display(algorithm)),
         )
     panel.set_xticks(filled.columns)
     panel.set_xlabel("K, clients a round")
@@ -130,5 +176,6 @@ def against_k(name: str, filled: FilledTable) -> Picture:
     label, of = "", ""
     if filled.variant is not None:
         label, of = filled.variant.label, f" of {counted(filled.variant.groups)}"
-    caption = f"{task}, {label}: accuracy against K; mean{of}, bars one standard deviation."
-    return Picture(name, caption, png(figure))
+    what = f"{filled.display(task, 'task')}, {label}"
+    caption = f"{what}: accuracy against K; mean{of}, bars one standard deviation."
+    return Picture(name, caption, figure, (to_show(panel, "K", traces),))

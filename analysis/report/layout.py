@@ -10,13 +10,16 @@ import pandas as pd
 
 from f3ast_tff.analysis.coverage import of_intervals, of_spread, over
 from f3ast_tff.analysis.paired_difference import PairedDifference
+from f3ast_tff.analysis.report.comparison import Comparison
 from f3ast_tff.analysis.report.document import Grid
-from f3ast_tff.analysis.report.tables import Cell, FilledTable
-from f3ast_tff.analysis.run_groups import Score
+from f3ast_tff.analysis.report.tables import NOT_RUN, Cell, FilledTable
+from f3ast_tff.analysis.run_groups import RunGroup, Score
 from f3ast_tff.analysis.verdicts import Verdict
+from f3ast_tff.components.component import KINDS
 
-NOT_RUN = "not run"
 _HEADS = {"synthetic_alpha": "alpha", "clients_per_round": "K"}
+# Of a table that fits 1280 pixels.
+_MOST_COLUMNS = 5
 _SIGNS = {"better": ">", "same": "=", "not worse": "≥"}
 
 
@@ -29,18 +32,16 @@ def number(value: float | None) -> str:
     return f"{value:.1e}" if abs(value) >= 1000 else f"{value:.4f}"
 
 
-def score_text(score: Score | None) -> str:
-    """Returns mean ± standard deviation (what they are taken over)."""
-    if score is None:
-        return NOT_RUN
+def spread_text(score: Score) -> str:
+    """Returns mean ± standard deviation."""
     spread = "" if math.isnan(score.deviation) else f" ± {number(score.deviation)}"
-    return f"{number(score.mean)}{spread} ({over(score)})"
+    return f"{number(score.mean)}{spread}"
 
 
 def interval(found: PairedDifference | None) -> str:
     """Returns mean [low, high] of a difference."""
     if found is None:
-        return NOT_RUN
+        return "–"
     if math.isnan(found.mean):
         return "diverged"
     return f"{found.mean:+.4f} [{found.low:+.4f}, {found.high:+.4f}]"
@@ -65,69 +66,115 @@ def p_text(found: PairedDifference | None) -> str:
     return "< 0.0001" if found.p_value < 1e-4 else f"{found.p_value:.4f}"
 
 
-def heading(across: str, value: Any) -> str:
+def heading(filled: FilledTable, value: Any) -> str:
     """Returns the head of a column: a value of the setting that the columns vary."""
+    across = filled.table.across
+    if across in KINDS:
+        return filled.display(value, across)
     text = f"{value:g}" if isinstance(value, (int, float)) else str(value)
     return f"{_HEADS[across]} = {text}" if across in _HEADS else text
 
 
-def table_grid(filled: FilledTable) -> Grid:
-    """Returns a filled table as the paper lays it out: ours, then the paper's number."""
-    label = "not run" if filled.variant is None else filled.variant.label
-    rows = []
-    for task in filled.tasks:
-        for algorithm in filled.algorithms(task):
-            cells = [filled.cells.get((task, algorithm, at)) for at in filled.columns]
-            rows.append((task, filled.display(algorithm), *(_cell_text(cell) for cell in cells)))
-    head = ("task", "algorithm", *(heading(filled.table.across, at) for at in filled.columns))
-    covered = "" if filled.variant is None else f"; {of_spread(filled.variant.groups)}"
-    return Grid(f"{filled.table.title} ({label}){covered}", head, tuple(rows))
+def table_grids(name: str, filled: FilledTable) -> list[Grid]:
+    """Returns a filled table as the paper lays it out: ours, then the paper's number.
+
+    The paper's columns come first; many further ones have tables of their own, which fit a page.
+    """
+    paper, further = len(filled.table.columns), filled.columns[len(filled.table.columns) :]
+    parts = [filled.columns]
+    if len(filled.columns) > _MOST_COLUMNS:
+        chunks = range(0, len(further), _MOST_COLUMNS)
+        parts = [filled.columns[:paper], *(further[at : at + _MOST_COLUMNS] for at in chunks)]
+    # Said once where all cells agree.
+    counted = len({over(cell.ours) for cell in filled.cells.values() if cell.ours}) > 1
+    grids: list[Grid] = []
+    for part in filter(None, parts):
+        rows = [
+            (task, algorithm, [filled.cells.get((task, algorithm, at)) for at in part])
+            for task in filled.tasks
+            for algorithm in filled.algorithms(task)
+        ]
+        # A row of which there is neither a run nor a number of the paper says nothing.
+        rows = [row for row in rows if any(c and (c.ours or c.paper is not None) for c in row[2])]
+        if not rows:
+            continue
+        more = f", {heading(filled, part[0])} to {heading(filled, part[-1])}" if grids else ""
+        covered = "" if filled.variant is None else f"; {of_spread(filled.variant.groups)}"
+        grids.append(
+            Grid(
+                f"{name}_part{len(grids) + 1}" if grids else name,
+                f"{filled.table.title} ({filled.label}){more}{covered}",
+                ("algorithm", *(heading(filled, at) for at in part)),
+                tuple(
+                    (filled.display(algorithm), *(_cell_text(cell, counted) for cell in cells))
+                    for _, algorithm, cells in rows
+                ),
+                groups=tuple(filled.display(task, "task") for task, _, _ in rows),
+            )
+        )
+    return grids
 
 
-def _cell_text(cell: Cell | None) -> str:
+def _cell_text(cell: Cell | None, counted: bool) -> str:
     if cell is None:
         return "–"
-    lines = [score_text(cell.ours)]
+    lines = [NOT_RUN if cell.ours is None else spread_text(cell.ours)]
     if cell.relative is not None:
         lines[0] += f" {cell.relative:+.1%}"
+    if counted and cell.ours is not None:
+        lines.append(over(cell.ours))
     if cell.paper is not None:
         gain = "" if cell.paper_relative is None else f" {cell.paper_relative:+.1%}"
         lines.append(f"paper {cell.paper:g}{gain}")
     return "\n".join(lines)
 
 
-def comparison_grid(filled: FilledTable) -> Grid:
-    """Returns a table's comparisons, a row each; folded where nothing was run."""
+def comparison_grid(name: str, filled: FilledTable) -> Grid:
+    """Returns a table's comparisons of what was run, a row each."""
     head = (
-        *("source", "task", "where", "claim", "paper: A − B", "ours: A − B, 95% interval"),
+        *("claim", "paper: A − B", "ours: A − B, 95% interval"),
         *("p", "over", "verdict (Holm)"),
     )
-    rows = []
-    for each in filled.comparisons:
-        claim, found = each.claim, each.found
-        sign = _SIGNS[claim.relation] if claim.source else "against"
-        verdict = each.verdict
+    rows, groups = [], []
+    for each in ran(filled):
+        claim, found, verdict = each.claim, each.found, each.verdict
         rows.append(
             (
-                claim.source or "–",
-                claim.task,
-                heading(filled.table.across, each.at),
-                f"{filled.display(claim.a)} {sign} {filled.display(claim.b)}",
+                claim_text(filled, each),
                 "–" if claim.paper is None else f"{claim.paper:+.4g}",
                 interval(found),
                 p_text(found),
                 over(found),
-                "no claim" if verdict is None else _verdict_text(verdict),
+                "no claim" if verdict is None else verdict_text(verdict),
             )
         )
-    if filled.variant is None:
-        return Grid("Claims that were not run", head, tuple(rows), folded=True)
-    covered = of_intervals((c.found for c in filled.comparisons), filled.variant.groups)
-    caption = f"Paired differences ({filled.variant.label}){covered and '; ' + covered}"
-    return Grid(caption, head, tuple(rows))
+        groups.append(
+            f"{claim.source or 'beside the claims'}, {filled.display(claim.task, 'task')}"
+        )
+    covered = of_intervals((c.found for c in filled.comparisons), _groups(filled))
+    caption = f"Paired differences ({filled.label}){covered and '; ' + covered}"
+    return Grid(name, caption, head, tuple(rows), groups=tuple(groups))
 
 
-def _verdict_text(verdict: Verdict) -> str:
+def ran(filled: FilledTable) -> list[Comparison]:
+    """Returns the comparisons whose both sides were run."""
+    return [each for each in filled.comparisons if each.obstacle != NOT_RUN]
+
+
+def claim_text(filled: FilledTable, each: Comparison) -> str:
+    """Returns a claim in words, such as `F3AST > FedAvg, Uneven`."""
+    claim = each.claim
+    sign = _SIGNS[claim.relation] if claim.source else "against"
+    pair = f"{filled.display(claim.a)} {sign} {filled.display(claim.b)}"
+    return f"{pair}, {heading(filled, each.at)}"
+
+
+def _groups(filled: FilledTable) -> Sequence[RunGroup]:
+    return () if filled.variant is None else filled.variant.groups
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """Returns a verdict, and on a line of its own why."""
     level = "" if verdict.confidence is None else f" (at {verdict.confidence:.2%})"
     return f"{verdict.verdict}\n{verdict.reason}{level}"
 
@@ -140,7 +187,7 @@ def table_frame(tables: Sequence[FilledTable]) -> pd.DataFrame:
             ours = cell.ours
             rows.append(
                 {
-                    "runs": "" if filled.variant is None else filled.variant.label,
+                    "runs": filled.label if filled.variant else "",
                     "task": task,
                     filled.table.across: at,
                     "algorithm": algorithm,
@@ -167,7 +214,7 @@ def comparison_frame(tables: Sequence[FilledTable]) -> pd.DataFrame:
             rows.append(
                 {
                     "source": claim.source,
-                    "runs": "" if filled.variant is None else filled.variant.label,
+                    "runs": filled.label if filled.variant else "",
                     "task": claim.task,
                     "where": f"{filled.table.across} {each.at}",
                     "metric": claim.metric,

@@ -24,6 +24,8 @@ from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.components import Reading
 
 _METRIC = "sample_accuracy"
+# Of a table that need not be opened.
+_MOST_ROWS = 40
 # Those that no setting switches.
 ONE_FORM = {
     "R7": "the LSTM has one form here",
@@ -66,6 +68,7 @@ def reading_section(
     """Builds the section, and its tables as CSV by name, of all runs, switched readings too."""
     found = effects(groups, _METRIC, period)
     orderings = table9_orderings(groups, period)
+    leads, scores = ([e for e in found if (e.what == "lead") == lead] for lead in (True, False))
     blocks: list[Block] = []
     if found:
         blocks += [
@@ -79,14 +82,16 @@ def reading_section(
                 "are too few for a claim are too few here."
             ),
             Text(_summary(found)),
-            _summary_grid(found, groups),
-            _effect_grid("Effect on the lead", [e for e in found if e.what == "lead"], groups),
-            _effect_grid(
-                "Effect on each algorithm", [e for e in found if e.what != "lead"], groups
+            *_summary_blocks(found, groups),
+            *(
+                _effect_grid(name, caption, members, groups)
+                for name, caption, members in (
+                    ("effects_on_lead", "Effect on the lead", leads),
+                    ("effects_on_scores", "Effect on each algorithm", scores),
+                )
+                if members
             ),
         ]
-    else:
-        blocks.append(Text(f"{layout.NOT_RUN}: no two readings of one experiment."))
     if orderings:
         blocks.append(_ordering_grid(orderings, groups))
         same = [each.reading for each in orderings if each.reproduced == "yes"]
@@ -142,8 +147,16 @@ def _summary(found: Sequence[Effect]) -> str:
     return f"{len(moving)} of {len(found)} effects move a result. The largest: {said}."
 
 
-def _summary_grid(found: Sequence[Effect], groups: Sequence[RunGroup]) -> Grid:
+def _summary_blocks(found: Sequence[Effect], groups: Sequence[RunGroup]) -> list[Block]:
+    """A row for each reading that was switched, and a line on the others."""
     head = ("reading", "moves a result", "the lead in", "most", "scores in", "most")
+    every = summarise(found)
+    switched = [each for each in every if each.leads or each.scores]
+    others = ", ".join(
+        f"{each.number} ({ONE_FORM[each.number]})" if each.number in ONE_FORM else each.number
+        for each in every
+        if each not in switched
+    )
     rows = tuple(
         (
             each.number,
@@ -153,10 +166,12 @@ def _summary_grid(found: Sequence[Effect], groups: Sequence[RunGroup]) -> Grid:
             count(each.scores),
             _largest(each.scores),
         )
-        for each in summarise(found)
+        for each in switched
     )
     caption = "Each reading alone (in how many cases it moves the result)"
-    return Grid(_covered(caption, [e.found for e in found], groups), head, rows)
+    caption = _covered(caption, [e.found for e in found], groups)
+    blocks: list[Block] = [Grid("readings", caption, head, rows)] if rows else []
+    return [*blocks, Text(f"Not switched in these runs: {others}.")] if others else blocks
 
 
 def _covered(
@@ -175,17 +190,17 @@ def _largest(effects: Sequence[Effect]) -> str:
     return f"{layout.interval(first.found)} ({where})"
 
 
-def _effect_grid(caption: str, found: Sequence[Effect], groups: Sequence[RunGroup]) -> Grid:
+def _effect_grid(
+    name: str, caption: str, found: Sequence[Effect], groups: Sequence[RunGroup]
+) -> Grid:
     head = (
-        *("base", "where", "of", "switch", "base's score"),
+        *("switch", "of", "base's score"),
         *("effect, 95% interval", "p", "over", "moves it (Holm)"),
     )
     rows = tuple(
         (
-            each.preset,
-            each.place,
-            each.display,
             each.switch,
+            each.display,
             layout.number(each.base),
             layout.interval(each.found),
             layout.p_text(each.found),
@@ -194,7 +209,15 @@ def _effect_grid(caption: str, found: Sequence[Effect], groups: Sequence[RunGrou
         )
         for each in found
     )
-    return Grid(_covered(caption, [e.found for e in found], groups), head, rows)
+    grouped = tuple(f"{each.place}, reading {each.preset}" for each in found)
+    return Grid(
+        name,
+        _covered(caption, [e.found for e in found], groups),
+        head,
+        rows,
+        groups=grouped,
+        folded=len(rows) > _MOST_ROWS,
+    )
 
 
 def _ordering_grid(orderings: Sequence[Ordering], groups: Sequence[RunGroup]) -> Grid:
@@ -216,7 +239,7 @@ def _ordering_grid(orderings: Sequence[Ordering], groups: Sequence[RunGroup]) ->
     said = ", ".join(f"{lead:+.2f}" for lead in leads)
     found = [lead for each in orderings for lead in each.leads.values()]
     caption = f"Table IX's ordering by reading (the paper: {said})"
-    return Grid(_covered(caption, found, groups), head, rows)
+    return Grid("table9_orderings", _covered(caption, found, groups), head, rows)
 
 
 def _lead_text(lead: PairedDifference | None) -> str:

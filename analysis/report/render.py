@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import jinja2
+import markupsafe
+from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Picture, Text
+from f3ast_tff.analysis.report.latex import to_latex
 from f3ast_tff.atomic import atomic_write
 
-# Longer lines may be broken.
-_LONG = 44
+FORMATS = ("svg", "png", "pdf")
+_PNG_DPI = 150
+# Longer lines of a cell may be broken.
+_LONG = 34
 _CLASSES = {
     "holds": "holds",
     "does not hold": "fails",
@@ -20,34 +33,71 @@ _CLASSES = {
 }
 
 
-def write(document: Document, out: Path) -> None:
-    """Writes `report.md`, `report.html`, a CSV file a table and a PNG file a figure.
+def write(document: Document, out: Path, formats: Sequence[str] = ("svg",)) -> None:
+    """Writes `report.md`, `report.html`, a CSV and a LaTeX file a table, and the figures.
+
+    Args:
+        document: The report.
+        out: The folder; made if it is not there.
+        formats: Of `FORMATS`: a file a figure of each. Markdown shows the first that is a picture.
 
     Raises:
         OSError: If a file cannot be written.
     """
     out.mkdir(parents=True, exist_ok=True)
+    svgs = {picture.name: drawn(picture, "svg") for picture in document.pictures}
     files = {f"{n}.csv": t.to_csv(index=False).encode() for n, t in document.tables.items()}
-    files.update({f"{picture.name}.png": picture.png for picture in document.pictures})
-    files["report.md"] = to_markdown(document).encode()
-    files["report.html"] = to_html(document).encode()
+    files.update({f"{grid.name}.tex": to_latex(grid).encode() for grid in document.grids})
+    for kind in formats:
+        for picture in document.pictures:
+            content = svgs[picture.name] if kind == "svg" else drawn(picture, kind)
+            files[f"{picture.name}.{kind}"] = content
+    files["report.md"] = to_markdown(document, formats).encode()
+    files["report.html"] = to_html(document, svgs).encode()
     for name, content in files.items():
         with atomic_write(out / name, "wb") as file:
             file.write(content)
 
 
-def to_html(document: Document) -> str:
-    """Returns the report as a page that needs no other file and no network."""
-    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+def drawn(picture: Picture, kind: str) -> bytes:
+    """Returns a figure as a file of a kind of `FORMATS`, drawn once (`savefig` draws twice)."""
+    buffer = io.BytesIO()
+    # Text stays text; the same figure gives the same file.
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.name}):
+        if kind == "svg":
+            FigureCanvasSVG(picture.figure).print_svg(buffer, metadata={"Date": None})
+        elif kind == "pdf":
+            FigureCanvasPdf(picture.figure).print_pdf(buffer, metadata={"CreationDate": None})
+        else:
+            picture.figure.dpi = _PNG_DPI
+            FigureCanvasAgg(picture.figure).print_png(buffer)
+    return buffer.getvalue()
+
+
+def to_html(document: Document, svgs: dict[str, bytes]) -> str:
+    """Returns the report as a page that needs no other file and no network.
+
+    Args:
+        document: The report.
+        svgs: Its figures as SVG, by name.
+    """
+    folder = Path(__file__).parent
+    loader = jinja2.FileSystemLoader(folder)
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
     environment.filters.update(
         cell_class=_cell_class,
         kind=lambda block: type(block).__name__,
-        base64=lambda png: base64.b64encode(png).decode("ascii"),
+        latex=to_latex,
+        panels=_panels,
+        svg=lambda picture: base64.b64encode(svgs[picture.name]).decode("ascii"),
     )
-    return environment.get_template("page.html").render(document=document)
+    script = (folder / "page.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    return environment.get_template("page.html").render(
+        document=document, script=markupsafe.Markup(script), script_hash=f"sha256-{digest}"
+    )
 
 
 def _cell_class(text: str) -> str:
@@ -56,33 +106,80 @@ def _cell_class(text: str) -> str:
     return " ".join(filter(None, (_CLASSES.get(lines[0], ""), long)))
 
 
-def to_markdown(document: Document) -> str:
-    """Returns the report as Markdown (GitHub's tables)."""
+def _panels(picture: Picture) -> str:
+    """The values of a figure's lines as JSON; what is not finite is null."""
+    panels = [
+        {
+            "box": _short(panel.box),
+            "x": _short(panel.x),
+            "y": _short(panel.y),
+            "log": panel.log,
+            "over": panel.over,
+            "traces": [
+                {
+                    "label": trace.label,
+                    "runs": trace.runs,
+                    "x": _short(trace.x),
+                    "y": _short(trace.y),
+                    "spread": None if trace.spread is None else _short(trace.spread),
+                }
+                for trace in panel.traces
+            ],
+        }
+        for panel in picture.panels
+    ]
+    return json.dumps(panels, separators=(",", ":"))
+
+
+def _short(values: Iterable[float]) -> list[float | None]:
+    """Numbers with five digits, whole ones without a point."""
+    found: list[float | None] = []
+    for value in values:
+        number = float(f"{value:.5g}") if math.isfinite(value) else None
+        found.append(int(number) if number is not None and number == int(number) else number)
+    return found
+
+
+def to_markdown(document: Document, formats: Sequence[str] = ("svg",)) -> str:
+    """Returns the report as Markdown (GitHub's tables), with figures of the first format."""
+    kind = next((kind for kind in formats if kind != "pdf"), "pdf")
     parts = [f"# {document.title}"]
     for section in document.sections:
         parts.append(f"## {section.title}")
-        parts += [_block(block) for block in section.blocks]
+        parts += [_block(block, kind) for block in section.blocks]
     files = ", ".join(f"[{name}.csv]({name}.csv)" for name in document.tables)
-    return "\n\n".join([*parts, f"Tables as CSV: {files}"]) + "\n"
+    sources = ", ".join(f"[{grid.name}.tex]({grid.name}.tex)" for grid in document.grids)
+    return "\n\n".join([*parts, f"Tables as CSV: {files}", f"Tables as LaTeX: {sources}"]) + "\n"
 
 
-def _block(block: Block) -> str:
+def _block(block: Block, kind: str) -> str:
     if isinstance(block, Text):
         return _escape(block.text)
     if isinstance(block, Picture):
-        return f"![{_escape(block.caption)}]({block.name}.png)\n\n{_escape(block.caption)}"
+        mark = "" if kind == "pdf" else "!"
+        return f"{mark}[{_escape(block.caption)}]({block.name}.{kind})\n\n{_escape(block.caption)}"
     if isinstance(block, Listing):
         return "\n".join([f"{_escape(block.title)}:\n", *(f"- {_escape(x)}" for x in block.lines)])
     return _grid(block)
 
 
 def _grid(grid: Grid) -> str:
-    lines = [_row(grid.head), "|" + "---|" * len(grid.head), *map(_row, grid.rows)]
+    width = len(grid.head)
+    lines = [_row([*map(_escape, grid.head)]), "|" + "---|" * width]
+    shown = None
+    for number, row in enumerate(grid.rows):
+        if grid.groups and grid.groups[number] != shown:
+            shown = grid.groups[number]
+            lines.append(_row([f"**{_escape(shown)}**", *[""] * (width - 1)]))
+        cells = [_escape(cell).replace("\n", "<br>") for cell in row]
+        if grid.links:
+            cells[0] = f"[{cells[0]}](#{grid.links[number]})"
+        lines.append(_row([f'<a id="{grid.name}-{number}"></a>{cells[0]}', *cells[1:]]))
     return f"{_escape(grid.caption)}\n\n" + "\n".join(lines)
 
 
-def _row(cells: tuple[str, ...]) -> str:
-    return "| " + " | ".join(_escape(cell).replace("\n", "<br>") for cell in cells) + " |"
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
 
 
 def _escape(text: str) -> str:

@@ -9,19 +9,22 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from f3ast_tff.analysis.curves import plain, styles_of
+from f3ast_tff.analysis.curves import Trace, plain
+from f3ast_tff.analysis.line_styles import literal, styles_of
 from f3ast_tff.analysis.report.document import Block, Picture, Text
-from f3ast_tff.analysis.report.figures import new_figure, png
+from f3ast_tff.analysis.report.figures import new_figure, to_show
 from f3ast_tff.analysis.report.selections import Rates, Selections
 from f3ast_tff.analysis.report.variants import Variant
 from f3ast_tff.analysis.run_groups import RunGroup, in_order
 
 _ALGORITHM = "f3ast"
 _CLIENTS = 5
+_MOST_POINTS = 4000
 # Lower ones are drawn here: a client never selected falls below any scale.
 _LEAST_RATE = 1e-12
 # Beyond this ratio rates are drawn on a log scale.
 _WIDE = 10.0
+_RANKS = ("largest", "upper quartile", "median", "lower quartile", "smallest")
 # Darkest for the client with the most data.
 _RATE_STYLES = (
     ("#000000", "-", "o"),
@@ -45,12 +48,15 @@ def picked(
     if not groups:
         return None
     rows = in_order(groups, "availability")
+    names = {g.settings["availability"]: g.first.display("availability") for g in groups}
     displays = {g.algorithm: g.display for g in groups}
     shares = _shares(found[g] for g in groups)
     figure, panels = new_figure(
         len(rows), len(displays), (1.8, 1.5), legend_rows=0, sharex=True, sharey=True
     )
     styles = styles_of(displays)
+    # As points each a mark of its own, thousands would make a large file.
+    many = sum(len(found[g].picked) for g in groups) > _MOST_POINTS
     at = {(g.settings["availability"], g.algorithm): g for g in groups}
     for i, availability in enumerate(rows):
         for j, (algorithm, display) in enumerate(displays.items()):
@@ -58,9 +64,11 @@ def picked(
             group = at.get((availability, algorithm))
             plain(panel)
             if i == 0:
-                panel.set_title(display, fontsize="medium", y=1.0)
+                panel.set_title(literal(display), fontsize="medium", y=1.0)
             if j == 0:
-                panel.set_ylabel(f"{availability}\nshare of rounds", fontsize="small")
+                panel.set_ylabel(
+                    f"{literal(names[availability])}\nshare of rounds", fontsize="small"
+                )
             if group is None:
                 panel.text(0.5, 0.5, "not run", ha="center", transform=panel.transAxes)
                 continue
@@ -68,7 +76,8 @@ def picked(
             color, _, marker = styles[algorithm]
             p = None if shares is None else shares[found[group].pair.draw]
             x = np.arange(len(share)) if p is None else p
-            panel.plot(x, share, linestyle="none", marker=marker, markersize=3, color=color)
+            style = {"marker": marker, "markersize": 3, "color": color, "rasterized": many}
+            panel.plot(x, share, linestyle="none", **style)
             k = group.setting("clients_per_round")
             if p is not None:
                 # Clients without training data have no place on a log scale.
@@ -83,10 +92,10 @@ def picked(
         panel.set_xlabel("client id" if shares is None else r"$p_k$")
     drawn = "" if shares is None else "; the line is min(1, K p_k)"
     caption = (
-        f"{task}, {variant.label}: share of rounds in which each client was picked, on "
-        f"{_draws(groups, found)}{drawn}."
+        f"{groups[0].first.display('task')}, {variant.label}: share of rounds in which each "
+        f"client was picked, on {_draws(groups, found)}{drawn}."
     )
-    return Picture(name, caption, png(figure))
+    return Picture(name, caption, figure)
 
 
 def _shares(found: Iterable[Selections]) -> dict[int, np.ndarray] | None:
@@ -120,16 +129,21 @@ def rates(
     if not groups:
         return None
     kept: dict[str, tuple[Rates, np.ndarray]] = {}
+    paths: dict[str, str] = {}
+    titles = {g.settings["availability"]: g.first.display("availability") for g in groups}
     for group in groups:
         traced, p = found[group].rates, found[group].shares
         if traced is not None and p is not None:
+            paths[group.settings["availability"]] = group.runs[found[group].pair].path.name
             seen = replace(traced, values=np.maximum(traced.values, _LEAST_RATE))
             kept[group.settings["availability"]] = (seen, p)
     without = [n for n in in_order(groups, "availability") if n not in kept]
     reason = "written by an older version, or for more than 10,000 clients"
-    missing = f"no rates in the runs of {', '.join(without)} ({reason})" if without else ""
+    said = ", ".join(titles[name] for name in without)
+    missing = f"no rates in the runs of {said} ({reason})" if without else ""
     if not kept:
-        return Text(f"{task}, {variant.label}: F3AST's rates are not drawn, {missing}.")
+        display = groups[0].first.display("task")
+        return Text(f"{display}, {variant.label}: F3AST's rates are not drawn, {missing}.")
     names = [name for name in in_order(groups, "availability") if name in kept]
     columns = min(3, len(names))
     height = -(-len(names) // columns)
@@ -140,6 +154,7 @@ def rates(
     for panel in panels.flat[len(names) :]:
         panel.set_visible(False)
     lines: dict[str, Line2D] = {}
+    traces: dict[str, list[Trace]] = {}
     largest = max(each.values.max() / each.values.min() for each, _ in kept.values())
     for panel, availability in zip(panels.flat, names):
         each, shares = kept[availability]
@@ -158,12 +173,15 @@ def rates(
                 markevery=(number * 5, max(1, len(each.rounds) // 5)),
                 linewidth=1.5,
             )
-            place = ("largest", "upper quartile", "median", "lower quartile", "smallest")[number]
-            lines.setdefault(rf"{place} $p_k$" if len(ranks) == _CLIENTS else str(number), line)
+            full = len(ranks) == _CLIENTS
+            lines.setdefault(rf"{_RANKS[number]} $p_k$" if full else str(number), line)
+            said = f"client {client}, p_k = {shares[client]:.3g}"
+            trace = Trace(said, paths[availability], each.rounds, each.values[:, client])
+            traces.setdefault(availability, []).append(trace)
         if largest > _WIDE:
             panel.set_yscale("log")
             panel.yaxis.set_minor_formatter(NullFormatter())
-        panel.set_title(availability, fontsize="medium", y=1.0)
+        panel.set_title(literal(titles[availability]), fontsize="medium", y=1.0)
         panel.set_xlabel("round t")
         plain(panel)
     for row in panels:
@@ -176,11 +194,13 @@ def rates(
         frameon=False,
         handlelength=4,
     )
+    # Panels share their limits, which the last one changes.
+    shown = [to_show(panel, "round", traces[name]) for panel, name in zip(panels.flat, names)]
     seeds = sorted({found[g].pair.seed for g in groups})
     caption = (
-        f"{task}, {variant.label}: F3AST's rates r_k(t) of five clients, from the largest to the "
-        f"smallest p_k, in the run with seed {', '.join(map(str, seeds))} on "
-        f"{_draws(groups, found)}"
+        f"{groups[0].first.display('task')}, {variant.label}: F3AST's rates r_k(t) of five "
+        f"clients, from the largest to the smallest p_k, in the run with seed "
+        f"{', '.join(map(str, seeds))} on {_draws(groups, found)}"
         f"{'; ' + missing if missing else ''}."
     )
-    return Picture(name, caption, png(figure))
+    return Picture(name, caption, figure, tuple(shown))

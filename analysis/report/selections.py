@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,17 +9,11 @@ import numpy as np
 
 from f3ast_tff.analysis.run_groups import Pair, RunGroup
 from f3ast_tff.analysis.runs import Run, RunsError
-from f3ast_tff.data_files import open_regular
 from f3ast_tff.messages import one_line
-from f3ast_tff.training.results import check_result
+from f3ast_tff.training.results import DamagedResult, read_selection
 
 # Of p before it was kept: no more than a run can have.
 _MOST_CLIENTS = 10**7
-# What a damaged archive makes NumPy and zipfile raise.
-_UNREADABLE = (
-    *(OSError, ValueError, KeyError, EOFError, MemoryError, OverflowError, RuntimeError),
-    *(NotImplementedError, struct.error, zipfile.BadZipFile, zlib.error),
-)
 _TRACE = ("initial_rates", "rate_rounds", "rates")
 
 
@@ -72,7 +63,7 @@ def selections_of(group: RunGroup) -> Selections:
         arrays = _read(run)
         selected = arrays["selected"]
         p = arrays.get("p")
-        counts = np.bincount(selected[selected >= 0], minlength=_num_clients(run, arrays))
+        counts = np.bincount(_each_once(selected), minlength=_num_clients(run, arrays))
         picked.append(counts / max(len(selected), 1))
         if pair == first:
             shares, rates = p, _rates(arrays)
@@ -82,14 +73,21 @@ def selections_of(group: RunGroup) -> Selections:
 def _read(run: Run) -> dict[str, np.ndarray]:
     file = run.path / "selection.npz"
     try:
-        check_result(file, ((run.summary or {}).get("files") or {}).get(file.name))
-        with open_regular(file) as opened, np.load(opened, allow_pickle=False) as archive:
-            further = [name for name in ("p", *_TRACE) if name in archive.files]
-            found = {name: archive[name] for name in ("selected", *further)}
+        found = read_selection(run.path, run.summary)
         _check(run, found)
-    except _UNREADABLE as error:
+    except DamagedResult as error:
+        raise RunsError(f"damaged run: {one_line(error)}") from error
+    except (ValueError, KeyError) as error:
         raise RunsError(f"damaged run: {one_line(f'{file}: {error}')}") from error
     return found
+
+
+def _each_once(selected: np.ndarray) -> np.ndarray:
+    """The clients of all rounds, each once a round: FedAvg may draw one several times."""
+    ordered = np.sort(selected, axis=1)
+    again = np.zeros(ordered.shape, bool)
+    again[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
+    return ordered[(ordered >= 0) & ~again]
 
 
 def _num_clients(run: Run, arrays: Mapping[str, np.ndarray]) -> int:

@@ -8,12 +8,14 @@ from typing import Any
 
 from f3ast_tff.analysis.report.claims import Claim
 from f3ast_tff.analysis.report.comparison import Comparison, compare, judged, widening
+from f3ast_tff.analysis.report.networks import PUBLISHED, SMALL, SMALL_ROUNDS
 from f3ast_tff.analysis.report.published_tables import PaperTable
 from f3ast_tff.analysis.report.variants import Variant, variants
 from f3ast_tff.analysis.run_groups import RunGroup, Score, in_order, score
 from f3ast_tff.analysis.runs import display_of
 from f3ast_tff.components.component import KINDS
 
+NOT_RUN = "not run"
 # Synthetic(1, 1), and runs that do not say.
 _ONE_ONE = ((1, 1), (None, None))
 
@@ -62,11 +64,17 @@ class FilledTable:
         """Algorithms of a block's rows."""
         return list(dict.fromkeys(name for other, name, _ in self.cells if other == task))
 
-    def display(self, algorithm: str) -> str:
-        """The name of an algorithm in tables, whether it was run or not."""
+    @property
+    def label(self) -> str:
+        """Which runs it is of."""
+        return NOT_RUN if self.variant is None else self.variant.label
+
+    def display(self, name: Any, kind: str = "algorithm") -> str:
+        """The name of a component in tables, whether it was run or not."""
         groups = () if self.variant is None else self.variant.groups
-        names = (group.display for group in groups if group.algorithm == algorithm)
-        return next(names, display_of("algorithm", algorithm))
+        names = {g.first.display(kind) for g in groups if g.settings.get(kind) == name}
+        # Runs of an older version call a plug-in's component by its name.
+        return next(iter(sorted(names - {name})), display_of(kind, name))
 
 
 def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[FilledTable]:
@@ -79,7 +87,7 @@ def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[Fil
 
     Returns:
         One filled table for each set of runs that may be compared, then one of the paper's tasks
-        that no run is of, if any.
+        that no run with the published network is of, if any.
     """
     fitting = [g.with_own(table.free) for g in groups if column_of(table, g) is not None]
     filled = []
@@ -93,7 +101,8 @@ def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[Fil
             tasks = [task for task in table.tasks if task in there]
             tasks += [task for task in there if task not in tasks]
             filled.append(_of_tasks(table, variant, tasks, columns, found, period))
-    ran = {task for each in filled for task in each.tasks}
+    published = [each for each in filled if each.variant and each.variant.network == PUBLISHED]
+    ran = {task for each in published for task in each.tasks}
     rest = [t for t in table.tasks if t not in ran and any(c.task == t for c in table.claims)]
     if rest:
         filled.append(_of_tasks(table, None, rest, table.columns, {}, period))
@@ -108,6 +117,9 @@ def column_of(table: PaperTable, group: RunGroup) -> Any | None:
     if group.algorithm == "sequential_sgd":
         return "none" if "none" in table.columns else None
     if any(group.setting(name) != value for name, value in table.fixed.items()):
+        return None
+    # In the papers every client asked is received.
+    if group.setting("delivery") not in (None, "certain"):
         return None
     value = group.world.get(table.across)
     fixed = table.columns and table.across not in KINDS
@@ -139,6 +151,8 @@ def _of_tasks(
     found: dict[tuple[str, str, Any], RunGroup],
     period: str,
 ) -> FilledTable:
+    network = PUBLISHED if variant is None else variant.network
+    every_rounds = {**table.rounds, **(SMALL_ROUNDS if network == SMALL else {})}
     cells: dict[tuple[str, str, Any], Cell] = {}
     comparisons: list[Comparison] = []
     for task in tasks:
@@ -148,7 +162,7 @@ def _of_tasks(
             own = [at for at in columns if (algorithm == "sequential_sgd") == (at == "none")]
             for at in own:
                 cells[task, algorithm, at] = _cell(table, found, (task, algorithm, at), period)
-        rounds = table.rounds.get(task)
+        rounds = every_rounds.get(task)
         for claim, at in _to_compare(table, task, columns):
             a, b = (found.get((task, name, at)) for name in (claim.a, claim.b))
             if claim.source or (a is not None and b is not None):
@@ -160,7 +174,8 @@ def _of_tasks(
                 for claim in table.claims
                 if all((task, name, at) in found for name in (claim.a, claim.b) for at in ends)
             ]
-    return FilledTable(table, variant, columns, cells, judged(comparisons))
+    verdicts = judged(comparisons, direction_alone=network != PUBLISHED)
+    return FilledTable(table, variant, columns, cells, verdicts)
 
 
 def _cell(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from f3ast_tff.analysis.report.networks import PUBLISHED, by_network
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, describe
 
@@ -19,23 +20,26 @@ class Variant:
         settings: What sets this variant apart from the others of its table.
         common: Settings of `run_groups.CONDITION` that all its groups share.
         groups: The groups.
+        network: Of `networks.network_of`.
     """
 
     settings: dict[str, Any]
     common: dict[str, Any]
     groups: tuple[RunGroup, ...]
+    network: str = PUBLISHED
 
     @property
     def label(self) -> str:
         """The variant in words."""
         named = {**self.common, **self.settings}
-        return describe(named, named) or "all runs"
+        parts = [self.network, describe(named, named)]
+        return ", ".join(filter(None, parts)) or "all runs"
 
 
 def variants(
     groups: Sequence[RunGroup], cell: Sequence[str], named: Sequence[str] = ("reading",)
 ) -> list[Variant]:
-    """Splits groups into the fewest sets that hold at most one group a cell.
+    """Splits groups into the fewest sets of one network that hold at most one group a cell.
 
     Algorithms whose own settings do not vary stand in every set of the same world. The runs must
     have the readings of a preset; sets are named by the preset.
@@ -45,6 +49,17 @@ def variants(
         cell: The settings that, with the algorithm, name a cell of the table.
         named: Settings to name in any case.
     """
+    found = [
+        replace(variant, network=network)
+        for network, members in by_network(groups).items()
+        for variant in _of_network(members, cell, named)
+    ]
+    return sorted(found, key=lambda variant: (variant.network, variant.label))
+
+
+def _of_network(
+    groups: Sequence[RunGroup], cell: Sequence[str], named: Sequence[str]
+) -> list[Variant]:
     worlds = _varying(groups, cell, "world")
     if "reading" in worlds:
         worlds = [name for name in worlds if name not in readings()]
@@ -70,7 +85,7 @@ def variants(
             shared = kept[0].world
             common = {n: shared[n] for n in named if n not in settings and n in shared}
             result.append(Variant(settings, common, kept))
-    return sorted(result, key=lambda variant: variant.label)
+    return result
 
 
 def _split(

@@ -7,6 +7,7 @@ from .group_minimum import GroupMinimum
 from .markov_k import MarkovK
 from .random_k import PoissonK, UniformK
 from .schedule import Schedule, Steps
+from .signal import Signal
 
 __all__ = [
     "ByteBudget",
@@ -17,6 +18,7 @@ __all__ = [
     "MarkovK",
     "PoissonK",
     "Schedule",
+    "Signal",
     "Steps",
     "UniformK",
     "constraint_from_text",

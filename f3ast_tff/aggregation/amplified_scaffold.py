@@ -30,6 +30,9 @@ class PeriodControls(PeriodStart):
     server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"period_start": "model", "control": "zero"}
     )
+    # With the model c, with the update what c_k has changed by.
+    vectors_down: ClassVar[int] = 2
+    vectors_up: ClassVar[int] = 2
 
     def _renewed(self, kept: Values, now: Now) -> Values:
         """What is kept for a client as of this period, numbered from 1."""

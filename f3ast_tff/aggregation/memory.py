@@ -79,6 +79,9 @@ class Memory:
             clients, is kept; accurate over any number of rounds.
         totals: Names of `numbers` of which `server["total_" + name]`, the sum over all clients, is.
         server_vectors: What is kept once, see `vectors`.
+        vectors_down: Vectors of the model's size that a client gets in a round, the model among
+            them, where each client keeps what is its own.
+        vectors_up: Vectors that it sends, its update among them.
     """
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -86,6 +89,8 @@ class Memory:
     averages: ClassVar[tuple[str, ...]] = ()
     totals: ClassVar[tuple[str, ...]] = ()
     server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    vectors_down: ClassVar[int] = 1
+    vectors_up: ClassVar[int] = 1
 
     def client(self, client: Client, server: Values, now: Now) -> Start:
         """Returns how a client enters the round."""

@@ -29,6 +29,9 @@ class Controls(Memory):
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"control": "zero"})
     averages: ClassVar[tuple[str, ...]] = ("control",)
+    # With the model c, with the update what c_k has changed by.
+    vectors_down: ClassVar[int] = 2
+    vectors_up: ClassVar[int] = 2
 
     def client(self, client: Client, server: Values, now: Now) -> Start:
         """See `Memory.client`."""

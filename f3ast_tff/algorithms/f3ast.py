@@ -14,6 +14,7 @@ from f3ast_tff.components import Reading, parameter, register
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection import F3AST, ClusterF3AST, Strategy
+from f3ast_tff.selection.f3ast import FOLLOWS
 
 
 @register(
@@ -34,7 +35,8 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
     )
     rate_init: str = parameter(
         Reading("R1", "p", "p"),
-        "r(0): the clients' shares, K / N or 1 / N",
+        "r(0): the clients' shares, K / N or 1 / N; where clients join and leave each starts at "
+        "K / N_t, N_t those present, instead",
         choices=("p", "k_over_n", "one_over_n"),
     )
     rate_step: str = parameter(
@@ -44,6 +46,13 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
     )
     weight_bound: float | None = parameter(
         None, "largest p / r of a selected client; biases the aggregate", above=0
+    )
+    rates_follow: str = parameter(
+        "received",
+        "where updates are lost, the rates are of those received; of those selected, which biases "
+        "the aggregate; or of both, the received weighing and both deciding whom to ask",
+        choices=FOLLOWS,
+        neutral="received",
     )
     aggregate: str = parameter(
         Reading("R2", "sum", "sum_over_k"),
@@ -69,12 +78,16 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
             allowed = f"client {first} has no share p_k of the training work: r(0) would be 0"
             raise ParameterError("rate_init", self.rate_init, allowed)
         objective, falling = self.availability_objective, self.rate_step == "falling"
+        both = self.rates_follow == "both"
         if self.rate_clusters is not None:
             self._check_clusters(n)
             clusters = np.arange(n) * self.rate_clusters // n
             mean = np.bincount(clusters, initial) / np.bincount(clusters)
             rates = ParticipationRates(mean, self.rate_beta, falling=falling)
-            return ClusterF3AST(p, clusters, rates, objective, world.seed, self.weight_bound)
+            return ClusterF3AST(
+                *(p, clusters, rates, objective, world.seed, self.weight_bound, self.rates_follow)
+            )
+        asked = ParticipationRates(initial, self.rate_beta, falling=falling) if both else None
         return F3AST(
             p,
             ParticipationRates(initial, self.rate_beta, falling=falling),
@@ -84,16 +97,26 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
             divide_by_k=self.aggregate == "sum_over_k",
             seed=world.seed,
             weight_bound=self.weight_bound,
+            follow="received" if both else self.rates_follow,
+            selected_rates=asked,
         )
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `AlgorithmConfig.check`."""
         if has_byte_budget(settings):
             require(settings, "short_rounds", "available_only", "under a budget in bytes")
+        if settings.get("selection_separation"):
+            require(settings, "short_rounds", "available_only", "with selection_separation")
+        if settings.get("client_share_of") == "present":
+            when = "with client_share_of=present"
+            require(settings, "short_rounds", "available_only", when)
         if self.rate_clusters is not None:
             self._check_clusters(settings.get("num_clients"))
             require(settings, "aggregate", "sum", "with rate_clusters")
             require(settings, "ties", "random", "with rate_clusters")
+            if self.rates_follow == "both":
+                allowed = "must be received or selected with rate_clusters"
+                raise ParameterError("rates_follow", self.rates_follow, allowed)
             require(settings, "short_rounds", "available_only", "with rate_clusters")
 
     def _check_clusters(self, num_clients: int | None) -> None:

@@ -30,7 +30,7 @@ from f3ast_tff.campaigns.runs import FINISHED, PlannedRun, is_finished, rounds_d
 from f3ast_tff.campaigns.scheduler import Workers, execute_all
 from f3ast_tff.components import Registry
 from f3ast_tff.configuration.provenance import provenance
-from f3ast_tff.errors import Interrupted, ParameterError
+from f3ast_tff.errors import Interrupted, ParameterError, is_of_a_path
 from f3ast_tff.progress import duration, warnings_said
 from f3ast_tff.training.run_folder import lock_folder
 from f3ast_tff.training.stopping import NeverStop, Stop
@@ -114,6 +114,8 @@ def _locked(campaign: Campaign) -> Iterator[None]:
     except Timeout as error:
         raise CampaignError(f"{campaign.folder} is in use by another campaign") from error
     except OSError as error:
+        if not is_of_a_path(error):
+            raise
         raise CampaignError(f"cannot write to {campaign.folder}: {error.strerror}") from error
     with ExitStack() as stack:
         stack.callback(lock.release)

@@ -10,7 +10,7 @@ from typing import Any
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.components import parameters_of
 
-_BY_ALL = ("task", "model", "communication", "engine")
+_BY_ALL = ("task", "model", "communication", "delivery", "engine")
 # Their numbers with a fraction are rates and thresholds; whole numbers, choices and yes or no may
 # decide how much is computed.
 _BY_WHOLE = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")

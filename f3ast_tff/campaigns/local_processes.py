@@ -18,6 +18,7 @@ from typing import Any
 from f3ast_tff.campaigns.gpus import VISIBLE, gpu_variables, uses_gpu, visible_gpus
 from f3ast_tff.campaigns.runs import LOST, Outcome, PlannedRun, now
 from f3ast_tff.campaigns.scheduler import Worker
+from f3ast_tff.data_files import check_appendable
 from f3ast_tff.engines import die_with_parent
 
 # The folder that the package is imported from.
@@ -95,6 +96,7 @@ class LocalProcess:
             *(sys.executable, "-m", "f3ast_tff.campaigns.local_worker"),
             *(str(campaign), json.dumps(provenance)),
         ]
+        check_appendable(self._log)
         with open(self._log, "ab") as log:
             self._process = subprocess.Popen(
                 command,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from pathlib import Path
 from typing import Any
 
 import f3ast_tff
-from f3ast_tff.configuration.provenance import package_versions
+from f3ast_tff.configuration.provenance import cores, package_versions
 
 _CPUINFO = Path("/proc/cpuinfo")
 _GPUS = Path("/proc/driver/nvidia/gpus")
@@ -18,7 +17,7 @@ def machine() -> dict[str, Any]:
     """Returns processor, cores at hand, GPUs (Linux) and versions, as JSON values."""
     return {
         "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": cores(),
         "gpus": _gpus(),
         "python": platform.python_version(),
         "packages": {"f3ast-tff": f3ast_tff.__version__, **package_versions()},

@@ -11,8 +11,10 @@ from typing import Any
 from absl import flags
 
 from f3ast_tff.availability.combined import build_process
-from f3ast_tff.availability.constraints.constraint import constraint_from_text
+from f3ast_tff.availability.constraints import CommunicationConstraint
+from f3ast_tff.availability.constraints.constraint import constraint_from_text, is_count
 from f3ast_tff.availability.label_distribution import drawn_labels
+from f3ast_tff.availability.mask_files import FORMS, write_masks
 from f3ast_tff.availability.picture import draw
 from f3ast_tff.availability.preview import preview, report
 from f3ast_tff.availability.process import AvailabilityConfig
@@ -40,14 +42,17 @@ from f3ast_tff.components.registry import registry_with
 from f3ast_tff.configuration.describe import by_takers, parameter_text
 from f3ast_tff.errors import ComponentError, DataError, ParameterError
 from f3ast_tff.randomness import generator
+from f3ast_tff.training.selecting import available_clients
 
 USAGE = """
 Shows who is available when, and how often.
 
 f3ast-tff availability --availability=smartphones --num_clients=100 --rounds=200 --plot=out.png
+f3ast-tff availability --availability=smartphones --num_clients=100 --rounds=200 --write=masks.npz
 """
 _HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
 _KIND = "availability"
+_KINDS = (_KIND, "communication")
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class Options:
     """What the command takes beside the parameters of availability processes."""
 
     availability: str = parameter("home_devices", "who is reachable when")
-    num_clients: int = parameter(100, "number of clients N", minimum=1)
+    num_clients: int = parameter(100, "number of clients N", minimum=1, maximum=10**7)
     rounds: int = parameter(200, "number of rounds", minimum=1)
     seed: int = parameter(0, "seed of all draws", minimum=0)
     shares_spread: float = parameter(1.0, "for uneven: p_k ~ lognormal(0, this)", minimum=0)
@@ -65,6 +70,12 @@ class Options:
     num_classes: int = parameter(10, "for processes by labels: number of classes", minimum=1)
     communication: str = parameter("", "K_t to show beside it, as 10 or cycle:5,10")
     plot: str = parameter("", "PNG file to write or replace; its folder must exist", is_path=True)
+    write: str = parameter(
+        "",
+        "file of who is available when to write or replace, .csv, .npy or .npz; its folder must "
+        "exist",
+        is_path=True,
+    )
 
 
 def main(argv: Sequence[str]) -> int:
@@ -94,8 +105,8 @@ def main(argv: Sequence[str]) -> int:
 
 def _parameters(registry: Registry) -> dict[str, Parameter]:
     """All parameters that are flags, by name."""
-    processes = (c.parameters for c in registry.components[_KIND].values())
-    found = {p.name: p for parameters in processes for p in parameters}
+    components = (c for kind in _KINDS for c in registry.components[kind].values())
+    found = {p.name: p for component in components for p in component.parameters}
     return {**found, **{p.name: p for p in parameters_of(Options)}}
 
 
@@ -104,10 +115,12 @@ def _show(given: Mapping[str, Any], registry: Registry) -> None:
     out = Path(options.plot) if options.plot else None
     if out is not None:
         _check_picture(out)
+    masks = Path(options.write) if options.write else None
+    if masks is not None:
+        _check_place("write", masks, FORMS)
     config = _process_config(options, given, registry)
     n, rounds, seed = options.num_clients, options.rounds, options.seed
-    text = options.communication
-    constraint = constraint_from_text(text, n, seed, registry) if text else None
+    constraint = _constraint(options, given, registry)
     shares = generator(seed, "preview shares").lognormal(0, options.shares_spread, n)
     labels = None
     if config.needs_labels:
@@ -122,8 +135,34 @@ def _show(given: Mapping[str, Any], registry: Registry) -> None:
         try:
             draw(seen, heading, out)
         except OSError as error:
-            raise ParameterError("plot", out, f"cannot write: {error.strerror}") from error
+            raise ParameterError("plot", out, f"cannot write: {error.strerror or error}") from error
         print(f"picture: {out}")
+    if masks is not None:
+        rows = (available_clients(process, n, t) for t in range(1, rounds + 1))
+        try:
+            write_masks(masks, rows, (rounds, n))
+        except OSError as error:
+            raise ParameterError(
+                "write", masks, f"cannot write: {error.strerror or error}"
+            ) from error
+        together = any(c.positively_correlated for c in (config, *getattr(config, "parts", ())))
+        print(f"masks: {masks}; read by --availability=table --table_file={masks}")
+        print(f"F3AST as here: --availability_objective={'p' if together else 'p_squared'}")
+
+
+def _constraint(
+    options: Options, given: Mapping[str, Any], registry: Registry
+) -> CommunicationConstraint | None:
+    text, n, seed = options.communication, options.num_clients, options.seed
+    if not text:
+        return None
+    if is_count(text):
+        return constraint_from_text(text, n, seed, registry)
+    name, _, arguments = text.partition(":")
+    config = registry.find("communication", name).config
+    made = replace(_made(config, given, {}), arguments=arguments)
+    made.check({"num_clients": n})
+    return made.build(n, seed, 0)
 
 
 def _process_config(
@@ -135,11 +174,16 @@ def _process_config(
     if hasattr(chosen.config, "part_names"):
         names = chosen.config.part_names(given, registry.names(_KIND))
         configs += [registry.find(_KIND, name).config for name in names]
-    taken = {p.name for config in (Options, *configs) for p in parameters_of(config)}
+    takers = [Options, *configs]
+    if options.communication and not is_count(options.communication):
+        name = options.communication.partition(":")[0]
+        takers.append(registry.find("communication", name).config)
+    taken = {p.name for config in takers for p in parameters_of(config)}
     for name in given:
         if name not in taken:
-            takers = [c.name for c in registry.takers(name) if c.kind == _KIND]
-            allowed = f"only applies with --availability={' or '.join(takers)}"
+            others = [c for c in registry.takers(name) if c.kind in _KINDS]
+            names = " or ".join(c.name for c in others if c.kind == others[0].kind)
+            allowed = f"only applies with --{others[0].kind}={names}"
             raise ParameterError(name, given[name], allowed)
     known = {field.name: getattr(options, field.name) for field in fields(options)}
     config, *parts = [_made(config, given, known) for config in configs]
@@ -176,12 +220,16 @@ def _default(name: str, default: Any, known: Any) -> Any:
 
 
 def _check_picture(out: Path) -> None:
-    if out.suffix.lower() != ".png":
-        raise ParameterError("plot", out, "must end in .png")
-    if not out.parent.is_dir():
-        raise ParameterError("plot", out, f"there is no folder {out.parent}")
+    _check_place("plot", out, (".png",))
     if importlib.util.find_spec("matplotlib") is None:
         raise ParameterError("plot", out, "needs matplotlib, not installed here")
+
+
+def _check_place(name: str, out: Path, suffixes: Sequence[str]) -> None:
+    if out.suffix.lower() not in suffixes:
+        raise ParameterError(name, out, f"must end in {' or '.join(suffixes)}")
+    if not out.parent.is_dir():
+        raise ParameterError(name, out, f"there is no folder {out.parent}")
 
 
 def _help(registry: Registry) -> str:
@@ -192,8 +240,9 @@ def _help(registry: Registry) -> str:
             text += f"; one of {', '.join(registry.names(_KIND))}"
         lines += flag_lines(p.name, text)
     lines += flag_lines(PLUGIN, PLUGIN_HELP)
-    for takers, parameters in by_takers(registry, _KIND).items():
-        lines += ["", f"with --availability={', '.join(takers)}:" if takers else "all:"]
-        for p in parameters:
-            lines += flag_lines(p.name, parameter_text(p, registry))
+    for kind in _KINDS:
+        for takers, parameters in by_takers(registry, kind).items():
+            lines += ["", f"with --{kind}={', '.join(takers)}:" if takers else "all:"]
+            for p in parameters:
+                lines += flag_lines(p.name, parameter_text(p, registry))
     return "\n".join(lines)

@@ -1,18 +1,30 @@
 """Compares the algorithms of a folder of runs: a table, and a picture of the curves.
 
-f3ast-tff compare --runs runs/demo --out runs/demo/accuracy.png
+f3ast-tff compare --runs runs/demo --out runs/demo/accuracy.png --colour rate_beta
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from f3ast_tff.analysis.command_line import command, out_flag, require_png, runs_flag
+import pandas as pd
+
+from f3ast_tff.analysis.command_line import command, runs_flag
 from f3ast_tff.analysis.curves import draw_curves
-from f3ast_tff.analysis.runs import load_runs
+from f3ast_tff.analysis.line_styles import looks_of
+from f3ast_tff.analysis.report.collect import Collected, collect
+from f3ast_tff.analysis.run_groups import RunGroup, arranged
+from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.table import final_table, render
+from f3ast_tff.analysis.x_axis import X_AXES
+from f3ast_tff.atomic import atomic_write
+from f3ast_tff.components import REQUIRED, parameter
+from f3ast_tff.errors import ParameterError
+
+_FORMATS = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True)
@@ -20,7 +32,16 @@ class Flags:
     """Flags of this command."""
 
     runs: str = runs_flag()
-    out: str = out_flag()
+    out: str = parameter(
+        REQUIRED,
+        "picture to write or replace, .png, .svg or .pdf; its folder must exist",
+        is_path=True,
+    )
+    colour: str | None = parameter(
+        None, "setting whose values have lines in one panel, coloured; default: the algorithm"
+    )
+    x: str = parameter("rounds", "what curves are drawn against", choices=tuple(X_AXES))
+    csv: str | None = parameter(None, "CSV file to write the table into", is_path=True)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -29,8 +50,47 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _compare(flags: Flags) -> None:
-    require_png(flags.out)
-    runs = load_runs(flags.runs)
-    print(render(final_table(runs)))
-    draw_curves(runs, Path(flags.out))
+    if Path(flags.out).suffix.lower() not in _FORMATS:
+        raise ParameterError("out", flags.out, f"must end in {', '.join(_FORMATS)}")
+    collected = collect(flags.runs)
+    _require_finished(collected)
+    groups, names = arranged(collected.groups)
+    colour = None if flags.colour == "algorithm" else flags.colour
+    if colour is not None:
+        _require_setting(colour, groups)
+        names = [*names, *([] if colour in names else [colour])]
+    for line in (*collected.damaged, *collected.repeated, *collected.unfinished):
+        print(f"left out: {line}", file=sys.stderr)
+    told = {g: {colour: g.setting(colour)} for g in groups if colour and g.has(colour)}
+    looks = looks_of(groups, told, always=True)
+    table = final_table(groups, names, {group: look.label for group, look in looks.items()})
+    print(render(table, colour))
+    others = [name for name in names if name != colour]
+    draw_curves(groups, others, Path(flags.out), looks, len(collected.unfinished), flags.x)
+    if flags.csv is not None:
+        _write(table, flags.csv)
+        print(f"table: {flags.csv}")
     print(f"curves: {flags.out}")
+
+
+def _require_finished(collected: Collected) -> None:
+    if not collected.groups:
+        lines = [*collected.damaged, *collected.unfinished]
+        raise RunsError(f"no finished run (one with a summary.json) among: {'; '.join(lines)}")
+
+
+def _require_setting(colour: str, groups: Sequence[RunGroup]) -> None:
+    if any(group.has(colour) for group in groups):
+        return
+    names = dict.fromkeys(name for group in groups for name in group.settings)
+    differing = [n for n in names if len({repr(group.setting(n)) for group in groups}) > 1]
+    said = f"; these differ: {', '.join(differing)}" if differing else ""
+    raise ParameterError("colour", colour, f"must be a setting of the runs{said}")
+
+
+def _write(table: pd.DataFrame, path: str) -> None:
+    try:
+        with atomic_write(Path(path), newline="") as file:
+            table.to_csv(file, index=False, lineterminator="\n")
+    except OSError as error:
+        raise ParameterError("csv", path, f"cannot write: {error.strerror or error}") from error

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import sys
 from collections.abc import Container
 
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.errors import ParameterError, is_of_a_path
 from f3ast_tff.messages import one_line
 
 BAD_INPUT = 2
 FAILED = 1
-# Of a path that cannot be used, as opposed to a full disk and the like.
-_OF_A_PATH = frozenset(
-    {
-        *(errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
-        *(errno.ENOENT, errno.ENOTDIR, errno.ENOTEMPTY, errno.EPERM, errno.EROFS),
-    }
-)
 
 
 def fail(error: Exception | str, code: int = BAD_INPUT, names: Container[str] | None = None) -> int:
@@ -43,5 +35,5 @@ def fail_of_machine(error: OSError | MemoryError) -> int:
     if isinstance(error, MemoryError):
         return fail(f"not enough memory: {error}", FAILED)
     path = error.filename2 or error.filename
-    code = BAD_INPUT if error.errno in _OF_A_PATH else FAILED
+    code = BAD_INPUT if is_of_a_path(error) else FAILED
     return fail(f"{path}: {error.strerror}" if path else str(error), code)

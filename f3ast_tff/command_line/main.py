@@ -42,17 +42,41 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     signals = Signals()
     if argv is None:
+        _open_closed_streams()
         # Before anything slow is imported.
         signals.install()
     try:
         code = _main(sys.argv if argv is None else argv, signals)
         sys.stdout.flush()
     except BrokenPipeError:
-        # As after `| head`; what is still to be flushed goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # As after `| head`.
+        _discard_output()
         code = 128 + signal.SIGPIPE
+    except (MemoryError, OSError) as error:
+        from f3ast_tff.command_line.failures import fail_of_machine
+
+        # What a command cannot write it says itself: this is its output, on a full disk.
+        _discard_output()
+        code = fail_of_machine(error)
     signals.ignore()
     return code
+
+
+def _open_closed_streams() -> None:
+    """Opens those of the three standard streams that are closed: files must not take their place.
+
+    As in `f3ast-tff run ... >&-`.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # The lowest number free is that of the stream.
+            number = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
+
+
+def _discard_output() -> None:
+    """Sends what is still to be flushed nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _main(argv: Sequence[str], signals: Signals) -> int:

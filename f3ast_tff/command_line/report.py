@@ -1,6 +1,6 @@
 """The papers' tables and figures from run folders, beside the papers' numbers, with verdicts.
 
-f3ast-tff report --runs runs --out report
+f3ast-tff report --runs runs --out report --format pdf,svg
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from pathlib import Path
 from f3ast_tff.analysis.command_line import command, runs_flag
 from f3ast_tff.analysis.report.build import build
 from f3ast_tff.analysis.report.collect import Collected, collect
-from f3ast_tff.analysis.report.render import write
+from f3ast_tff.analysis.report.render import FORMATS, write
 from f3ast_tff.analysis.runs import PERIODS
 from f3ast_tff.components import REQUIRED, parameter
+from f3ast_tff.errors import ParameterError
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,9 @@ class Flags:
     period: str = parameter(
         PERIODS[0], "a run's score: at the end, or the mean of its evaluations", choices=PERIODS
     )
+    format: str = parameter(
+        "svg", f"formats of the figures' files, a comma list of {', '.join(FORMATS)}"
+    )
 
 
 def main(argv: Sequence[str]) -> int:
@@ -36,8 +40,11 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _report(flags: Flags) -> None:
+    formats = list(dict.fromkeys(kind.strip().lower() for kind in flags.format.split(",")))
+    if not set(formats) <= set(FORMATS):
+        raise ParameterError("format", flags.format, f"must be of {', '.join(FORMATS)}")
     collected, out = collect(flags.runs), Path(flags.out)
-    write(build(collected, flags.period), out)
+    write(build(collected, flags.period), out, formats)
     print(_said(collected))
     print(f"report: {out / 'report.md'}, {out / 'report.html'}")
 

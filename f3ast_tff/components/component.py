@@ -21,10 +21,13 @@ KINDS = (
     "aggregation",
     "availability",
     "communication",
+    "delivery",
     "client_optimizer",
     "server_optimizer",
     "engine",
 )
+# With these the results are those of runs from before there was the kind; see `Parameter.neutral`.
+NEUTRAL_KINDS = {"delivery": "certain"}
 # Methods may differ in these and still be compared.
 OWN_KINDS = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")
 # What a `Config` of each kind has, as of the base class of that name, and what `build` gets.
@@ -47,6 +50,7 @@ _PROTOCOLS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         ("positively_correlated", "needs_labels"),
     ),
     "communication": ("ConstraintConfig", ("num_clients", "seed", "update_bytes"), ("form",)),
+    "delivery": ("DeliveryConfig", ("world",), ("asking", "looks_ahead")),
     "client_optimizer": ("OptimizerConfig", (), ()),
     "server_optimizer": ("OptimizerConfig", (), ()),
     "engine": ("EngineConfig", ("parts",), ("framework", "check_installed", "connect")),

@@ -38,7 +38,7 @@ class _Declaration:
     is_path: bool
     is_input: bool
     own: bool | None
-    neutral: str | None
+    neutral: str | int | None
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Parameter:
     is_path: bool = False
     is_input: bool = False
     own: bool | None = None
-    neutral: str | None = None
+    neutral: str | int | None = None
 
     def checked(self, value: Any) -> Any:
         """Returns the value in its canonical form.
@@ -153,7 +153,7 @@ def parameter(
     is_path: bool = False,
     is_input: bool = False,
     own: bool | None = None,
-    neutral: str | None = None,
+    neutral: str | int | None = None,
 ) -> Any:
     """Declares a field of a component's `Config` as a parameter; see `Parameter`.
 

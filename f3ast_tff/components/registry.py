@@ -22,6 +22,7 @@ _PACKAGES = (
     "f3ast_tff.aggregation",
     "f3ast_tff.availability",
     "f3ast_tff.availability.constraints",
+    "f3ast_tff.delivery",
     "f3ast_tff.optimizers",
     "f3ast_tff.engines",
 )

@@ -13,6 +13,8 @@ from f3ast_tff.algorithms.algorithm import World
 from f3ast_tff.availability.label_distribution import label_distribution
 from f3ast_tff.configuration.configuration import Configuration
 from f3ast_tff.configuration.protocols import check_object
+from f3ast_tff.delivery import Delivery, DeliveryWorld
+from f3ast_tff.delivery.remembered_masks import RememberedMasks
 from f3ast_tff.engines.engine import Engine, EngineParts
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples, FederatedData
@@ -21,12 +23,16 @@ from f3ast_tff.models import Model
 from f3ast_tff.optimizers.schedules import client_schedule
 from f3ast_tff.preprocessing import Preprocessing
 from f3ast_tff.randomness import generator
+from f3ast_tff.selection import OfThosePresent, Separated, Strategy
+from f3ast_tff.selection.population import Population
+from f3ast_tff.training.delivering import Payload
 from f3ast_tff.training.run import Experiment
 
 # The released code seeds availability with the constant 1 (R13).
 _RELEASED_AVAILABILITY_SEED = 1
 # Of examples, with repetition, by a client in a round: their order is drawn at once.
 _MOST_VISITS = 10**8
+_WHOSE = {"held_out_clients": "training clients", "test_clients": "test clients"}
 
 
 def _built(configuration: Configuration, kind: str, *arguments: Any) -> Any:
@@ -37,7 +43,7 @@ def _built(configuration: Configuration, kind: str, *arguments: Any) -> Any:
 
 
 def build_data(configuration: Configuration) -> FederatedData:
-    """Returns the task's data: pooled, its test clients thinned out, if that is asked for.
+    """Returns the task's data: clients held out, pooled, test clients thinned out, as asked for.
 
     Raises:
         ParameterError: If the data contradicts itself, or does not have that many clients.
@@ -54,17 +60,30 @@ def build_data(configuration: Configuration) -> FederatedData:
     if wanted is not None and found != wanted:
         allowed = f"must be {found}, the number in this data"
         raise ParameterError("num_clients", wanted, allowed)
+    held = _drawn_clients(configuration, "held_out_clients", found, found - 1)
+    if held is not None:
+        kept = np.setdiff1d(np.arange(found), held)
+        data = replace(data, train=data.train.take(kept), test=data.train.take(held))
     if configuration.configs["algorithm"].pooled:
         data = replace(data, train=data.train.pooled())
-    asked = configuration.settings.get("test_clients")
-    if asked is None:
-        return data
     there = data.test.num_clients
-    if asked > there:
-        allowed = f"must be at most {there}, the number of test clients"
-        raise ParameterError("test_clients", asked, allowed)
-    drawn = generator(configuration.settings["data_seed"], "test clients").permutation(there)
-    return replace(data, test=data.test.take(np.sort(drawn[:asked])))
+    scored = _drawn_clients(configuration, "test_clients", there, there)
+    return data if scored is None else replace(data, test=data.test.take(scored))
+
+
+def _drawn_clients(
+    configuration: Configuration, name: str, there: int, most: int
+) -> np.ndarray | None:
+    """Ids, rising, of as many of `there` clients as the setting asks for; `None` for none."""
+    asked = configuration.settings.get(name)
+    if asked is None:
+        return None
+    if asked > most:
+        allowed = f"must be at most {most}: this data has {there} {_WHOSE[name]}"
+        raise ParameterError(name, asked, allowed)
+    seed = configuration.settings["data_seed"]
+    drawn = generator(seed, name.replace("_", " ")).permutation(there)
+    return np.sort(drawn[:asked])
 
 
 def build_preprocessing(configuration: Configuration) -> Preprocessing:
@@ -138,6 +157,11 @@ def _check_steps(train: ClientExamples, work: LocalTraining) -> None:
     )
 
 
+def _model_bytes(configuration: Configuration, model: Model) -> int:
+    weights = model.initial_weights(configuration.settings["seed"])
+    return sum(weight.nbytes for weight in weights)
+
+
 def build_world(configuration: Configuration, data: FederatedData, model: Model) -> World:
     """Returns what a strategy may look at: shares, availability, constraint, data, model."""
     settings = configuration.settings
@@ -149,18 +173,46 @@ def build_world(configuration: Configuration, data: FederatedData, model: Model)
     labels = []
     if configuration.configs["availability"].needs_labels:
         labels = [label_distribution(data.train, data.num_classes)]
-    update_bytes = sum(weight.nbytes for weight in model.initial_weights(settings["seed"]))
     return World(
         p,
         sizes,
         _built(configuration, "availability", p, seed, *labels),
-        _built(configuration, "communication", len(p), seed, update_bytes),
+        _built(configuration, "communication", len(p), seed, _model_bytes(configuration, model)),
         settings["rounds"],
         settings["seed"],
         data.train,
         model,
         build_preprocessing(configuration),
     )
+
+
+def build_strategy(configuration: Configuration, world: World) -> Strategy:
+    """Returns what picks the clients: the algorithm's strategy, and what goes with any.
+
+    Raises:
+        ParameterError: If the population changes and a part cannot follow.
+    """
+    settings = configuration.settings
+    strategy: Strategy = _built(configuration, "algorithm", world)
+    if settings["client_share_of"] == "present":
+        strategy = _of_those_present(configuration, world, strategy)
+    if settings["selection_separation"]:
+        strategy = Separated(strategy, settings["selection_separation"], world.num_clients)
+    return strategy
+
+
+def _of_those_present(
+    configuration: Configuration, world: World, strategy: Strategy
+) -> OfThosePresent:
+    name, population = "client_share_of", world.availability
+    if not isinstance(population, Population):
+        who = configuration.settings["availability"]
+        raise ParameterError(name, "present", f"clients of {who} neither join nor leave")
+    if _built(configuration, "aggregation").memory is not None:
+        which = configuration.settings["aggregation"]
+        allowed = f"aggregation {which} remembers clients that have left"
+        raise ParameterError(name, "present", allowed)
+    return OfThosePresent(strategy, population, world.p, world.constraint.mean_k)
 
 
 def build_engine(
@@ -204,6 +256,42 @@ def build_engine(
     return configs["engine"].build(parts)
 
 
+def build_payload(configuration: Configuration, model: Model) -> Payload:
+    """Returns the bytes that a client gets and sends, by the model and the aggregation."""
+    memory = _built(configuration, "aggregation").memory
+    down, up = (1, 1) if memory is None else (memory.vectors_down, memory.vectors_up)
+    one = _model_bytes(configuration, model)
+    return Payload(down * one, up * one)
+
+
+def build_delivery(
+    configuration: Configuration, world: World, masks: RememberedMasks, payload: Payload
+) -> Delivery:
+    """Returns what says whose update arrives.
+
+    Args:
+        configuration: The experiment.
+        world: See `build_world`; its constraint is that on those received.
+        masks: Of the world's availability.
+        payload: Bytes of a client.
+
+    Raises:
+        ParameterError: If a parameter does not fit.
+        DataError: If a file is missing or damaged.
+    """
+    of_delivery = DeliveryWorld(
+        world.sizes,
+        build_local_training(configuration).num_visits(world.sizes),
+        payload.bytes_down,
+        payload.bytes_up,
+        world.availability,
+        masks,
+        world.constraint,
+        availability_seed(configuration),
+    )
+    return _built(configuration, "delivery", of_delivery)
+
+
 def build_experiment(configuration: Configuration, folder: Path | None) -> Experiment:
     """Returns all parts of the experiment.
 
@@ -217,10 +305,15 @@ def build_experiment(configuration: Configuration, folder: Path | None) -> Exper
     data = build_data(configuration)
     model = build_model(configuration, data)
     world = build_world(configuration, data, model)
-    strategy = _built(configuration, "algorithm", world)
+    masks = RememberedMasks(world.availability)
+    payload = build_payload(configuration, model)
+    delivery = build_delivery(configuration, world, masks, payload)
+    config = configuration.configs["delivery"]
+    asks = replace(world, constraint=config.asking(world.constraint, world.num_clients))
+    strategy = build_strategy(configuration, asks)
     return Experiment(
-        world.availability,
-        world.constraint,
+        masks if config.looks_ahead else world.availability,
+        asks.constraint,
         strategy,
         build_engine(configuration, data, world, folder),
         settings["rounds"],
@@ -228,9 +321,12 @@ def build_experiment(configuration: Configuration, folder: Path | None) -> Exper
         settings["checkpoint_every"],
         world.num_clients,
         world.model,
+        delivery,
+        payload,
         world.p,
         data_sha256=None if folder is None else data.sha256(),
         checkpoint_seconds=settings["checkpoint_seconds"],
         client_scores=settings["client_scores"],
         keep_checkpoints=settings["keep_checkpoints"],
+        write_masks=settings["write_masks"],
     )

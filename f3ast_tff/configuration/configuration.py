@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from f3ast_tff.components import Component, Registry
-from f3ast_tff.components.component import OWN_KINDS, component_of
+from f3ast_tff.components.component import NEUTRAL_KINDS, OWN_KINDS, component_of
 from f3ast_tff.components.parameter import parameters_of
 from f3ast_tff.data_files import hash_of
 from f3ast_tff.errors import ParameterError
@@ -119,7 +119,8 @@ class Configuration:
     @property
     def _not_compared(self) -> list[str]:
         """Settings that decide no result, or do not with the value that they have."""
-        return [
+        neutral = [kind for kind, name in NEUTRAL_KINDS.items() if self.settings[kind] == name]
+        return neutral + [
             p.name
             for p in self._parameters()
             if not p.decides_result

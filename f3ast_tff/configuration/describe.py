@@ -19,6 +19,7 @@ KIND_HELP: dict[str, str] = {
     "aggregation": "from the cohort's updates to the server's step",
     "availability": "who is reachable when",
     "communication": "how many clients a round, in place of clients_per_round",
+    "delivery": "whose update arrives, of the clients asked, and when",
     "client_optimizer": "optimizer of the local steps",
     "server_optimizer": "optimizer of the step along the aggregate",
     "engine": "what executes a round: XLA programs, or TFF",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from f3ast_tff.configuration.configuration import Configuration
+from f3ast_tff.configuration.provenance import cores
 from f3ast_tff.errors import RunFolderError
 
 if TYPE_CHECKING:
@@ -68,6 +70,9 @@ def write_config(
 ) -> None:
     """Writes `config.json`; of a run that has begun before, checks that its data are the same.
 
+    `cores` lists the numbers of cores that the run was executed on: each changes the order of an
+    engine's sums. A number that is new to a run is warned of, once.
+
     Args:
         folder: The run's folder.
         configuration: The experiment.
@@ -86,12 +91,27 @@ def write_config(
                 f"{folder.path} holds a run on other data: the data of {where} have changed. "
                 "Give another run_name, or remove the folder"
             )
+        _note_cores(folder, before)
         return
     content = {
         "settings": dict(configuration.settings),
         "identity": configuration.identity,
         "data_sha256": data_sha256,
+        "cores": [cores()],
         **configuration.describe(),
         **provenance,
     }
     folder.write_json("config.json", content)
+
+
+def _note_cores(folder: RunFolder, before: Mapping[str, Any]) -> None:
+    known, here = before.get("cores"), cores()
+    if not isinstance(known, list) or not known or here in known:
+        return
+    logging.warning(
+        "the number of cores was %s and is now %d: weights may differ in the last digits (some "
+        "1e-6) from those of a run on one number of cores",
+        known[0],
+        here,
+    )
+    folder.write_json("config.json", {**before, "cores": [*known, here]})

@@ -20,6 +20,7 @@ from f3ast_tff.components import Registry, parameters_of, register
 from f3ast_tff.components.component import KINDS, component_of
 from f3ast_tff.components.plugins import Plugin
 from f3ast_tff.configuration.protocols import check_object
+from f3ast_tff.delivery import DeliveryConfig
 from f3ast_tff.errors import ComponentError, ParameterError
 from f3ast_tff.models import ModelConfig
 from f3ast_tff.optimizers.optimizer import OptimizerConfig
@@ -32,6 +33,7 @@ _BASES: dict[str, type] = {
     "aggregation": AggregationConfig,
     "availability": AvailabilityConfig,
     "communication": ConstraintConfig,
+    "delivery": DeliveryConfig,
     "client_optimizer": OptimizerConfig,
     "server_optimizer": OptimizerConfig,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from f3ast_tff.components import Derived, Published, Reading, parameter
 from f3ast_tff.components.defaults import PRESETS
@@ -49,6 +50,35 @@ class TrainingConfig:
         minimum=1,
         units="rounds",
         own=True,
+    )
+
+
+def _population(known: Any) -> str:
+    """Shares of those present, if a process chosen says so; see `AvailabilityConfig`."""
+    renewed = any(c.renews_shares(known) for c in known.config_classes("availability"))
+    return "present" if renewed else "all"
+
+
+@dataclass(frozen=True)
+class SelectionConfig:
+    """Who may be selected, whatever the strategy."""
+
+    client_share_of: str = parameter(
+        Derived(
+            _population,
+            "present with poisson_arrivals, stays and --trace_presence=seen, else all",
+        ),
+        "p_k is the share of client k among all clients, or in each round among those present",
+        choices=("all", "present"),
+        neutral="all",
+    )
+    selection_separation: int = parameter(
+        0,
+        "R, least rounds between two selections of a client, 0 for none",
+        minimum=0,
+        maximum=10**9,
+        units="rounds",
+        neutral=0,
     )
 
 
@@ -100,6 +130,12 @@ class RunConfig:
         "write accuracy and loss of every test client at each evaluation",
         decides_result=False,
     )
+    write_masks: str = parameter(
+        "none",
+        "write who is available in each round to masks.csv, masks.npy or masks.npz",
+        choices=("none", "csv", "npy", "npz"),
+        decides_result=False,
+    )
     logger: str = parameter(
         "tensorboard",
         "where scalars go besides metrics.csv: a comma list of tensorboard, wandb, mlflow, csv",
@@ -119,6 +155,7 @@ class RunConfig:
 # By heading in `--help`.
 GROUPS: dict[str, type] = {
     "Training": TrainingConfig,
+    "Selection": SelectionConfig,
     "Readings": ReadingConfig,
     "Run": RunConfig,
 }

@@ -14,6 +14,7 @@ _MEMBERS: dict[str, tuple[str, ...]] = {
     "aggregation": ("normalise", "in_jax", "memory"),
     "availability": ("num_clients", "mask"),
     "communication": ("largest_k", "mean_k", "limit"),
+    "delivery": ("arrivals",),
     "client_optimizer": ("learning_rate", "in_jax"),
     "server_optimizer": ("learning_rate", "in_jax"),
 }

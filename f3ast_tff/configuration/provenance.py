@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -21,6 +22,11 @@ def provenance() -> dict[str, Any]:
         "git_modified": bool(_git("status", "--porcelain", "--untracked-files=no")),
         "command": sys.argv,
     }
+
+
+def cores() -> int:
+    """Returns the cores that this process may use, and so the threads of its engine (Linux)."""
+    return len(os.sched_getaffinity(0))
 
 
 def package_versions() -> dict[str, str | None]:

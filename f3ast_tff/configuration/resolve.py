@@ -30,6 +30,7 @@ _DEFAULTS: dict[str, Any] = {
     ),
     "availability": "home_devices",
     "communication": None,
+    "delivery": "certain",
     "client_optimizer": "sgd",
     "server_optimizer": Derived(
         lambda known: known.config_class("algorithm").server_optimizer, "the algorithm's"

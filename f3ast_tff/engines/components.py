@@ -6,7 +6,7 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from f3ast_tff.components import Derived, parameter, register
+from f3ast_tff.components import parameter, register
 from f3ast_tff.engines.distributed.ray_connection import LOCAL, connect
 from f3ast_tff.engines.engine import EngineConfig, EngineParts
 from f3ast_tff.engines.xla_flags import with_deterministic_ops
@@ -141,13 +141,11 @@ class TffConfig(BuiltinEngineConfig):
     framework: ClassVar[str] = "tensorflow_federated"
 
     tff_runtime: str = parameter(
-        Derived(
-            lambda known: "worker" if known["num_workers"] is None else "tf",
-            "worker; tf with num_workers",
-        ),
-        "what executes TFF's processes: TFF's own worker process (CPU only), or TensorFlow in "
-        "this process or in those of num_workers",
-        choices=("worker", "tf"),
+        "tf",
+        "what executes TFF's processes: TensorFlow in this process or in those of num_workers, or "
+        "TFF's own worker process (CPU only), which listens on all network interfaces and "
+        "executes whatever it is sent",
+        choices=("tf", "worker"),
     )
     tff_clients_at_once: int | None = parameter(
         None,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.components import register
+from f3ast_tff.components import parameter, register
 from f3ast_tff.models import initializers
 from f3ast_tff.models.model import ModelConfig, unreadable
 from f3ast_tff.randomness import generator
@@ -101,8 +101,10 @@ class CharacterLSTMConfig(ModelConfig):
 
     labels_sequences: ClassVar[bool] = True
 
+    lstm_units: int = parameter(256, "units of each LSTM layer", minimum=1)
+
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> CharacterLSTM:
         """See `ModelConfig.build`; inputs are sequences of ids below `num_classes`."""
         if len(input_shape) != 1:
             raise unreadable("sequences of character ids, [length]", input_shape)
-        return CharacterLSTM(num_classes)
+        return CharacterLSTM(num_classes, units=self.lstm_units)

@@ -9,10 +9,12 @@ from f3ast_tff.selection.feasible import Feasible
 from f3ast_tff.selection.fedau import FedAU
 from f3ast_tff.selection.fixed_policy import FixedPolicy
 from f3ast_tff.selection.longest_absent import LongestAbsent
+from f3ast_tff.selection.of_those_present import OfThosePresent
 from f3ast_tff.selection.oort_loss import OortLoss
 from f3ast_tff.selection.policies import GreedyMixture, Policy, TabularPolicy
 from f3ast_tff.selection.power_of_choice import PowerOfChoice
 from f3ast_tff.selection.proportional import Proportional
+from f3ast_tff.selection.separated import Separated
 from f3ast_tff.selection.strategy import (
     BaseStrategy,
     Cohort,
@@ -41,11 +43,13 @@ __all__ = [
     "LongestAbsent",
     "Losses",
     "MoreAvailable",
+    "OfThosePresent",
     "OortLoss",
     "Outcome",
     "Policy",
     "PowerOfChoice",
     "Proportional",
+    "Separated",
     "Strategy",
     "Switching",
     "TabularPolicy",

@@ -36,6 +36,7 @@ class ClusterF3AST(BaseStrategy):
         seed: Seed of the tie-breaks.
         weight_bound: Largest p_k / r_g of a selected client, above 0; `None` for no bound. Where
             it takes effect the aggregate is biased.
+        follow: See `F3AST`.
     """
 
     p: np.ndarray
@@ -44,6 +45,7 @@ class ClusterF3AST(BaseStrategy):
     objective: str = "p_squared"
     seed: int = 0
     weight_bound: float | None = None
+    follow: str = "received"
     _sizes: np.ndarray = field(init=False, repr=False, compare=False)
     _mean_c: np.ndarray = field(init=False, repr=False, compare=False)
 
@@ -70,8 +72,23 @@ class ClusterF3AST(BaseStrategy):
 
         rng = generator(self.seed, "selection", round_number)
         ids = best_feasible(utility, available, feasible, rng)
+        self.rates.update(*self._shares(ids))
+        return self._weighed(ids)
+
+    def received(self, round_number: int, cohort: Cohort, received: np.ndarray) -> Cohort:
+        """See `BaseStrategy.received`: the lost are taken out of r_g, which weighs the others."""
+        if self.follow == "selected":
+            return super().received(round_number, cohort, received)
+        ids = cohort.ids[received]
+        self.rates.revise(*self._shares(ids))
+        return self._weighed(ids)
+
+    def _shares(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Clusters of these clients, and the share of each cluster that they are."""
         touched, picks = np.unique(self.clusters[ids], return_counts=True)
-        self.rates.update(touched, picks / self._sizes[touched])
+        return touched, picks / self._sizes[touched]
+
+    def _weighed(self, ids: np.ndarray) -> Cohort:
         weights = self.p[ids] / self.rates.at(self.clusters[ids])
         return Cohort(ids, bounded(weights, self.weight_bound))
 

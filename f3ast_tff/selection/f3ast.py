@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from f3ast_tff.local_training import check_client_shares
-from f3ast_tff.objective import marginal_utility, ranking
+from f3ast_tff.objective import marginal_utility, numerators, ranking
 from f3ast_tff.randomness import generator
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection.choosing import BLOCK, Utility, best_feasible
 from f3ast_tff.selection.feasible import Feasible
 from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
+
+# Whose participation the tracked rates are: see `F3AST`.
+FOLLOWS = ("received", "selected", "both")
+_SELECTED = "selected_"
 
 
 def check_weight_bound(bound: float | None) -> None:
@@ -41,9 +45,15 @@ class F3AST(BaseStrategy):
     A round costs one pass over the clients; p and the rates, 16 bytes a client, are all that is
     kept. The order by utility needs rates only up to a common factor, so no decay is carried out.
 
+    Where updates are lost, the rates follow those received: for losses that are independent of the
+    selection, E[1{k received} / r_k] = 1, so that the weights p_k / r_k stay unbiased. Rates of
+    those selected would leave a client p_k (1 - l_k) of its weight, l_k its probability of loss.
+    With rates of both, r of the received weighs, and selection goes by c_k / (r_k s_k), s of the
+    selected: what asking a client is worth, -dH/ds_k, as r_k = (1 - l_k) s_k.
+
     Attributes:
         p: Client shares p_k, `float64 [N]`.
-        rates: The tracked rates, moved by every `select`.
+        rates: The tracked rates that weigh, moved by every `select`.
         objective: `"p_squared"` or `"p"`, the case of eq. (3) (reading R9).
         random_ties: Whether equal utilities are ordered at random; else the lowest id wins
             (reading R11).
@@ -53,6 +63,8 @@ class F3AST(BaseStrategy):
         weight_bound: Largest p_k / r_k of a selected client, above 0; `None` for no bound. Where
             it takes effect the aggregate is biased: the client then counts for less than p_k.
         seed: Seed of the tie-breaks.
+        follow: Whether `rates` are those of the `"received"` or the `"selected"`.
+        selected_rates: Rates s of the selected beside r of the received; `None` for one kind alone.
     """
 
     p: np.ndarray
@@ -63,10 +75,14 @@ class F3AST(BaseStrategy):
     divide_by_k: bool = False
     seed: int = 0
     weight_bound: float | None = None
+    follow: str = "received"
+    selected_rates: ParticipationRates | None = None
 
     def __post_init__(self) -> None:
         check_client_shares(self.p)
         check_weight_bound(self.weight_bound)
+        if self.selected_rates is not None and self.follow != "received":
+            raise ValueError("with rates of the selected beside them, rates follow the received")
 
     def select(
         self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
@@ -78,12 +94,26 @@ class F3AST(BaseStrategy):
             # Masked utilities are 0 for all of these, so ties decide: the lowest ids.
             ids = np.concatenate([ids, np.flatnonzero(~available)[: feasible.k - len(ids)]])
         self.rates.update(ids)
+        if self.selected_rates is not None:
+            self.selected_rates.update(ids)
         divisor = feasible.k if self.divide_by_k else 1
         weights = bounded(self.p[ids] / self.rates.at(ids), self.weight_bound)
         return Cohort(ids, weights / divisor)
 
+    def received(self, round_number: int, cohort: Cohort, received: np.ndarray) -> Cohort:
+        """See `BaseStrategy.received`: the lost are taken out of r; no weight changes by that."""
+        kept = super().received(round_number, cohort, received)
+        if self.follow == "received":
+            self.rates.revise(kept.ids)
+        return kept
+
     def _utility(self, feasible: Feasible) -> Utility:
         rates = self.rates.unscaled
+        if self.selected_rates is not None:
+            asked = self.selected_rates.unscaled
+            return lambda part: (
+                numerators(self.p[part], self.objective) / (rates[part] * asked[part])
+            )
         if feasible.cost is not None:
             return lambda part: marginal_utility(rates[part], self.p[part], self.objective)
         # Without costs the order is all that counts. One buffer serves block after block.
@@ -96,14 +126,25 @@ class F3AST(BaseStrategy):
 
         return in_order
 
+    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> F3AST:
+        """See `Renewable.renewed`; the rates of those who stay go on."""
+        self.rates.start(joined, initial_rate)
+        if self.selected_rates is not None:
+            self.selected_rates.start(joined, initial_rate)
+        return replace(self, p=p)
+
     def participation_rates(self) -> np.ndarray:
         """See `BaseStrategy.participation_rates`."""
         return self.rates.values
 
     def state(self) -> dict[str, np.ndarray]:
         """Returns the rates, all that F3AST remembers."""
-        return self.rates.state()
+        asked = {} if self.selected_rates is None else self.selected_rates.state()
+        return {**self.rates.state(), **{_SELECTED + name: v for name, v in asked.items()}}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Takes back saved rates."""
         self.rates.restore(state)
+        if self.selected_rates is not None:
+            parts = {n: v for n, v in state.items() if n.startswith(_SELECTED)}
+            self.selected_rates.restore({n[len(_SELECTED) :]: v for n, v in parts.items()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -49,6 +49,15 @@ class FedAU(AllAvailable):
         object.__setattr__(self, "_mean", np.ones(n))
         object.__setattr__(self, "_ended", np.zeros(n, np.int64))
         object.__setattr__(self, "_rounds", np.zeros(n, np.int64))
+
+    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> FedAU:
+        """See `Renewable.renewed`: the first interval of who joins starts now."""
+        renewed = replace(self, p=p)
+        renewed.restore(self.state())
+        renewed._mean[joined] = 1
+        renewed._ended[joined] = 0
+        renewed._rounds[joined] = 0
+        return renewed
 
     def select(
         self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses

@@ -21,7 +21,8 @@ class LongestAbsent(BaseStrategy):
     Those that never took part come first. With everybody available and K a divisor of N, every
     client takes part once in N / K rounds. FedLaAvg's weights are p_k, for the SUM over the cohort
     of how much each client's update differs from its last one (eq. (4) with the objectives scaled
-    by N p_k, Sec. 2). A constraint of another kind lets clients in in that order.
+    by N p_k, Sec. 2). Whose update is lost has not taken part. A constraint of
+    another kind lets clients in in that order.
 
     Attributes:
         p: Client shares p_k, `float64 [N]`.
@@ -35,10 +36,13 @@ class LongestAbsent(BaseStrategy):
     seed: int = 0
     # Round of the last participation, 0 for never.
     _last: np.ndarray = field(init=False, repr=False, compare=False)
+    # What it was before this round of those who take part in it.
+    _before: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_client_shares(self.p)
         object.__setattr__(self, "_last", np.zeros(len(self.p), np.int64))
+        object.__setattr__(self, "_before", np.zeros(0, np.int64))
 
     def select(
         self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
@@ -57,7 +61,13 @@ class LongestAbsent(BaseStrategy):
 
     def took_part(self, ids: np.ndarray, round_number: int) -> None:
         """Notes that these clients take part in a round, for one that was selected elsewhere."""
+        object.__setattr__(self, "_before", self._last[ids])
         self._last[ids] = round_number
+
+    def received(self, round_number: int, cohort: Cohort, received: np.ndarray) -> Cohort:
+        """See `BaseStrategy.received`: a client whose update is lost has not taken part."""
+        self._last[cohort.ids[~received]] = self._before[~received]
+        return super().received(round_number, cohort, received)
 
     def _absence(self, part: slice, round_number: int) -> np.ndarray:
         absence = round_number - self._last[part]

@@ -79,6 +79,12 @@ class OortLoss(BaseStrategy):
             object.__setattr__(self, name, np.zeros(len(self.sizes)))
         object.__setattr__(self, "_last", np.zeros(len(self.sizes), np.int64))
 
+    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> OortLoss:
+        """See `Renewable.renewed`: who joins has never taken part."""
+        self._utility[joined] = 0
+        self._last[joined] = 0
+        return self
+
     def select(
         self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
     ) -> Cohort:

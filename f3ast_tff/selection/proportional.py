@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,6 +34,10 @@ class Proportional(BaseStrategy):
 
     def __post_init__(self) -> None:
         check_client_shares(self.p)
+
+    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> Proportional:
+        """See `Renewable.renewed`."""
+        return replace(self, p=p)
 
     def select(
         self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses

@@ -40,16 +40,21 @@ class Cohort:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def only(self, received: np.ndarray) -> Cohort:
+        """Returns the cohort of those received, `bool [m]`, with their weights."""
+        return Cohort(self.ids[received], self.weights[received])
+
 
 @dataclass(frozen=True)
 class Outcome:
     """What came back from the cohort of a round.
 
     Attributes:
-        ids: The cohort, `int64 [m]`.
-        received: Whether each client's update entered the aggregate, `bool [m]`.
+        ids: The cohort as it was selected, `int64 [m]`.
+        received: Whether each client's update entered the aggregate, `bool [m]`: it was delivered,
+            and finite.
         losses: Mean loss of the batches that each client trained on, `float64 [m]`; NaN where it
-            had no step.
+            had no step, or was not delivered.
     """
 
     ids: np.ndarray
@@ -68,8 +73,15 @@ class Strategy(Protocol):
             depend on the model, and many rounds are selected ahead.
     """
 
-    needs_losses: ClassVar[bool]
-    needs_outcome: ClassVar[bool]
+    @property
+    def needs_losses(self) -> bool:
+        """See above; a class attribute does."""
+        ...
+
+    @property
+    def needs_outcome(self) -> bool:
+        """See above; a class attribute does."""
+        ...
 
     def select(
         self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
@@ -110,6 +122,22 @@ class BaseStrategy:
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
         """See `Strategy.observe`: nothing is learnt."""
+
+    def received(self, round_number: int, cohort: Cohort, received: np.ndarray) -> Cohort:
+        """Returns the cohort of a round in which not every update arrives.
+
+        Called after `select`, before anybody trains, and only where an update is lost; a strategy
+        need not have it. What it learns of the loss must not depend on the model.
+
+        Args:
+            round_number: Round t.
+            cohort: What `select` returned.
+            received: Whose update will arrive, `bool [m]`, not all of them.
+
+        Returns:
+            Those received, in their order, with the weights of their updates.
+        """
+        return cohort.only(received)
 
     def participation_rates(self) -> np.ndarray | None:
         """Returns r(t), the rate that stands for each client, `float64 [N]`, for the run's files.

@@ -38,6 +38,13 @@ class Switching(BaseStrategy):
         self.then.took_part(cohort.ids, round_number)
         return Cohort(cohort.ids, cohort.weights / cohort.weights.sum())
 
+    def received(self, round_number: int, cohort: Cohort, received: np.ndarray) -> Cohort:
+        """See `BaseStrategy.received`: in the first phase, a mean over those who arrive."""
+        kept = self.then.received(round_number, cohort, received)
+        if round_number >= self.switch_round or len(kept) == 0:
+            return kept
+        return Cohort(kept.ids, kept.weights / kept.weights.sum())
+
     def state(self) -> dict[str, np.ndarray]:
         """Returns the state of the second phase's strategy."""
         return self.then.state()

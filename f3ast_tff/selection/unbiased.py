@@ -105,10 +105,17 @@ class AdaFed(Unbiased):
         self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
     ) -> Cohort:
         """See `Strategy.select`; also observes the round."""
-        cohort = super().select(round_number, available, feasible, losses)
-        if len(cohort) == 0:
-            return cohort
-        return Cohort(cohort.ids, cohort.weights / np.sum(cohort.weights))
+        return _of_sum_one(super().select(round_number, available, feasible, losses))
+
+    def received(self, round_number: int, cohort: Cohort, received: np.ndarray) -> Cohort:
+        """See `BaseStrategy.received`: the weights of those who arrive sum to 1."""
+        return _of_sum_one(super().received(round_number, cohort, received))
+
+
+def _of_sum_one(cohort: Cohort) -> Cohort:
+    if len(cohort) == 0:
+        return cohort
+    return Cohort(cohort.ids, cohort.weights / np.sum(cohort.weights))
 
 
 def uniform_part(

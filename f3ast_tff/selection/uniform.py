@@ -24,6 +24,10 @@ class Uniform(BaseStrategy):
     average_weights: np.ndarray
     seed: int = 0
 
+    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> Uniform:
+        """See `Renewable.renewed`; it looks at nobody's share."""
+        return self
+
     def select(
         self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
     ) -> Cohort:

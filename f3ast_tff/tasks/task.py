@@ -38,6 +38,12 @@ class TaskConfig:
     test_clients: int | None = parameter(
         None, "score this many test clients, drawn once, instead of all", minimum=1
     )
+    held_out_clients: int | None = parameter(
+        None,
+        "leave this many training clients out, drawn once, and score them, not the test clients: "
+        "to choose settings without looking at the test data",
+        minimum=1,
+    )
 
     def build(self) -> FederatedData:
         """Returns the data.

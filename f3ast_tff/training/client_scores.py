@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from f3ast_tff.array_files import load_npz
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.engines.engine import ClientScores
 
@@ -37,10 +38,16 @@ def scores_file(run_folder: Path, round_number: int) -> Path:
 
 
 def read_client_scores(run_folder: Path) -> dict[int, dict[str, np.ndarray]]:
-    """Returns what `write_client_scores` wrote, by round; empty without any."""
+    """Returns what `write_client_scores` wrote, by round; empty without any.
+
+    Raises:
+        OSError: If a file cannot be read.
+        ValueError: If one is damaged; names it.
+    """
     found = {}
     for path in sorted((run_folder / FOLDER).glob("round_*.npz")):
-        with np.load(path, allow_pickle=False) as archive:
-            content = {name: archive[name] for name in archive.files}
-        found[int(path.stem.partition("_")[2])] = content
+        try:
+            found[int(path.stem.partition("_")[2])] = load_npz(path)
+        except ValueError as error:
+            raise ValueError(f"{path.relative_to(run_folder)}: {error}") from error
     return found

@@ -13,7 +13,7 @@ from filelock import Timeout
 
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.data_files import read_json
-from f3ast_tff.errors import CheckpointError, RunFolderError
+from f3ast_tff.errors import CheckpointError, RunFolderError, is_of_a_path
 from f3ast_tff.training.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.training.client_scores import scores_file
 from f3ast_tff.training.rate_trace import traced_rounds
@@ -67,6 +67,8 @@ def extend_run(path: Path, configuration: Configuration) -> None:
     except Timeout as error:
         raise RunFolderError(f"{path} is in use by another process") from error
     except OSError as error:
+        if not is_of_a_path(error):
+            raise
         raise RunFolderError(f"cannot write to {path}: {error.strerror}") from error
     with lock:
         _extend(path, content, before, now)

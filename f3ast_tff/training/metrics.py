@@ -11,7 +11,8 @@ import numpy as np
 
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.engines.engine import ClientScores, RoundOutcome
-from f3ast_tff.selection import Cohort
+from f3ast_tff.training.delivering import Delivered
+from f3ast_tff.training.history import Totals
 
 COLUMNS = (
     "round",
@@ -22,10 +23,15 @@ COLUMNS = (
     "test_user_loss",
     "num_available",
     "num_selected",
+    "num_received",
+    "bytes_down",
+    "bytes_up",
+    "simulated_seconds",
     "update_norm",
     "wall_seconds",
 )
-_NOT_AVERAGED = ("round", "wall_seconds")
+# Sums since round 1, and the round itself.
+_NOT_AVERAGED = ("round", "bytes_down", "bytes_up", "simulated_seconds", "wall_seconds")
 
 Row = dict[str, float]
 
@@ -34,11 +40,15 @@ def metrics_row(
     round_number: int,
     scores: ClientScores,
     outcome: RoundOutcome,
-    cohort: Cohort,
+    delivered: Delivered,
     num_available: int,
+    total: Totals,
     wall_seconds: float,
 ) -> Row:
-    """Returns the row of an evaluated round; training columns are of that round alone."""
+    """Returns the row of an evaluated round.
+
+    Training columns and counts are of that round alone, bytes and seconds of all rounds so far.
+    """
     values = (
         round_number,
         outcome.train_loss,
@@ -47,7 +57,9 @@ def metrics_row(
         scores.user_mean(scores.correct),
         scores.user_mean(scores.loss),
         num_available,
-        len(cohort),
+        len(delivered.asked),
+        len(delivered.cohort),
+        *total,
         outcome.update_norm,
         round(wall_seconds, 3),
     )

@@ -20,6 +20,10 @@ _GROUPS = {
     "update_norm": "train/update_norm",
     "num_available": "selection/num_available",
     "num_selected": "selection/num_selected",
+    "num_received": "selection/num_received",
+    "bytes_down": "communication/bytes_down",
+    "bytes_up": "communication/bytes_up",
+    "simulated_seconds": "time/simulated_seconds",
     "wall_seconds": "time/wall_seconds",
 }
 

@@ -9,10 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from f3ast_tff.array_files import load_npz
 from f3ast_tff.data_files import hash_of, read_json
 
 SUMMARY = "summary.json"
-SEALED = ("metrics.csv", "selection.npz")
+_SELECTION = "selection.npz"
+SEALED = ("metrics.csv", _SELECTION)
 _FILES, _OWN = "files", "sha256"
 
 
@@ -65,10 +69,9 @@ def sound_summary(folder: Path) -> dict[str, Any] | None:
     summary = read_summary(folder)
     if summary is None:
         return None
-    sealed = summary.pop(_FILES, {})
     for name in SEALED:
-        check_result(folder / name, sealed.get(name))
-    return summary
+        check_result(folder / name, sha256_in(summary, name))
+    return without_seal(summary)
 
 
 def finished_summary(folder: Path) -> dict[str, Any] | None:
@@ -78,6 +81,36 @@ def finished_summary(folder: Path) -> dict[str, Any] | None:
     except DamagedResult as error:
         logging.warning("%s; the results are made anew from the last checkpoint", error)
         return None
+
+
+def without_seal(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a summary as the run knew it, without the SHA-256 of files."""
+    return {name: value for name, value in summary.items() if name not in (_FILES, _OWN)}
+
+
+def read_selection(folder: Path, summary: Mapping[str, Any] | None) -> dict[str, np.ndarray]:
+    """Returns the content of a finished run's `selection.npz`.
+
+    Args:
+        folder: The run's folder.
+        summary: From `read_summary`.
+
+    Raises:
+        DamagedResult: If it is missing or damaged.
+    """
+    path = folder / _SELECTION
+    check_result(path, sha256_in(summary, _SELECTION))
+    try:
+        return load_npz(path)
+    except OSError as error:
+        raise DamagedResult(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise DamagedResult(f"{path} is damaged: {error}") from error
+
+
+def sha256_in(summary: Mapping[str, Any] | None, name: str) -> str | None:
+    """Returns the SHA-256 of a result file in a summary; `None` in one of an older version."""
+    return ((summary or {}).get(_FILES) or {}).get(name)
 
 
 def check_result(path: Path, sha256: str | None) -> None:

@@ -5,26 +5,29 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
 from f3ast_tff.atomic import remove_temporaries
+from f3ast_tff.availability.mask_files import write_masks
+from f3ast_tff.delivery import Certain, Delivery
 from f3ast_tff.engines.engine import Engine, RoundOutcome
 from f3ast_tff.errors import CheckpointError, Interrupted
 from f3ast_tff.models import Model
 from f3ast_tff.process_memory import peak_memory_mib
 from f3ast_tff.selection import Cohort, Losses, Strategy
-from f3ast_tff.selection.strategy import Outcome
 from f3ast_tff.training.checkpoint import Checkpoint
 from f3ast_tff.training.client_scores import write_client_scores
+from f3ast_tff.training.delivering import Delivered, Payload, deliver
 from f3ast_tff.training.history import SelectionHistory
 from f3ast_tff.training.metrics import Row, metrics_row, summarise
 from f3ast_tff.training.metrics_loggers import MetricsLogger, scalars_of
 from f3ast_tff.training.rate_trace import RateTrace
+from f3ast_tff.training.round_outcome import warn_of_trouble, what_came_back
 from f3ast_tff.training.run_files import RunFiles
 from f3ast_tff.training.run_folder import RunFolder
 from f3ast_tff.training.selecting import (
@@ -35,9 +38,6 @@ from f3ast_tff.training.selecting import (
     select_cohort,
 )
 from f3ast_tff.training.stopping import NeverStop, Stop
-
-if TYPE_CHECKING:
-    from f3ast_tff.models import Model
 
 _LOG = logging.getLogger("f3ast_tff.run")
 # Blocks of rounds are so short that progress, signals and checkpoints need not wait for long.
@@ -60,7 +60,10 @@ class Callback(Protocol):
     """Called as the run goes by; of a resumed run, for the rounds that are executed now."""
 
     def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
-        """Called once for every round, in order; engines may execute several before."""
+        """Called once for every round, in order; engines may execute several before.
+
+        The cohort is who trained: of those asked, the clients whose update was received.
+        """
         ...
 
     def on_evaluation(self, row: Row) -> None:
@@ -82,11 +85,15 @@ class Experiment:
         checkpoint_every: Rounds between checkpoints; the last round always gets one.
         num_clients: Number of clients N.
         model: The network that the engine trains.
+        delivery: Whose update arrives, of those asked.
+        payload: Bytes that a client gets and sends.
         p: Client shares p_k, `float64 [N]`, for the run's files; `None` leaves them out.
         data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
         checkpoint_seconds: Time after which a checkpoint is written at the next round boundary.
         client_scores: Whether each evaluation writes the scores of every client.
         keep_checkpoints: Checkpoints that are left once the run has finished.
+        write_masks: Form of the file of who is available when, `"csv"`, `"npy"` or `"npz"`;
+            `"none"` for no file.
     """
 
     availability: Availability
@@ -98,11 +105,14 @@ class Experiment:
     checkpoint_every: int
     num_clients: int
     model: Model | None = None
+    delivery: Delivery = field(default_factory=Certain)
+    payload: Payload = Payload()
     p: np.ndarray | None = None
     data_sha256: str | None = None
     checkpoint_seconds: float = math.inf
     client_scores: bool = False
     keep_checkpoints: int = 1
+    write_masks: str = "none"
 
 
 @dataclass(frozen=True)
@@ -110,7 +120,7 @@ class RunResult:
     """What a run has come to.
 
     Attributes:
-        summary: The content of `summary.json`.
+        summary: The content of `summary.json` but for its checksums.
         rows: Metrics of the evaluated rounds.
         selection: The content of `selection.npz`: `SelectionHistory.arrays`, `RateTrace.arrays`,
             `p` (client shares, `float64 [N]`), and the strategy's state after the last round, its
@@ -182,31 +192,34 @@ class _Run:
         """
         parts = self.experiment
         rounds = range(self.round_number + 1, self._block_end() + 1)
-        available = [available_clients(parts.availability, parts.num_clients, t) for t in rounds]
-        cohorts = []
-        for t, mask in zip(rounds, available):
-            of_round = (parts.constraint, t, mask, self._losses(t))
-            cohorts.append(select_cohort(parts.strategy, *of_round))
+        num_available, block = [], []
+        for t in rounds:
+            mask = available_clients(parts.availability, parts.num_clients, t)
+            num_available.append(int(np.count_nonzero(mask)))
+            scored: list[np.ndarray] = []
+            of_round = (parts.constraint, t, mask, self._losses(t, scored))
+            selected = select_cohort(parts.strategy, *of_round)
+            of_delivery = (parts.delivery, parts.strategy, parts.payload)
+            block.append(deliver(*of_delivery, t, selected, scored))
             self.trace.record(t, parts.strategy)
-        outcomes = self._execute(rounds[0], cohorts)
-        for t, mask, cohort, outcome in zip(rounds, available, cohorts, outcomes):
-            self.history.append(
-                int(np.count_nonzero(mask)), cohort, outcome.num_dropped, outcome.rejected
-            )
-            _log_trouble(t, len(cohort), outcome)
+        outcomes = self._execute(rounds[0], block)
+        for t, available, delivered, outcome in zip(rounds, num_available, block, outcomes):
+            self.history.append(available, delivered, outcome.num_dropped, outcome.rejected)
+            warn_of_trouble(t, delivered, outcome)
             for callback in self.callbacks:
-                callback.on_round(t, cohort, outcome)
+                callback.on_round(t, delivered.cohort, outcome)
         end = self.round_number = rounds[-1]
         row = None
         if end % parts.eval_every == 0 or end == parts.rounds:
-            row = self._evaluate(int(np.count_nonzero(available[-1])), cohorts[-1], outcomes[-1])
+            row = self._evaluate(num_available[-1], block[-1], outcomes[-1])
         waited = time.perf_counter() - self.saved_at
         due = end % parts.checkpoint_every == 0 or waited >= parts.checkpoint_seconds
         if due or end == parts.rounds:
             self.save()
         return len(rounds), row
 
-    def _execute(self, first_round: int, cohorts: Sequence[Cohort]) -> list[RoundOutcome]:
+    def _execute(self, first_round: int, block: Sequence[Delivered]) -> list[RoundOutcome]:
+        cohorts = [delivered.cohort for delivered in block]
         strategy, engine = self.experiment.strategy, self.experiment.engine
         started = time.perf_counter()
         if not strategy.needs_outcome:
@@ -216,14 +229,13 @@ class _Run:
         self.block_seconds.append((time.perf_counter() - started) / len(cohorts))
         if strategy.needs_outcome:
             # Rounds go one at a time: see `_block_end`.
-            strategy.observe(first_round, _outcome(cohorts[0], outcomes[0]))
+            strategy.observe(first_round, what_came_back(block[0], outcomes[0]))
         return outcomes
 
-    def _evaluate(self, num_available: int, cohort: Cohort, outcome: RoundOutcome) -> Row:
+    def _evaluate(self, num_available: int, delivered: Delivered, outcome: RoundOutcome) -> Row:
         scores = self.experiment.engine.evaluate()
-        row = metrics_row(
-            self.round_number, scores, outcome, cohort, num_available, self.wall_seconds
-        )
+        of_round = (outcome, delivered, num_available, self.history.total)
+        row = metrics_row(self.round_number, scores, *of_round, self.wall_seconds)
         self.rows.append(row)
         if self.files is not None:
             self.files.add(row)
@@ -238,8 +250,14 @@ class _Run:
     def _scalars(self, row: Row) -> dict[str, float]:
         return scalars_of(row, self.trace.rates_of(int(row["round"])))
 
-    def _losses(self, t: int) -> Losses:
-        return lambda ids: self.experiment.engine.client_losses(ids, t)
+    def _losses(self, t: int, scored: list[np.ndarray]) -> Losses:
+        """Returns the clients' losses in a round, and notes in `scored` who was asked."""
+
+        def losses(ids: np.ndarray) -> np.ndarray:
+            scored.append(ids)
+            return self.experiment.engine.client_losses(ids, t)
+
+        return losses
 
     def _block_end(self) -> int:
         """The last round of the next block; one round where cohorts depend on the model."""
@@ -269,16 +287,33 @@ class _Run:
             "rates": self.trace.arrays(),
         }
         arrays = {f"{part}/{name}": v for part, state in parts.items() for name, v in state.items()}
-        num_weights = len(self.experiment.engine.weights())
         meta = {
             "rows": self.rows,
             "wall_seconds": self.wall_seconds,
-            "num_weights": num_weights,
+            "num_weights": len(self.experiment.engine.weights()),
         }
         self.files.save(Checkpoint(self.round_number, arrays, meta))
         self.saved_round, self.saved_at = self.round_number, time.perf_counter()
 
+    def _write_masks(self) -> None:
+        """Writes who is available when, unless it was written with all rounds done before."""
+        parts = self.experiment
+        if self.folder is None or parts.write_masks == "none":
+            return
+        path = self.folder.file(f"masks.{parts.write_masks}")
+        if self.block_seconds or not path.exists():
+            write_masks(path, self._masks(), (parts.rounds, parts.num_clients))
+
+    def _masks(self) -> Iterator[np.ndarray]:
+        """Yields who is available in rounds 1 .. T, each made anew and not kept."""
+        parts = self.experiment
+        forget = getattr(parts.availability, "forget_before", lambda t: None)
+        for t in range(1, parts.rounds + 1):
+            yield available_clients(parts.availability, parts.num_clients, t)
+            forget(t + 1)
+
     def finish(self) -> RunResult:
+        self._write_masks()
         state = self.experiment.strategy.state()
         final = {f"final_{name}": value for name, value in state.items()}
         p = self.experiment.p
@@ -304,32 +339,13 @@ class _Run:
             "rounds": self.round_number,
             **summarise(self.rows),
             "empty_rounds": self.history.num_empty,
+            "lost_updates": self.history.num_lost,
             "dropped_updates": self.history.num_dropped,
             "rejected_rounds": self.history.num_rejected,
             "seconds_per_round": float(np.median(timed)),
             "peak_memory_mib": peak_memory_mib(),
             **self.experiment.engine.statistics(),
         }
-
-
-def _outcome(cohort: Cohort, outcome: RoundOutcome) -> Outcome:
-    """What the strategy learns of its cohort; of an empty one, nothing."""
-    nobody = len(cohort) == 0
-    received = np.zeros(0, bool) if nobody else outcome.received
-    losses = np.zeros(0) if nobody else outcome.client_losses
-    assert received is not None and losses is not None
-    return Outcome(cohort.ids, received, losses)
-
-
-def _log_trouble(t: int, selected: int, outcome: RoundOutcome) -> None:
-    dropped = outcome.num_dropped
-    if selected == 0:
-        done = "model left alone" if outcome.rejected else "step along the remembered updates"
-        logging.warning("round %d: no client available, %s", t, done)
-    elif dropped:
-        logging.warning("round %d: dropped %d non-finite updates of %d", t, dropped, selected)
-    if outcome.rejected and dropped < selected:
-        logging.warning("round %d: the aggregate is not finite, model left alone", t)
 
 
 def run_experiment(

@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.data_files import read_json
-from f3ast_tff.errors import RunFolderError
+from f3ast_tff.errors import RunFolderError, is_of_a_path
 
 
 class RunFolder:
@@ -43,6 +43,8 @@ class RunFolder:
         except Timeout as error:
             raise RunFolderError(f"{path} is in use by another process") from error
         except OSError as error:
+            if not is_of_a_path(error):
+                raise
             raise RunFolderError(f"cannot write to {path}: {error.strerror}") from error
         try:
             self._refuse_other_settings()

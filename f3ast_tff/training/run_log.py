@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from f3ast_tff.data_files import check_appendable
 from f3ast_tff.messages import LineFormatter
 
 NAME = "run.log"
@@ -19,7 +20,11 @@ def run_log(folder: Path) -> Iterator[None]:
     """Appends warnings, and what the package's own loggers say, to `run.log` in a run's folder.
 
     The file is made with its first line, so that a run that cannot start leaves none.
+
+    Raises:
+        OSError: If something else than a file is there.
     """
+    check_appendable(folder / NAME)
     handler = logging.FileHandler(folder / NAME, delay=True, encoding="utf-8")
     handler.addFilter(lambda record: record.levelno >= logging.WARNING or _is_own(record))
     handler.setFormatter(LineFormatter("%(asctime)s %(levelname)s: %(message)s"))

@@ -24,7 +24,11 @@ from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.command_line.flags import parse
+from f3ast_tff.components.component import NEUTRAL_KINDS
+from f3ast_tff.components.parameter import parameters_of
+from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.configuration.execute import execute
+from f3ast_tff.configuration.groups import GROUPS
 from f3ast_tff.errors import ParameterError
 
 CAMPAIGN = ["f3ast-tff", "campaign"]
@@ -46,10 +50,25 @@ class Kept:
         return (*map(canonical, run.settings.values()), run.pair)
 
     def planned_key(self, run: PlannedRun) -> tuple[Any, ...]:
-        settings = [canonical(run.settings.get(name)) for name in self.runs[0].settings]
+        given = {name: run.settings.get(name) for name in self.runs[0].settings}
+        neutral = neutral_values()
+        settings = [
+            "" if name in neutral and value == neutral[name] else canonical(value)
+            for name, value in given.items()
+        ]
         pair = Pair(run.settings.get("data_seed") or 0, run.settings["seed"])
         has_draws = len({kept.pair.draw for kept in self.runs}) > 1
         return (*settings, pair if has_draws else pair._replace(draw=0))
+
+
+@functools.cache
+def neutral_values() -> Mapping[str, object]:
+    """Values by setting that files of scores leave out."""
+    registry = builtin_registry()
+    parameters = [p for component in registry.all() for p in component.parameters]
+    parameters += [p for group in GROUPS.values() for p in parameters_of(group)]
+    neutral = {p.name: p.neutral for p in parameters if p.neutral is not None}
+    return {**neutral, **NEUTRAL_KINDS}
 
 
 def canonical(value: object) -> object:

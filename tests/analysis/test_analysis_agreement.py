@@ -40,6 +40,21 @@ def test_other_losses_or_other_clients_disagree(
     assert "DIFFERENT clients" in capsys.readouterr().out
 
 
+def test_a_damaged_selection_is_one_line(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = with_selection(make_run("a"), [[1, 2]])
+    second = make_run("b")
+    selection = second / "selection.npz"
+    for content in (b"", b"PK\x03\x04" + bytes(100)):
+        selection.write_bytes(content)
+        assert main(["", first, str(second)]) == BAD_INPUT
+        assert capsys.readouterr().err.startswith(f"error: {selection} is damaged: ")
+    np.savez(selection, other=np.zeros(3))
+    assert main(["", first, str(second)]) == BAD_INPUT
+    assert "holds no 'selected'" in capsys.readouterr().err
+
+
 def test_bad_input_is_one_line(
     make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,7 +15,7 @@ from tests.analysis.conftest import described
 
 @pytest.fixture
 def table_of(tmp_path: Path) -> Callable[[], pd.DataFrame]:
-    return lambda: final_table(load_runs(tmp_path / "runs"))
+    return lambda: final_table(*comparable_groups(load_runs(tmp_path / "runs")))
 
 
 def test_mean_and_standard_deviation_over_seeds(
@@ -111,30 +111,6 @@ def test_a_row_for_each_condition(
         for algorithm in ("fedavg", "poc")
     ]
     assert "synthetic, scarce, reading released, 2 clients a round, 4 rounds" in render(table)
-
-
-def test_unfinished_runs_are_left_out_and_named(
-    make_run: Callable[..., Path],
-    table_of: Callable[[], pd.DataFrame],
-    capsys: pytest.CaptureFixture[str],
-):
-    make_run("a", 0.5, seed=0)
-    unfinished = [make_run(name, 0.9, seed=1, unfinished=True) for name in ("b", "c")]
-    table = table_of()
-    assert table["runs"].tolist() == [1]
-    assert table["final_sample_accuracy"].tolist() == [0.5]
-    expected = f"unfinished, left out: {unfinished[0]}, {unfinished[1]}\n"
-    assert capsys.readouterr().out == expected
-
-
-def test_nothing_is_printed_when_all_are_finished(
-    make_run: Callable[..., Path],
-    table_of: Callable[[], pd.DataFrame],
-    capsys: pytest.CaptureFixture[str],
-):
-    make_run("a")
-    table_of()
-    assert capsys.readouterr().out == ""
 
 
 def test_the_same_run_twice_is_refused(

@@ -53,6 +53,23 @@ def test_a_run_without_shares_is_named(make_run: MakeRun, tmp_path: Path) -> Non
         cohort_statistics(load_runs(tmp_path))
 
 
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {"selected": np.zeros((15, 2))},
+        {"selected": np.full((15, 2), 4)},
+        {"weight_sum": np.zeros(14)},
+        {"p": np.zeros((2, 2))},
+    ],
+)
+def test_arrays_that_do_not_fit_are_named(
+    make_run: MakeRun, tmp_path: Path, damaged: dict[str, np.ndarray]
+) -> None:
+    write(make_run("f3ast"), **damaged)
+    with pytest.raises(RunsError, match="selection.npz: cannot be used: its arrays do not fit"):
+        cohort_statistics(load_runs(tmp_path))
+
+
 def test_the_command_writes_a_file(
     make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

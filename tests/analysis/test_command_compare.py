@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import csv
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,10 +13,11 @@ import pytest
 from f3ast_tff.command_line.compare import main
 
 ROOT = Path(__file__).resolve().parents[2]
+Compare = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def compare(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def compare(capsys: pytest.CaptureFixture[str]) -> Compare:
     def call(*args: object) -> tuple[int, str, str]:
         code = main(["compare", *map(str, args)])
         return (code, *capsys.readouterr())
@@ -22,19 +25,45 @@ def compare(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str,
     return call
 
 
-def test_table_then_curves(
-    make_run: Callable[..., Path], compare: Callable[..., tuple[int, str, str]], tmp_path: Path
-):
+def test_what_cannot_be_used_is_left_out_with_a_line(
+    make_run: Callable[..., Path], compare: Compare, tmp_path: Path
+) -> None:
+    """A table, curves and a CSV file of the rest."""
     make_run("a", algorithm="fedavg")
     unfinished = make_run("b", unfinished=True)
-    out = tmp_path / "out.PNG"
-    code, stdout, stderr = compare("--runs", tmp_path / "runs", "--out", out)
-    assert (code, stderr) == (0, "")
-    lines = stdout.splitlines()
-    assert lines[0] == f"unfinished, left out: {unfinished}"
-    assert any(line.split()[:3] == ["FedAvg", "1", "0.5000"] for line in lines)
-    assert lines[-1] == f"curves: {out}"
-    assert out.stat().st_size > 10_000
+    damaged = make_run("c", seed=2)
+    (damaged / "metrics.csv").write_text("round\n")
+    again = tmp_path / "runs" / "again"
+    shutil.copytree(tmp_path / "runs" / "a", again)
+    out, table = tmp_path / "out.svg", tmp_path / "table.csv"
+    code, stdout, stderr = compare(
+        "--runs", tmp_path / "runs", "--out", out, f"--csv={table}", "--colour=algorithm"
+    )
+    lines = stderr.splitlines()
+    assert (code, len(lines)) == (0, 3)
+    assert all(line.startswith("left out: ") for line in lines)
+    assert f"{damaged}/metrics.csv" in lines[0]
+    assert "are the same run" in lines[1] and str(again) in lines[1]
+    assert lines[2].startswith(f"left out: {unfinished}: 4 of 4 rounds")
+    assert any(line.split()[:3] == ["FedAvg", "1", "0.5000"] for line in stdout.splitlines())
+    assert stdout.splitlines()[-2:] == [f"table: {table}", f"curves: {out}"]
+    assert out.read_text().startswith("<?xml")
+    (row,) = csv.DictReader(table.read_text().splitlines())
+    assert (row["algorithm"], row["runs"], row["final_sample_accuracy"]) == ("fedavg", "1", "0.5")
+
+
+def test_a_colour_by_a_setting(
+    make_run: Callable[..., Path], compare: Compare, tmp_path: Path
+) -> None:
+    """A block and a panel for all its values; FedAvg, which has it not, stands among them."""
+    for beta in (0.1, 0.01):
+        make_run(f"a{beta}", algorithm="f3ast", rate_beta=beta)
+    make_run("b", algorithm="fedavg")
+    code, stdout, _ = compare(f"--runs={tmp_path}", f"--out={tmp_path}/x.png", "--colour=rate_beta")
+    names = [line.split("  ")[0] for line in stdout.split("\n\n")[1].splitlines()[1:]]
+    assert code == 0
+    assert sorted(names) == ["F3AST, rate_beta 0.01", "F3AST, rate_beta 0.1", "FedAvg"]
+    assert (tmp_path / "x.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def assert_refused(result: tuple[int, str, str], says: str) -> None:
@@ -45,17 +74,13 @@ def assert_refused(result: tuple[int, str, str], says: str) -> None:
     assert says in stderr
 
 
-def test_bad_command_lines(compare: Callable[..., tuple[int, str, str]]):
+def test_bad_command_lines(compare: Compare) -> None:
     assert_refused(compare(), "--runs and --out must be given")
-    assert_refused(compare("--runs=x"), "--out must be given")
-    assert_refused(compare("--runs=x", "--out=x.png", "--colour=red"), "colour")
     assert_refused(compare("--runs=x", "--out=x.png", "rest"), "'rest' is not a flag")
     assert_refused(compare("--runs"), "runs")
 
 
-def test_bad_input(
-    make_run: Callable[..., Path], compare: Callable[..., tuple[int, str, str]], tmp_path: Path
-):
+def test_bad_input(make_run: Callable[..., Path], compare: Compare, tmp_path: Path) -> None:
     out = tmp_path / "out.png"
     assert_refused(compare(f"--runs={tmp_path}", f"--out={out}"), "config.json")
     assert_refused(compare(f"--runs={tmp_path}/no", f"--out={out}"), "is not a folder")
@@ -63,47 +88,40 @@ def test_bad_input(
     assert_refused(compare(f"--runs={tmp_path}", f"--out={out}"), "no finished run")
     (folder / "config.json").write_text("{")
     assert_refused(compare(f"--runs={tmp_path}", f"--out={out}"), f"{folder}/config.json")
+    make_run("b", algorithm="fedavg", client_lr=0.5)
+    make_run("c")
+    refused = compare(f"--runs={tmp_path}", f"--out={out}", "--colour=red")
+    assert_refused(refused, "--colour=red: must be a setting of the runs; these differ: algorithm")
     assert not out.exists()
 
 
-def test_an_out_that_cannot_be_written(
-    make_run: Callable[..., Path], compare: Callable[..., tuple[int, str, str]], tmp_path: Path
-):
+def test_files_that_cannot_be_written(
+    make_run: Callable[..., Path], compare: Compare, tmp_path: Path
+) -> None:
     runs = make_run("a")
-    for name in ("out.pdf", "out", ""):
-        assert_refused(compare(f"--runs={runs}", f"--out={tmp_path / name}"), "must end in .png")
+    for name in ("out.gif", "out", ""):
+        refused = compare(f"--runs={runs}", f"--out={tmp_path / name}")
+        assert_refused(refused, "must end in .png, .svg, .pdf")
     (tmp_path / "folder.png").mkdir()
-    for name in ("folder.png", "no/out.png"):
-        out = tmp_path / name
-        assert_refused(compare(f"--runs={runs}", f"--out={out}"), f"--out={out}: cannot write")
-    assert {path.name for path in tmp_path.iterdir()} == {"runs", "folder.png"}
+    out = tmp_path / "folder.png"
+    assert_refused(compare(f"--runs={runs}", f"--out={out}"), f"--out={out}: cannot write")
+    table = tmp_path / "no" / "x.csv"
+    refused = compare(f"--runs={runs}", f"--out={tmp_path}/x.png", f"--csv={table}")
+    assert_refused(refused, f"--csv={table}: cannot write")
 
 
-def test_a_home_folder_is_expanded(
-    make_run: Callable[..., Path],
-    compare: Callable[..., tuple[int, str, str]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_as_a_module_without_a_display(make_run: Callable[..., Path], tmp_path: Path) -> None:
+    """With `~` for the home folder."""
     make_run("a")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    code, stdout, _ = compare("--runs=~/runs", "--out=~/out.png")
-    assert (code, stdout.splitlines()[-1]) == (0, f"curves: {tmp_path / 'out.png'}")
-    assert (tmp_path / "out.png").exists()
-
-
-def test_help(compare: Callable[..., tuple[int, str, str]]):
-    code, stdout, _ = compare("--help")
-    assert code == 0
-    assert "--runs" in stdout
-    assert "--out" in stdout
-
-
-def test_as_a_module_without_a_display(make_run: Callable[..., Path], tmp_path: Path):
-    runs, out = make_run("a"), tmp_path / "out.png"
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
     command = [sys.executable, "-m", "f3ast_tff.command_line.main", "compare"]
-    command += [f"--runs={runs}", f"--out={out}"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, "--runs=~/runs", "--out=~/out.png"],
+        cwd=ROOT,
+        env={**environment, "HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith(f"curves: {out}\n")
+    assert done.stdout.endswith(f"curves: {tmp_path / 'out.png'}\n")
+    assert (tmp_path / "out.png").exists()

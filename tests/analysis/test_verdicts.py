@@ -157,8 +157,8 @@ def test_other_data_need_the_papers_number_of_runs(make_run: MakeRun, tmp_path: 
 
 def test_fewer_rounds_than_the_papers_or_the_tasks(make_run: MakeRun, tmp_path: Path) -> None:
     make_run("a", rounds=999)
-    assert obstacle(tmp_path, 5, 5) == "999 rounds, the task's are 1000"
-    assert obstacle(tmp_path, 5, 5, 1500) == "999 rounds, the paper's are 1500"
+    assert obstacle(tmp_path, 5, 5) == "999 rounds, 1000 are needed"
+    assert obstacle(tmp_path, 5, 5, 1500) == "999 rounds, 1500 are needed"
     # More than the paper's are fine.
     assert obstacle(tmp_path, 5, 5, 500) == ""
 

@@ -116,6 +116,15 @@ OLDER: dict[tuple[str, str], tuple[Any, Check]] = {
         "throughout",
         lambda old, new: (masks(old).mean(), masks(new).mean()) == (0.5, 0.4),
     ),
+    # Device a is seen for all 129 hours, b from hour 4 on: as late as its first state.
+    ("trace", "trace_presence"): (
+        "seen",
+        lambda old, new: old.present(1).all() and np.array_equal(new.present(1), new.device_of < 2),
+    ),
+    ("trace", "trace_clients"): (
+        "clients.json",
+        lambda _, new: new.device_of.tolist() == [1, 0, 0] * (N // 3),
+    ),
     ("table", "table_file"): ("other.npy", _opposite),
     ("mix", "mix_shares"): (
         "1,0,1",
@@ -200,6 +209,22 @@ NEWER: dict[tuple[str, str], tuple[Any, Check]] = {
         10,
         lambda old, new: new.first.max() <= 10 < old.first.max(),
     ),
+    ("stays", "stays_file"): (
+        "other.csv",
+        lambda old, new: old.present(1)[0] and not new.present(1)[0],
+    ),
+    ("poisson_arrivals", "presence_rounds"): (
+        4800,
+        lambda old, new: new.first.max() > 1.3 * old.first.max(),
+    ),
+    ("poisson_arrivals", "presence_stay"): (
+        250.0,
+        lambda old, new: (new.last - new.first).mean() < 0.6 * (old.last - old.first).mean(),
+    ),
+    ("poisson_arrivals", "presence_arrivals"): (
+        100.0,
+        lambda old, new: new.first.max() == 1 < old.first.max(),
+    ),
     ("minimum_separation", "separation_rounds"): (
         0,
         lambda old, new: np.allclose(1 / old.stationary - 1 / new.stationary, 10),
@@ -213,6 +238,12 @@ NEWER: dict[tuple[str, str], tuple[Any, Check]] = {
         lambda old, new: new.q.min() >= 0.1 and new.q.max() <= 0.2 < old.q.max(),
     ),
 }
+for _name in ("stays", "poisson_arrivals"):
+    NEWER[_name, "presence_q"] = NEWER["arrival_departure", "presence_q"]
+NEWER["stays", "presence_rounds"] = (
+    4800,
+    lambda old, new: np.allclose(new.stationary[:1], 1) and new.stationary[5] < old.stationary[5],
+)
 for _name in ("stationary", "staircase", "sine", "interleaved_sine"):
     NEWER[_name, "phi_second_half"] = (0.25, _half_of_phi)
 for _name in ("sine", "interleaved_sine"):
@@ -252,6 +283,9 @@ OUT_OF_RANGE = {
     "trace_assignment": ("random",),
     "trace_shift": ("hours",),
     "trace_when": ("mostly",),
+    "trace_presence": ("never",),
+    "presence_stay": (0.0, float("inf")),
+    "presence_arrivals": (0.0, -1.0),
     "lognormal_spread": ("precision",),
     "smartphones_grid": ("daily",),
     "phi_second_half": (-0.1, 1.5, float("nan")),

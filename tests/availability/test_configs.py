@@ -66,6 +66,9 @@ def given(tmp_path: Path) -> dict[str, dict[str, Any]]:
             for d, device in enumerate("ab")
         }
         (tmp_path / file).write_text(json.dumps({"devices": devices}))
+    (tmp_path / "stays.csv").write_text("client,first,last\n3,100,\n5,1,700\n")
+    (tmp_path / "other.csv").write_text("client,first,last\n0,2,\n")
+    (tmp_path / "clients.json").write_text(json.dumps(["b", "a", "a"] * 4))
     parts = {"availability_parts": "scarce,alternating,smartphones", "parts": PARTS}
     return {
         "table": {"table_file": str(tmp_path / "table.npy")},
@@ -73,6 +76,8 @@ def given(tmp_path: Path) -> dict[str, dict[str, Any]]:
         "product": parts,
         "mix": parts,
         "arrival_departure": {"presence_rounds": 2400},
+        "stays": {"presence_rounds": 2400, "stays_file": str(tmp_path / "stays.csv")},
+        "poisson_arrivals": {"presence_rounds": 2400, "presence_stay": 500.0},
     }
 
 
@@ -89,6 +94,7 @@ def test_names_are_in_the_papers_order() -> None:
         *("stationary", "staircase", "sine", "interleaved_sine", "smallest_label"),
         *("markov_transition", "dirichlet_bernoulli", "dirichlet_markov", "dirichlet_cyclic"),
         *("periodic_groups", "arrival_departure", "minimum_separation"),
+        *("stays", "poisson_arrivals"),
     )
 
 
@@ -170,6 +176,7 @@ def test_readings_and_what_must_be_given() -> None:
     assert {name for (_, name), p in ALL.items() if p.default is REQUIRED} == {
         "trace_file",
         "table_file",
+        "stays_file",
         "availability_parts",
     }
 

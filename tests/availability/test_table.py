@@ -68,7 +68,7 @@ def test_tables_of_something_else_are_refused_unread(tmp_path: Path, matrix: np.
 def test_missing_and_unknown_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="gone.npy: there is no such file"):
         Table(tmp_path / "gone.npy")
-    with pytest.raises(DataError, match="must end in .npy or .csv"):
+    with pytest.raises(DataError, match="must end in .npy, .npz or .csv"):
         Table(tmp_path / "t.mat")
     (tmp_path / "cut.npy").write_bytes(b"\x93NUMPY\x01\x00")
     with pytest.raises(DataError, match="cut.npy: not a table"):

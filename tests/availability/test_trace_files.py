@@ -141,7 +141,7 @@ def test_bad_csv_is_one_clear_error(tmp_path: Path, text: str, message: str) -> 
 def test_missing_and_unknown_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="gone.json: there is no such file"):
         read_traces(tmp_path / "gone.json")
-    with pytest.raises(DataError, match="must end in .json or .csv"):
+    with pytest.raises(DataError, match="must end in .json, .csv or .pkl, or be client_b"):
         read_traces(tmp_path / "t.txt")
 
 

@@ -93,7 +93,7 @@ def compare(name: str, data: FederatedData, folder: Path, yardstick: bool) -> di
     from f3ast_tff.engines.tff.engine import TffEngine
 
     parts = engine_parts(data, LocalTraining(BATCH_SIZE), SERVER, client=CLIENT, folder=folder)
-    fused, tff = FusedEngine(parts, device="cpu"), TffEngine(parts)
+    fused, tff = FusedEngine(parts, device="cpu"), TffEngine(parts, runtime="worker")
     tasks = {"fused": rounds(fused, data, BLOCK), "TFF": rounds(tff, data, 1)}
     if yardstick:
         tasks["hand-written"] = hand_written(data)

@@ -42,7 +42,8 @@ def main() -> int:
     totals = {}
     print(f"F3AST on Synthetic(1,1), evaluated every 10 rounds; {machine()}")
     with tempfile.TemporaryDirectory() as folder:
-        engine = TffEngine(engine_parts(data, work, client=Sgd(0.01), folder=Path(folder)))
+        parts = engine_parts(data, work, client=Sgd(0.01), folder=Path(folder))
+        engine = TffEngine(parts, runtime="worker")
         for t in range(1, LATE + 1):
             cohort = strategy.select(t, availability.mask(t), Feasible(10), engine.client_losses)
             engine.run_rounds(t, [cohort])

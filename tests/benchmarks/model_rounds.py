@@ -23,6 +23,7 @@ from tests.benchmarks.timing import machine
 
 # Aims on CIFAR-100: fused over TFF, and MiB of memory, the worker's included.
 RATIO, MEMORY_MIB = 0.7, 3072
+_RUNTIME = {"fused": (), "tff": ("--tff_runtime=worker",)}
 OF_TASK = {"cifar100": ["--resnet_variant=released"], "shakespeare": []}
 
 
@@ -32,7 +33,7 @@ def run(task: str, engine: str, data_dir: str, rounds: int, folder: Path) -> dic
         *(sys.executable, "run_experiments.py", f"--task={task}", f"--engine={engine}"),
         *(f"--data_dir={data_dir}", f"--rounds={rounds}", "--eval_every=1"),
         *("--test_clients=1", "--checkpoint_every=1000", f"--output_dir={folder}"),
-        *(f"--run_name={engine}", *OF_TASK[task]),
+        *(f"--run_name={engine}", *OF_TASK[task], *_RUNTIME[engine]),
     ]
     core = min(os.sched_getaffinity(0))
     # XLA's own threads would wait for each other on the one core.

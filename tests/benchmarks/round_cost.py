@@ -50,7 +50,7 @@ def compare(name: str, data: FederatedData, folder: Path, repeats: int) -> float
     from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
 
     parts = engine_parts(data, LocalTraining(BATCH_SIZE), SERVER, client=CLIENT, folder=folder)
-    engine = TffEngine(parts)
+    engine = TffEngine(parts, runtime="worker")
     stock = tff.learning.algorithms.build_weighted_fed_avg(
         lambda: tff.learning.models.from_keras_model(
             parts.model.keras_model(),

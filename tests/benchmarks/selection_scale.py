@@ -1,11 +1,14 @@
 """What one F3AST round costs from 10^3 to 10^7 clients: availability, greedy choice, rate update.
 
-    taskset -c 0 python -m tests.benchmarks.selection_scale
+    taskset -c 0 python -m tests.benchmarks.selection_scale [--deliveries]
 
 K = min(1000, N / 10), a fifth of the clients available (`availability.Scarce`), shares p_k uneven
 (log-normal), or all equal, so that nearly all clients tie. Of a round both wall-clock and
 processor time are given, as others may use the core; the limit is on the latter. The state of a
 client is what strategy and rates hold of it between rounds.
+
+With `--deliveries`, a round with each delivery instead, in turns with one of certain delivery, at
+the largest N; the limit is on the ratio.
 """
 
 from __future__ import annotations
@@ -17,11 +20,24 @@ import time
 import numpy as np
 
 from f3ast_tff import availability
+from f3ast_tff.components.registry import builtin_registry
+from f3ast_tff.delivery import Delivery, DeliveryWorld
+from f3ast_tff.delivery.remembered_masks import RememberedMasks
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection import F3AST, Feasible, no_losses
+from f3ast_tff.training.delivering import Payload, deliver
 from tests.benchmarks.timing import machine
 
 LIMIT_SECONDS, LIMIT_BYTES = 0.15, 24
+LIMIT_RATIO = 1.5
+DELIVERIES = {
+    "bernoulli": {},
+    "bernoulli by size": {"loss_follows": "size"},
+    "deadline": {"deadline_seconds": 10.0},
+    "over_commit": {},
+    "trace": {},
+    "trace in slots": {"slot_seconds": 20.0},
+}
 BETA = 0.001
 
 
@@ -62,14 +78,64 @@ def measure(num_clients: int, shares: str, rounds: int) -> dict[str, float]:
     }
 
 
+class Rounds:
+    """Rounds of selection and delivery, timed one by one."""
+
+    def __init__(self, name: str, p: np.ndarray, k: int) -> None:
+        """Builds them, of the delivery of that name."""
+        n = len(p)
+        process = availability.Scarce(n, seed=0)
+        config = builtin_registry().find("delivery", name.split()[0]).config
+        made = config(**DELIVERIES.get(name, {}))
+        masks, fixed = RememberedMasks(process), availability.FixedK(k)
+        sizes = np.random.default_rng(1).integers(1, 1000, n)
+        world = DeliveryWorld(sizes, sizes, 10**6, 10**6, process, masks, fixed, 0)
+        self.process = masks if made.looks_ahead else process
+        self.delivery: Delivery = made.build(world)
+        self.constraint = made.asking(fixed, n)
+        self.strategy = F3AST(p, ParticipationRates(np.full(n, k / n), BETA))
+
+    def seconds(self, t: int) -> float:
+        """Returns the processor time of round t."""
+        started = time.process_time()
+        mask = self.process.mask(t)
+        selected = self.strategy.select(t, mask, self.constraint.limit(t), no_losses)
+        deliver(self.delivery, self.strategy, Payload(1, 1), t, selected)
+        return time.process_time() - started
+
+
+def compare_deliveries(num_clients: int, rounds: int) -> bool:
+    """Prints what a round costs with each delivery; returns whether one passes the limit."""
+    p = np.random.default_rng(0).lognormal(0, 1, num_clients)
+    p /= p.sum()
+    k, passed = min(1000, num_clients // 10), False
+    print("delivery                  N  certain ms   with ms  ratio")
+    for name in DELIVERIES:
+        both = [Rounds("certain", p, k), Rounds(name, p, k)]
+        # The first two rounds warm up.
+        times = [[each.seconds(t) for each in both] for t in range(1, rounds + 3)][2:]
+        certain, found = np.median(times, axis=0)
+        print(
+            f"{name:17s} {num_clients:9d} {1e3 * certain:11.2f} {1e3 * found:9.2f} "
+            f"{found / certain:6.2f}",
+            flush=True,
+        )
+        passed |= found > LIMIT_RATIO * certain
+    print(f"limit: {LIMIT_RATIO} times a round of certain delivery")
+    return bool(passed)
+
+
 def main() -> int:
     """Prints the table; the exit code is 1 if a limit is passed at the largest N."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--most", type=int, default=7, help="largest N, as a power of ten")
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--deliveries", action="store_true", help="compare deliveries")
     values = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     print(f"median of {values.rounds} rounds, on {cores} core(s) of: {machine()}")
+    if values.deliveries:
+        return int(compare_deliveries(10**values.most, values.rounds))
     print("shares          N    mask ms  select ms   round ms    wall ms  ns/client  bytes/client")
     failed = False
     for shares in ("uneven", "equal"):

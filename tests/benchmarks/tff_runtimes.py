@@ -32,6 +32,7 @@ from f3ast_tff.models import Model, ResNet18, SoftmaxRegression
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.preprocessing import AsStored, ImageCrops, Preprocessing
 from f3ast_tff.process_memory import peak_memory_mib
+from f3ast_tff.selection import Cohort
 from tests.benchmarks.noise import noise
 from tests.benchmarks.timing import machine
 
@@ -56,15 +57,15 @@ class Sides:
         """Builds the process and starts these runtimes."""
         import tensorflow_federated as tff
 
+        from f3ast_tff.engines.tff.client_feed import ClientFeed
         from f3ast_tff.engines.tff.composition import TffComposition
         from f3ast_tff.engines.tff.in_process import InProcessRuntime
         from f3ast_tff.engines.tff.worker_runtime import WorkerRuntime
 
-        self.data, model, self._inputs = parts(task)
-        self._work = LocalTraining(BATCH_SIZE)
-        composition = TffComposition(
-            *(model, self._inputs, self._work, Sgd(0.01), Sgd(1.0), WeightedSum())
-        )
+        self.data, model, inputs = parts(task)
+        work = LocalTraining(BATCH_SIZE)
+        composition = TffComposition(model, inputs, work, Sgd(0.01), Sgd(1.0), WeightedSum())
+        self._feed = ClientFeed(self.data.train, work, inputs, composition.start)
         process = composition.parts(self.data.train).compose()
         at_once = -1 if task == "synthetic" else 1
         make: dict[str, Callable[[], Any]] = {
@@ -83,21 +84,10 @@ class Sides:
         def one_round(repeat: int) -> None:
             rng = np.random.default_rng(repeat)
             ids = rng.choice(self.data.train.num_clients, num_clients, replace=False)
-            feed = [self._client(repeat, int(k)) for k in ids]
+            feed = self._feed.datasets(repeat, Cohort(ids, np.full(len(ids), 0.1)))
             self.runtimes[side].next(self._state, feed)
 
         return one_round
-
-    def _client(self, round_number: int, k: int) -> Any:
-        import tensorflow as tf
-
-        from f3ast_tff.engines.tff.processes.client_data import client_dataset
-
-        x, y = self.data.train.client(k)
-        order = self._work.order(round_number, k, len(y))
-        draws = self._inputs.draws(round_number, k, order.shape)
-        examples = {"x": tf.constant(x), "y": tf.constant(y)}
-        return client_dataset(examples, tf.constant(order), tf.constant(draws), 0.1)
 
     def close(self) -> None:
         """Ends the worker."""

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from f3ast_tff.array_files import open_npy, read_npz
+from f3ast_tff import array_files
+from f3ast_tff.array_files import load_npz, open_npy, read_npz
 
 ARRAYS = {
     "matrix": np.arange(6, dtype=np.float32).reshape(2, 3),
@@ -108,6 +109,39 @@ def test_an_archive_comes_back_writable() -> None:
         got = found[name.replace(" ", "/")]
         np.testing.assert_array_equal(got, array)
         assert got.dtype == array.dtype and got.flags.writeable
+
+
+def test_a_compressed_file_comes_back(tmp_path: Path) -> None:
+    arrays = {name: array for name, array in ARRAYS.items() if name != "scalar"}
+    np.savez_compressed(tmp_path / "a.npz", zeros=np.zeros(10**6), **arrays)
+    found = load_npz(tmp_path / "a.npz")
+    assert found.keys() == {"zeros", *arrays} and not found["zeros"].any()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_a_compressed_file_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than the limit, more or less than its directory says, a damaged stream, a pipe."""
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, a=np.zeros(10**6))
+    whole = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(array_files, "_MOST_ARRAYS_BYTES", 8 * 10**6)
+        with pytest.raises(ValueError, match="its directory is damaged"):
+            load_npz(path)
+    size = struct.pack("<I", 8 * 10**6 + 128)
+    at = whole.rindex(size)
+    for claimed in (8 * 10**6, 2**31):
+        path.write_bytes(whole[:at] + struct.pack("<I", claimed) + whole[at + 4 :])
+        with pytest.raises(ValueError, match="another size than it says"):
+            load_npz(path)
+    path.write_bytes(whole[:300] + bytes([whole[300] ^ 255]) + whole[301:])
+    with pytest.raises(ValueError, match="it is damaged"):
+        load_npz(path)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match="not a regular file"):
+        load_npz(path)
 
 
 def test_an_archive_is_never_larger_than_its_file() -> None:

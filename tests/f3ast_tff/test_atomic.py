@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,17 @@ def test_a_crash_while_replacing_leaves_what_was_there(
         file.write("new")
     assert path.read_text() == "old"
     assert names(tmp_path) == ["file.txt"]
+
+
+def test_a_device_is_left_alone(tmp_path: Path) -> None:
+    device = tmp_path / "full"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 7))
+    except PermissionError:
+        pytest.skip("only root makes devices")
+    with pytest.raises(OSError, match="it is a device"), atomic_write(device) as file:
+        file.write("new")
+    assert stat.S_ISCHR(device.lstat().st_mode) and names(tmp_path) == ["full"]
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:

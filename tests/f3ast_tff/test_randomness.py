@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f3ast_tff.randomness import generator
+from f3ast_tff.randomness import generator, normals, uniforms
 
 ARGUMENTS = st.tuples(
     st.integers(0, 2**40),
@@ -55,3 +55,34 @@ def test_other_streams_in_between_change_nothing() -> None:
 def test_negative_seed_is_refused() -> None:
     with pytest.raises(ValueError):
         generator(-1, "batches")
+
+
+def test_numbers_of_clients_by_hand() -> None:
+    """SplitMix64 from state 0 begins with these (Steele et al.; Java's SplittableRandom)."""
+    first = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+    start = int(generator(5, "x", 1).integers(2**64, dtype=np.uint64))
+    inverse = pow(0x9E3779B97F4A7C15, -1, 2**64)
+    # Ids whose states are 1, 2 and 3 steps from 0, whatever the start.
+    ids = np.array([(step - start * inverse) % 2**64 for step in (1, 2, 3)], np.uint64)
+    expected = [((value >> 12) + 0.5) / 2**52 for value in first]
+    assert uniforms(5, "x", ids, 1).tolist() == expected
+
+
+def test_numbers_of_clients_do_not_depend_on_who_is_asked() -> None:
+    everybody = np.arange(1000)
+    some = np.array([7, 999, 7, 0])
+    for draw in (uniforms, normals):
+        whole = draw(1, "delivery", everybody, 4)
+        np.testing.assert_array_equal(draw(1, "delivery", some, 4), whole[some])
+        assert not np.array_equal(whole, draw(1, "delivery", everybody, 5))
+        assert len(np.unique(whole)) == 1000
+
+
+def test_numbers_of_clients_have_their_law() -> None:
+    """Kolmogorov's distance at 10^5 numbers exceeds 2.2 / sqrt(n) with a chance of 1e-4."""
+    n = 100_000
+    u = np.sort(uniforms(2, "x", np.arange(n)))
+    assert np.abs(u - np.arange(n) / n).max() < 2.2 / np.sqrt(n)
+    z = normals(2, "x", np.arange(n))
+    assert abs(z.mean()) < 4.5 / np.sqrt(n) and abs(z.var() - 1) < 4.5 * np.sqrt(2 / n)
+    assert abs(np.mean(z[1:] * z[:-1])) < 4.5 / np.sqrt(n)

@@ -203,3 +203,20 @@ def test_saved_rates_that_do_not_fit_are_refused() -> None:
     falling = ParticipationRates(np.array([0.5, 0.5]), beta=0.1, falling=True)
     with pytest.raises(ValueError, match="lack rate_updates"):
         falling.restore(rates.state())
+
+
+@pytest.mark.parametrize("falling", [False, True])
+def test_clients_that_join_start_at_their_rate(falling: bool) -> None:
+    """Client 1 joins after 5 rounds at 0.3, others go on; later rounds move all alike.
+
+    With a falling step the rate is then 0.3 x 5 / t plus its share of selections.
+    """
+    rates = ParticipationRates(np.array([0.5, 0.5]), 0.05, falling=falling)
+    for _ in range(5):
+        rates.update(np.array([0]))
+    before = rates.values[0]
+    rates.start(np.array([1]), 0.3)
+    np.testing.assert_allclose(rates.values, [before, 0.3])
+    rates.update(np.array([1]))
+    step = 1 / 6 if falling else 0.05
+    np.testing.assert_allclose(rates.values[1], 0.3 * (1 - step) + step)

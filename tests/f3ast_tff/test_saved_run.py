@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from f3ast_tff import load_run, simulate
 from f3ast_tff.errors import CheckpointError, RunFolderError
+from f3ast_tff.training.run_folder import json_values
 
 
 def test_a_run_is_read_back_as_simulate_returned_it(tmp_path: Path) -> None:
@@ -29,12 +31,35 @@ def test_a_run_is_read_back_as_simulate_returned_it(tmp_path: Path) -> None:
     for mine, theirs in zip(run.weights, made.weights):
         np.testing.assert_array_equal(mine, theirs)
     assert len(run.weights) == len(made.weights)
-    assert run.summary is not None and run.summary["rounds"] == 3
+    assert run.summary == json_values(made.summary)
     assert list(run.client_scores) == [2, 3]
     last = run.client_scores[3]
     mean = np.average(last["accuracy"], weights=last["count"])
     assert mean == pytest.approx(made.metrics["test_sample_accuracy"].iloc[-1])
     assert np.mean(last["loss"]) == pytest.approx(made.metrics["test_user_loss"].iloc[-1])
+
+
+SEALED = ("metrics.csv", "selection.npz")
+RESULTS = (*SEALED, "summary.json", "client_scores/round_00000002.npz")
+
+
+def test_a_damaged_result_is_named(tmp_path: Path) -> None:
+    """Cut short, empty, a pipe, whose opening would wait; where there is a seal, one byte."""
+    small = {"rounds": 2, "clients_per_round": 2, "num_clients": 10, "client_scores": True}
+    folder = tmp_path / "x"
+    simulate(folder=folder, **small)
+    for name in RESULTS:
+        path = folder / name
+        content = path.read_bytes()
+        one_byte = [content[:-9] + bytes([content[-9] ^ 1]) + content[-8:]]
+        for damaged in (content[:-9], b"", None, *one_byte * (name in SEALED)):
+            path.unlink()
+            os.mkfifo(path) if damaged is None else path.write_bytes(damaged)
+            with pytest.raises(RunFolderError, match=name):
+                load_run(folder)
+        path.unlink()
+        path.write_bytes(content)
+    assert load_run(folder).summary is not None
 
 
 def test_an_unfinished_run_gives_what_its_checkpoint_holds(tmp_path: Path) -> None:

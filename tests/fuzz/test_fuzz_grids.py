@@ -65,7 +65,7 @@ def _toml(value: Any) -> str:
 def grid_file(rng: random.Random) -> str:
     """Returns the text of a campaign's file."""
     common = ["seed", "data_seed", "draw", "rounds", "clients_per_round", "batch_size", "reading"]
-    names = [*KINDS, *common, *rng.sample(sorted(builtin_registry().parameters()), 4), "nonsense"]
+    names = [*KINDS, *common, *rng.sample(sorted(builtin_registry().parameters()), 2), "nonsense"]
 
     def table(most: int, several: bool) -> list[str]:
         lines = []
@@ -73,7 +73,7 @@ def grid_file(rng: random.Random) -> str:
             value = _value(rng, name)
             if several and rng.random() < 0.5:
                 value = [value, _value(rng, name)]
-            elif several and rng.random() < 0.3:
+            elif several and rng.random() < 0.1:
                 value = rng.choice(_RANGES)
             lines.append(f"{json.dumps(name)} = {_toml(value)}")
         return lines
@@ -82,7 +82,7 @@ def grid_file(rng: random.Random) -> str:
         other = rng.choice(["../up", "a/b", "", "..", ".", "table3", 3, ["x"], "x\n", "ü" * 300])
         return f'about = "x"\nsame_runs_as = {_toml(other)}\n'
     lines = ['about = "x"'] if rng.random() < 0.8 else [f"about = {_toml(_value(rng, 'x'))}"]
-    lines += ["[settings]", *table(4, False), "[grid]", *table(4, True)]
+    lines += ["[settings]", *table(3, False), "[grid]", *table(3, True)]
     for _ in range(rng.choice([0, 0, 1, 2])):
         lines += ["[[variants]]", *table(3, True)]
         if rng.random() < 0.6:

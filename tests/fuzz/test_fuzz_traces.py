@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import pickle
 import random
 import shutil
 from collections import Counter
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import Table, Trace, read_traces
+from f3ast_tff.availability.mask_files import write_masks
 from f3ast_tff.errors import CheckpointError, DataError, ParameterError
 from f3ast_tff.training.checkpoint import Checkpoint, CheckpointStore
 from tests.fuzz.generate import DAMAGES, Failures, cases
@@ -25,7 +27,30 @@ ODD: tuple[Any, ...] = (
     *({"a": {}}, [1], [1, 2, 3], [[0, 1], [0, 1]], "\ud800", "a\nb", float("inf"), float("nan")),
 )
 STATES = {str(k): [[0, "AVL_TRAIN"], [9_000, "UN_AVL"], [600_000 + k, "x"]] for k in range(4)}
+FEDSCALE = {
+    str(k): {"active": [k, 90_000], "inactive": [9_000, 95_000 + k], "finish_time": 600_000}
+    for k in range(4)
+}
 TRACES: dict[str, Any] = {
+    "flash.json": {
+        str(k): {
+            "guid": str(k),
+            "messages": "2020-01-02 00:00:00\tscreen_lock\n2020-01-02 01:00:00\twifi\n"
+            f"2020-01-03 02:00:0{k}\tbattery_charged_on\n2020-01-08 00:00:00\t5{k}.0%\n",
+        }
+        for k in range(4)
+    },
+    "timers.json": {
+        str(k): {
+            "isSuccess": k < 3,
+            "trace_start": 0.0,
+            "trace_end": 600_000.0,
+            "ready_time": [[k, 50_000.0], [60_000.0, 70_000.0 + k]],
+        }
+        for k in range(4)
+    },
+    "fedscale.json": FEDSCALE,
+    "fedscale.pkl": FEDSCALE,
     "states.json": {"time_zero": "now", "devices": STATES},
     "lists.json": {"devices": {name: {"2st": trace} for name, trace in STATES.items()}},
     "intervals.json": {"devices": {str(k): [[k, 50], [600_000, k]] for k in range(4)}},
@@ -33,12 +58,20 @@ TRACES: dict[str, Any] = {
     + "".join(f"{k},{t},{s}\n" for k, trace in STATES.items() for t, s in trace),
 }
 
+WHILE_SEEN = ("at_start", "seen")
+
 
 def write(folder: Path, name: str) -> Path:
     """Writes a sound trace or table."""
     path = folder / name
     matrix = np.random.default_rng(0).random((24, 5)) < 0.5
-    if name in TRACES:
+    if path.suffix == ".pkl":
+        path.write_bytes(pickle.dumps(TRACES[name]))
+    elif path.suffix == ".npz":
+        share = {"packed.npz": 0.5, "sparse.npz": 0.02}[name]
+        many = np.random.default_rng(0).random((24, 400)) < share
+        write_masks(path, many, many.shape)
+    elif name in TRACES:
         content = TRACES[name]
         path.write_text(content if isinstance(content, str) else json.dumps(content))
     elif path.suffix == ".npy":
@@ -63,14 +96,19 @@ def use(path: Path) -> None:
     """Reads a file as a run would."""
     if path.name in TRACES:
         traces = read_traces(path, "2st" if path.name.startswith("lists") else "")
-        for when in ("at_start", "throughout"):
-            Trace(traces, 6, 0, when=when).mask(1)
+        for when, presence in (("at_start", "always"), ("throughout", "always"), WHILE_SEEN):
+            Trace(traces, 6, 0, when=when, presence=presence).mask(1)
     else:
-        Table(path).mask(1)
+        table = Table(path)
+        if table.num_clients < 10_000:
+            # A run checks that it is the number of its clients.
+            table.mask(1)
 
 
 @pytest.mark.parametrize(
-    "name", [*TRACES, "uint8.npy", "bool.npy", "float64.npy", "table.csv"], ids=str
+    "name",
+    [*TRACES, "uint8.npy", "bool.npy", "float64.npy", "table.csv", "packed.npz", "sparse.npz"],
+    ids=str,
 )
 def test_damaged_traces_and_tables(tmp_path: Path, name: str) -> None:
     failures, outcomes = Failures(), Counter[str]()

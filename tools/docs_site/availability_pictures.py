@@ -22,7 +22,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "product": ("--availability_parts=alternating,home_devices",),
 }
 # They read a file of the user's.
-_OF_FILES = ("table", "trace")
+_OF_FILES = ("stays", "table", "trace")
 
 
 @dataclass(frozen=True)

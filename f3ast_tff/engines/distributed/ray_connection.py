@@ -16,12 +16,15 @@ from f3ast_tff.errors import ParameterError
 _QUIET = {"RAY_DEDUP_LOGS_SKIP_REGEX": "."}
 # Processes of a cluster of our own read this as well: their logs are as short.
 _QUIET_BACKEND = {"RAY_BACKEND_LOG_LEVEL": "fatal"}
+# A node of this address listens on it alone; Ray's own choice is every network interface.
+_LOOPBACK = "127.0.0.1"
 
 
 def connect(address: str, num_cpus: int | None = None) -> Any:
     """Connects to a cluster; does nothing if this process is connected already.
 
-    A local cluster is forked off this process: before any framework with threads is imported.
+    A local cluster is forked off this process: before any framework with threads is imported. Only
+    processes of this machine reach it.
 
     Args:
         address: `local` for processes of this machine alone; `auto` for the cluster that this
@@ -46,7 +49,13 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
         return ray
     # Ray sets its level anew.
     logging.getLogger("ray.util.client.logsclient").disabled = True
-    where = {"num_cpus": num_cpus} if address == LOCAL else {}
+    where: dict[str, Any] = {}
+    if address == LOCAL:
+        where = {
+            "num_cpus": num_cpus,
+            "include_dashboard": False,
+            "_node_ip_address": _LOOPBACK,
+        }
     try:
         with ExitStack() as stack:
             stack.enter_context(warnings.catch_warnings())
@@ -60,7 +69,6 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
                 address=address,
                 log_to_driver=False,
                 logging_level=logging.CRITICAL,
-                include_dashboard=False if address == LOCAL else None,
                 **where,
             )
     except (OSError, RuntimeError, ValueError) as error:

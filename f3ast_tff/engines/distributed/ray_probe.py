@@ -42,10 +42,14 @@ def check_answers(address: str) -> None:
 
     Raises:
         OSError: If nothing answers, or something that is not Ray.
+        ParameterError: If `auto` leads to an address that is none.
     """
     # Behind TLS only Ray itself can tell.
-    if address in (LOCAL, _AUTO) or os.environ.get("RAY_USE_TLS", "0") in ("1", "true"):
+    if address == LOCAL or os.environ.get("RAY_USE_TLS", "0") in ("1", "true"):
         return
+    if address == _AUTO:
+        address = _noted_address()
+        check_form(address)
     place = client_server(address)
     if place is not None:
         _check_http2(place)
@@ -54,6 +58,13 @@ def check_answers(address: str) -> None:
     host, _, port = address.rpartition(":")
     _check_http2((host.strip("[]"), int(port)))
     _check_head(address)
+
+
+def _noted_address() -> str:
+    """Where Ray would look: `RAY_ADDRESS`, else what a cluster noted here, which may be gone."""
+    from ray._private.services import get_ray_address_from_environment
+
+    return str(get_ray_address_from_environment(_AUTO, None))
 
 
 def _check_http2(place: tuple[str, int]) -> None:

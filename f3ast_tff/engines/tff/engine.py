@@ -46,7 +46,7 @@ class TffEngine:
         self,
         parts: EngineParts,
         *,
-        runtime: str = "worker",
+        runtime: str = "tf",
         device: str = "auto",
         workers: Workers | None = None,
         clients_at_once: int | None = None,
@@ -56,7 +56,8 @@ class TffEngine:
 
         Args:
             parts: What it is made of.
-            runtime: `"worker"` for TFF's, `"tf"` for TensorFlow in this process.
+            runtime: `"tf"` for TensorFlow in this process, `"worker"` for TFF's own worker, which
+                other machines can reach: see `worker.TffWorker`.
             device: Of the latter, see `tff.device.find_device`.
             workers: Train the clients, in place of this process; only with `"tf"`. Closed with
                 the engine.

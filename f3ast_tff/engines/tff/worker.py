@@ -2,12 +2,16 @@
 
 TFF's own launcher leaves the worker running when Python exits, holding stdout open. This one
 gives the worker a log file for its output and ties its life to ours, on every way out.
+
+The worker listens on every network interface, asks nobody who they are and has no flag to change
+that: whoever reaches its port has it execute any TensorFlow graph, reading and writing files.
 """
 
 from __future__ import annotations
 
 import atexit
 import importlib.util
+import logging
 import os
 import random
 import socket
@@ -16,6 +20,7 @@ import sys
 import threading
 from pathlib import Path
 
+from f3ast_tff.data_files import check_appendable
 from f3ast_tff.engines import die_with_parent
 from f3ast_tff.errors import EngineError
 
@@ -28,7 +33,7 @@ _ALLOCATOR = {
 
 
 class TffWorker:
-    """A running `worker_binary` of TensorFlow Federated, serving on localhost.
+    """A running `worker_binary` of TensorFlow Federated, serving on all network interfaces.
 
     The worker dies with this process, killed or not; `close` ends it earlier.
 
@@ -39,7 +44,7 @@ class TffWorker:
     """
 
     def __init__(self, log: Path, max_concurrent_calls: int = -1) -> None:
-        """Starts the worker; does not import TensorFlow.
+        """Starts the worker, and warns of its open port; does not import TensorFlow.
 
         Args:
             log: File for its output, appended to.
@@ -47,6 +52,7 @@ class TffWorker:
 
         Raises:
             EngineError: If there is no worker to start.
+            OSError: If the log cannot be written.
         """
         if threading.current_thread() is not threading.main_thread():
             # The kernel's "parent" is the starting thread; only the main one lives as long as we.
@@ -63,6 +69,8 @@ class TffWorker:
             f"--port={self.port}",
             f"--max_concurrent_computation_calls={max_concurrent_calls}",
         ]
+        if log != Path(os.devnull):
+            check_appendable(log)
         with open(log, "ab") as output:
             self._process = subprocess.Popen(
                 command,
@@ -72,6 +80,12 @@ class TffWorker:
                 env={**_ALLOCATOR, **os.environ},
             )
         self.pid = self._process.pid
+        logging.warning(
+            "TFF's worker executes whatever is sent to its port %d, on every network interface "
+            "and without a password, until this run ends: only for networks that you trust "
+            "(tff_runtime tf opens no port)",
+            self.port,
+        )
         atexit.register(self.close)
 
     def check_alive(self) -> None:

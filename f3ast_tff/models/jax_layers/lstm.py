@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -16,7 +17,7 @@ def lstm(x: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
     With z = x_t K + h_{t-1} R + b, cut into i, f, g, o: c_t = s(f) c_{t-1} + s(i) tanh(g) and
     h_t = s(o) tanh(c_t), s being the logistic function. Only h R is inside the loop. The gradient
     is written out so that those of K, R and b are one product over all steps each, not a sum kept
-    up inside the loop.
+    up inside the loop, and so that the loop backwards has no transcendental function.
 
     Args:
         x: `[length, batch, features]`.
@@ -31,45 +32,71 @@ def lstm(x: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
 
 
 def _forward(x: Any, kernel: Any, recurrent: Any, bias: Any) -> tuple[Any, Any]:
-    units = recurrent.shape[0]
-    zero = jnp.zeros((x.shape[1], units), x.dtype)
+    h, *others = lax.platform_dependent(
+        x @ kernel + bias, recurrent, cpu=_scan_by_gate, default=_scan
+    )
+    return h, (x, kernel, recurrent, h, *others)
+
+
+def _scan(projected: Any, recurrent: Any) -> tuple[Any, ...]:
+    """h, c, i, f, g and o at all steps, `[length, batch, units]` each."""
+    return _scanned(projected, recurrent, lambda z, h: _gates(z + h @ recurrent))
+
+
+def _scan_by_gate(projected: Any, recurrent: Any) -> tuple[Any, ...]:
+    """The same, a product a gate: on a CPU the whole product takes twice as long for few rows."""
+    parts = _gates(recurrent)
+
+    def gates(z: Any, h: Any) -> list[Any]:
+        return [own + h @ part for own, part in zip(_gates(z), parts)]
+
+    return _scanned(projected, recurrent, gates)
+
+
+def _scanned(projected: Any, recurrent: Any, gates: Callable[[Any, Any], list[Any]]) -> Any:
+    zero = jnp.zeros((projected.shape[1], recurrent.shape[0]), projected.dtype)
 
     def step(state: tuple[Any, Any], projected: Any) -> tuple[Any, Any]:
         h, c = state
-        z = projected + h @ recurrent
-        i, f, o = (jax.nn.sigmoid(z[:, k * units : (k + 1) * units]) for k in (0, 1, 3))
-        g = jnp.tanh(z[:, 2 * units : 3 * units])
+        z = gates(projected, h)
+        i, f, o = (jax.nn.sigmoid(z[gate]) for gate in (0, 1, 3))
+        g = jnp.tanh(z[2])
         c = f * c + i * g
         h = o * jnp.tanh(c)
-        return (h, c), (h, c, jnp.concatenate([i, f, g, o], axis=1))
+        return (h, c), (h, c, i, f, g, o)
 
-    _, (h, c, gates) = lax.scan(step, (zero, zero), x @ kernel + bias)
-    return h, (x, kernel, recurrent, h, c, gates)
+    return lax.scan(step, (zero, zero), projected)[1]
 
 
 def _backward(residuals: Any, dh: Any) -> tuple[Any, Any, Any, Any]:
-    x, kernel, recurrent, h, c, gates = residuals
-    units = recurrent.shape[0]
+    x, kernel, recurrent, h, c, i, f, g, o = residuals
     zero = jnp.zeros_like(h[0])
     before = jnp.concatenate([zero[None], c[:-1]])
+    squashed = jnp.tanh(c)
+    # dz is (dc, dc, dc, dh) times these: what depends on no later step is outside the loop.
+    of_c = o * (1 - squashed**2)
+    slopes = (g * i * (1 - i), before * f * (1 - f), i * (1 - g**2), squashed * o * (1 - o))
     # Transposed once, outside the loop: XLA's product with a transpose is 10 times slower on a CPU.
     transposed = recurrent.T
 
     def step(state: tuple[Any, Any], step_values: Any) -> tuple[Any, Any]:
         dh_next, dc_next = state
-        dh_here, c_before, c_here, gates_here = step_values
-        i, f, g, o = (gates_here[:, k * units : (k + 1) * units] for k in range(4))
-        dh_all, squashed = dh_here + dh_next, jnp.tanh(c_here)
-        dc = dc_next + dh_all * o * (1 - squashed**2)
-        di, df, dg = dc * g * i * (1 - i), dc * c_before * f * (1 - f), dc * i * (1 - g**2)
-        dz = jnp.concatenate([di, df, dg, dh_all * squashed * o * (1 - o)], axis=1)
+        dh_here, of_c, (of_i, of_f, of_g, of_o), f = step_values
+        dh_all = dh_here + dh_next
+        dc = dc_next + dh_all * of_c
+        dz = jnp.concatenate([dc * of_i, dc * of_f, dc * of_g, dh_all * of_o], axis=1)
         return (dz @ transposed, dc * f), dz
 
-    _, dz = lax.scan(step, (zero, zero), (dh, before, c, gates), reverse=True)
+    _, dz = lax.scan(step, (zero, zero), (dh, of_c, slopes, f), reverse=True)
     h_before = jnp.concatenate([zero[None], h[:-1]])
     d_kernel = jnp.einsum("lbf,lbz->fz", x, dz)
     d_recurrent = jnp.einsum("lbu,lbz->uz", h_before, dz)
     return dz @ kernel.T, d_kernel, d_recurrent, dz.sum(axis=(0, 1))
+
+
+def _gates(z: Any) -> list[Any]:
+    units = z.shape[1] // 4
+    return [z[:, gate * units : (gate + 1) * units] for gate in range(4)]
 
 
 lstm.defvjp(_forward, _backward)

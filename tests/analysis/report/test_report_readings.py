@@ -14,10 +14,10 @@ from tests.analysis.conftest import described
 MakeRun = Callable[..., Path]
 PAPER = {name: each.reading.paper for name, each in readings().items()}
 # Derived from other settings.
-PAPER.update(availability_objective="p", baseline_sampling="with_replacement")
+PAPER.update(availability_objective="p", rate_init="p", baseline_sampling="with_replacement")
 RELEASED = {name: each.reading.released for name, each in readings().items()}
 TEXTBOOK = {name: each.reading.value("textbook") for name, each in readings().items()}
-TEXTBOOK.update(availability_objective="p")
+TEXTBOOK.update(availability_objective="p", rate_init="p")
 COMMON = {"availability": "smartphones", "clients_per_round": 10, "rounds": 1000}
 
 
@@ -94,7 +94,7 @@ def test_too_few_draws_or_rounds_move_nothing(make_run: MakeRun, tmp_path: Path)
     found = effects(collect(tmp_path).groups, "sample_accuracy", "final")
     assert {e.obstacle: e.moves for e in found} == {
         "4 draws of the data, 5 are needed": "not enough runs",
-        "300 rounds, the task's are 1000": "not enough runs",
+        "300 rounds, 1000 are needed": "not enough runs",
     }
 
 

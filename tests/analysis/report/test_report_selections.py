@@ -41,13 +41,13 @@ def test_shares_and_rates_are_those_of_the_run(make_run: MakeRun, tmp_path: Path
 
 
 def test_shares_of_rounds_are_averaged_over_seeds(make_run: MakeRun, tmp_path: Path) -> None:
-    rows = {0: [[0, 1], [0, -1]], 1: [[2, 1], [0, 1]]}
+    rows = {0: [[0, 1], [0, -1]], 1: [[2, 2], [0, 1]]}
     for seed, selected in rows.items():
         folder = make_run(f"a{seed}", seed=seed, algorithm="fedavg", num_clients=4)
         np.savez(folder / "selection.npz", selected=selected, p=np.arange(1, 5) / 10)
     (group,) = collect(tmp_path).groups
     found = selections_of(group)
-    assert found.picked.tolist() == [0.75, 0.75, 0.25, 0.0]
+    assert found.picked.tolist() == [0.75, 0.5, 0.25, 0.0]
     assert found.shares is not None and found.shares.tolist() == [0.1, 0.2, 0.3, 0.4]
     assert found.rates is None
 
@@ -88,7 +88,7 @@ def test_older_runs_have_neither_shares_nor_rates(make_run: MakeRun, tmp_path: P
     assert isinstance(picked("picked", "synthetic", variant, found), Picture)
     line = rates("rates", "synthetic", variant, found)
     assert isinstance(line, Text)
-    assert "F3AST's rates are not drawn, no rates in the runs of always, scarce" in line.text
+    assert "F3AST's rates are not drawn, no rates in the runs of Always, Scarce" in line.text
     assert "older version" in line.text
     # A run with rates is drawn, and the caption says which has none.
     trace = {"initial_rates": np.full(N, 0.5), "rate_rounds": [1, 2], "rates": np.full((2, N), 0.4)}
@@ -97,7 +97,7 @@ def test_older_runs_have_neither_shares_nor_rates(make_run: MakeRun, tmp_path: P
     found[groups[0]] = selections_of(groups[0])
     drawn = rates("rates", "synthetic", variant, found)
     assert isinstance(drawn, Picture)
-    other = groups[1].settings["availability"]
+    other = groups[1].first.display("availability")
     assert f"; no rates in the runs of {other} (" in drawn.caption
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from f3ast_tff.analysis.report.collect import collect
 from f3ast_tff.analysis.report.variants import variants
-from f3ast_tff.analysis.run_groups import Pair, counted, score
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.run_groups import Pair
 
 MakeRun = Callable[..., Path]
 CELL = ("task", "availability")
@@ -30,17 +29,6 @@ def test_draws_and_seeds_alone_are_averaged_over(make_run: MakeRun, tmp_path: Pa
     (several,) = [group for group in groups if len(group.runs) == 3]
     assert several.draws == [0, 4]
     assert "data_seed" not in several.settings
-
-
-def test_mean_and_deviation_are_over_draws(make_run: MakeRun, tmp_path: Path) -> None:
-    """Draw means 0.5 (of 0.4 and 0.6) and 0.7: mean 0.6, deviation 0.2 / sqrt 2."""
-    for name, accuracy, pair in (("a", 0.4, (0, 0)), ("b", 0.6, (0, 1)), ("c", 0.7, (1, 0))):
-        make_run(name, accuracy, data_seed=pair[0], seed=pair[1])
-    (group,) = collect(tmp_path).groups
-    found = score(group, "sample_accuracy", "final")
-    assert (found.mean, found.deviation) == pytest.approx((0.6, 0.2 / 2**0.5))
-    assert (found.num_runs, found.num_draws) == (3, 2)
-    assert counted([group]) == "2 draws of the data"
 
 
 def test_runs_of_an_older_version_and_on_workers_belong_together(
@@ -79,13 +67,6 @@ def test_what_cannot_be_used_is_listed(make_run: MakeRun, tmp_path: Path) -> Non
     assert str(damaged / "config.json") in found.damaged[0]
     assert len(found.repeated) == 1
     assert found.repeated[0].startswith(str(again))
-
-
-def test_no_run_at_all(tmp_path: Path) -> None:
-    with pytest.raises(RunsError, match=r"no folder at or below it holds a config\.json"):
-        collect(tmp_path)
-    with pytest.raises(RunsError, match="is not a folder"):
-        collect(tmp_path / "no")
 
 
 def test_a_variant_for_each_world(make_run: MakeRun, tmp_path: Path) -> None:

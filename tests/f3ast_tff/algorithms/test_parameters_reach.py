@@ -121,6 +121,11 @@ def cases() -> list[Row]:
         Row(F3AST, "rate_init", "k_over_n", rates, P.tolist(), [0.5] * N),
         Row(F3AST, "rate_step", "falling", lambda b: b.strategy.rates.falling, False, True),
         Row(F3AST, "weight_bound", 2.0, of("weight_bound"), None, 2.0),
+        Row(F3AST, "rates_follow", "selected", of("follow"), "received", "selected"),
+        Row(
+            *(F3AST, "rates_follow", "both"),
+            *(lambda b: b.strategy.selected_rates is None, True, False),
+        ),
         Row(F3AST, "aggregate", "sum_over_k", of("divide_by_k"), False, True),
         Row(F3AST, "short_rounds", "fill_unavailable", of("fill_unavailable"), False, True),
         Row(F3AST, "availability_objective", "p", of("objective"), "p_squared", "p"),

@@ -49,6 +49,7 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("released_legacy", 3 * 5 * 3),
         ("cafed_fig1a", 7 * 12),
         ("availability_methods_synthetic", 21 * 12 * 6),
+        ("delivery_synthetic", (7 + 4 * 9) * 6),
         ("fedawe_table2", 8 * 4 * 3),
     ],
 )

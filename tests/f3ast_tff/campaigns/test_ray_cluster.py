@@ -22,6 +22,7 @@ from tests.f3ast_tff.campaigns.campaigns import (
 from tests.ray_clusters import RayCluster, ray_cluster
 
 WriteGrid = Callable[..., Path]
+pytestmark = pytest.mark.ray
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from f3ast_tff.command_line.availability import main
 from f3ast_tff.command_line.failures import BAD_INPUT
 
 ROOT = Path(__file__).resolve().parents[3]
+DAY = ROOT / "examples" / "carbon_day.csv"
 
 
 def test_table_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,6 +99,17 @@ BAD = {
     "too_large_k": (["--communication=101"], ["--communication=101", "at most num_clients, 100"]),
     "no_bytes": (["--communication=bytes:1e6"], ["--communication=bytes:1e6", "no sizes"]),
     "plugin": (["--plugin=gone.py"], ["--plugin=gone.py: not found"]),
+    "no_signal": (["--communication=signal"], ["--signal_file=: must be given"]),
+    "of_a_signal": (
+        ["--signal_rule=budget"],
+        ["--signal_rule=budget: only applies with --communication=signal"],
+    ),
+    "no_pickle": (
+        ["--availability=trace", "--trace_file=setup.cfg"],
+        ["setup.cfg: must end in .json, .csv or .pkl"],
+    ),
+    "not_masks": (["--write=out.txt"], ["--write=out.txt: must end in .csv or .npy or .npz"]),
+    "no_place": (["--write=gone/out.csv"], ["--write=gone/out.csv: there is no folder gone"]),
     "not_png": (["--plot=out.pdf"], ["--plot=out.pdf", ".png"]),
     "no_folder": (["--plot=gone/out.png"], ["--plot=gone/out.png", "no folder gone"]),
 }
@@ -114,6 +126,19 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert len(printed.err.splitlines()) == 1
     for text in said:
         assert text in printed.err
+
+
+def test_who_is_present_and_a_signal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Poisson(50) clients, a budget of 2500 for K_t s_t: from floor(2500 / 402) = 6 to 14."""
+    arguments = ["--availability=poisson_arrivals", "--presence_arrivals=1", "--presence_stay=50"]
+    signal = ["--communication=signal", f"--signal_file={DAY}"]
+    rule = ["--signal_rule=budget", "--signal_budget=2500", "--clients_per_round=20"]
+    assert main(["preview", *arguments, *signal, *rule, "--rounds=48"]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"^mean present {11}[3-7]\d", printed, flags=re.MULTILINE)
+    values = [int(line.split(",")[1]) for line in DAY.read_text().splitlines()[1:]]
+    mean = sum(2500 // value for value in values) / 24
+    assert f"K_t                    mean {mean:.4g}," in printed
 
 
 def test_a_picture_that_cannot_be_written(

@@ -148,6 +148,20 @@ def test_no_framework_is_imported_to_refuse_or_to_help(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == len(BAD)
 
 
+@pytest.mark.parametrize(
+    ("redirection", "code", "said"),
+    [
+        (">/dev/full", 1, "error: [Errno 28] No space left on device\n"),
+        (">&-", 0, ""),
+        ("<&- >&- 2>&-", 0, ""),
+    ],
+)
+def test_output_on_a_full_disk_or_closed(redirection: str, code: int, said: str) -> None:
+    words = f"{sys.executable} -m f3ast_tff.command_line.main {redirection}"
+    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (code, said)
+
+
 def test_a_reader_that_has_gone_ends_the_command_without_a_trace() -> None:
     """As in `f3ast-tff run --help | head -1`."""
     command = [sys.executable, "-m", "f3ast_tff.command_line.main", "run", "--help"]

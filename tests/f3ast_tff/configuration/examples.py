@@ -14,6 +14,7 @@ CHOOSING: dict[tuple[str, str], dict[str, Any]] = {
     ("aggregation", "mifa"): {"algorithm": "mifa"},
     ("availability", "trace"): {"trace_file": "x.json"},
     ("availability", "table"): {"table_file": "x.npy"},
+    ("availability", "stays"): {"stays_file": str(Path(__file__).with_name("stays.csv"))},
     ("availability", "product"): {"availability_parts": "scarce,smartphones"},
     ("availability", "mix"): {"availability_parts": "scarce,uneven"},
     ("communication", "cycle"): {"communication": "cycle:3,4"},
@@ -23,4 +24,8 @@ CHOOSING: dict[tuple[str, str], dict[str, Any]] = {
     ("communication", "poisson"): {"communication": "poisson:3"},
     ("communication", "markov"): {"communication": "markov:2,4:0.5"},
     ("communication", "bytes"): {"communication": "bytes:1e6"},
+    ("communication", "signal"): {
+        "communication": "signal",
+        "signal_file": str(Path(__file__).parents[3] / "examples" / "carbon_day.csv"),
+    },
 }

@@ -38,6 +38,7 @@ PART_OF_KIND = {
     "aggregation": "aggregation",
     "availability": "availability",
     "communication": "constraint",
+    "delivery": "delivery",
     "client_optimizer": "client_optimizer",
     "server_optimizer": "server_optimizer",
     "engine": "engine",
@@ -54,6 +55,8 @@ PART_OF = {
     "batch_size": "work",
     "last_batch": "work",
     "client_share": "p",
+    "client_share_of": "strategy",
+    "selection_separation": "strategy",
     "availability_draws": "availability",
     "rounds": "loop",
     "eval_every": "loop",
@@ -61,12 +64,15 @@ PART_OF = {
     "seed": "work",
     "augmentation": "preprocessing",
     "test_clients": "data",
+    "held_out_clients": "data",
+    "over_commitment": "constraint",
 }
 # Further settings under which a parameter has an effect.
 WHERE: dict[str, dict[str, Any]] = {
     "availability_objective": {"availability": "smartphones"},
     "availability_draws": {"seed": 3, "availability": "scarce"},
     "activity_history": {"activity": "estimated"},
+    "tff_clients_at_once": {"tff_runtime": "worker"},
     "client_lr_rounds": {"client_lr_schedule": "inverse"},
     "cnn_shrink": {"cnn_filters": "4"},
     "markov_epsilon": {"markov_order": "shuffled"},
@@ -74,6 +80,8 @@ WHERE: dict[str, dict[str, Any]] = {
     "loss_minima": {"task": "leaf_synthetic", "rounds": 4},
     "activity": {"availability": "four_classes"},
     "policy_states": {"clients_per_round": 2},
+    "client_share_of": {"availability": "arrival_departure", "algorithm": "fedavg"},
+    "signal_budget": {"signal_rule": "budget", "signal_budget": 900.0},
     "round_timeout": {"num_workers": 2},
     "test_fraction": {"test_fraction": 0.3},
 }
@@ -96,6 +104,9 @@ OTHER_VALUE: dict[str, Any] = {
     "rate_clusters": 3,
     "more_available_pi": 0.05,
     "groups_off": 50,
+    "signal_file": str(Path(__file__).with_name("prices.csv")),
+    "device_file": str(Path(__file__).with_name("speeds.csv")),
+    "slot_seconds": 50.0,
 }
 # Not a part of the experiment: where it is kept, what carries it out; and alpha, which moves no
 # label (tests/datasets/test_synthetic.py).
@@ -104,6 +115,7 @@ ELSEWHERE = {
     "run_name",
     "logger",
     "client_scores",
+    "write_masks",
     "checkpoint_seconds",
     "keep_checkpoints",
     "reading",
@@ -148,7 +160,7 @@ def parts(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, A
     monkeypatch.setattr(type(engine), "build", lambda self, of: made.append(of))
     monkeypatch.setattr(type(engine), "connect", lambda self: None)
     if given.get("task") in WITH_FILES:
-        monkeypatch.setattr(type(configuration.configs["task"]), "build", small_images)
+        monkeypatch.setattr(type(configuration.configs["task"]), "build", small_data)
     experiment = build.build_experiment(configuration, Path("folder"))
     (of_engine,) = made
     rounds = range(1, ROUNDS + 1)
@@ -161,6 +173,7 @@ def parts(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, A
         "strategy": digest(experiment.strategy),
         "availability": digest([availability.mask(t) for t in range(1, 100)]),
         "constraint": digest([experiment.constraint.limit(t) for t in rounds]),
+        "delivery": digest([experiment.delivery.arrivals(t, np.arange(N)) for t in rounds]),
         "work": digest(of_engine.work),
         "client_optimizer": digest(of_engine.client_optimizer),
         "server_optimizer": digest(of_engine.server_optimizer),
@@ -171,10 +184,13 @@ def parts(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, A
     }
 
 
-def small_images(self: Any) -> FederatedData:
+def small_data(self: Any) -> FederatedData:
     """Stands for a task whose files are not here."""
     rng = generator(self.data_seed, "images")
     offsets = np.arange(self.num_clients + 1) * 2
+    if self.model == "character_lstm":
+        ids = rng.integers(1, 9, (2 * self.num_clients, 4)).astype(np.int32)
+        return FederatedData(*[ClientExamples(ids, ids, offsets)] * 2, 10)
     images = rng.integers(256, size=(2 * self.num_clients, 32, 32, 3)).astype(np.uint8)
     examples = ClientExamples(images, np.zeros(len(images), np.int32), offsets)
     return FederatedData(examples, examples, 10)
@@ -192,11 +208,12 @@ def cases() -> list[Any]:
                 base = {}
             if component.name == "file" and parameter.name != "test_fraction":
                 continue
-            if component.name in ("trace", "table"):
+            if component.kind == "availability" and component.name in ("trace", "table", "stays"):
                 continue
             if component.kind == "model" and component.name != "softmax_regression":
-                # Its clients drop what is less than a batch; `small_images` has two images each.
-                base.update(task="cifar100", batch_size=2)
+                # Its clients drop what is less than a batch; `small_data` has two examples each.
+                task = "shakespeare" if component.config.labels_sequences else "cifar100"
+                base.update(task=task, batch_size=2)
             if component.name in ("unbiased", "more_available", "adafed", "ca_fed", "fedstale"):
                 base["availability"] = "four_classes"
             if component.name == "f3ast_of_ca_fed":

@@ -47,7 +47,7 @@ OF_CA_FED = {
 TOGETHER = {
     *("smartphones", "alternating", "markov_clusters", "trace", "table", "product"),
     *("staircase", "sine", "interleaved_sine", "dirichlet_cyclic"),
-    *("periodic_groups", "arrival_departure"),
+    *("periodic_groups", "arrival_departure", "stays", "poisson_arrivals"),
 }
 PROCESSES = builtin_registry().names("availability")
 
@@ -116,5 +116,5 @@ def test_objective_of_the_paper_follows_the_availability(availability: str) -> N
     given = {"availability": availability, **CHOOSING.get(("availability", availability), {})}
     expected = "p" if availability in TOGETHER else "p_squared"
     assert resolve(given).settings["availability_objective"] == expected
-    released = resolve({**given, "reading": "released"}).settings
+    released = resolve({**given, "reading": "released", "client_share_of": "all"}).settings
     assert released["availability_objective"] == "p_squared"

@@ -99,6 +99,11 @@ def test_identity_is_all_but_where_and_how_often_it_is_saved() -> None:
         "ray_address",
         "round_timeout",
         "matmul_precision",
+        "delivery",
+        "rates_follow",
+        "client_share_of",
+        "selection_separation",
+        "write_masks",
     }
     assert json.loads(json.dumps(configuration.identity)) == configuration.identity
     assert json.loads(json.dumps(configuration.describe())) == configuration.describe()
@@ -267,7 +272,7 @@ def test_communication_replaces_clients_per_round() -> None:
         ({"tff_runtime": "tf"}, "tff_runtime", "only applies with engine tff"),
         ({"ray_address": "auto"}, "ray_address", "num_workers"),
         ({"round_timeout": 5.0}, "round_timeout", "num_workers"),
-        ({"engine": "tff", "device": "gpu"}, "device", "tf"),
+        ({"engine": "tff", "tff_runtime": "worker", "device": "gpu"}, "device", "tf"),
         (
             {"engine": "tff", "tff_runtime": "tf", "tff_clients_at_once": 3},
             "tff_clients_at_once",
@@ -323,7 +328,7 @@ def test_one_client_who_holds_all_is_always_there() -> None:
 
 
 def test_workers_have_the_runtime_that_splits() -> None:
-    assert settings(engine="tff")["tff_runtime"] == "worker"
+    assert settings(engine="tff")["tff_runtime"] == "tf"
     assert settings(engine="tff", num_workers=2)["tff_runtime"] == "tf"
     assert settings()["num_workers"] is None
 

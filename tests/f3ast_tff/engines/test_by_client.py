@@ -59,9 +59,9 @@ def alone(make_engine: Callable[..., Any]) -> list[dict[int, float]]:
 @pytest.mark.parametrize(
     ("name", "split"),
     [
-        *((name, False) for name in ("fused", "fused_lanes", "tff", "tff_in_process")),
+        *((name, False) for name in ("fused", "fused_lanes", "tff_in_process")),
         ("fused", True),
-        ("tff_in_process", True),
+        pytest.param("tff_in_process", True, marks=pytest.mark.slow),
     ],
 )
 def test_losses_are_those_of_each_client(
@@ -83,7 +83,7 @@ def test_losses_are_those_of_each_client(
             assert outcome.train_loss == pytest.approx(mean, rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["fused", "tff"])
+@pytest.mark.parametrize("name", ["fused", "tff_in_process"])
 def test_round_is_the_same_without(name: str, make_engine: Callable[..., Any]) -> None:
     asked = make_engine(name, DATA, WORK, Sgd(1.0), WeightedMean())
     plain = make_engine(name, DATA, WORK, Sgd(1.0), WeightedMean())

@@ -17,8 +17,8 @@ from f3ast_tff.errors import ParameterError
     [
         ({"ray_address": "auto"}, "ray_address", "num_workers"),
         ({"round_timeout": 3.0}, "round_timeout", "num_workers"),
-        ({"engine": "tff", "tff_runtime": "tf", "round_timeout": 3.0}, "round_timeout", "worker"),
-        ({"engine": "tff", "device": "gpu"}, "device", "CPU"),
+        ({"engine": "tff", "tff_runtime": "worker", "device": "gpu"}, "device", "CPU"),
+        ({"engine": "tff", "round_timeout": 3.0}, "round_timeout", "worker"),
         (
             {"engine": "tff", "tff_runtime": "tf", "tff_clients_at_once": 2},
             "tff_clients_at_once",
@@ -41,14 +41,14 @@ def test_what_an_engine_would_pass_over_is_refused(
 @pytest.mark.parametrize(
     ("given", "runtime"),
     [
-        ({}, "worker"),
-        ({"round_timeout": 3.0, "tff_clients_at_once": 2}, "worker"),
+        ({}, "tf"),
+        ({"tff_runtime": "worker", "round_timeout": 3.0, "tff_clients_at_once": 2}, "worker"),
         ({"num_workers": 2, "round_timeout": 3.0, "ray_address": "auto"}, "tf"),
-        ({"tff_runtime": "tf", "device": "gpu"}, "tf"),
-        ({"algorithm": "fedlaavg"}, "worker"),
+        ({"device": "gpu"}, "tf"),
+        ({"algorithm": "fedlaavg"}, "tf"),
     ],
 )
-def test_tff_runtime_follows_the_workers(given: dict[str, Any], runtime: str) -> None:
+def test_tff_runs_in_process_unless_told(given: dict[str, Any], runtime: str) -> None:
     assert resolve({"engine": "tff", **given}).settings["tff_runtime"] == runtime
 
 

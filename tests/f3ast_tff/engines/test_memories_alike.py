@@ -34,6 +34,8 @@ State = dict[str, np.ndarray]
 KINDS = {**EVERY, "fedawe": FedAwe(clip_norm=0.1)}
 # TFF's process is that of FedVARP, and so are most rules.
 ALIKE_FEDVARP = ("mifa", "fedstale", "mimic")
+# Amplified SCAFFOLD has what both have.
+ALIKE_AMPLIFIED_SCAFFOLD = ("scaffold", "amplified_fedavg")
 
 
 def data() -> FederatedData:
@@ -101,7 +103,9 @@ def make(make_engine: Callable[..., Any], name: str, aggregation: Any, server: A
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(kind, marks=pytest.mark.slow) if kind in ALIKE_FEDVARP else kind
+        pytest.param(kind, marks=pytest.mark.slow)
+        if kind in ALIKE_FEDVARP + ALIKE_AMPLIFIED_SCAFFOLD
+        else kind
         for kind in KINDS
     ],
 )
@@ -229,7 +233,13 @@ def test_a_client_without_a_step_is_there_all_the_same(both: OfKind) -> None:
         np.testing.assert_allclose(models, found[0], rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("aggregation", [Scaffold(), KINDS["fedawe"]], ids=["scaffold", "fedawe"])
+@pytest.mark.parametrize(
+    "aggregation",
+    [
+        pytest.param(Scaffold(), id="scaffold"),
+        pytest.param(KINDS["fedawe"], id="fedawe", marks=pytest.mark.slow),
+    ],
+)
 def test_tffs_worker_agrees(aggregation: Any, make_engine: Callable[..., Any]) -> None:
     rounds = twenty_rounds()[:9]
     models, outcomes = run(make(make_engine, "fused", aggregation), rounds)

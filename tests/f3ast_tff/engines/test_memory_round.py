@@ -108,7 +108,7 @@ def test_round_of_broken_clients_is_an_empty_one(engine: Any) -> None:
     assert broken.client_losses is not None and np.isnan(broken.client_losses).tolist() == [True]
 
 
-@pytest.mark.parametrize("name", ["tff_in_process", "fused"])
+@pytest.mark.parametrize("name", [pytest.param("tff_in_process", marks=pytest.mark.slow), "fused"])
 def test_empty_round_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     """Two clients of one example each, features 0: a model of two biases (a, -a), from a = 0.
 
@@ -145,7 +145,7 @@ def test_only_rounds_before_any_update_are_rejected(engine: Any) -> None:
     assert [outcome.update_norm > 0 for outcome in outcomes] == [False, *[True] * 9]
 
 
-@pytest.mark.parametrize("name", ["tff_in_process", "fused"])
+@pytest.mark.parametrize("name", [pytest.param("tff_in_process", marks=pytest.mark.slow), "fused"])
 def test_before_its_first_round_the_model_follows_the_cohort(
     name: str, make_engine: Callable[..., Any]
 ) -> None:

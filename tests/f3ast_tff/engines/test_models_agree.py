@@ -76,7 +76,7 @@ def test_three_rounds_agree(name: str, tmp_path: Path) -> None:
         preprocessing=inputs,
         folder=tmp_path,
     )
-    engines = [FusedEngine(parts, device="cpu"), TffEngine(parts, clients_at_once=1)]
+    engines = [FusedEngine(parts, device="cpu"), TffEngine(parts)]
     start = engines[0].weights()
     results = []
     for engine in engines:

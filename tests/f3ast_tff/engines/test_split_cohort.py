@@ -50,7 +50,7 @@ def trainers(name: str = "fused", aggregation: Aggregation | None = None) -> Tra
     [
         *(("fused", aggregation, m) for aggregation in (SUM, MEAN) for m in (1, 2, 4)),
         ("tff_in_process", SUM, 2),
-        ("tff_in_process", MEAN, 3),
+        pytest.param("tff_in_process", MEAN, 3, marks=pytest.mark.slow),
     ],
 )
 def test_rounds_are_those_of_one_process(

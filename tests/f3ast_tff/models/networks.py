@@ -60,15 +60,17 @@ class Network:
         return np.asarray(logits), [np.asarray(part) for part in gradient]
 
 
-def _images(
+def images(
     model: Any, side: int, num_classes: int, num_parameters: int, channels: int = 3
 ) -> Network:
+    """Returns a network with a batch of two images."""
     rng = np.random.default_rng(0)
-    images = rng.normal(size=(2, side, side, channels)).astype(np.float32)
-    return Network(model, images, rng.integers(0, num_classes, 2), num_parameters)
+    inputs = rng.normal(size=(2, side, side, channels)).astype(np.float32)
+    return Network(model, inputs, rng.integers(0, num_classes, 2), num_parameters)
 
 
-def _text(model: CharacterLSTM, length: int, num_parameters: int) -> Network:
+def text(model: CharacterLSTM, length: int, num_parameters: int) -> Network:
+    """Returns a network with two sequences."""
     ids = np.random.default_rng(0).integers(0, model.vocabulary, (2, length + 1))
     return Network(model, ids[:, :-1].astype(np.uint8), ids[:, 1:], num_parameters)
 
@@ -76,12 +78,12 @@ def _text(model: CharacterLSTM, length: int, num_parameters: int) -> Network:
 _SOFTMAX = SoftmaxRegression(784, 10, ridge=0.01, input_shape=(28, 28, 1))
 
 NETWORKS = [
-    pytest.param(_images(ResNet18("released"), 24, 100, 11_227_812), id="resnet18-released"),
-    pytest.param(_images(ResNet18("strided"), 24, 100, 11_227_812), id="resnet18-strided"),
-    pytest.param(_text(CharacterLSTM(), 12, 820_522), id="character-lstm"),
-    pytest.param(_images(fedlaavg_cnn(), 32, 10, 62_006), id="fedlaavg-cnn"),
-    pytest.param(_images(cafed_cnn(), 32, 10, 3_353_034), id="cafed-cnn"),
+    pytest.param(images(ResNet18("released"), 24, 100, 11_227_812), id="resnet18-released"),
+    pytest.param(images(ResNet18("strided"), 24, 100, 11_227_812), id="resnet18-strided"),
+    pytest.param(text(CharacterLSTM(), 12, 820_522), id="character-lstm"),
+    pytest.param(images(fedlaavg_cnn(), 32, 10, 62_006), id="fedlaavg-cnn"),
+    pytest.param(images(cafed_cnn(), 32, 10, 3_353_034), id="cafed-cnn"),
     # 5 * 5 * 3 * 4 + 4 of the convolution; of 17 rows 13, then 6 are left: 6 * 6 * 4 * 10 + 10.
-    pytest.param(_images(SmallCNN((4,), (), (35, 35, 3), 10, shrink=2), 35, 10, 1_754), id="small"),
-    pytest.param(_images(_SOFTMAX, 28, 10, 7_850, channels=1), id="softmax-regression"),
+    pytest.param(images(SmallCNN((4,), (), (35, 35, 3), 10, shrink=2), 35, 10, 1_754), id="small"),
+    pytest.param(images(_SOFTMAX, 28, 10, 7_850, channels=1), id="softmax-regression"),
 ]

@@ -13,7 +13,16 @@ from tests.f3ast_tff.models.networks import NETWORKS, Network
 pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randrange")
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize(
+    "network",
+    [
+        # The other ResNet-18 differs in strides.
+        pytest.param(*case.values, id=case.id, marks=pytest.mark.slow)
+        if case.id == "resnet18-released"
+        else case
+        for case in NETWORKS
+    ],
+)
 def test_start_value_gradient_and_penalty(tf: Any, network: Network) -> None:
     tf.keras.utils.set_random_seed(0)
     keras_model = network.model.keras_model()

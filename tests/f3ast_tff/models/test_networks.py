@@ -157,7 +157,7 @@ def test_softmax_regression_starts_from_zeros_or_glorot() -> None:
 
 def test_models_without_parameters_are_the_others() -> None:
     found = {c.name for c in builtin_registry().components["model"].values() if not c.parameters}
-    assert found == {"character_lstm", "cafed_cnn", "fedlaavg_cnn"}
+    assert found == {"cafed_cnn", "fedlaavg_cnn"}
 
 
 def test_a_model_in_jax_alone_is_refused_on_tff() -> None:

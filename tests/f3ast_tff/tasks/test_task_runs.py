@@ -36,6 +36,13 @@ FITTING: dict[str, dict[str, Any]] = {
     "mnist": {"num_clients": 5},
     "file": {"data_file": "DATA_DIR/own.csv"},
 }
+# Networks that compile in a second.
+SMALLER: dict[str, dict[str, Any]] = {
+    "cifar100": {"model": "small_cnn", "cnn_filters": "4", "cnn_hidden": ""},
+    "shakespeare": {"lstm_units": 4},
+    "cifar10": {"model": "small_cnn", "cnn_filters": "4", "cnn_hidden": ""},
+    "cifar10_one_class": {"model": "small_cnn", "cnn_filters": "4", "cnn_hidden": ""},
+}
 
 
 @pytest.fixture
@@ -91,7 +98,17 @@ def test_every_task_is_run() -> None:
 @pytest.mark.parametrize("task", sorted(FITTING))
 def test_two_rounds_agree_on_both_engines(task: str, run: Run) -> None:
     """The same clients, the same batches, the same pixels: the same losses."""
-    by_engine = [final(run(task, engine)) for engine in ("fused", "tff")]
+    assert_alike(task, run, **SMALLER.get(task, {}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", sorted(SMALLER))
+def test_with_the_published_network(task: str, run: Run) -> None:
+    assert_alike(task, run)
+
+
+def assert_alike(task: str, run: Run, **given: Any) -> None:
+    by_engine = [final(run(task, engine, **given)) for engine in ("fused", "tff")]
     for measure in ("train_loss", "test_sample_loss", "test_user_loss", "update_norm"):
         fused, tff = (values[measure] for values in by_engine)
         assert np.isfinite(fused)
@@ -114,6 +131,7 @@ def test_second_run_opens_what_the_first_prepared(
     [
         ({"task": "cifar100", "num_clients": 7}, "num_clients"),
         ({"task": "mnist", "test_clients": 1000}, "--test_clients=1000: must be at most"),
+        ({"task": "synthetic", "held_out_clients": 100}, "must be at most 99: this data has 100"),
         ({"task": "shakespeare", "num_clients": 700}, "--num_clients=700"),
         ({"task": "cifar100", "num_clients": 50, "data_dir": "/proc/nowhere"}, "/proc/nowhere"),
         ({"task": "cifar100", "client_split": "tff"}, "cifar100"),

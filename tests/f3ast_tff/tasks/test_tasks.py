@@ -60,7 +60,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
 }
 # Read where the data is put to use, in every case, and by a test of its own.
-ELSEWHERE = {"test_clients", "data_dir", "synthetic_alpha"}
+ELSEWHERE = {"test_clients", "held_out_clients", "data_dir", "synthetic_alpha"}
 
 
 @pytest.fixture

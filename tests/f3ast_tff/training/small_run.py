@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from f3ast_tff.availability import FixedK, IndependentAvailability
+from f3ast_tff.availability import AvailabilityProcess, FixedK, IndependentAvailability, Stays
+from f3ast_tff.delivery import Bernoulli, Certain, Delivery, DeviceTimes
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection import (
     F3AST,
@@ -17,11 +18,14 @@ from f3ast_tff.selection import (
     Cohort,
     Feasible,
     Losses,
+    OfThosePresent,
     Outcome,
     PowerOfChoice,
     Proportional,
+    Separated,
     Strategy,
 )
+from f3ast_tff.training.delivering import Payload
 from f3ast_tff.training.metrics_loggers import MetricsLogger
 from f3ast_tff.training.run import Callback, Experiment, RunResult, run_experiment
 from f3ast_tff.training.run_folder import RunFolder
@@ -30,6 +34,8 @@ from tests.fake_engine import FakeEngine, SilentProgress
 N, ROUNDS = 6, 7
 P = np.full(N, 1 / N)
 BETA = 0.1
+
+STAYS = Stays(np.array([1, 1, 1, 2, 3, 6]), np.array([7, 4, 2, 7, 7, 7]), 0, ROUNDS)
 
 
 class Learner(BaseStrategy):
@@ -64,7 +70,14 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "power_of_choice": lambda: PowerOfChoice(P, candidates=3),
     "learner": Learner,
     "proportional": lambda: Proportional(P, np.ones(N), replace=True),
+    "separated": lambda: Separated(STRATEGIES["f3ast"](), 1, N),
+    "of_those_present": lambda: OfThosePresent(STRATEGIES["f3ast"](), STAYS, P, mean_k=2),
 }
+
+
+def half_lost() -> Bernoulli:
+    """Every other update is lost, by chance; devices train 10 examples."""
+    return Bernoulli(0.5, DeviceTimes(np.full(N, 10), 1.0, seed=3), seed=3)
 
 
 class Sometimes(IndependentAvailability):
@@ -84,11 +97,20 @@ def run(
     block_rounds: int = 1,
     callbacks: Sequence[Callback] = (),
     loggers: Sequence[MetricsLogger] = (),
+    delivery: Delivery | None = None,
+    write_masks: str = "none",
+    availability: AvailabilityProcess | None = None,
 ) -> tuple[RunResult, FakeEngine, SilentProgress]:
     """Runs in fresh parts, as a process of its own would; returns result, engine, progress."""
     engine, progress = FakeEngine(N, break_at, block_rounds), progress or SilentProgress()
-    world = Sometimes(np.full(N, 0.5), seed=1)
-    parts = Experiment(world, FixedK(2), strategy(), engine, ROUNDS, 3, checkpoint_every, N, p=P)
+    world = availability or Sometimes(np.full(N, 0.5), seed=1)
+    parts = Experiment(
+        *(world, FixedK(2), strategy(), engine, ROUNDS, 3, checkpoint_every, N),
+        delivery=delivery or Certain(),
+        payload=Payload(bytes_down=100, bytes_up=10),
+        p=P,
+        write_masks=write_masks,
+    )
     if folder is None:
         return run_experiment(parts, None, progress, callbacks, loggers), engine, progress
     with closing(RunFolder(folder, {"name": "test"})) as opened:

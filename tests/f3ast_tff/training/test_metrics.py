@@ -11,6 +11,8 @@ import pytest
 
 from f3ast_tff.engines import EMPTY_ROUND, ClientScores, RoundOutcome
 from f3ast_tff.selection import Cohort
+from f3ast_tff.training.delivering import Delivered
+from f3ast_tff.training.history import Totals
 from f3ast_tff.training.metrics import COLUMNS, append_csv, metrics_row, summarise, write_csv
 
 
@@ -32,17 +34,22 @@ def test_sample_and_user_means_by_hand() -> None:
     scores = ClientScores(
         np.array([20.0, 30.0, 0.0]), np.array([5.0, 27.0, 0.0]), np.array([10.0, 30.0, 0.0])
     )
+    received = np.array([True, True, False])
     cohort = Cohort(np.array([1, 2]), np.ones(2))
-    got = metrics_row(4, scores, RoundOutcome(0.25, 3.0), cohort, 7, 1.23456)
+    delivered = Delivered(np.array([1, 2, 5]), received, cohort, 60.0, 30, 20)
+    total = Totals(90, 80, 240.0)
+    got = metrics_row(4, scores, RoundOutcome(0.25, 3.0), delivered, 7, total, 1.23456)
     assert tuple(got) == COLUMNS
-    assert list(got.values()) == [4, 0.25, 0.8, 1.25, 0.7, 1.5, 7, 2, 3.0, 1.235]
+    assert list(got.values()) == [4, 0.25, 0.8, 1.25, 0.7, 1.5, 7, 3, 2, 90, 80, 240.0, 3.0, 1.235]
 
 
 def test_empty_round_has_no_training_loss() -> None:
     scores = ClientScores(np.ones(1), np.ones(1), np.ones(1))
-    got = metrics_row(1, scores, EMPTY_ROUND, Cohort(np.zeros(0, int), np.zeros(0)), 0, 0.0)
-    assert math.isnan(got["train_loss"])
-    assert (got["num_selected"], got["update_norm"]) == (0, 0)
+    nobody = Cohort(np.zeros(0, int), np.zeros(0))
+    delivered = Delivered(nobody.ids, np.zeros(0, bool), nobody, math.nan, 0, 0)
+    got = metrics_row(1, scores, EMPTY_ROUND, delivered, 0, Totals(0, 0, math.nan), 0.0)
+    assert math.isnan(got["train_loss"]) and math.isnan(got["simulated_seconds"])
+    assert (got["num_selected"], got["num_received"], got["update_norm"]) == (0, 0, 0)
 
 
 def test_csv_written_appended_and_written_over(tmp_path: Path) -> None:
@@ -67,7 +74,8 @@ def test_summary_averages_the_last_tenth(number: int, averaged: int) -> None:
     means = summary["mean_of_last_10_percent"]
     assert means["train_loss"] == number - (averaged - 1) / 2
     assert means["test_user_loss"] == 1.5
-    assert not {"round", "wall_seconds"} & set(means)
+    sums = {"bytes_down", "bytes_up", "simulated_seconds", "wall_seconds"}
+    assert set(COLUMNS) - set(means) == {"round", *sums}
     assert summary["final"]["round"] == number
 
 

@@ -59,3 +59,19 @@ def test_a_stranger_is_told(form: str, stranger: int, monkeypatch: pytest.Monkey
     monkeypatch.setattr(ray_probe, "_ANSWER_S", 0.2)
     with pytest.raises(OSError, match="what listens there|reset"):
         check_answers(form.format(stranger))
+
+
+def test_auto_looks_where_ray_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster that is gone leaves its address behind, which Ray itself tries for minutes."""
+    services = pytest.importorskip("ray._private.services")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setattr(services, "find_gcs_addresses", set)
+    monkeypatch.setattr(services, "find_bootstrap_address", lambda folder: "127.0.0.1:1")
+    with pytest.raises(OSError, match="refused"):
+        check_answers("auto")
+    monkeypatch.setattr(services, "find_bootstrap_address", lambda folder: None)
+    with pytest.raises(OSError, match="Could not find any running Ray instance"):
+        check_answers("auto")
+    monkeypatch.setenv("RAY_ADDRESS", "http://127.0.0.1:1")
+    with pytest.raises(ParameterError, match="ray_address = http://127.0.0.1:1: must be local"):
+        check_answers("auto")

@@ -21,6 +21,7 @@ from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.errors import EngineError, ParameterError
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.selection import Cohort
+from tests.listening import is_loopback, listening
 
 # Ray lets go of files and of its processes' handles without closing them.
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore::ResourceWarning")]
@@ -111,6 +112,14 @@ def test_unreachable_cluster_is_named() -> None:
     with pytest.raises(ParameterError, match="ray_address = 127.0.0.1:1: no Ray cluster can be"):
         connect("127.0.0.1:1")
     assert time.monotonic() - started < 10
+
+
+def test_other_machines_cannot_reach_a_local_cluster(workers: RayWorkers) -> None:
+    """The driver, the head's two servers, the raylet and the two actors listen on the loopback."""
+    train(workers, 0, 0)
+    found = listening()
+    assert len(found) >= 6
+    assert {address for address, _ in found if not is_loopback(address)} == set()
 
 
 def test_each_client_is_trained_once_where_its_data_is(workers: RayWorkers) -> None:

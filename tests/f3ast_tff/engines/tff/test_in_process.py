@@ -30,6 +30,7 @@ from tests.f3ast_tff.engines.tff_processes import (
     stock,
 )
 from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
+from tests.listening import is_loopback, listening
 
 DATA = tiny_data()
 # Process, feed, rounds: TFF's own algorithms spend most of theirs in building datasets.
@@ -86,16 +87,22 @@ def test_rounds_are_the_workers(name: str, worker: WorkerRuntime) -> None:
     assert np.abs(here.global_model_weights.trainable[0]).max() > 0.01
 
 
-def test_split_cohort_nan_client_and_no_child(worker: WorkerRuntime) -> None:
+def test_what_listens(worker: WorkerRuntime) -> None:
+    """The worker does so on all network interfaces: hence its warning."""
+    ((address, _),) = listening(worker.pid)
+    assert not is_loopback(address)
+
+
+def test_split_cohort_nan_client_no_child_and_no_port(worker: WorkerRuntime) -> None:
     """One process, since to build one takes seconds.
 
     - Three clients accumulated in two parts and merged, either way round: the round of `next`,
       to rounding, what came back from each client in the order of the parts; nobody accumulated is
       the neutral element.
     - A client whose update is not finite is dropped, counted, and the rest goes on.
-    - None of it starts a child process.
+    - None of it starts a child process, or listens.
     """
-    children = psutil.Process().children(recursive=True)
+    children, ports = psutil.Process().children(recursive=True), listening()
     runtime = InProcessRuntime(ours(DATA, WeightedSum(), ADAM), "cpu")
     start = runtime.initialize()
     feed = element_feed(DATA, 1, np.array([0, 3, 4]))
@@ -122,6 +129,7 @@ def test_split_cohort_nan_client_and_no_child(worker: WorkerRuntime) -> None:
     with pytest.raises(ValueError, match="structure"):
         runtime.next(start.global_model_weights, feed)
     assert psutil.Process().children(recursive=True) == children
+    assert listening() == ports
     runtime.close()
     with pytest.raises(EngineError, match="closed"):
         runtime.next(start, feed)

@@ -13,9 +13,11 @@ from f3ast_tff.engines.tff.worker import TffWorker
 from f3ast_tff.errors import EngineError
 
 
-def test_serves_until_closed(tmp_path: Path) -> None:
+def test_serves_until_closed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     worker = TffWorker(tmp_path / "worker.log")
     try:
+        (record,) = caplog.records
+        assert f"port {worker.port}, on every network interface" in record.getMessage()
         deadline = time.monotonic() + 30
         while Path(f"/proc/{worker.pid}/exe").resolve().name != "worker_binary":
             assert time.monotonic() < deadline

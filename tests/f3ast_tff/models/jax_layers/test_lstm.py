@@ -5,23 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from f3ast_tff.models.jax_layers import plain
 from f3ast_tff.models.jax_layers.lstm import lstm
 from tests.f3ast_tff.models.compiling import run
-
-
-def step_by_step(x: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
-    """The equations, one step after the other; JAX differentiates them."""
-    h = c = jnp.zeros((x.shape[1], recurrent.shape[0]))
-    outputs = []
-    for x_t in x:
-        i, f, g, o = jnp.split(x_t @ kernel + h @ recurrent + bias, 4, axis=1)
-        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-        h = jax.nn.sigmoid(o) * jnp.tanh(c)
-        outputs.append(h)
-    return jnp.stack(outputs)
 
 
 def test_value_and_gradients() -> None:
@@ -37,7 +25,7 @@ def test_value_and_gradients() -> None:
 
         return run(value_and_gradients, *arguments)
 
-    (ours, our_gradients), (theirs, their_gradients) = both(lstm), both(step_by_step)
+    (ours, our_gradients), (theirs, their_gradients) = both(lstm), both(plain.lstm)
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
     for got, expected in zip(our_gradients, their_gradients):
         np.testing.assert_allclose(got, expected, atol=1e-5)

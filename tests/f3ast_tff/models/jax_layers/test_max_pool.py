@@ -7,8 +7,8 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from jax import lax
 
+from f3ast_tff.models.jax_layers import plain
 from f3ast_tff.models.jax_layers.max_pool import max_pool
 from tests.f3ast_tff.models.compiling import run
 
@@ -21,20 +21,13 @@ def test_value_and_gradient(sides: tuple[int, int], size: int, stride: int, padd
     rng = np.random.default_rng(0)
     x = rng.normal(size=(*sides, 2, 3)).astype(np.float32)
 
-    def window(x: Any) -> Any:
-        sizes, strides = (size, size, 1, 1), (stride, stride, 1, 1)
-        return lax.reduce_window(x, -np.inf, lax.max, sizes, strides, padding.upper())
-
-    def pool(x: Any) -> Any:
-        return max_pool(x, size, stride, padding)
-
     def both(function: Any) -> tuple[Any, Any]:
         def total(x: Any) -> tuple[Any, Any]:
-            y = function(x)
+            y = function(x, size, stride, padding)
             return (y**3).sum(), y
 
         return run(jax.grad(total, has_aux=True), x)
 
-    (gradient, y), (expected_gradient, expected_y) = both(pool), both(window)
+    (gradient, y), (expected_gradient, expected_y) = both(max_pool), both(plain.max_pool)
     np.testing.assert_array_equal(y, expected_y)
     np.testing.assert_allclose(gradient, expected_gradient, atol=1e-5)

@@ -15,7 +15,9 @@ from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 
 
-@pytest.mark.parametrize("server", [Sgd(0.7), Adam(0.05, epsilon=0.01)])
+@pytest.mark.parametrize(
+    "server", [pytest.param(Sgd(0.7), marks=pytest.mark.slow), Adam(0.05, epsilon=0.01)]
+)
 def test_equals_build_weighted_fed_avg(server: Optimizer, tmp_path: Path) -> None:
     """Same cohorts, same batches, weights n_k: equal to 1e-6 after every one of 5 rounds."""
     import tensorflow as tf
@@ -28,7 +30,7 @@ def test_equals_build_weighted_fed_avg(server: Optimizer, tmp_path: Path) -> Non
     data, work = tiny_data(), LocalTraining(4, seed=5)
     client = Sgd(0.1)
     parts = engine_parts(data, work, server, WeightedMean(), client, folder=tmp_path)
-    engine = TffEngine(parts)
+    engine = TffEngine(parts, runtime="worker")
 
     def model_fn() -> tff.learning.models.VariableModel:
         return tff.learning.models.from_keras_model(

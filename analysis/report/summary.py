@@ -1,0 +1,101 @@
+"""The head of the report: what was read, what was left out, and a line for each claim judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from f3ast_tff.analysis.coverage import one_availability
+from f3ast_tff.analysis.report import layout
+from f3ast_tff.analysis.report.collect import Collected
+from f3ast_tff.analysis.report.document import Block, Grid, Listing, Section, Text
+from f3ast_tff.analysis.report.networks import PUBLISHED
+from f3ast_tff.analysis.report.tables import FilledTable
+from f3ast_tff.analysis.verdicts import DOES_NOT_HOLD, HOLDS, NOT_ENOUGH
+
+_VERDICTS = (HOLDS, DOES_NOT_HOLD, NOT_ENOUGH)
+_WORDS = {HOLDS: "hold", DOES_NOT_HOLD: "do not hold", NOT_ENOUGH: "have not enough runs"}
+_MOST_LINES = 5
+_MOST_ROWS = 30
+
+
+def summary(
+    collected: Collected, filled: Sequence[tuple[str, FilledTable]], damaged: Sequence[str]
+) -> Section:
+    """Returns the section.
+
+    Args:
+        collected: The runs.
+        filled: The papers' tables, each with the name of its table of comparisons.
+        damaged: A line for each selection that cannot be read.
+    """
+    num_groups = len(collected.groups)
+    read = (
+        f"{collected.num_finished} finished runs in {num_groups} group{'s' * (num_groups != 1)} "
+        "that differ by data draw and seed alone."
+    )
+    blocks: list[Block] = [Text(read)]
+    if shared := one_availability(collected.groups):
+        text = f"{shared[0].upper()}{shared[1:]}: neither by ± nor by intervals."
+        blocks.append(Text(text))
+    for title, lines in (
+        ("Unfinished, left out", collected.unfinished),
+        ("Damaged, left out", collected.damaged),
+        ("Selections that cannot be read", damaged),
+        ("There twice, left out", _shortened(collected.repeated)),
+    ):
+        if lines:
+            blocks.append(Listing(title, tuple(lines)))
+    return Section("Summary", [*blocks, *_claims(filled)])
+
+
+def _shortened(lines: Sequence[str]) -> list[str]:
+    """Returns the first lines, and how many follow: campaigns may share hundreds of runs."""
+    rest = len(lines) - _MOST_LINES
+    return [*lines[:_MOST_LINES], f"and {rest} more"] if rest > 1 else list(lines)
+
+
+def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
+    """Counts of verdicts by network, and a line for each claim of which both sides were run."""
+    counts: dict[str, Counter[str]] = {PUBLISHED: Counter()}
+    ran: set[object] = set()
+    lines: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    for name, each in filled:
+        for place, comparison in enumerate(layout.ran(each)):
+            if each.variant is None or comparison.verdict is None:
+                continue
+            verdict, claim = comparison.verdict, comparison.claim
+            counts.setdefault(each.variant.network, Counter())[verdict.verdict] += 1
+            if each.variant.network == PUBLISHED:
+                ran.add((claim, comparison.at))
+            where = f"{claim.source}, {each.display(claim.task, 'task')}: "
+            text = where + layout.claim_text(each, comparison)
+            row = (text, verdict.verdict, layout.interval(comparison.found), verdict.reason)
+            lines.setdefault(each.label, []).append((f"{name}-{place}", row))
+    claims = {
+        (comparison.claim, comparison.at)
+        for _, each in filled
+        for comparison in each.comparisons
+        if comparison.claim.source
+    }
+    texts = [
+        _counted(network, count, len(claims - ran) if network == PUBLISHED else 0)
+        for network, count in counts.items()
+    ]
+    blocks: list[Block] = [Text(text) for text in texts]
+    if lines:
+        head = ("claim", "verdict", "A − B, 95% interval", "why")
+        rows = tuple(row for of_label in lines.values() for _, row in of_label)
+        groups = tuple(label for label, of_label in lines.items() for _ in of_label)
+        links = tuple(link for of_label in lines.values() for link, _ in of_label)
+        fold = len(rows) > _MOST_ROWS
+        caption = "Claims of the papers"
+        blocks.append(Grid("verdicts", caption, head, rows, fold, groups=groups, links=links))
+    return blocks
+
+
+def _counted(network: str, count: Counter[str], num_not_run: int) -> str:
+    parts = [f"{count[verdict]} {_WORDS[verdict]}" for verdict in _VERDICTS if count[verdict]]
+    parts += [f"{num_not_run} not run"] if num_not_run else []
+    whose = f" ({network})" if network else ""
+    return f"Claims of the papers{whose}: {', '.join(parts) or 'none'}."

@@ -1,0 +1,191 @@
+"""A signal, such as the carbon intensity or the price of electricity, decides K_t."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from reprlib import repr
+from typing import Any, ClassVar
+
+import numpy as np
+
+from f3ast_tff.components import REQUIRED, parameter, register
+from f3ast_tff.data_files import read_text
+from f3ast_tff.errors import DataError, ParameterError
+
+from .constraint import ConstraintConfig
+from .schedule import Schedule
+
+HEADER = "time,value"
+RULES = ("threshold", "proportion", "budget")
+_MOST_BYTES = 2**26
+_MOST_ROUNDS = 10**7
+_LARGEST = 1e15
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A value that holds from each time until the next, and begins again after the last.
+
+    Attributes:
+        edges: Times, seconds, `float64 [n + 1]`, rising; the last one is where it begins again.
+        values: `float64 [n]`, finite.
+    """
+
+    edges: np.ndarray
+    values: np.ndarray
+
+    def round_means(self, round_seconds: float) -> np.ndarray:
+        """Returns the mean over each round until the signal begins again, `float64 [T]`.
+
+        Raises:
+            ParameterError: If that is not a whole number of rounds.
+        """
+        length = float(self.edges[-1] - self.edges[0])
+        rounds = length / round_seconds
+        if not 0.5 < rounds <= _MOST_ROUNDS or abs(rounds - round(rounds)) > 1e-6:
+            allowed = f"must divide the length of the signal, {length:g} s, into whole rounds"
+            raise ParameterError("signal_round_seconds", round_seconds, allowed)
+        total = np.append(0, np.cumsum(np.diff(self.edges) * self.values))
+        ends = self.edges[0] + length * np.arange(round(rounds) + 1) / round(rounds)
+        return np.diff(np.interp(ends, self.edges, total)) / round_seconds
+
+
+def read_signal(path: Path) -> Signal:
+    """Reads a signal: a line `time,value`, then a line a value, of rising times.
+
+    A time is a number of seconds, or a date and time as 2024-01-31T18:00:00 (ISO 8601; of UTC
+    where it names no zone). The last value holds as long as the one before it.
+
+    Args:
+        path: A CSV file of at most 64 MiB, two values or more.
+
+    Raises:
+        DataError: If the file is missing or damaged; names the line.
+    """
+    try:
+        lines = read_text(path, _MOST_BYTES).splitlines()
+        if not lines or lines[0].replace(" ", "") != HEADER:
+            raise DataError(f"line 1 must be {HEADER}")
+        pairs = [_pair(line, n) for n, line in enumerate(lines[1:], 2) if line.strip()]
+        if len(pairs) < 2:
+            raise DataError("must have two values or more")
+        times, values = np.array(pairs).T
+        late = np.flatnonzero(np.diff(times) <= 0)
+        if len(late):
+            raise DataError(f"value {late[0] + 2}: its time does not come after the one before")
+        return Signal(np.append(times, 2 * times[-1] - times[-2]), values)
+    except FileNotFoundError as error:
+        raise DataError(f"{path}: there is no such file") from error
+    except (OSError, ValueError, OverflowError, DataError) as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def _pair(line: str, number: int) -> tuple[float, float]:
+    time, comma, value = line.partition(",")
+    try:
+        found = _seconds(time.strip()), float(value)
+    except ValueError as error:
+        raise DataError(f"line {number}: {repr(line)} is not a time and a value") from error
+    if not comma or not np.all(np.abs(found) <= _LARGEST):
+        raise DataError(
+            f"line {number}: {repr(line)} is not a time and a value within {_LARGEST:g}"
+        )
+    return found
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        # Python 3.9 knows no Z.
+        when = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
+        return (when if when.tzinfo else when.replace(tzinfo=timezone.utc)).timestamp()
+
+
+@register(
+    "communication",
+    "signal",
+    "K by a signal",
+    about="signal: K_t follows the carbon intensity or price in a file",
+    order=9,
+)
+@dataclass(frozen=True)
+class SignalConfig(ConstraintConfig):
+    """Configuration of a `Schedule` of K_t from a signal s_t, its mean over round t.
+
+    K_t is between `signal_least_k` and K:
+
+    - `threshold`: K where s_t is at most `signal_threshold`, else the least;
+    - `proportion`: K where s_t is lowest, the least where it is highest, linear between, rounded;
+    - `budget`: as many as fit, floor(`signal_budget` / s_t): K_t s_t is what a round may cost.
+    """
+
+    form: ClassVar[str] = "signal"
+
+    signal_file: str = parameter(REQUIRED, "a CSV file: time and value", is_input=True)
+    signal_rule: str = parameter("threshold", "how s_t decides K_t", choices=RULES)
+    signal_round_seconds: float = parameter(3600.0, "length of a round", above=0, units="seconds")
+    clients_per_round: int = parameter(10, "K, the most clients a round", minimum=1)
+    signal_least_k: int = parameter(1, "least K_t", minimum=1)
+    signal_threshold: float | None = parameter(
+        None, "for threshold: largest s_t for K clients; by default the signal's median"
+    )
+    signal_budget: float | None = parameter(
+        None, "for budget: what a round may cost, in units of the signal; must be given", above=0
+    )
+
+    def constraint(self, num_clients: int, seed: int, update_bytes: int) -> Schedule:
+        """See `ConstraintConfig.constraint`."""
+        if self.signal_file is None:
+            raise ParameterError("signal_file", "", "must be given")
+        signal = read_signal(Path(self.signal_file))
+        means = signal.round_means(self.signal_round_seconds)
+        found = {
+            "threshold": self._by_threshold,
+            "proportion": self._in_proportion,
+            "budget": self._within_budget,
+        }[self.signal_rule](means)
+        k = np.clip(found, self.signal_least_k, self.clients_per_round)
+        return Schedule(tuple(int(each) for each in k))
+
+    def build(self, num_clients: int, seed: int, update_bytes: int) -> Schedule:
+        """See `ConstraintConfig.build`."""
+        self.check({"num_clients": num_clients})
+        return self.constraint(num_clients, seed, update_bytes)
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `ConstraintConfig.check`; the file is read when it is built."""
+        if self.arguments:
+            raise self._refused("must be signal alone; its parameters are settings of their own")
+        k, num_clients = self.clients_per_round, settings.get("num_clients")
+        if num_clients is not None and k > num_clients:
+            allowed = f"must be at most num_clients, {num_clients}"
+            raise ParameterError("clients_per_round", k, allowed)
+        if self.signal_least_k > k:
+            allowed = f"must be at most clients_per_round, {k}"
+            raise ParameterError("signal_least_k", self.signal_least_k, allowed)
+        if self.signal_rule == "budget" and self.signal_budget is None:
+            raise ParameterError("signal_budget", "", "must be given with signal_rule=budget")
+        for name, rule in (("signal_threshold", "threshold"), ("signal_budget", "budget")):
+            if getattr(self, name) is not None and self.signal_rule != rule:
+                allowed = f"only applies with signal_rule={rule}"
+                raise ParameterError(name, getattr(self, name), allowed)
+
+    def _by_threshold(self, means: np.ndarray) -> np.ndarray:
+        most = np.median(means) if self.signal_threshold is None else self.signal_threshold
+        return np.where(means <= most, self.clients_per_round, self.signal_least_k)
+
+    def _in_proportion(self, means: np.ndarray) -> np.ndarray:
+        least, k = self.signal_least_k, self.clients_per_round
+        spread = np.ptp(means)
+        low = (means.max() - means) / spread if spread > 0 else np.ones(len(means))
+        return np.rint(least + (k - least) * low)
+
+    def _within_budget(self, means: np.ndarray) -> np.ndarray:
+        assert self.signal_budget is not None
+        cheap = means * self.clients_per_round <= self.signal_budget
+        fitting = np.floor(self.signal_budget / np.where(cheap, 1, means))
+        return np.where(cheap, self.clients_per_round, fitting)

@@ -1,0 +1,252 @@
+"""Files of who is available when: a row a round and a column a client.
+
+- `.csv`: zeros and ones separated by commas, no header.
+- `.npy`: `bool [T, N]`; read in any boolean or numeric dtype.
+- `.npz`: the smaller of two forms. Packed: `packed`, `uint8 [T, ceil(N / 8)]`, as `np.packbits`
+  writes a row, and `shape`, `int64 [2]`. Sparse: what `scipy.sparse.save_npz` writes of a CSR
+  matrix with `compressed=False`, and `load_npz` reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from reprlib import repr
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.lib import format as npy
+
+from f3ast_tff.array_files import open_npy, read_npz
+from f3ast_tff.atomic import atomic_write
+from f3ast_tff.data_files import open_regular, read_text
+from f3ast_tff.errors import DataError
+
+FORMS = (".csv", ".npy", ".npz")
+# An index and a value of a CSR matrix, bytes.
+_ENTRY_BYTES = 5
+
+
+class Masks(Protocol):
+    """Masks of rounds 1 .. T."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """T and N, each at least 1."""
+        ...
+
+    def row(self, round_number: int) -> np.ndarray:
+        """Returns the mask of round t in 1 .. T, `bool [N]`, the caller's to change."""
+        ...
+
+    def mean(self) -> np.ndarray:
+        """Returns the share of the rounds that each client is available in, `float64 [N]`."""
+        ...
+
+
+@dataclass(frozen=True)
+class DenseMasks:
+    """Masks as a matrix, `bool [T, N]`."""
+
+    table: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """T and N."""
+        return self.table.shape[0], self.table.shape[1]
+
+    def row(self, round_number: int) -> np.ndarray:
+        """See `Masks.row`."""
+        return np.array(self.table[round_number - 1])
+
+    def mean(self) -> np.ndarray:
+        """See `Masks.mean`."""
+        return self.table.mean(axis=0)
+
+
+@dataclass(frozen=True)
+class PackedMasks:
+    """Masks as bits, `uint8 [T, ceil(N / 8)]`."""
+
+    bits: np.ndarray
+    shape: tuple[int, int]
+
+    def row(self, round_number: int) -> np.ndarray:
+        """See `Masks.row`."""
+        return np.unpackbits(self.bits[round_number - 1], count=self.shape[1]).view(bool)
+
+    def mean(self) -> np.ndarray:
+        """See `Masks.mean`."""
+        total = np.zeros(self.shape[1], np.int64)
+        for t in range(1, self.shape[0] + 1):
+            total += self.row(t)
+        return total / self.shape[0]
+
+
+@dataclass(frozen=True)
+class ListedMasks:
+    """Masks as lists of those available: round t has `clients[offsets[t - 1] : offsets[t]]`."""
+
+    offsets: np.ndarray
+    clients: np.ndarray
+    shape: tuple[int, int]
+
+    def row(self, round_number: int) -> np.ndarray:
+        """See `Masks.row`."""
+        mask = np.zeros(self.shape[1], bool)
+        mask[self.clients[self.offsets[round_number - 1] : self.offsets[round_number]]] = True
+        return mask
+
+    def mean(self) -> np.ndarray:
+        """See `Masks.mean`."""
+        return np.bincount(self.clients, minlength=self.shape[1]) / self.shape[0]
+
+
+def write_masks(path: Path, masks: Iterable[np.ndarray], shape: tuple[int, int]) -> None:
+    """Writes a file of one of the forms above.
+
+    Args:
+        path: The file to make or replace, of a name in `FORMS`.
+        masks: The mask of each round, `bool [N]`, T of them.
+        shape: T and N.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    form = path.suffix.lower()
+    with atomic_write(path, "wb") as file:
+        if form == ".npz":
+            np.savez(file, **_smaller(masks, shape))
+            return
+        if form == ".npy":
+            header: dict[str, Any] = {"descr": "|b1", "fortran_order": False, "shape": shape}
+            npy.write_array_header_1_0(file, header)
+        for mask in masks:
+            file.write(mask.tobytes() if form == ".npy" else _line(mask))
+
+
+def _line(mask: np.ndarray) -> bytes:
+    line = np.full((len(mask), 2), ord(","), np.uint8)
+    line[:, 0] = ord("0") + mask
+    line[-1, 1] = ord("\n")
+    return line.tobytes()
+
+
+def _smaller(masks: Iterable[np.ndarray], shape: tuple[int, int]) -> dict[str, np.ndarray]:
+    bits = np.empty((shape[0], (shape[1] + 7) // 8), np.uint8)
+    counts = np.empty(shape[0], np.int64)
+    for t, mask in enumerate(masks):
+        bits[t], counts[t] = np.packbits(mask), np.count_nonzero(mask)
+    total, size = int(counts.sum()), np.array(shape, np.int64)
+    if total * _ENTRY_BYTES >= bits.nbytes:
+        return {"packed": bits, "shape": size}
+    packed = PackedMasks(bits, shape)
+    lists = [np.flatnonzero(packed.row(t)) for t in range(1, shape[0] + 1)]
+    index = np.int32 if max(*shape, total) < 2**31 else np.int64
+    return {
+        "indices": np.concatenate(lists).astype(index),
+        "indptr": np.append(0, np.cumsum(counts)).astype(index),
+        "format": np.array(b"csr"),
+        "shape": size,
+        "data": np.ones(total, bool),
+    }
+
+
+def read_masks(path: Path) -> Masks:
+    """Reads a file of one of the forms above; a CSV file has at most 256 MiB.
+
+    Raises:
+        DataError: If the file is missing or damaged, or has another entry than 0 or 1; says where.
+    """
+    form = path.suffix.lower()
+    if form not in FORMS:
+        raise DataError(f"{path}: must end in .npy, .npz or .csv")
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file")
+    try:
+        if form == ".npz":
+            with open_regular(path) as file:
+                return _of_arrays(read_npz(file))
+        table = open_npy(path) if form == ".npy" else _numbers(read_text(path))
+    except (OSError, ValueError, OverflowError) as error:
+        raise DataError(f"{path}: not a table of zeros and ones: {error}") from error
+    if table.ndim != 2:
+        raise DataError(f"{path}: has shape {table.shape}, must be [rounds, clients]")
+    return dense_masks(table, str(path))
+
+
+def dense_masks(table: np.ndarray, name: str) -> DenseMasks:
+    """Returns the masks of a matrix, `[T, N]`, checked; a copy.
+
+    Args:
+        table: Zeros and ones, or booleans.
+        name: What it is called in messages.
+
+    Raises:
+        DataError: If it is empty, or has another entry than 0 or 1.
+    """
+    if table.ndim != 2 or 0 in table.shape:
+        raise DataError(f"{name}: shape {table.shape}: must be [T, N], neither of them 0")
+    if table.dtype.kind not in "biuf":
+        raise DataError(f"{name}: dtype {table.dtype}: must be boolean or numeric")
+    for t, row in enumerate(table):
+        wrong = np.flatnonzero((row != 0) & (row != 1))
+        if len(wrong):
+            k = wrong[0]
+            raise DataError(f"{name}: row {t}, column {k} is {row[k]}: must be 0 or 1")
+    return DenseMasks(table.astype(bool))
+
+
+def _numbers(text: str) -> np.ndarray:
+    lines = [line for line in text.splitlines() if line.strip()]
+    rows = []
+    for number, line in enumerate(lines, 1):
+        row = np.array([_number(entry, number) for entry in line.split(",")])
+        rows.append(row)
+        if len(row) != len(rows[0]):
+            raise ValueError(f"row {number} has {len(row)} entries, row 1 has {len(rows[0])}")
+    return np.stack(rows) if rows else np.zeros((0, 0))
+
+
+def _number(entry: str, row: int) -> float:
+    try:
+        return float(entry)
+    except ValueError:
+        raise ValueError(f"row {row} has {repr(entry)}") from None
+
+
+def _of_arrays(arrays: dict[str, np.ndarray]) -> Masks:
+    found = arrays.get("shape")
+    if found is None or found.shape != (2,) or found.dtype.kind not in "iu" or found.min() < 1:
+        raise ValueError("its shape must be two integers, each at least 1")
+    shape = int(found[0]), int(found[1])
+    if "packed" in arrays:
+        bits = arrays["packed"]
+        if bits.dtype != np.uint8 or bits.shape != (shape[0], (shape[1] + 7) // 8):
+            raise ValueError(f"its bits have shape {bits.shape}, not those of {shape}")
+        return PackedMasks(bits, shape)
+    if not {"indptr", "indices", "format", "data"} <= set(arrays):
+        raise ValueError(f"it has {', '.join(sorted(arrays))}: neither packed nor a CSR matrix")
+    return _of_csr(arrays, shape)
+
+
+def _of_csr(arrays: dict[str, np.ndarray], shape: tuple[int, int]) -> ListedMasks:
+    offsets, clients, data = (arrays[name] for name in ("indptr", "indices", "data"))
+    if arrays["format"].shape != () or arrays["format"].item() not in (b"csr", "csr"):
+        raise ValueError("its sparse format is not csr")
+    whole = offsets.dtype.kind in "iu" and clients.dtype.kind in "iu"
+    if not (whole and offsets.shape == (shape[0] + 1,) and clients.shape == data.shape):
+        raise ValueError("its indices are not those of a CSR matrix of its shape")
+    if offsets[0] != 0 or offsets[-1] != len(clients) or np.any(offsets[1:] < offsets[:-1]):
+        raise ValueError("its row offsets do not rise from 0 to the number of entries")
+    if clients.ndim != 1 or (len(clients) and not 0 <= clients.min() <= clients.max() < shape[1]):
+        raise ValueError(f"it has a client that is not one of {shape[1]}")
+    if data.dtype.kind not in "biuf" or np.any(data != 1):
+        raise ValueError("it has another entry than 1")
+    same_row = np.ones(max(len(clients) - 1, 0), bool)
+    starts = offsets[1:-1]
+    same_row[starts[(starts > 0) & (starts < len(clients))] - 1] = False
+    if np.any(same_row & (clients[1:] <= clients[:-1])):
+        raise ValueError("the clients of a round must rise")
+    return ListedMasks(offsets, clients, shape)

@@ -1,0 +1,175 @@
+"""Stays: each client joins at a round, leaves after a later one and does not come back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from reprlib import repr
+from typing import Any, ClassVar
+
+import numpy as np
+
+from f3ast_tff.availability.draws import bernoulli
+from f3ast_tff.availability.process import AvailabilityConfig
+from f3ast_tff.components import REQUIRED, Derived, parameter, register
+from f3ast_tff.data_files import read_text
+from f3ast_tff.errors import DataError, ParameterError
+from f3ast_tff.randomness import generator
+
+FOREVER = np.iinfo(np.int64).max
+CSV_HEADER = ["client", "first", "last"]
+_ROUND = re.compile("[0-9]{1,18}")
+
+
+class Stays:
+    """Client k is present in rounds first_k .. last_k, and available in them with probability q.
+
+    Attributes:
+        first: First round of each client, `int64 [N]`.
+        last: Its last round, `int64 [N]`; `FOREVER` for one that stays, below `first` for one
+            that is never there.
+    """
+
+    # All depend on the round: who is there in the middle may be absent at the ends.
+    positively_correlated = True
+    periodic = True
+
+    def __init__(
+        self, first: np.ndarray, last: np.ndarray, seed: int, horizon: int, q: float = 1.0
+    ) -> None:
+        """Takes the stays.
+
+        Args:
+            first: First round of each client, `int [N]`, at least 1.
+            last: Its last round, `int [N]`.
+            seed: Seed of the availability of those present.
+            horizon: H, the rounds that `stationary` is the mean over, at least 1.
+            q: Probability to be available while present, in [0, 1].
+
+        Raises:
+            ParameterError: If a value is not allowed.
+        """
+        check_presence(horizon, q)
+        self.first, self.last = first, last
+        self.num_clients = len(first)
+        self.seed = seed
+        self._horizon = horizon
+        self._q = np.full(self.num_clients, q)
+
+    @property
+    def stationary(self) -> np.ndarray:
+        """Mean over rounds 1 .. H, `float64 [N]`: q (min(last_k, H) - first_k + 1) / H."""
+        rounds = np.maximum(np.minimum(self.last, self._horizon) - self.first + 1, 0)
+        return self._q * rounds / self._horizon
+
+    def present(self, round_number: int) -> np.ndarray:
+        """See `Population.present`."""
+        return (self.first <= round_number) & (round_number <= self.last)
+
+    def mask(self, round_number: int) -> np.ndarray:
+        """See `AvailabilityProcess.mask`."""
+        rng = generator(self.seed, "availability", round_number)
+        return self.present(round_number) & bernoulli(self._q, rng)
+
+
+def check_presence(horizon: int, q: float) -> None:
+    """Checks what all processes of stays have.
+
+    Raises:
+        ParameterError: If H is below 1 or q not in [0, 1].
+    """
+    if horizon < 1:
+        raise ParameterError("presence_rounds", horizon, "must be at least 1")
+    if not 0 <= q <= 1:
+        raise ParameterError("presence_q", q, "must be in [0, 1]")
+
+
+def read_stays(path: Path, num_clients: int) -> tuple[np.ndarray, np.ndarray]:
+    """Reads a CSV file of stays: a header `client,first,last`, then a line a client.
+
+    Clients are numbered from 0 and rounds from 1; without a last round a client stays. One that
+    is not listed is there throughout.
+
+    Args:
+        path: The file, at most 256 MiB.
+        num_clients: Number of clients N.
+
+    Returns:
+        First and last rounds, `int64 [N]` each.
+
+    Raises:
+        DataError: If the file is missing or damaged; names the line.
+    """
+    first, last = np.ones(num_clients, np.int64), np.full(num_clients, FOREVER)
+    seen = np.zeros(num_clients, bool)
+    try:
+        lines = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+        if next(lines, None) != CSV_HEADER:
+            raise DataError(f"line 1 must be {','.join(CSV_HEADER)}")
+        for number, line in enumerate(lines, 2):
+            client, start, end = _stay(line, number)
+            if client >= num_clients or seen[client]:
+                wrong = "was there before" if client < num_clients else f"of {num_clients}"
+                raise DataError(f"line {number}: client {client} {wrong}")
+            seen[client], first[client], last[client] = True, start, end
+    except FileNotFoundError as error:
+        raise DataError(f"{path}: there is no such file") from error
+    except (OSError, ValueError, csv.Error, DataError) as error:
+        raise DataError(f"{path}: {error}") from error
+    return first, last
+
+
+def _stay(line: list[str], number: int) -> tuple[int, int, int]:
+    if len(line) != 3 or not all(_ROUND.fullmatch(entry) for entry in line[:2]):
+        raise DataError(f"line {number}: {repr(line)} is not a client, a first and a last round")
+    if line[2] and not _ROUND.fullmatch(line[2]):
+        raise DataError(f"line {number}: last round {repr(line[2])} is not a round")
+    client, first = int(line[0]), int(line[1])
+    last = int(line[2]) if line[2] else FOREVER
+    if not 1 <= first <= last:
+        raise DataError(f"line {number}: rounds {first} to {last}: must rise from 1 on")
+    return client, first, last
+
+
+@dataclass(frozen=True)
+class StaysConfig(AvailabilityConfig):
+    """Base of processes of stays."""
+
+    positively_correlated: ClassVar[bool] = Stays.positively_correlated
+
+    presence_q: float = parameter(
+        1.0, "probability of being available between joining and leaving", minimum=0, maximum=1
+    )
+    presence_rounds: int = parameter(
+        Derived(lambda known: known["rounds"], "rounds", from_rounds=True),
+        "last round in which clients join or leave",
+        minimum=1,
+        units="rounds",
+    )
+
+    @classmethod
+    def renews_shares(cls, known: Any) -> bool:
+        """See `AvailabilityConfig.renews_shares`: they are."""
+        return True
+
+
+@register(
+    "availability",
+    "stays",
+    "Stays",
+    about="clients join and leave at the rounds that a file says",
+    order=25,
+)
+@dataclass(frozen=True)
+class StaysFileConfig(StaysConfig):
+    """Configuration of `Stays` read from a file."""
+
+    stays_file: str = parameter(REQUIRED, "a CSV file: client, first and last round", is_input=True)
+
+    def build(self, p: np.ndarray, seed: int) -> Stays:
+        """See `AvailabilityConfig.build`."""
+        stays = read_stays(Path(self.stays_file), len(p))
+        return Stays(*stays, seed, self.presence_rounds, self.presence_q)

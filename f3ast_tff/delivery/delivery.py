@@ -1,0 +1,109 @@
+"""What a delivery is: of the clients asked, whose update is received, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint
+from f3ast_tff.delivery.remembered_masks import RememberedMasks
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """What became of the clients asked in a round.
+
+    Attributes:
+        received: Whether each client's update is received, `bool [m]`.
+        seconds: Time from asking a client to its update's arrival, `float64 [m]`; infinite where
+            it never arrives, NaN where there is no clock.
+        round_seconds: Duration of the round; NaN where there is no clock.
+    """
+
+    received: np.ndarray
+    seconds: np.ndarray
+    round_seconds: float
+
+
+class Delivery(Protocol):
+    """Whose update arrives: a function of (seed, round, client) and of who else is asked.
+
+    It does not depend on the model, so that many rounds are selected ahead, and it remembers
+    nothing, so that a resumed run repeats an uninterrupted one.
+    """
+
+    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
+        """Returns what becomes of the clients asked.
+
+        Args:
+            round_number: Round t, from 1.
+            ids: Clients asked, `int64 [m]`; one that is there twice meets one fate.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class DeliveryWorld:
+    """What a delivery may look at when it is built.
+
+    Attributes:
+        sizes: Training examples of each client, `int64 [N]`.
+        examples: Examples that each client trains on in a round, repeated ones too, `int64 [N]`.
+        bytes_down: Bytes that a client asked gets.
+        bytes_up: Bytes that a client sends.
+        availability: Who is reachable when.
+        masks: Its masks, for a delivery that `looks_ahead`.
+        constraint: How many may take part, before `DeliveryConfig.asking`.
+        seed: Seed of all draws.
+    """
+
+    sizes: np.ndarray
+    examples: np.ndarray
+    bytes_down: int
+    bytes_up: int
+    availability: AvailabilityProcess
+    masks: RememberedMasks
+    constraint: CommunicationConstraint
+    seed: int
+
+    @property
+    def num_clients(self) -> int:
+        """Number of clients N."""
+        return len(self.sizes)
+
+
+@dataclass(frozen=True)
+class DeliveryConfig:
+    """Base of a delivery's `Config`.
+
+    Attributes:
+        looks_ahead: Whether it asks for the masks of later rounds.
+    """
+
+    looks_ahead: ClassVar[bool] = False
+
+    def build(self, world: DeliveryWorld) -> Delivery:
+        """Returns the delivery.
+
+        Raises:
+            ParameterError: If the world contradicts a parameter.
+            DataError: If a file is missing or damaged.
+        """
+        raise TypeError(f"{type(self).__name__} does not say what it builds")
+
+    def asking(
+        self, constraint: CommunicationConstraint, num_clients: int
+    ) -> CommunicationConstraint:
+        """Returns the constraint on whom the strategy asks; the run's own unless overridden.
+
+        Args:
+            constraint: The run's.
+            num_clients: N.
+        """
+        return constraint
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""

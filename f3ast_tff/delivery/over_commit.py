@@ -1,0 +1,101 @@
+"""Over-commitment: more clients are asked than are needed, and the first to arrive count."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from f3ast_tff.availability import CommunicationConstraint
+from f3ast_tff.components import parameter, register
+from f3ast_tff.delivery.delivery import Arrivals, DeliveryWorld
+from f3ast_tff.delivery.device_times import DeviceTimes, TimedConfig
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.selection.feasible import Feasible
+
+# 1.1 * 10 is a little above 11.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class MoreAsked:
+    """A constraint that lets ceil(c K_t) clients in where another lets K_t.
+
+    Attributes:
+        constraint: The other.
+        factor: c, at least 1.
+        num_clients: N; no more are asked.
+    """
+
+    constraint: CommunicationConstraint
+    factor: float
+    num_clients: int
+
+    @property
+    def largest_k(self) -> int:
+        """See `CommunicationConstraint.largest_k`."""
+        return self._more(self.constraint.largest_k)
+
+    @property
+    def mean_k(self) -> float:
+        """See `CommunicationConstraint.mean_k`."""
+        return min(self.factor * self.constraint.mean_k, float(self.num_clients))
+
+    def limit(self, round_number: int) -> Feasible:
+        """See `CommunicationConstraint.limit`."""
+        feasible = self.constraint.limit(round_number)
+        if feasible.cost is not None:
+            allowed = "over_commit needs a constraint on the number of clients, not a budget"
+            raise ParameterError("delivery", "over_commit", allowed)
+        return replace(feasible, k=self._more(feasible.k))
+
+    def _more(self, k: int) -> int:
+        return max(k, min(math.ceil(self.factor * k - _ROUNDING), self.num_clients))
+
+
+@dataclass(frozen=True)
+class OverCommit:
+    """Of those asked the first K_t to arrive count; the round ends with the last of them.
+
+    The others' updates are lost. Fast clients count more often than slow ones.
+
+    Attributes:
+        times: How long clients take.
+        constraint: Says K_t.
+    """
+
+    times: DeviceTimes
+    constraint: CommunicationConstraint
+
+    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
+        """See `Delivery.arrivals`."""
+        seconds = self.times.seconds(round_number, ids)
+        first = np.argsort(seconds, kind="stable")[: self.constraint.limit(round_number).k]
+        received = np.zeros(len(ids), bool)
+        received[first] = True
+        return Arrivals(received, seconds, float(seconds[first].max(initial=0)))
+
+
+@register(
+    "delivery",
+    "over_commit",
+    "Over-commitment",
+    about="asks c K clients and takes the first K to arrive",
+    order=5,
+)
+@dataclass(frozen=True)
+class OverCommitConfig(TimedConfig):
+    """Configuration of `OverCommit`."""
+
+    over_commitment: float = parameter(
+        1.3, "c, clients asked for each that is wanted", minimum=1, maximum=1000
+    )
+
+    def build(self, world: DeliveryWorld) -> OverCommit:
+        """See `DeliveryConfig.build`."""
+        return OverCommit(self.times(world), world.constraint)
+
+    def asking(self, constraint: CommunicationConstraint, num_clients: int) -> MoreAsked:
+        """See `DeliveryConfig.asking`."""
+        return MoreAsked(constraint, self.over_commitment, num_clients)

@@ -1,0 +1,46 @@
+"""The same layers as XLA's own operations say them: what the fast ones are compared with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+_IMAGES = ("HWNC", "HWIO", "HWNC")
+
+
+def convolution(x: Any, kernel: Any, stride: int = 1, padding: str = "same") -> Any:
+    """See `f3ast_tff.models.jax_layers.convolution.convolution`."""
+    strides = (stride, stride)
+    return lax.conv_general_dilated(x, kernel, strides, padding.upper(), dimension_numbers=_IMAGES)
+
+
+def max_pool(x: Any, size: int, stride: int, padding: str = "same") -> Any:
+    """See `f3ast_tff.models.jax_layers.max_pool.max_pool`; of equal pixels the first gets all."""
+    window, strides = (size, size, 1, 1), (stride, stride, 1, 1)
+    return lax.reduce_window(x, -jnp.inf, lax.max, window, strides, padding.upper())
+
+
+def group_norm(x: Any, scale: Any, offset: Any, groups: int = 32, epsilon: float = 1e-3) -> Any:
+    """See `f3ast_tff.models.jax_layers.group_norm.group_norm`."""
+    grouped = x.reshape(*x.shape[:3], groups, -1)
+    mean = grouped.mean(axis=(0, 1, 4), keepdims=True)
+    variance = grouped.var(axis=(0, 1, 4), keepdims=True)
+    normalised = (grouped - mean) * lax.rsqrt(variance + epsilon)
+    return normalised.reshape(x.shape) * scale + offset
+
+
+def lstm(x: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
+    """See `f3ast_tff.models.jax_layers.lstm.lstm`; JAX differentiates it."""
+
+    def step(state: tuple[Any, Any], x_t: Any) -> tuple[Any, Any]:
+        h, c = state
+        i, f, g, o = jnp.split(x_t @ kernel + h @ recurrent + bias, 4, axis=1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    zero = jnp.zeros((x.shape[1], recurrent.shape[0]), x.dtype)
+    return lax.scan(step, (zero, zero), x)[1]

@@ -1,0 +1,116 @@
+"""What becomes of a round's cohort between selection and aggregation, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from f3ast_tff.delivery import Arrivals, Delivery
+from f3ast_tff.errors import ComponentError
+from f3ast_tff.selection import Cohort, Strategy
+
+
+@dataclass(frozen=True)
+class Payload:
+    """What one client costs to talk to.
+
+    Attributes:
+        bytes_down: That it gets in a round in which it is asked, for an update or for its loss.
+        bytes_up: That it sends.
+    """
+
+    bytes_down: int = 0
+    bytes_up: int = 0
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """A cohort, and what came back of it.
+
+    Attributes:
+        asked: The cohort as it was selected, `int64 [m]`.
+        received: Whose update arrived, `bool [m]`.
+        cohort: Those received, with the weights of their updates: who trains.
+        seconds: Duration of the round; NaN without a clock.
+        bytes_down: Bytes that the server sent in the round.
+        bytes_up: Bytes that it received.
+    """
+
+    asked: np.ndarray
+    received: np.ndarray
+    cohort: Cohort
+    seconds: float
+    bytes_down: int
+    bytes_up: int
+
+
+def deliver(
+    delivery: Delivery,
+    strategy: Strategy,
+    payload: Payload,
+    round_number: int,
+    selected: Cohort,
+    scored: Sequence[np.ndarray] = (),
+) -> Delivered:
+    """Finds out whose update arrives, and lets the strategy know.
+
+    Args:
+        delivery: Says whose.
+        strategy: Has selected the cohort.
+        payload: Bytes of a client.
+        round_number: Round t.
+        selected: What the strategy selected.
+        scored: Ids of the clients that it asked for their losses: they got the model too.
+
+    Raises:
+        ComponentError: If the delivery returns no `Arrivals` of these clients, or the strategy
+            another cohort than those received.
+    """
+    arrivals = delivery.arrivals(round_number, selected.ids)
+    _check_arrivals(delivery, round_number, arrivals, len(selected))
+    received, cohort = arrivals.received, selected
+    if not received.all():
+        learn = getattr(strategy, "received", None)
+        cohort = selected.only(received)
+        if learn is not None:
+            cohort = learn(round_number, selected, received)
+            _check_received(strategy, round_number, cohort, selected.ids[received])
+    return Delivered(
+        selected.ids,
+        received,
+        cohort,
+        float(arrivals.round_seconds),
+        payload.bytes_down * _distinct([selected.ids, *scored]),
+        payload.bytes_up * _distinct([cohort.ids]),
+    )
+
+
+def _distinct(ids: Sequence[np.ndarray]) -> int:
+    """Clients: one that is drawn twice gets one model, and sends one update."""
+    return len(np.unique(np.concatenate(ids)))
+
+
+def _check_arrivals(delivery: Delivery, t: int, arrivals: Arrivals, asked: int) -> None:
+    parts = [getattr(arrivals, name, None) for name in ("received", "seconds")]
+    found = [(part.shape, part.dtype.kind) for part in parts if isinstance(part, np.ndarray)]
+    if found == [((asked,), "b"), ((asked,), "f")]:
+        if arrivals.round_seconds < 0 or np.isinf(arrivals.round_seconds):
+            wrong = f"has a round of {arrivals.round_seconds} s: must be finite and at least 0"
+            raise ComponentError(f"delivery {type(delivery).__name__}: arrivals({t}) {wrong}")
+        return
+    raise ComponentError(
+        f"delivery {type(delivery).__name__}: arrivals({t}) returned {type(arrivals).__name__}: "
+        f"must be Arrivals whose received is bool [{asked}], and seconds as long"
+    )
+
+
+def _check_received(strategy: Strategy, t: int, cohort: Cohort, ids: np.ndarray) -> None:
+    if not isinstance(cohort, Cohort) or not np.array_equal(cohort.ids, ids):
+        wrong = "must return the cohort of those received"
+    elif not np.isfinite(cohort.weights).all():
+        wrong = "returned weights that are not finite numbers"
+    else:
+        return
+    raise ComponentError(f"algorithm {type(strategy).__name__}: received in round {t} {wrong}")

@@ -1,0 +1,184 @@
+"""One measurement of `tests.benchmarks.gpu`, in a process of its own; prints a line of JSON.
+
+    python -m tests.benchmarks.gpu_case '{"kind": "round", "task": "cifar100", "lanes": 10}'
+
+Data are drawn, in the shapes of CIFAR-100 and Shakespeare: a round's cost does not depend on what
+images show. The sequences of a client are as many as in Shakespeare on average, 22.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import sys
+import time
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax import lax
+
+from f3ast_tff.engines.engine import EngineParts
+from f3ast_tff.engines.jax.engine import FusedEngine
+from f3ast_tff.federated_data import ClientExamples, FederatedData
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.models import CharacterLSTM, Model, ResNet18, SmallCNN
+from f3ast_tff.models.jax_layers import plain
+from f3ast_tff.optimizers import Sgd
+from f3ast_tff.preprocessing import AsStored, ImageCrops, Preprocessing
+from f3ast_tff.selection import Cohort
+from tests.f3ast_tff.engines.tiny import engine_parts
+
+LAYERS = ("convolution", "group_norm", "lstm", "max_pool")
+K = 10
+
+
+class Task(NamedTuple):
+    """What a round is made of."""
+
+    model: Model
+    preprocessing: Preprocessing
+    batch_size: int
+    client_lr: float
+    num_clients: int
+    most_examples: int
+
+
+def task(name: str, small: bool) -> Task:
+    """Returns a task by name; `small` has fewer clients, for a trial on a CPU."""
+    clients = 12 if small else 500
+    images = functools.partial(Task, preprocessing=ImageCrops(32, 24, seed=1), batch_size=20)
+    examples = 20 if small else 100
+    if name == "shakespeare":
+        units = 16 if small else 256
+        return Task(CharacterLSTM(units=units), AsStored(), 4, 1.0, clients, 4 if small else 44)
+    models: dict[str, Model] = {
+        "cifar100": ResNet18("strided"),
+        "cifar100_released": ResNet18("released"),
+        "small_cnn": SmallCNN((16, 32), (128,), (24, 24, 3), 100),
+    }
+    return images(models[name], client_lr=0.03, num_clients=clients, most_examples=examples)
+
+
+def data_of(given: Task) -> FederatedData:
+    """Returns drawn data: images of 100 classes, or sequences of 80 characters."""
+    rng = np.random.default_rng(0)
+    if isinstance(given.model, CharacterLSTM):
+        sizes = rng.integers(1, given.most_examples + 1, given.num_clients)
+        rows = rng.integers(1, 90, (sizes.sum(), 81)).astype(np.uint8)
+        examples = ClientExamples(
+            rows[:, :-1], rows[:, 1:].astype(np.int32), np.cumsum([0, *sizes])
+        )
+        return FederatedData(examples, examples.take(np.arange(10)), 90)
+    number = given.num_clients * given.most_examples
+    images = rng.integers(0, 256, (number, 32, 32, 3)).astype(np.uint8)
+    labels = rng.integers(0, 100, number).astype(np.int32)
+    offsets = np.arange(0, number + 1, given.most_examples)
+    examples = ClientExamples(images, labels, offsets)
+    return FederatedData(examples, examples.take(np.arange(10)), 100)
+
+
+def parts_of(given: Task, data: FederatedData) -> EngineParts:
+    """Returns what the engine is made of."""
+    work = LocalTraining(given.batch_size, 1, None, drop_remainder=False, seed=2)
+    return engine_parts(
+        data,
+        work,
+        client=Sgd(given.client_lr),
+        model=given.model,
+        preprocessing=given.preprocessing,
+        cohort_size=K,
+    )
+
+
+def use_layers(layers: str, unroll: int) -> None:
+    """Puts plain layers in place of the fast ones, and unrolls the LSTM's loops, if asked for."""
+    modules = {
+        name: importlib.import_module(f"f3ast_tff.models.jax_layers.{name}") for name in LAYERS
+    }
+    if layers == "plain":
+        for name, module in modules.items():
+            vars(module)[name] = getattr(plain, name)
+
+    class Unrolled:
+        scan = staticmethod(functools.partial(lax.scan, unroll=unroll))
+        platform_dependent = staticmethod(lax.platform_dependent)
+
+    if unroll > 1:
+        modules["lstm"].lax = Unrolled
+
+
+def cohorts(num_clients: int, rounds: int) -> list[Cohort]:
+    """Returns a cohort of K clients for each round."""
+    rng = np.random.default_rng(1)
+    return [
+        Cohort(np.sort(rng.choice(num_clients, K, replace=False)), np.full(K, 1 / K))
+        for _ in range(rounds)
+    ]
+
+
+def measure_round(case: dict[str, Any]) -> dict[str, Any]:
+    """Returns the median seconds of a round, after the first, and of its compilation."""
+    use_layers(case.get("layers", "fast"), case.get("unroll", 1))
+    given = task(case["task"], case.get("small", False))
+    lanes, precision = case.get("lanes", K), case.get("precision", "tensorfloat32")
+    parts = parts_of(given, data_of(given))
+    engine = FusedEngine(parts, device="auto", num_lanes=lanes, matmul_precision=precision)
+    rounds = cohorts(given.num_clients, 1 + case.get("rounds", 10))
+    seconds = []
+    for t, cohort in enumerate(rounds, 1):
+        started = time.perf_counter()
+        engine.run_rounds(t, [cohort])
+        jax.block_until_ready(engine.weights())
+        seconds.append(time.perf_counter() - started)
+    started = time.perf_counter()
+    engine.evaluate()
+    evaluation = time.perf_counter() - started
+    if "trace" in case:
+        with jax.profiler.trace(case["trace"]):
+            engine.run_rounds(len(rounds) + 1, rounds[:1])
+    statistics = jax.devices()[0].memory_stats() or {}
+    return {
+        "first_round_seconds": seconds[0],
+        "seconds_a_round": float(np.median(seconds[1:])),
+        "slowest_round_seconds": max(seconds[1:]),
+        "first_evaluation_seconds": evaluation,
+        "peak_mib": statistics.get("peak_bytes_in_use", 0) / 2**20,
+    }
+
+
+def measure_equality(case: dict[str, Any]) -> dict[str, Any]:
+    """Returns how far two rounds at the highest precision are from those of the CPU, per weight.
+
+    The largest difference of a weight's change over the largest change of that weight's array.
+    """
+    given = task(case["task"], case.get("small", False))
+    parts = parts_of(given, data_of(given))
+    rounds = cohorts(given.num_clients, 2)
+    rounds = [Cohort(cohort.ids[:2], np.full(2, 0.5)) for cohort in rounds]
+    ends, start = [], parts.model.initial_weights(parts.seed)
+    for device in ("auto", "cpu"):
+        engine = FusedEngine(parts, device=device, num_lanes=case.get("lanes", 2))
+        engine.run_rounds(1, rounds)
+        ends.append([np.asarray(weight, np.float64) for weight in engine.weights()])
+    gaps = [
+        np.abs(one - two).max() / max(np.abs(two - first).max(), 1e-12)
+        for one, two, first in zip(*ends, start)
+    ]
+    absolute = max(np.abs(one - two).max() for one, two in zip(*ends))
+    return {"relative_gap": float(max(gaps)), "absolute_gap": float(absolute)}
+
+
+def main() -> int:
+    """Measures what the argument describes."""
+    case = json.loads(sys.argv[1])
+    measure = {"round": measure_round, "equality": measure_equality}[case["kind"]]
+    device = jax.devices()[0]
+    found = {**case, **measure(case), "device": device.device_kind, "jax": jax.__version__}
+    print(json.dumps(found), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

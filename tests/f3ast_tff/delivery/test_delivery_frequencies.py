@@ -1,0 +1,208 @@
+"""How often updates are lost, against closed forms; each is a function of (seed, round, client)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import erf, sqrt
+
+import numpy as np
+import pytest
+
+from f3ast_tff.availability import FixedK, IndependentAvailability, Table
+from f3ast_tff.delivery import Bernoulli, Deadline, Delivery, DeviceTimes, OverCommit, TraceDelivery
+from f3ast_tff.delivery.bernoulli import loss_by_rank
+from f3ast_tff.delivery.over_commit import MoreAsked
+from f3ast_tff.delivery.remembered_masks import RememberedMasks
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.selection import Feasible
+
+N, ROUNDS, Z = 40, 500, 4.5
+EVERYBODY = np.arange(N)
+# Times are all the same but for the jitter: 10 s.
+ALIKE = DeviceTimes(np.full(N, 1000), 0.0, seed=1, example_spread=0.0, jitter=0.0)
+JITTERED = DeviceTimes(np.full(N, 1000), 0.0, seed=1, example_spread=0.0, jitter=0.5)
+DIFFERENT = DeviceTimes(np.full(N, 1000), 8.0, seed=1)
+Q = np.linspace(0.2, 0.9, N)
+
+
+def independent() -> RememberedMasks:
+    return RememberedMasks(IndependentAvailability(Q, seed=3))
+
+
+DELIVERIES: dict[str, Callable[[], Delivery]] = {
+    "bernoulli": lambda: Bernoulli(Q, DIFFERENT, seed=2),
+    "deadline": lambda: Deadline(DIFFERENT, 10.0),
+    "over_commit": lambda: OverCommit(DIFFERENT, FixedK(30)),
+    "trace": lambda: TraceDelivery(independent(), DIFFERENT, 2),
+    "trace in slots": lambda: TraceDelivery(independent(), DIFFERENT, 2, 7.0),
+}
+
+
+def shares(delivery: Delivery, ids: np.ndarray = EVERYBODY, rounds: int = ROUNDS) -> np.ndarray:
+    """Returns the share of rounds in which each client is received, all being asked."""
+    return np.mean([delivery.arrivals(t, ids).received for t in range(1, rounds + 1)], axis=0)
+
+
+def assert_shares(found: np.ndarray, expected: np.ndarray | float, rounds: int = ROUNDS) -> None:
+    chance = np.broadcast_to(expected, found.shape)
+    assert np.all(np.abs(found - chance) <= Z * np.sqrt(chance * (1 - chance) / rounds))
+
+
+@pytest.mark.parametrize("name", DELIVERIES)
+def test_a_function_of_seed_round_and_client(name: str) -> None:
+    """In any order of calls; of the first three kinds, whoever else is asked."""
+    rounds = [3, 1, 2, 3]
+    one, other = DELIVERIES[name](), DELIVERIES[name]()
+    found = {t: one.arrivals(t, EVERYBODY) for t in (1, 2, 3)}
+    for t in rounds:
+        again = other.arrivals(t, EVERYBODY)
+        np.testing.assert_array_equal(again.received, found[t].received)
+        np.testing.assert_array_equal(again.seconds, found[t].seconds)
+        assert again.round_seconds == found[t].round_seconds
+    some = np.array([7, 31, 7, 2])
+    fewer = other.arrivals(2, some)
+    if name != "over_commit":
+        np.testing.assert_array_equal(fewer.received, found[2].received[some])
+    np.testing.assert_array_equal(fewer.seconds[[0, 2]], fewer.seconds[[0, 0]])
+    assert not np.array_equal(found[1].seconds, found[2].seconds)
+
+
+@pytest.mark.parametrize("name", DELIVERIES)
+def test_nobody_asked_takes_no_time(name: str) -> None:
+    nobody = DELIVERIES[name]().arrivals(1, np.zeros(0, np.int64))
+    assert (len(nobody.received), len(nobody.seconds), nobody.round_seconds) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("loss", [0.3, Q])
+def test_bernoulli_loses_its_share(loss: np.ndarray | float) -> None:
+    assert_shares(shares(Bernoulli(loss, ALIKE, seed=2)), 1 - loss)
+
+
+def test_bernoulli_losses_are_independent_over_clients_and_rounds() -> None:
+    """Of pairs of clients, and of successive rounds, both are received with chance 1/4."""
+    lossy = Bernoulli(0.5, ALIKE, seed=2)
+    received = np.array([lossy.arrivals(t, EVERYBODY).received for t in range(1, 1001)])
+    pairs = received[:, ::2] & received[:, 1::2]
+    assert_shares(pairs.mean(axis=0), 0.25, 1000)
+    # Pairs of rounds that overlap count as half as many.
+    assert_shares((received[1:] & received[:-1]).mean(axis=0), 0.25, 500)
+
+
+def test_bernoulli_round_lasts_until_the_slowest_received() -> None:
+    lossy = Bernoulli(0.5, DIFFERENT, seed=2)
+    for t in range(1, 50):
+        found, every = lossy.arrivals(t, EVERYBODY), DIFFERENT.seconds(t, EVERYBODY)
+        np.testing.assert_array_equal(found.seconds, np.where(found.received, every, np.inf))
+        assert found.round_seconds == every[found.received].max()
+    lost = Bernoulli(1.0, DIFFERENT, seed=2).arrivals(1, EVERYBODY)
+    assert lost.round_seconds == DIFFERENT.seconds(1, EVERYBODY).max()
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.1, 0.5, 0.8])
+def test_loss_by_rank_by_hand(mean: float) -> None:
+    """Four clients, u = 1/8, 3/8, 5/8, 7/8; the middle two equal: 1/2 both."""
+    found = loss_by_rank(np.array([5, 9, 70, 9]), mean)
+    u = np.array([0.125, 0.5, 0.875, 0.5])
+    low, high = 2 * mean * u, 1 - 2 * (1 - mean) * (1 - u)
+    np.testing.assert_allclose(found, low if mean <= 0.5 else high)
+    assert found.mean() == pytest.approx(mean)
+    assert np.all((found >= 0) & (found < 1))
+
+
+def test_deadline_loses_the_late() -> None:
+    """P(10 s exp(z / 2) > D) = Phi(2 log(10 / D))."""
+    for deadline in (6.0, 10.0, 17.0):
+        late = (1 + erf(2 * np.log(10 / deadline) / sqrt(2))) / 2
+        assert_shares(shares(Deadline(JITTERED, deadline)), 1 - late)
+
+
+def test_deadline_ends_a_round_unless_all_are_there_before() -> None:
+    deadline = Deadline(DIFFERENT, 25.0)
+    ends = []
+    for t in range(1, 100):
+        found = deadline.arrivals(t, EVERYBODY[t % 30 : t % 30 + 3])
+        np.testing.assert_array_equal(found.received, found.seconds <= 25)
+        ends.append(found.round_seconds)
+        assert ends[-1] == (found.seconds.max() if found.received.all() else 25)
+    assert 25 in ends and min(ends) < 25
+
+
+def test_over_commitment_takes_the_first() -> None:
+    """Of 40 that are alike but for the jitter each is among the first 30 with chance 3/4."""
+    first = OverCommit(JITTERED, FixedK(30))
+    found = [first.arrivals(t, EVERYBODY) for t in range(1, ROUNDS + 1)]
+    for each in found:
+        assert each.received.sum() == 30
+        assert each.seconds[each.received].max() == each.round_seconds
+        assert each.seconds[~each.received].min() >= each.round_seconds
+    assert_shares(np.mean([each.received for each in found], axis=0), 0.75)
+    fewer = first.arrivals(1, EVERYBODY[:20])
+    assert fewer.received.all() and fewer.round_seconds == fewer.seconds.max()
+
+
+def test_more_are_asked_than_wanted() -> None:
+    for factor, k, n, expected in ((1.3, 10, 99, 13), (1.1, 10, 99, 11), (2, 30, 40, 40)):
+        more = MoreAsked(FixedK(k), factor, n)
+        assert (more.largest_k, more.limit(1).k) == (expected, expected)
+        assert more.mean_k == pytest.approx(min(factor * k, n))
+    assert MoreAsked(FixedK(5), 1.0, 9).limit(1) == Feasible(5)
+
+    class Budget(FixedK):
+        def limit(self, round_number: int) -> Feasible:
+            return Feasible(5, cost=np.ones(9), budget=4.0)
+
+    with pytest.raises(ParameterError, match="over_commit needs a constraint on the number"):
+        MoreAsked(Budget(5), 1.3, 9).limit(1)
+
+
+def test_trace_loses_who_is_away_when_the_next_round_begins() -> None:
+    """Independent rounds: received with chance q_k."""
+    assert_shares(shares(TraceDelivery(independent(), ALIKE, 2)), Q)
+
+
+@pytest.mark.parametrize(("slot", "slots"), [(40.0, 0.25), (4.0, 2.5)])
+def test_trace_in_slots_loses_who_leaves_before_it_is_done(slot: float, slots: float) -> None:
+    """Done after s = 10 s / L slots, at whose ends it is there with chance q, independently.
+
+    It stays through floor(s) of them with q^floor(s), and through a part f of the next, at a
+    uniform time of which it may leave, with 1 - f (1 - q).
+    """
+    whole, part = divmod(slots, 1)
+    expected = Q**whole * (1 - part * (1 - Q))
+    assert_shares(shares(TraceDelivery(independent(), ALIKE, 2, slot)), expected)
+
+
+def test_trace_by_hand() -> None:
+    """10 s in slots of 4 s: who is away first in round t + 3 is lost if it leaves within 2 s."""
+    masks = np.ones((6, 4), bool)
+    masks[1, 0] = masks[2, 1] = masks[3, 2] = masks[4, 3] = False
+    found = [
+        TraceDelivery(RememberedMasks(Table(masks)), ALIKE, seed, 4.0).arrivals(1, np.arange(4))
+        for seed in range(200)
+    ]
+    received = np.mean([each.received for each in found], axis=0)
+    assert received[[0, 1, 3]].tolist() == [0, 0, 1]
+    assert_shares(received[2:3], 0.5, 200)
+    with pytest.raises(ParameterError, match="must be at least 0.1"):
+        TraceDelivery(RememberedMasks(Table(masks)), ALIKE, 0, 0.09).arrivals(1, np.arange(4))
+
+
+def test_masks_are_made_once_and_in_order() -> None:
+    """As a run asks: round t, then a look at later ones; none is asked for again."""
+    asked: list[int] = []
+
+    class Counting(IndependentAvailability):
+        def mask(self, round_number: int) -> np.ndarray:
+            asked.append(round_number)
+            return super().mask(round_number)
+
+    masks = RememberedMasks(Counting(Q, seed=3))
+    delivery = TraceDelivery(masks, ALIKE, 2, 4.0)
+    for t in range(1, 6):
+        before = masks.mask(t)
+        before[:] = False  # The caller's to change.
+        delivery.arrivals(t, EVERYBODY)
+    assert asked == list(range(1, 9))
+    np.testing.assert_array_equal(masks.mask(5), IndependentAvailability(Q, seed=3).mask(5))
+    masks.forget_before(9)
+    assert masks.mask(8).any() and asked[-1] == 8

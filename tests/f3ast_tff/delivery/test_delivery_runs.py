@@ -1,0 +1,236 @@
+"""Deliveries chosen by their settings, with any algorithm, availability and engine."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff import simulate
+from f3ast_tff.components.registry import builtin_registry
+from f3ast_tff.configuration.build import build_experiment
+from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.delivery import Arrivals, Bernoulli, Deadline
+from f3ast_tff.engines.components import FusedConfig
+from f3ast_tff.errors import DataError, ParameterError
+from f3ast_tff.training.run import Experiment, RunResult, run_experiment
+from f3ast_tff.training.run_folder import RunFolder
+from tests.f3ast_tff.training.small_run import assert_same_results
+from tests.fake_engine import Breakdown, FakeEngine
+
+N, ROUNDS = 12, 12
+SMALL: dict[str, Any] = {
+    "num_clients": N,
+    "clients_per_round": 4,
+    "rounds": ROUNDS,
+    "eval_every": 4,
+    "checkpoint_every": 2,
+    "seed": 2,
+    "availability": "four_classes",
+}
+LOSSY: dict[str, dict[str, Any]] = {
+    "bernoulli": {"delivery": "bernoulli", "loss_probability": 0.4},
+    "by_size": {"delivery": "bernoulli", "loss_probability": 0.4, "loss_follows": "size"},
+    "by_q": {"delivery": "bernoulli", "loss_probability": 0.4, "loss_follows": "availability"},
+    "trace": {"delivery": "trace"},
+    "slots": {"delivery": "trace", "slot_seconds": 3.0},
+    "deadline": {"delivery": "deadline", "deadline_quantile": 0.5},
+    "over_commit": {"delivery": "over_commit", "over_commitment": 2.0},
+}
+ALGORITHMS = [
+    name
+    for name in builtin_registry().names("algorithm")
+    if name not in ("sequential_sgd", "f3ast_fixed", "f3ast_adam", "fedadam")
+]
+# What an algorithm needs beside its name.
+GIVEN = {"poc": {"poc_candidates": 6}, "fedavg_then_fedlaavg": {"switch_round": 5}}
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Experiments get an engine without a framework."""
+    monkeypatch.setattr(FusedConfig, "connect", lambda self: None)
+    monkeypatch.setattr(FusedConfig, "build", lambda self, parts: FakeEngine(N, None, 100))
+
+
+def built(break_at: int | None = None, **given: Any) -> Experiment:
+    parts = build_experiment(resolve({**SMALL, **given}), None)
+    return replace(parts, engine=FakeEngine(N, break_at, 100))
+
+
+def ran(folder: Path | None, parts: Experiment) -> RunResult:
+    if folder is None:
+        return run_experiment(parts, None)
+    with closing(RunFolder(folder, {"name": "test"})) as opened:
+        return run_experiment(parts, opened)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_killed_and_resumed_is_undisturbed(algorithm: str, fake: None, tmp_path: Path) -> None:
+    """Each algorithm under one of the deliveries; checkpoints are every 2 rounds."""
+    lossy = list(LOSSY.values())[ALGORITHMS.index(algorithm) % len(LOSSY)]
+    given = {"algorithm": algorithm, **GIVEN.get(algorithm, {}), **lossy}
+    if algorithm == "f3ast":
+        given["rates_follow"] = "both"
+    expected = ran(tmp_path / "whole", built(**given))
+    assert expected.summary["lost_updates"] > 0
+    with pytest.raises(Breakdown):
+        ran(tmp_path / "torn", built(8, **given))
+    ran(tmp_path / "torn", built(**given))
+    assert_same_results(tmp_path / "torn", tmp_path / "whole")
+
+
+@pytest.mark.parametrize("name", LOSSY)
+def test_who_is_received_is_who_delivers(name: str, fake: None) -> None:
+    """By the delivery itself, asked again; a loss never makes the constraint's K be passed."""
+    found = ran(None, built(**LOSSY[name])).selection
+    parts = built(**LOSSY[name])
+    k = 8 if name == "over_commit" else 4
+    assert found["num_selected"].max() <= k
+    assert found["num_received"].max() <= 4
+    assert found["num_received"].sum() < found["num_selected"].sum()
+    for t in range(1, ROUNDS + 1):
+        ids = found["selected"][t - 1]
+        again = parts.delivery.arrivals(t, ids[ids >= 0])
+        assert again.received.tolist() == found["received"][t - 1][ids >= 0].tolist()
+        assert found["round_seconds"][t - 1] == again.round_seconds
+    assert (found["selected"].shape[1] > 4) == (name == "over_commit")
+
+
+def test_certain_is_the_default_and_no_part_of_the_identity() -> None:
+    before = resolve({})
+    assert before.settings["delivery"] == "certain"
+    assert "delivery" not in before.identity and "rates_follow" not in before.identity
+    assert resolve({"delivery": "certain", "rates_follow": "received"}).identity == before.identity
+    assert {"delivery", "rates_follow"} <= {*before.describe()["not_compared"]}
+    lossy = resolve({"delivery": "bernoulli"})
+    assert lossy.identity["delivery"] == "bernoulli"
+    assert lossy.identity["loss_probability"] == 0.1
+    assert "delivery" not in lossy.describe()["not_compared"]
+    assert "delivery" not in lossy.own_settings and "rates_follow" in lossy.own_settings
+    assert "delivery-bernoulli" in lossy.settings["run_name"]
+
+
+@pytest.mark.parametrize("algorithm", ["f3ast", "mifa", "poc"])
+def test_no_loss_is_certain_delivery_with_a_clock(algorithm: str, fake: None) -> None:
+    """Bit for bit, but for the seconds."""
+    given = {"algorithm": algorithm, **GIVEN.get(algorithm, {})}
+    certain = ran(None, built(**given))
+    timed = ran(None, built(delivery="bernoulli", loss_probability=0.0, **given))
+    for name, array in certain.selection.items():
+        if name == "round_seconds":
+            assert np.isnan(array).all() and np.isfinite(timed.selection[name]).all()
+        else:
+            np.testing.assert_array_equal(timed.selection[name], array)
+    for one, other in zip(timed.rows, certain.rows):
+        assert one["simulated_seconds"] > 0
+        same = one.keys() - {"simulated_seconds", "wall_seconds"}
+        np.testing.assert_equal([one[name] for name in same], [other[name] for name in same])
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "down", "up"),
+    [("sum", 1, 1), ("fedvarp", 1, 1), ("scaffold", 2, 2), ("amplified_scaffold", 2, 2)],
+)
+def test_bytes_by_model_and_aggregation(aggregation: str, down: int, up: int, fake: None) -> None:
+    """61 weights in each of 10 classes, 4 bytes each."""
+    payload = built(aggregation=aggregation, cohort_weights=None).payload
+    assert (payload.bytes_down, payload.bytes_up) == (down * 2440, up * 2440)
+
+
+def test_work_is_examples_times_speed(fake: None) -> None:
+    """3 epochs of n_k examples of 20 ms; transfers of 2 x 2440 bytes at 976 kilobits a second."""
+    given = {
+        **{"delivery": "deadline", "local_epochs": 3, "device_example_ms": 20.0},
+        **{"device_example_spread": 0.0, "device_kbps": 976.0, "device_kbps_spread": 0.0},
+    }
+    parts = built(deadline_seconds=9.0, **given)
+    assert isinstance(parts.delivery, Deadline)
+    sizes = parts.delivery.times.examples / 3
+    np.testing.assert_allclose(
+        parts.delivery.times.typical(np.arange(N)), 3 * sizes * 0.02 + 0.04, rtol=1e-12
+    )
+    assert parts.delivery.deadline == 9
+    by_quantile = built(deadline_quantile=0.5, **given).delivery
+    assert isinstance(by_quantile, Deadline)
+    assert by_quantile.deadline == np.median(3 * sizes * 0.02 + 0.04)
+
+
+def test_loss_by_size_and_by_availability(fake: None) -> None:
+    by_size, by_q = (built(**LOSSY[name]).delivery for name in ("by_size", "by_q"))
+    assert isinstance(by_size, Bernoulli) and isinstance(by_q, Bernoulli)
+    parts = built(**LOSSY["by_q"])
+    assert isinstance(by_size.loss, np.ndarray) and isinstance(by_q.loss, np.ndarray)
+    assert parts.p is not None
+    assert np.all(np.diff(by_size.loss[np.argsort(parts.p)]) >= 0)
+    stationary: Any = getattr(parts.availability, "stationary", None)
+    assert np.all(np.diff(by_q.loss[np.argsort(-stationary, kind="stable")]) >= 0)
+    assert by_size.loss.mean() == pytest.approx(0.4) == by_q.loss.mean()
+
+
+def test_speeds_of_a_file(fake: None, tmp_path: Path) -> None:
+    """Two devices for twelve clients: each is the device of six."""
+    path = tmp_path / "speeds.csv"
+    path.write_text("device,computation,communication\na,1,1e9\nb,100,1e9\n")
+    given = {"delivery": "deadline", "device_file": str(path)}
+    first = resolve({**SMALL, **given}).identity
+    times: Any = getattr(built(**given).delivery, "times", None)
+    found = times.typical(np.arange(N)) / times.examples
+    assert sorted(np.round(found, 6)) == pytest.approx([0.003] * 6 + [0.3] * 6, rel=1e-3)
+    path.write_text("device,computation,communication\na,2,1e9\nb,100,1e9\n")
+    assert resolve({**SMALL, **given}).identity != first
+    path.write_text("device,computation\n")
+    with pytest.raises(DataError, match="line 1 must be device,computation,communication"):
+        built(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"loss_probability": 0.2}, "loss_probability = 0.2: only applies with delivery bernoulli"),
+        ({"delivery": "bernoulli", "loss_probability": 1.0}, "must be at least 0 and below 1"),
+        ({"delivery": "mail"}, "delivery = mail: must be one of certain, bernoulli, trace,"),
+        ({"rates_follow": "both", "rate_clusters": 2}, "rates_follow = both: must be received or"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        resolve(given)
+
+
+def test_over_commitment_needs_a_count(fake: None) -> None:
+    given = {"communication": "bytes:20000", "clients_per_round": None}
+    with pytest.raises(ParameterError, match="over_commit needs a constraint on the number"):
+        ran(None, built(delivery="over_commit", **given))
+
+
+class EverySecond:
+    """A delivery of one's own: clients of even ids are received."""
+
+    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
+        return Arrivals(ids % 2 == 0, np.ones(len(ids)), 1.0)
+
+
+def test_delivery_as_an_object(fake: None) -> None:
+    result = simulate(delivery=EverySecond(), rounds=3, num_clients=N, clients_per_round=6)
+    selected, received = result.selection["selected"], result.selection["received"]
+    np.testing.assert_array_equal(received, (selected >= 0) & (selected % 2 == 0))
+    assert result.configuration.settings["delivery"] == "every_second"
+    assert result.metrics["simulated_seconds"].tolist() == [3.0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["f3ast", "scaffold"])
+def test_engines_agree_with_losses(algorithm: str) -> None:
+    """Who is asked, who is received and the model after 12 rounds."""
+    given = {**SMALL, **LOSSY["deadline"], "client_lr": 0.05}
+    one, other = (simulate(algorithm=algorithm, engine=e, **given) for e in ("fused", "tff"))
+    assert one.summary["lost_updates"] == other.summary["lost_updates"] > 0
+    for name in ("selected", "received", "weights", "round_seconds", "bytes_down", "bytes_up"):
+        np.testing.assert_array_equal(one.selection[name], other.selection[name])
+    for a, b in zip(one.weights, other.weights):
+        np.testing.assert_allclose(a, b, atol=1e-5)

@@ -1,0 +1,94 @@
+"""Times of clients by hand, from distributions and from files of device speeds."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from f3ast_tff.delivery import DeviceTimes
+from f3ast_tff.delivery.device_speeds import DeviceSpeeds, read_speeds
+from f3ast_tff.errors import DataError
+
+DEVICES = {
+    "phone": {"computation": 20, "communication": 4000.0, "model": "A"},
+    "tablet": {"computation": 50.5, "communication": 1000},
+}
+
+
+def test_time_by_hand() -> None:
+    """100 examples of 20 ms, and 8000 kilobits at 4000 a second: 2 s + 2 s; without any 2 s."""
+    times = DeviceTimes(
+        *(np.array([100, 0]), 8000.0, 1, 20.0, 0.0, 4000.0, 0.0),
+        jitter=0.0,
+    )
+    np.testing.assert_allclose(times.typical(np.array([0, 1, 0])), [4, 2, 4])
+    np.testing.assert_array_equal(
+        times.seconds(3, np.array([1, 0])), times.typical(np.arange(2)[::-1])
+    )
+
+
+def test_devices_of_a_file_by_hand() -> None:
+    """Training takes three times an inference: 100 x 3 x 20 ms + 2 s, 10 x 3 x 50 ms + 8 s."""
+    speeds = DeviceSpeeds(np.array([20.0, 50.0]), np.array([4000.0, 1000.0]))
+    times = DeviceTimes(
+        np.array([100, 10]), 8000.0, 1, jitter=0.0, speeds=speeds, device_of=np.array([0, 1])
+    )
+    np.testing.assert_allclose(times.typical(np.arange(2)), [8, 9.5])
+
+
+def test_spreads_are_those_of_logarithms() -> None:
+    """Medians and standard deviations over 20,000 clients; over rounds, of one client."""
+    n = 20_000
+    compute = DeviceTimes(np.full(n, 1000), 0.0, 1, example_spread=0.5, jitter=0.3)
+    logs = np.log(compute.typical(np.arange(n)) / 10)
+    assert abs(logs.mean()) < 4.5 * 0.5 / np.sqrt(n)
+    assert logs.std() == pytest.approx(0.5, rel=0.03)
+    rounds = [compute.seconds(t, np.array([5]))[0] for t in range(1, 1001)]
+    logs = np.log(rounds / compute.typical(np.array([5])))
+    assert abs(logs.mean()) < 4.5 * 0.3 / np.sqrt(1000)
+    assert logs.std() == pytest.approx(0.3, rel=0.1)
+
+
+@pytest.mark.parametrize("content", [DEVICES, {"devices": DEVICES, "source": "x"}])
+def test_all_forms_alike(content: dict, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    lines = [f"{d},{v['computation']},{v['communication']}" for d, v in DEVICES.items()]
+    (tmp_path / "a.csv").write_text("\n".join(["device,computation,communication", *lines]))
+    by_number = {1: DEVICES["phone"], 2: DEVICES["tablet"]}
+    for name in ("a.pkl", "client_device_capacity"):
+        (tmp_path / name).write_bytes(pickle.dumps(by_number, protocol=4))
+    for name in ("a.json", "a.csv", "a.pkl", "client_device_capacity"):
+        speeds = read_speeds(tmp_path / name)
+        assert speeds.computation.tolist() == [20, 50.5]
+        assert speeds.communication.tolist() == [4000, 1000]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.json", "[]", "must be an object of devices"),
+        ("a.json", "{", "a.json: "),
+        ("a.json", "{}", "has no device"),
+        ("a.json", '{"x": {"computation": 1}}', "'x': must have computation and communication"),
+        ("a.json", '{"x": {"computation": true, "communication": 1}}', "speed True must be"),
+        ("a.csv", "device,a,b\n", "line 1 must be device,computation,communication"),
+        ("a.csv", "device,computation,communication\nx,1\n", "line 2: must be a device and two"),
+        ("a.csv", "device,computation,communication\nx,1,0\n", "'x': speed '0' must be"),
+        ("a.csv", "device,computation,communication\nx,1,inf\n", "speed 'inf' must be"),
+        ("a.txt", "", "must end in .json, .csv or .pkl"),
+        ("a.pkl", "cos\nsystem\n(S'true'\ntR.", "cannot be unpickled"),
+    ],
+)
+def test_bad_files_are_named(name: str, text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_speeds(tmp_path / name)
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no such file"):
+        read_speeds(tmp_path / "a.json")

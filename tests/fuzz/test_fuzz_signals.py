@@ -1,0 +1,95 @@
+"""Runs ended at random moments, by signals and by `kill -9`: gone on with, they end the same."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.f3ast_tff.training.small_run import csv_without_seconds, selection
+from tests.fuzz.generate import Failures, cases
+
+pytestmark = pytest.mark.slow
+_ROOT = Path(__file__).parents[2]
+_COMMAND = (
+    *(sys.executable, "-m", "f3ast_tff.command_line.main", "run", "--algorithm=f3ast"),
+    *("--availability=home_devices", "--num_clients=12"),
+    *("--clients_per_round=4", "--rounds=1500", "--eval_every=50", "--checkpoint_every=100"),
+    *("--device=cpu", "--run_name=run"),
+)
+_SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*_COMMAND, f"--output_dir={folder}"],
+        cwd=_ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell in the background has its children ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def wait_for_handlers(process: subprocess.Popen[str]) -> None:
+    """Until SIGHUP, number 1, is caught: before, a signal ends the interpreter as any other."""
+    status = Path(f"/proc/{process.pid}/status")
+    while process.poll() is None:
+        if int(status.read_text().partition("SigCgt:")[2].split()[0], 16) & 1:
+            return
+        time.sleep(0.005)
+
+
+def end(folder: Path, rng: random.Random, most_s: float) -> tuple[str, int]:
+    """Starts a run and ends it at a random moment; returns the signal and the exit code."""
+    signum = rng.choice(_SIGNALS)
+    process = start(folder)
+    if signum != signal.SIGKILL:
+        wait_for_handlers(process)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(rng.uniform(0, most_s))
+    children = [] if process.poll() is not None else psutil.Process(process.pid).children()
+    process.send_signal(signum)
+    _, err = process.communicate(timeout=30)
+    assert "Traceback" not in err, err
+    code = process.returncode
+    assert code in (0, -9 if signum == signal.SIGKILL else 128 + signum), (signum, code, err)
+    assert not psutil.wait_procs(children, timeout=10)[1]
+    return signum.name, code
+
+
+def test_ended_runs(tmp_path: Path) -> None:
+    began = time.monotonic()
+    whole = start(tmp_path / "whole")
+    assert whole.communicate()[1].count("Traceback") == whole.returncode == 0
+    # Most are ended before they finish.
+    most_s = 0.7 * (time.monotonic() - began)
+    ended: dict[tuple[str, int], int] = {}
+    failures = Failures(180)
+    for number, rng in cases("signals", 25):
+        folder = tmp_path / str(number)
+        with failures.case(number, folder):
+            for _ in range(rng.choice([1, 1, 2, 3])):
+                found = end(folder, rng, most_s)
+                ended[found] = ended.get(found, 0) + 1
+            last = start(folder)
+            _, err = last.communicate(timeout=120)
+            assert last.returncode == 0 and "Traceback" not in err, err
+            ours, theirs = folder / "run", tmp_path / "whole" / "run"
+            assert csv_without_seconds(ours) == csv_without_seconds(theirs)
+            first, second = selection(ours), selection(theirs)
+            assert first.keys() == second.keys()
+            for name in first:
+                assert first[name].tobytes() == second[name].tobytes(), name
+            assert not list(folder.rglob("*.tmp"))
+    print(ended)
+    failures.check()
