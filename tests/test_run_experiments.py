@@ -19,6 +19,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROUNDS = 24
+IN_PROCESS = ("--engine=tff",)
 WORKER = ("--engine=tff", "--tff_runtime=worker")
 ARGUMENTS = [
     "--algorithm=f3ast_adam",
@@ -40,7 +41,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-def start(folder: Path, *arguments: str, engine: Sequence[str] = WORKER) -> subprocess.Popen:
+def start(folder: Path, *arguments: str, engine: Sequence[str] = IN_PROCESS) -> subprocess.Popen:
     with open(folder / "log.txt", "ab") as log:
         return subprocess.Popen(
             [
@@ -85,7 +86,7 @@ def _environment(process: psutil.Process) -> ItemsView[str, str]:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run through a pipe, as `run_experiments.py ... | cat`; returns its output folder."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    line = " ".join([*COMMAND, *WORKER, f"--output_dir={folder}", "--run_name=run"])
+    line = " ".join([*COMMAND, *IN_PROCESS, f"--output_dir={folder}", "--run_name=run"])
     # What it starts inherits this; other tests may have workers of their own at the same time.
     mark = {"F3AST_TEST_RUN": str(folder)}
     piped = subprocess.run(
@@ -100,7 +101,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert "finished: round 24" in piped.stdout
     left = [p for p in psutil.process_iter(["environ"]) if mark.items() <= _environment(p)]
     assert not left
-    assert "executes whatever is sent to its port" in piped.stdout
     return folder
 
 
@@ -127,18 +127,32 @@ def test_writes_all_that_the_readme_names(undisturbed: Path) -> None:
 
 
 def test_interrupted_run_equals_an_undisturbed_one(undisturbed: Path, tmp_path: Path) -> None:
-    """Ctrl-C and kill -9 in turn; each time the worker is gone, then the run goes on."""
+    interrupt_and_compare(tmp_path, undisturbed, IN_PROCESS)
+
+
+@pytest.mark.slow
+def test_so_does_one_on_the_worker(tmp_path: Path) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    whole.mkdir()
+    broken.mkdir()
+    assert start(whole, engine=WORKER).wait(timeout=120) == 0, log_of(whole)
+    assert "executes whatever is sent to its port" in log_of(whole)
+    interrupt_and_compare(broken, whole, WORKER)
+
+
+def interrupt_and_compare(tmp_path: Path, undisturbed: Path, engine: Sequence[str]) -> None:
+    """Ctrl-C and kill -9 in turn; each time a worker is gone, then the run goes on."""
     exits = [(signal.SIGINT, 2, 130), (signal.SIGKILL, 5, -9)]
     for signum, evaluations, status in exits:
-        process = start(tmp_path)
+        process = start(tmp_path, engine=engine)
         wait_for_evaluations(process, tmp_path, evaluations)
         workers = workers_of(process.pid)
-        assert len(workers) == 1
+        assert len(workers) == int(engine == WORKER)
         process.send_signal(signum)
         assert process.wait(timeout=30) == status, log_of(tmp_path)
         _, alive = psutil.wait_procs(workers, timeout=10)
         assert not alive
-    assert start(tmp_path).wait(timeout=120) == 0, log_of(tmp_path)
+    assert start(tmp_path, engine=engine).wait(timeout=120) == 0, log_of(tmp_path)
 
     assert log_of(tmp_path).count("resuming from round") == 2
     pd.testing.assert_frame_equal(metrics(tmp_path), metrics(undisturbed), check_exact=True)
@@ -167,8 +181,9 @@ def test_killed_fused_run_equals_an_undisturbed_one(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(metrics(killed), metrics(undisturbed), check_exact=True)
 
 
+@pytest.mark.slow
 def test_a_lost_worker_is_one_line_and_the_run_goes_on_later(tmp_path: Path) -> None:
-    process = start(tmp_path)
+    process = start(tmp_path, engine=WORKER)
     wait_for_evaluations(process, tmp_path, 3)
     for worker in workers_of(process.pid):
         worker.kill()

@@ -50,7 +50,14 @@ def test_adding_a_component_takes_one_file(name: str) -> None:
             assert component.name not in path.read_text(), path
 
 
-@pytest.mark.parametrize("name", CASES)
+# The others run on the command line as part of a campaign, below.
+ALONE = ("greedy_loss", "smoothed_varp")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in ALONE else pytest.param(name, marks=pytest.mark.slow) for name in CASES],
+)
 def test_a_plugin_on_the_command_line(name: str, tmp_path: Path) -> None:
     plugin = f"--plugin={PLUGINS / name}.py"
     arguments = ["run", plugin, *CASES[name], *SMALL, "--run_name=x"]

@@ -31,7 +31,9 @@ def recorded(folder: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return selection, np.array([rows["train_loss"], rows["test_sample_loss"]])
 
 
-@pytest.mark.parametrize("name", ["fedavg_all", "fedau", "oort_loss"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("fedavg_all", marks=pytest.mark.slow), "fedau", "oort_loss"]
+)
 def test_both_engines_agree(name: str, tmp_path: Path) -> None:
     """Five rounds as `f3ast-tff run` runs them; with K = 4 who is drawn depends on the rounds."""
     found = []

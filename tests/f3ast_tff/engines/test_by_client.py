@@ -83,7 +83,7 @@ def test_losses_are_those_of_each_client(
             assert outcome.train_loss == pytest.approx(mean, rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["fused", "tff_in_process"])
+@pytest.mark.parametrize("name", ["fused", pytest.param("tff_in_process", marks=pytest.mark.slow)])
 def test_round_is_the_same_without(name: str, make_engine: Callable[..., Any]) -> None:
     asked = make_engine(name, DATA, WORK, Sgd(1.0), WeightedMean())
     plain = make_engine(name, DATA, WORK, Sgd(1.0), WeightedMean())

@@ -33,7 +33,7 @@ State = dict[str, np.ndarray]
 # A clip that some rounds meet.
 KINDS = {**EVERY, "fedawe": FedAwe(clip_norm=0.1)}
 # TFF's process is that of FedVARP, and so are most rules.
-ALIKE_FEDVARP = ("mifa", "fedstale", "mimic")
+ALIKE_FEDVARP = ("mifa", "mifa_waits", "fedstale", "mimic")
 # Amplified SCAFFOLD has what both have.
 ALIKE_AMPLIFIED_SCAFFOLD = ("scaffold", "amplified_fedavg")
 
