@@ -10,9 +10,8 @@ TEST_PROCESSES ?= 2
 CHROMIUM ?= chromium
 WHEEL_PYTHONS ?=
 RAY_TESTS := tests/f3ast_tff/engines/distributed tests/examples
-QUICK_TESTS := tests/f3ast_tff/selection tests/f3ast_tff/algorithms tests/f3ast_tff/components tests/f3ast_tff/optimizers \
-  tests/f3ast_tff/delivery tests/f3ast_tff/training tests/f3ast_tff/preprocessing tests/availability tests/datasets \
-  $(wildcard tests/f3ast_tff/test_*.py)
+QUICK_TESTS := tests/availability tests/f3ast_tff/components tests/f3ast_tff/delivery tests/f3ast_tff/optimizers \
+  tests/f3ast_tff/selection tests/f3ast_tff/training $(wildcard tests/f3ast_tff/test_*.py)
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff
 BENCH_DIR ?= runs/bench_gpu
 DEMO_ROUNDS ?= 500

@@ -29,8 +29,15 @@ ROOT = Path(__file__).parents[2]
 SOURCES: dict[str, list[str]] = {
     "selection": ["tests/f3ast_tff/selection"],
     "rates.py": ["tests/f3ast_tff/test_rates.py", "tests/f3ast_tff/selection"],
-    "aggregation": ["tests/f3ast_tff/aggregation", "tests/f3ast_tff/engines/jax"],
-    "engines/jax": ["tests/f3ast_tff/engines/jax", "tests/f3ast_tff/engines/test_engines_agree.py"],
+    "aggregation": [
+        "tests/f3ast_tff/aggregation",
+        *(f"tests/f3ast_tff/engines/test_memory_{of}.py" for of in ("methods", "round")),
+    ],
+    "engines/jax": [
+        "tests/f3ast_tff/engines/jax",
+        *(f"tests/f3ast_tff/engines/test_{of}.py" for of in ("conformance", "split_cohort")),
+        "tests/f3ast_tff/engines/test_engines_agree.py",
+    ],
     "configuration": ["tests/f3ast_tff/configuration"],
     "components": ["tests/f3ast_tff/components", "tests/f3ast_tff/configuration"],
     "training": ["tests/f3ast_tff/training"],
