@@ -9,6 +9,7 @@ import pytest
 from f3ast_tff.components import Derived, Parameter, Reading, parameters_of
 from f3ast_tff.components.defaults import PRESETS
 from f3ast_tff.components.registry import builtin_registry
+from f3ast_tff.configuration.build import availability_seed
 from f3ast_tff.configuration.groups import GROUPS
 from f3ast_tff.configuration.resolve import resolve
 from tests.f3ast_tff.configuration.examples import CHOOSING
@@ -118,3 +119,11 @@ def test_objective_of_the_paper_follows_the_availability(availability: str) -> N
     assert resolve(given).settings["availability_objective"] == expected
     released = resolve({**given, "reading": "released", "client_share_of": "all"}).settings
     assert released["availability_objective"] == "p_squared"
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+def test_the_released_code_seeds_availability_with_one(seed: int) -> None:
+    """R13, whatever the run's seed is."""
+    released = resolve({"task": "synthetic", "seed": seed, "availability_draws": "by_round_only"})
+    assert availability_seed(released) == 1
+    assert availability_seed(resolve({"task": "synthetic", "seed": seed})) == seed
