@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -77,11 +78,21 @@ class Run:
     @property
     def generates_data(self) -> bool:
         """Whether the task generates its data, so that another draw of them can be had."""
-        recorded = self.components.get("task", {}).get("generates_data")
+        return bool(self._of_task("generates_data"))
+
+    @property
+    def guess_loss(self) -> float | None:
+        """Loss of a guess among the task's C classes, ln C; `None` if C is not known."""
+        num_classes = self._of_task("num_classes")
+        return None if num_classes is None else math.log(num_classes)
+
+    def _of_task(self, name: str) -> Any:
+        """What `config.json` says of the task, or this version's task of that name; or `None`."""
+        recorded = self.components.get("task", {}).get(name)
         if recorded is not None:
             return recorded
         component = builtin_registry().components["task"].get(self.settings["task"])
-        return component is not None and component.config.generates_data
+        return None if component is None else getattr(component.config, name)
 
 
 def display_of(kind: str, name: str) -> str:
@@ -193,6 +204,8 @@ def _component(config: Mapping[str, Any]) -> dict[str, Any]:
     found = {"display": one_line(config["display"]), "order": int(config["order"])}
     if "generates_data" in config:
         found["generates_data"] = bool(config["generates_data"])
+    if config.get("num_classes") is not None:
+        found["num_classes"] = max(1, int(config["num_classes"]))
     return found
 
 

@@ -127,7 +127,8 @@ def test_writes_all_that_the_readme_names(undisturbed: Path) -> None:
 
 
 def test_interrupted_run_equals_an_undisturbed_one(undisturbed: Path, tmp_path: Path) -> None:
-    interrupt_and_compare(tmp_path, undisturbed, IN_PROCESS)
+    exits = [(signal.SIGINT, 2, 130), (signal.SIGKILL, 5, -9)]
+    interrupt_and_compare(tmp_path, undisturbed, IN_PROCESS, exits)
 
 
 @pytest.mark.slow
@@ -137,12 +138,20 @@ def test_so_does_one_on_the_worker(tmp_path: Path) -> None:
     broken.mkdir()
     assert start(whole, engine=WORKER).wait(timeout=120) == 0, log_of(whole)
     assert "executes whatever is sent to its port" in log_of(whole)
-    interrupt_and_compare(broken, whole, WORKER)
+    exits = [(signal.SIGINT, 2, 130), (signal.SIGTERM, 5, 143), (signal.SIGKILL, 8, -9)]
+    interrupt_and_compare(broken, whole, WORKER, exits)
 
 
-def interrupt_and_compare(tmp_path: Path, undisturbed: Path, engine: Sequence[str]) -> None:
-    """Ctrl-C and kill -9 in turn; each time a worker is gone, then the run goes on."""
-    exits = [(signal.SIGINT, 2, 130), (signal.SIGKILL, 5, -9)]
+def interrupt_and_compare(
+    tmp_path: Path,
+    undisturbed: Path,
+    engine: Sequence[str],
+    exits: Sequence[tuple[signal.Signals, int, int]],
+) -> None:
+    """Each of `exits` (signal, after how many evaluations, exit status) ends a worker too.
+
+    Then the run goes on, and equals the undisturbed one.
+    """
     for signum, evaluations, status in exits:
         process = start(tmp_path, engine=engine)
         wait_for_evaluations(process, tmp_path, evaluations)
@@ -154,7 +163,7 @@ def interrupt_and_compare(tmp_path: Path, undisturbed: Path, engine: Sequence[st
         assert not alive
     assert start(tmp_path, engine=engine).wait(timeout=120) == 0, log_of(tmp_path)
 
-    assert log_of(tmp_path).count("resuming from round") == 2
+    assert log_of(tmp_path).count("resuming from round") == len(exits)
     pd.testing.assert_frame_equal(metrics(tmp_path), metrics(undisturbed), check_exact=True)
     got = np.load(tmp_path / "run" / "selection.npz")
     expected = np.load(undisturbed / "run" / "selection.npz")

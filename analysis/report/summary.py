@@ -10,6 +10,7 @@ from f3ast_tff.analysis.report import layout
 from f3ast_tff.analysis.report.collect import Collected
 from f3ast_tff.analysis.report.document import Block, Grid, Listing, Section, Text
 from f3ast_tff.analysis.report.networks import PUBLISHED
+from f3ast_tff.analysis.report.results_section import guessing
 from f3ast_tff.analysis.report.tables import FilledTable
 from f3ast_tff.analysis.verdicts import DOES_NOT_HOLD, HOLDS, NOT_ENOUGH
 
@@ -31,10 +32,14 @@ def summary(
     """
     num_groups = len(collected.groups)
     read = (
-        f"{collected.num_finished} finished runs in {num_groups} group{'s' * (num_groups != 1)} "
+        f"{collected.num_finished} finished run{'s' * (collected.num_finished != 1)} in "
+        f"{num_groups} group{'s' * (num_groups != 1)} "
         "that differ by data draw and seed alone."
     )
     blocks: list[Block] = [Text(read)]
+    if lost := sum(guessing(group) for group in collected.groups):
+        text = f"{lost} of them end no better than a guess among the classes: sample loss at least "
+        blocks.append(Text(f"{text}ln C; the last column of Runs counts them."))
     if shared := one_availability(collected.groups):
         text = f"{shared[0].upper()}{shared[1:]}: neither by ± nor by intervals."
         blocks.append(Text(text))

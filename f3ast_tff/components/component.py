@@ -35,7 +35,14 @@ _PROTOCOLS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "task": (
         "TaskConfig",
         (),
-        ("model", "published", "preprocessing", "tff_clients_at_once", "generates_data"),
+        (
+            "model",
+            "published",
+            "preprocessing",
+            "tff_clients_at_once",
+            "generates_data",
+            "num_classes",
+        ),
     ),
     "model": ("ModelConfig", ("input_shape", "num_classes"), ("engines", "labels_sequences")),
     "algorithm": (

@@ -97,15 +97,17 @@ class Configuration:
         """Returns what `config.json` says beside the settings, so that analysis needs no plug-in.
 
         Returns:
-            `components`: display name and line of each chosen component by kind, and whether the
-            task generates its data; `own_settings`; `not_compared`: settings that decide no
-            result; `plugins`: name, source and SHA-256; `input_files`: SHA-256 by setting.
+            `components`: display name and line of each chosen component by kind, whether the task
+            generates its data, and its classes; `own_settings`; `not_compared`: settings that
+            decide no result; `plugins`: name, source and SHA-256; `input_files`: SHA-256 by
+            setting.
         """
         components: dict[str, dict[str, Any]] = {
             kind: {"name": c.name, "display": c.display, "about": c.about, "order": c.order}
             for kind, c in self.components.items()
         }
-        components["task"]["generates_data"] = self.components["task"].config.generates_data
+        for name in ("generates_data", "num_classes"):
+            components["task"][name] = getattr(self.components["task"].config, name)
         return {
             "components": components,
             "own_settings": self.own_settings,

@@ -42,7 +42,7 @@ class SmallCNN:
     hidden: tuple[int, ...]
     input_shape: tuple[int, ...] = (32, 32, 3)
     num_classes: int = 10
-    examples_at_once: int = 500
+    examples_at_once: int = 100
     shrink: int = 1
 
     def __post_init__(self) -> None:

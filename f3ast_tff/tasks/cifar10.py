@@ -25,6 +25,7 @@ class CIFAR10Config(DirichletTaskConfig):
     """Configuration of `datasets.cifar10`."""
 
     model: ClassVar[str] = "cafed_cnn"
+    num_classes: ClassVar[int | None] = 10
     # CA-Fed, as `leaf_synthetic`'s.
     published: ClassVar[Mapping[str, Any]] = {
         "num_clients": 100,

@@ -25,6 +25,7 @@ class CIFAR100Config(ResplitTaskConfig):
     """Configuration of `datasets.cifar100` and `datasets.cifar100_from_tff`."""
 
     model: ClassVar[str] = "resnet18"
+    num_classes: ClassVar[int | None] = 100
     # App. C: the optimal values of Reddi et al. (2021), Table 8. Yogi and Adagrad take Adam's.
     published: ClassVar[Mapping[str, Any]] = {
         "num_clients": 500,

@@ -25,6 +25,7 @@ class CIFAR10OneClassConfig(DownloadedTaskConfig):
     """Configuration of `datasets.cifar10_one_class`."""
 
     model: ClassVar[str] = "fedlaavg_cnn"
+    num_classes: ClassVar[int | None] = 10
     # FedLaAvg Sec. 5.1: batches of 5; its learning rates and decay are not in the published text.
     published: ClassVar[Mapping[str, Any]] = {
         "num_clients": 1000,

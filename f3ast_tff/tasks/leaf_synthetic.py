@@ -40,6 +40,7 @@ class LeafSyntheticConfig(AlphaBetaTaskConfig):
         "synthetic_beta": 0.5,
     }
     generates_data: ClassVar[bool] = True
+    num_classes: ClassVar[int | None] = 10
 
     feature_spread: str = parameter(
         Reading("R22", "deviation", "variance", "variance"),

@@ -21,6 +21,7 @@ class MNISTConfig(DirichletTaskConfig):
     """Configuration of `datasets.mnist`."""
 
     # CA-Fed, as `leaf_synthetic`'s.
+    num_classes: ClassVar[int | None] = 10
     published: ClassVar[Mapping[str, Any]] = {
         "num_clients": 100,
         "rounds": 100,

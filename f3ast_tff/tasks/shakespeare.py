@@ -24,6 +24,7 @@ class ShakespeareConfig(ResplitTaskConfig):
     """Configuration of `datasets.shakespeare` and `datasets.shakespeare_from_tff`."""
 
     model: ClassVar[str] = "character_lstm"
+    num_classes: ClassVar[int | None] = 90
     # As `cifar100`'s.
     published: ClassVar[Mapping[str, Any]] = {
         "num_clients": 715,

@@ -55,6 +55,7 @@ class SyntheticConfig(AlphaBetaTaskConfig):
 
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
     generates_data: ClassVar[bool] = True
+    num_classes: ClassVar[int | None] = 10
 
     data_generator: str = parameter(
         "generator",

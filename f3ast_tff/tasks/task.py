@@ -26,12 +26,15 @@ class TaskConfig:
             all; few where a client's training takes much memory.
         generates_data: Whether `data_seed` draws the data themselves: a claim about such a task
             needs several draws.
+        num_classes: Classes of its labels, by which the report knows what a guess's loss is;
+            `None` where that depends on settings or files.
     """
 
     model: ClassVar[str] = "softmax_regression"
     published: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     tff_clients_at_once: ClassVar[int] = -1
     generates_data: ClassVar[bool] = False
+    num_classes: ClassVar[int | None] = None
 
     num_clients: int = parameter(Published(), "number of clients N", minimum=1, maximum=10**7)
     data_seed: int = parameter(0, "seed of generated data, and of who holds which data", minimum=0)

@@ -68,15 +68,9 @@ def test_a_plugin_on_the_command_line(name: str, tmp_path: Path) -> None:
     (entry,) = config["plugins"]
     assert entry["name"] == name
     assert config["identity"]["plugins"] == {name: entry["sha256"]}
-
-
-def test_a_plugins_finished_run_and_its_help(tmp_path: Path) -> None:
-    plugin = f"--plugin={PLUGINS / 'commuters'}.py"
-    arguments = ["run", plugin, *CASES["commuters"], *SMALL, "--run_name=x"]
-    command(*arguments, cwd=tmp_path)
     assert "already finished" in command(*arguments, cwd=tmp_path).stdout
     help_page = command("run", plugin, "--help", cwd=tmp_path).stdout
-    assert "--commute_rounds" in help_page
+    assert f"--{flag}" in help_page
     assert "nargs" not in help_page
 
 
@@ -179,6 +173,7 @@ def test_plugins_in_the_report_without_being_loaded(campaign: Path) -> None:
         *((name, "fused") for name in ("greedy_loss", "commuters", "clipped_mean")),
         # What TFF sees of a plug-in: who is scored, and an aggregation.
         *((name, "tff") for name in ("greedy_loss", "clipped_mean")),
+        pytest.param("commuters", "tff", marks=pytest.mark.slow),
     ],
 )
 def test_plugins_in_one_call(name: str, engine: str) -> None:

@@ -74,7 +74,13 @@ def step(engine: Any) -> tuple[np.ndarray, float]:
     return np.concatenate([leaf.ravel() for leaf in steps]), outcome.update_norm
 
 
-@pytest.mark.parametrize(("name", "split"), [("fused", 0), ("fused", 2), ("tff_in_process", 2)])
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        *(("fused", 0), ("fused", 2), ("tff_in_process", 2)),
+        pytest.param("tff", 0, marks=pytest.mark.slow),
+    ],
+)
 def test_server_steps_along_what_it_returns(
     name: str,
     split: int,

@@ -62,6 +62,7 @@ def alone(make_engine: Callable[..., Any]) -> list[dict[int, float]]:
         *((name, False) for name in ("fused", "fused_lanes", "tff_in_process")),
         ("fused", True),
         pytest.param("tff_in_process", True, marks=pytest.mark.slow),
+        pytest.param("tff", False, marks=pytest.mark.slow),
     ],
 )
 def test_losses_are_those_of_each_client(
@@ -83,7 +84,10 @@ def test_losses_are_those_of_each_client(
             assert outcome.train_loss == pytest.approx(mean, rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["fused", pytest.param("tff_in_process", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name",
+    ["fused", *(pytest.param(name, marks=pytest.mark.slow) for name in ("tff", "tff_in_process"))],
+)
 def test_round_is_the_same_without(name: str, make_engine: Callable[..., Any]) -> None:
     asked = make_engine(name, DATA, WORK, Sgd(1.0), WeightedMean())
     plain = make_engine(name, DATA, WORK, Sgd(1.0), WeightedMean())

@@ -23,7 +23,10 @@ NAN_CLIENT = 2
 COHORT = Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2]))
 
 
-@pytest.fixture(scope="module", params=["tff_in_process", "fused", "fused_lanes"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("tff", marks=pytest.mark.slow), "tff_in_process", "fused", "fused_lanes"],
+)
 def sum_engine(request: pytest.FixtureRequest, make_engine: Callable[..., Any]) -> Any:
     """F3AST's composition; client 2 has a NaN."""
     data = with_nan_client(tiny_data(), NAN_CLIENT)
@@ -158,7 +161,9 @@ def test_client_losses_are_means_over_the_client(engine: Any) -> None:
     np.testing.assert_allclose(engine.client_losses(np.array([4, 0, 3])), expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["tff_in_process", "fused"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("tff", marks=pytest.mark.slow), "tff_in_process", "fused"]
+)
 def test_losses_met_in_training(name: str, make_engine: Callable[..., Any]) -> None:
     """Those of each batch before its step, in the order of the round; the model stays.
 

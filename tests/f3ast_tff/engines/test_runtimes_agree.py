@@ -14,7 +14,7 @@ from f3ast_tff.engines import components
 from f3ast_tff.engines.distributed import ray_workers
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 
-ROUNDS = 8
+ROUNDS = 20
 SMALL = {
     "engine": "tff",
     "num_clients": 15,
@@ -50,7 +50,7 @@ def weights_after(given: dict[str, Any], folder: Path) -> np.ndarray:
     "algorithm",
     ["f3ast_adam", *(pytest.param(name, marks=pytest.mark.slow) for name in ("fedavg", "f3ast"))],
 )
-def test_eight_rounds_agree(
+def test_twenty_rounds_agree(
     algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The split is that over Ray, without its processes."""

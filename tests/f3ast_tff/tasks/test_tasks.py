@@ -106,6 +106,9 @@ def test_every_parameter_reaches_the_data_or_what_a_model_reads(
 
     first = outcome()
     assert outcome() == first
+    classes = config(**fitting).build().num_classes
+    # The small CIFAR-100 has 20 of its 100.
+    assert config.num_classes == {"synthetic_linear": None, "cifar100": 100}.get(task, classes)
     for name, value in others.items():
         assert outcome(**{name: value}) != first, name
 
