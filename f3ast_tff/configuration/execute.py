@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -59,7 +60,28 @@ def execute(
             write_config(folder, configuration, provenance, experiment.data_sha256)
             settings = configuration.settings
             loggers = metrics_loggers(settings["logger"], folder.path, settings)
-        return run_experiment(experiment, folder, progress, callbacks, loggers, stop)
+        result = run_experiment(experiment, folder, progress, callbacks, loggers, stop)
+    warn_of_a_guess(configuration.configs["task"].num_classes, result.summary["final"])
+    return result
+
+
+def warn_of_a_guess(num_classes: int | None, final: Mapping[str, Any]) -> None:
+    """Logs a warning if a model is no better than a guess: its sample loss is not below ln C.
+
+    Args:
+        num_classes: C; `None` where a task does not say.
+        final: The last evaluation of the run.
+    """
+    # What is not finite is null in a summary that was read.
+    loss = math.nan if final["test_sample_loss"] is None else final["test_sample_loss"]
+    if num_classes is None or loss < math.log(num_classes):
+        return
+    logging.warning(
+        "round %d: the model is no better than a guess among %d classes: sample loss %s, "
+        "ln %d is %.4f",
+        *(final["round"], num_classes, f"{loss:.4f}" if math.isfinite(loss) else "not finite"),
+        *(num_classes, math.log(num_classes)),
+    )
 
 
 def write_config(
