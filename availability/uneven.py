@@ -12,7 +12,10 @@ from f3ast_tff.errors import ParameterError
 
 
 class Uneven(IndependentAvailability):
-    """q_k proportional to 1 / p_k; the client with the least data is always available."""
+    """q_k proportional to 1 / p_k; the client with the least data is always available.
+
+    With equal shares, as those of CIFAR-100's clients, everybody is always available.
+    """
 
     def __init__(self, p: np.ndarray, seed: int) -> None:
         """Makes the process.
