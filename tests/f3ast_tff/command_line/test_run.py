@@ -109,10 +109,12 @@ def test_a_run_leaves_all_its_files(
     out, err = capsys.readouterr()
     assert out.startswith(f"{folder} finished: round 6, sample accuracy 0.")
     assert len(out.splitlines()) == 1
-    assert [line.split(",")[0] for line in err.splitlines()] == [
-        f"x: round {t}/6" for t in (2, 4, 6)
-    ]
+    *progress, last = err.splitlines()
+    assert [line.split(",")[0] for line in progress] == [f"x: round {t}/6" for t in (2, 4, 6)]
+    # Its losses are drawn.
+    assert last.startswith("WARNING: round 6: the model is no better than a guess among 10 classes")
     log = (folder / "run.log").read_text()
+    assert last.removeprefix("WARNING: ") in log
     assert "rounds 1 to 6" in log and log.count("test_sample_accuracy") == 3
 
 
