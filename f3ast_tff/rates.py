@@ -35,24 +35,29 @@ class ParticipationRates:
         array([0.45, 0.55])
     """
 
-    def __init__(self, initial: np.ndarray, beta: float, *, falling: bool = False) -> None:
+    def __init__(
+        self, initial: np.ndarray, beta: float, *, falling: bool = False, scale: float = 1.0
+    ) -> None:
         """Starts tracking.
 
         Args:
-            initial: r(0), `float [N]`, each in (0, 1].
+            initial: r(0) / scale, `float [N]`, such that r(0) is in (0, 1].
             beta: Step size, in (0, 1); the paper's O(1 / T).
             falling: Whether the step of round t is max(1 / t, beta).
+            scale: A factor of all rates, above 0. Clients whose `initial` is in proportion to
+                p tie exactly, which r(0) rounded one by one would not.
         """
         if not 0 < beta < 1:
             raise ValueError(f"beta {beta}: must be in (0, 1)")
         values = np.array(initial, np.float64)
-        if not (np.all(values > 0) and np.all(values <= 1)):
+        # A product of 1 / K and K may be above 1 by its rounding.
+        if not (np.all(values > 0) and np.all(values * scale <= 1 + 1e-15)):
             raise ValueError("initial rates must be in (0, 1]")
         self.beta = beta
         self.falling = falling
         self._rounds = 0
         self._unscaled = values
-        self._scale = 1.0
+        self._scale = scale
         self._last = np.zeros(0, np.int64), np.zeros(0), 0.0
 
     @property

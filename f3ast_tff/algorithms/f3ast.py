@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,9 +36,9 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
     )
     rate_init: str = parameter(
         Reading("R1", "p", "p"),
-        "r(0): the clients' shares, K / N or 1 / N; where clients join and leave each starts at "
-        "K / N_t, N_t those present, instead",
-        choices=("p", "k_over_n", "one_over_n"),
+        "r(0): the clients' shares p, K / N, 1 / N, or K p and at most 1, so that weights start at "
+        "1 / K; where clients join and leave each starts at K / N_t, N_t those present, instead",
+        choices=("p", "k_over_n", "one_over_n", "k_times_p"),
     )
     rate_step: str = parameter(
         "constant",
@@ -67,30 +68,32 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
 
     def build(self, world: World) -> Strategy:
         """See `AlgorithmConfig.build`."""
-        p, n = world.p, world.num_clients
-        initial = {
-            "k_over_n": np.full(n, world.constraint.mean_k / n),
-            "p": p,
-            "one_over_n": np.full(n, 1 / n),
+        p, n, k = world.p, world.num_clients, world.constraint.mean_k
+        initial, scale = {
+            "k_over_n": (np.full(n, k / n), 1.0),
+            "p": (p, 1.0),
+            "one_over_n": (np.full(n, 1 / n), 1.0),
+            "k_times_p": (np.minimum(p, 1 / k), float(k)),
         }[self.rate_init]
         if not (initial > 0).all():
             first = int(np.argmin(initial > 0))
             allowed = f"client {first} has no share p_k of the training work: r(0) would be 0"
             raise ParameterError("rate_init", self.rate_init, allowed)
-        objective, falling = self.availability_objective, self.rate_step == "falling"
-        both = self.rates_follow == "both"
+        falling, both = self.rate_step == "falling", self.rates_follow == "both"
+        tracked = partial(ParticipationRates, beta=self.rate_beta, falling=falling, scale=scale)
+        objective = self.availability_objective
         if self.rate_clusters is not None:
             self._check_clusters(n)
             clusters = np.arange(n) * self.rate_clusters // n
             mean = np.bincount(clusters, initial) / np.bincount(clusters)
-            rates = ParticipationRates(mean, self.rate_beta, falling=falling)
             return ClusterF3AST(
-                *(p, clusters, rates, objective, world.seed, self.weight_bound, self.rates_follow)
+                *(p, clusters, tracked(mean), objective),
+                *(world.seed, self.weight_bound, self.rates_follow),
             )
-        asked = ParticipationRates(initial, self.rate_beta, falling=falling) if both else None
+        asked = tracked(initial) if both else None
         return F3AST(
             p,
-            ParticipationRates(initial, self.rate_beta, falling=falling),
+            tracked(initial),
             objective,
             random_ties=self.ties == "random",
             fill_unavailable=self.short_rounds == "fill_unavailable",

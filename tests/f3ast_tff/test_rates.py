@@ -91,6 +91,26 @@ def test_lazy_decay_equals_the_recursion(beta: float, rounds: int) -> None:
     np.testing.assert_array_equal(rates.at(np.array([4, 1])), rates.values[[4, 1]])
 
 
+@pytest.mark.parametrize("falling", [False, True])
+def test_a_scale_is_a_factor_of_the_first_rates(falling: bool) -> None:
+    """Rates of r(0) = 10 p go on as those that start there; clients that stay out tie in p / r."""
+    p = np.array([0.1, 0.013, 0.029, 0.003])
+    scaled = ParticipationRates(p, 0.01, falling=falling, scale=10.0)
+    plain = ParticipationRates(10 * p, 0.01, falling=falling)
+    np.testing.assert_allclose(scaled.values, 10 * p, rtol=1e-15)
+    if not falling:
+        for _ in range(5):
+            scaled.update(np.array([0]))
+            plain.update(np.array([0]))
+        assert len(set((p / scaled.unscaled)[1:])) == 1
+    for k in range(4):
+        scaled.update(np.array([k]))
+        plain.update(np.array([k]))
+        np.testing.assert_allclose(scaled.values, plain.values, rtol=1e-14)
+    with pytest.raises(ValueError, match=r"initial rates must be in \(0, 1\]"):
+        ParticipationRates(p, 0.01, scale=10.1)
+
+
 def test_falling_step_by_hand() -> None:
     """Steps 1, 1/2, 1/3, then beta = 0.3 (above 1/4); of three clients 2 is never selected.
 
