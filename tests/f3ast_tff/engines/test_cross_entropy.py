@@ -26,6 +26,25 @@ def test_label_sums_in_jax() -> None:
         np.testing.assert_allclose(got, expected, rtol=1e-5)
 
 
+def test_a_label_is_right_where_the_first_of_the_largest_logits_is_its_own() -> None:
+    """As `argmax` has it, of ties, infinities and NaN too."""
+    import jax.numpy as jnp
+
+    from f3ast_tff.engines.jax.cross_entropy import label_sums
+
+    inf, nan = np.inf, np.nan
+    logits = np.array(
+        [[2, 2, 1], [0, 3, 3], [1, 1, 1], [-inf, -inf, -inf], [0, inf, 1], [1, nan, 9], [nan] * 3],
+        np.float32,
+    )
+    first = np.array([0, 1, 0, 0, 1, 1, 0])
+    np.testing.assert_array_equal(jnp.argmax(jnp.asarray(logits), -1), first)
+    for label in range(-1, 3):
+        labels = np.full(len(logits), label)
+        right = label_sums(jnp.asarray(logits), jnp.asarray(labels)).correct
+        np.testing.assert_array_equal(right, first == label)
+
+
 def test_label_losses_in_tensorflow() -> None:
     pytest.importorskip("tensorflow")
     from f3ast_tff.engines.tff.cross_entropy import MeanCrossEntropy, label_losses
