@@ -53,6 +53,7 @@ class Options:
         ray_address: A Ray cluster to run on; `None` for this machine.
         seeds: A range in place of the file's seeds.
         draws: A range in place of the file's draws of data and seed.
+        where: Conditions on the runs, see `runs_where`; `None` for all of them.
     """
 
     campaign: str
@@ -63,6 +64,7 @@ class Options:
     ray_address: str | None = None
     seeds: str | None = None
     draws: str | None = None
+    where: str | None = None
 
 
 def run_campaign(
@@ -96,7 +98,8 @@ def _run_campaign(
 ) -> int:
     if options.processes is not None and options.processes < 1:
         raise ParameterError("processes", options.processes, "must be at least 1")
-    campaign = plan(find_grid_file(options.campaign), given, options.seeds, options.draws, registry)
+    path, part = find_grid_file(options.campaign), (options.seeds, options.draws, options.where)
+    campaign = plan(path, given, *part, registry)
     if options.list_only:
         _list(campaign)
         return 0

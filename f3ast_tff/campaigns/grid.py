@@ -14,6 +14,7 @@ from typing import Any, Callable
 from f3ast_tff.campaigns import axes
 from f3ast_tff.campaigns.grid_file import LABEL, CampaignError, GridFile, read_grid_file
 from f3ast_tff.campaigns.runs import PlannedRun
+from f3ast_tff.campaigns.where import runs_where
 from f3ast_tff.components import Registry, builtin_registry
 from f3ast_tff.components.component import KINDS
 from f3ast_tff.configuration.resolve import applicable, resolve
@@ -67,6 +68,7 @@ def plan(
     overrides: Mapping[str, Any],
     seeds: str | None = None,
     draws: str | None = None,
+    where: str | None = None,
     registry: Registry | None = None,
 ) -> Campaign:
     """Plans a campaign.
@@ -79,6 +81,7 @@ def plan(
             is an axis. `output_dir` is where the campaign's folder is.
         seeds: A range such as `"0-9"` in place of the file's seeds.
         draws: A range in place of the file's draws, see `axes.DRAW`.
+        where: Conditions on the runs, see `runs_where`.
         registry: The components at hand; by default those of this package.
 
     Returns:
@@ -107,7 +110,10 @@ def plan(
             raise CampaignError(f"{path}: two runs would be named {run.name}; label [[variants]]")
     planner.refuse_idle()
     _refuse_twins(path, runs)
-    ordered = by_value(content, list(runs.values()), axes.setting_types(registry))
+    types = axes.setting_types(registry)
+    ordered = by_value(content, list(runs.values()), types)
+    if where is not None:
+        ordered = runs_where(ordered, where, types)
     return Campaign(content.name, content.about, folder, ordered)
 
 

@@ -68,6 +68,13 @@ CAMPAIGN: dict[str, Parameter] = {
         ),
         Parameter("seeds", str, True, None, "seeds in place of the campaign's, such as 0-9"),
         Parameter("draws", str, True, None, "draws in place of the campaign's, such as 0-11"),
+        Parameter(
+            "where",
+            str,
+            True,
+            None,
+            "run a part of the campaign: SETTING=VALUE,..., such as task=cifar100,algorithm=fedavg",
+        ),
     )
 }
 _FLAGFILE_HELP = "a file with one flag a line, or the name of a built-in one"

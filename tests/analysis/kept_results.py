@@ -120,7 +120,7 @@ def campaign_of(words: tuple[str, ...]) -> Campaign:
         options, settings = parsed.campaign, dict(parsed.settings)
         settings.pop("ray_address", None)
         path = find_grid_file(options["campaign"])
-        ranges = (options.get("seeds"), options.get("draws"))
+        ranges = (options.get("seeds"), options.get("draws"), options.get("where"))
         return plan(path, settings, *ranges, registry=parsed.registry)
     except (CampaignError, ParameterError, flags.Error) as error:
         raise ValueError(f"f3ast-tff campaign {' '.join(words)}: {error}") from error
