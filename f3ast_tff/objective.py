@@ -25,6 +25,31 @@ def variance_bound(r: np.ndarray, p: np.ndarray, objective: str) -> float:
     return float(np.sum(numerators(p, objective) / r))
 
 
+def best_if_all_available(p: np.ndarray, k: float, objective: str) -> tuple[np.ndarray, float]:
+    """Returns the r of least H(r) where all clients are always available and K of them train.
+
+    Rates then are any r of (0, 1]^N whose sum is K, and the least H is at
+    r_k = min(1, s sqrt(c_k)), s such that the sum is K: in proportion to p for `"p_squared"`, to
+    sqrt(p) for `"p"`.
+
+    Args:
+        p: Client shares, `float [N]`, each above 0.
+        k: K, above 0; with N or more every rate is 1.
+        objective: See `numerators`.
+
+    Returns:
+        r / s, `float64 [N]`, in which clients that tie do so exactly, and s.
+    """
+    root = np.sqrt(numerators(np.asarray(p, np.float64), objective))
+    if k >= len(p):
+        return np.ones(len(p)), 1.0
+    # With the m largest at 1 the others share K - m. The least m that leaves none above 1 is right.
+    largest = np.sort(root)[::-1]
+    scales = (k - np.arange(len(p))) / np.cumsum(largest[::-1])[::-1]
+    scale = float(scales[np.argmax(scales * largest <= 1)])
+    return np.minimum(root, 1 / scale), scale
+
+
 def marginal_utility(r: np.ndarray, p: np.ndarray, objective: str) -> np.ndarray:
     """Returns -dH/dr_k = c_k / r_k^2, what selecting client k is worth (eq. 4); `float [N]`."""
     utility = np.square(r)

@@ -11,11 +11,17 @@ import numpy as np
 
 from f3ast_tff.algorithms.algorithm import World, has_byte_budget, require
 from f3ast_tff.algorithms.shared import ObjectiveConfig, RateBetaConfig, TiesConfig
-from f3ast_tff.components import Reading, parameter, register
+from f3ast_tff.components import Derived, Reading, parameter, register
 from f3ast_tff.errors import ParameterError
+from f3ast_tff.objective import best_if_all_available
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection import F3AST, ClusterF3AST, Strategy
 from f3ast_tff.selection.f3ast import FOLLOWS
+
+
+def _default_first_rates(known: Any) -> str:
+    """The authors' p, but where steps K times as long as FedAvg's end training."""
+    return "p" if known.config_class("model").convex else "all_available"
 
 
 @register(
@@ -35,10 +41,13 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
         minimum=1,
     )
     rate_init: str = parameter(
-        Reading("R1", "p", "p"),
-        "r(0): the clients' shares p, K / N, 1 / N, or K p and at most 1, so that weights start at "
-        "1 / K; where clients join and leave each starts at K / N_t, N_t those present, instead",
-        choices=("p", "k_over_n", "one_over_n", "k_times_p"),
+        Reading(
+            "R1", Derived(_default_first_rates, "p with a convex model, else all_available"), "p"
+        ),
+        "r(0): the clients' shares p, K / N, 1 / N, or the best rates if all were always "
+        "available; where clients join and leave each starts at K / N_t, N_t those present, "
+        "instead",
+        choices=("p", "k_over_n", "one_over_n", "all_available"),
     )
     rate_step: str = parameter(
         "constant",
@@ -68,17 +77,12 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
 
     def build(self, world: World) -> Strategy:
         """See `AlgorithmConfig.build`."""
-        p, n, k = world.p, world.num_clients, world.constraint.mean_k
-        initial, scale = {
-            "k_over_n": (np.full(n, k / n), 1.0),
-            "p": (p, 1.0),
-            "one_over_n": (np.full(n, 1 / n), 1.0),
-            "k_times_p": (np.minimum(p, 1 / k), float(k)),
-        }[self.rate_init]
-        if not (initial > 0).all():
-            first = int(np.argmin(initial > 0))
+        p, n = world.p, world.num_clients
+        if self.rate_init in ("p", "all_available") and not (p > 0).all():
+            first = int(np.argmin(p > 0))
             allowed = f"client {first} has no share p_k of the training work: r(0) would be 0"
             raise ParameterError("rate_init", self.rate_init, allowed)
+        initial, scale = self._first_rates(p, world.constraint.mean_k)
         falling, both = self.rate_step == "falling", self.rates_follow == "both"
         tracked = partial(ParticipationRates, beta=self.rate_beta, falling=falling, scale=scale)
         objective = self.availability_objective
@@ -103,6 +107,15 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
             follow="received" if both else self.rates_follow,
             selected_rates=asked,
         )
+
+    def _first_rates(self, p: np.ndarray, k: float) -> tuple[np.ndarray, float]:
+        """r(0) / s and s."""
+        if self.rate_init == "all_available":
+            return best_if_all_available(p, k, self.availability_objective)
+        n = len(p)
+        return {"p": p, "k_over_n": np.full(n, k / n), "one_over_n": np.full(n, 1 / n)}[
+            self.rate_init
+        ], 1.0
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `AlgorithmConfig.check`."""

@@ -44,7 +44,11 @@ _PROTOCOLS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
             "num_classes",
         ),
     ),
-    "model": ("ModelConfig", ("input_shape", "num_classes"), ("engines", "labels_sequences")),
+    "model": (
+        "ModelConfig",
+        ("input_shape", "num_classes"),
+        ("engines", "labels_sequences", "convex"),
+    ),
     "algorithm": (
         "AlgorithmConfig",
         ("world",),

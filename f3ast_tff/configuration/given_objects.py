@@ -124,7 +124,7 @@ def _facts(kind: str, value: Any) -> dict[str, Any]:
     if kind == "availability":
         return {"positively_correlated": getattr(value, "positively_correlated", True)}
     if kind == "model":
-        return {"labels_sequences": getattr(value, "labels_sequences", False)}
+        return {name: getattr(value, name, False) for name in ("labels_sequences", "convex")}
     if kind == "task":
         return {"published": {"num_clients": value.train.num_clients}}
     return {}

@@ -55,10 +55,12 @@ class ModelConfig:
         engines: Engines that can train it.
         labels_sequences: Whether it predicts a class for each element of a sequence, as opposed
             to one for an example.
+        convex: Whether the loss is convex in the weights. F3AST's first rates depend on it (R1).
     """
 
     engines: ClassVar[tuple[str, ...]] = ("fused", "tff")
     labels_sequences: ClassVar[bool] = False
+    convex: ClassVar[bool] = False
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> Model:
         """Returns the model.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class SoftmaxRegression:
         input_shape: Shape of an input where it is not flat; `num_features` numbers in all.
         start: W before training (reading R21): `"zeros"`, the loss being convex, or `"glorot"`,
             uniform by Glorot and Bengio (2010), from the seed. b starts from zeros.
+        convex: See `ModelConfig`.
 
     Raises:
         ValueError: If `input_shape` does not hold `num_features` numbers.
@@ -38,6 +39,7 @@ class SoftmaxRegression:
     examples_at_once: int = 8192
     input_shape: tuple[int, ...] | None = None
     start: str = "zeros"
+    convex: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.input_shape is not None and np.prod(self.input_shape) != self.num_features:
@@ -93,6 +95,8 @@ class SoftmaxRegression:
 @dataclass(frozen=True)
 class SoftmaxRegressionConfig(ModelConfig):
     """Configuration of `SoftmaxRegression`."""
+
+    convex: ClassVar[bool] = SoftmaxRegression.convex
 
     ridge: float = parameter(Published(0.0), "the loss adds ridge / 2 |w|^2", minimum=0)
     softmax_start: str = parameter(

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f3ast_tff.objective import OBJECTIVES, marginal_utility, ranking, variance_bound
+from f3ast_tff.objective import (
+    OBJECTIVES,
+    best_if_all_available,
+    marginal_utility,
+    ranking,
+    variance_bound,
+)
 
 P = np.array([0.5, 0.3, 0.2])
 R = np.array([0.5, 0.25, 1.0])
@@ -66,3 +72,36 @@ def test_ranking_orders_as_the_utility_does(
     room = np.zeros(len(r))
     assert ranking(factor * r, p, objective, out=room) is room
     np.testing.assert_array_equal(room, order)
+
+
+def test_best_rates_if_all_are_available_by_hand() -> None:
+    """K = 2 of shares .6, .3, .1: 2 p would be 1.2, so that is 1 and .3, .1 share the other pick.
+
+    In proportion to sqrt(p), (3, 2, 1, 1) of 7 for shares (9, 4, 1, 1) of 15, times K = 1.
+    """
+    rates, scale = best_if_all_available(np.array([0.6, 0.3, 0.1]), 2, "p_squared")
+    np.testing.assert_allclose(rates * scale, [1, 0.75, 0.25], rtol=1e-15)
+    rates, scale = best_if_all_available(np.array([9, 4, 1, 1]) / 15, 1, "p")
+    np.testing.assert_allclose(rates * scale, np.array([3, 2, 1, 1]) / 7, rtol=1e-15)
+    rates, scale = best_if_all_available(P, 3, "p")
+    assert (rates * scale).tolist() == [1, 1, 1]
+
+
+@given(
+    st.lists(st.floats(1e-6, 1), min_size=1, max_size=12),
+    st.floats(0.1, 14),
+    st.sampled_from(OBJECTIVES),
+)
+def test_best_rates_if_all_are_available_are_the_least_of_h(
+    shares: list[float], k: float, objective: str
+) -> None:
+    """The conditions of a minimum: -dH/dr is equal below 1, and larger at 1; the sum is K."""
+    p = np.array(shares) / np.sum(shares)
+    rates, scale = best_if_all_available(p, k, objective)
+    r = rates * scale
+    assert np.all(r > 0) and np.all(r <= 1 + 1e-15)
+    assert r.sum() == pytest.approx(min(k, len(p)))
+    utility, below = marginal_utility(r, p, objective), r < 1 - 1e-12
+    if below.any():
+        np.testing.assert_allclose(utility[below], utility[below][0], rtol=1e-9)
+        assert np.all(utility[~below] >= utility[below][0] * (1 - 1e-9))

@@ -21,6 +21,7 @@ FOLLOWS: Mapping[str, Any] = {
     "availability_objective": "p_squared",
     "baseline_sampling": "with_replacement",
     "switch_round": 51,
+    "rate_init": "p",
 }
 
 

@@ -79,18 +79,14 @@ def test_first_rates_follow_the_constraint(constraint: Any, rate: float) -> None
         np.testing.assert_allclose(strategy.rates.values, rate)
 
 
-def test_first_rates_of_k_times_p_make_equal_weights() -> None:
-    """r(0) = min(1, K p): each weight p / r is 1 / K, or p of one who would be above 1."""
-    world = small_world(constraint=FixedK(4))
-    strategy = config("f3ast", rate_init="k_times_p").build(world)
-    np.testing.assert_allclose(strategy.rates.values, np.minimum(1, 4 * world.p), rtol=1e-15)
-    ties = world.p < 1 / 4
-    assert 1 < ties.sum() < N
-    assert set((world.p / strategy.rates.unscaled)[ties]) == {1.0}
-    clusters = config("f3ast", rate_init="k_times_p", rate_clusters=2).build(world)
-    np.testing.assert_allclose(
-        clusters.rates.values, np.minimum(1, 4 * world.p).reshape(2, -1).mean(1)
-    )
+def test_first_rates_if_all_were_available_make_weights_that_sum_to_one() -> None:
+    """Of p = 4, 2, 6, 3, 5, 4 of 24 and K = 3: r = 3 p, and every weight p / r is 1 / K."""
+    strategy = config("f3ast", rate_init="all_available").build(small_world())
+    world = small_world()
+    np.testing.assert_allclose(strategy.rates.values, 3 * world.p, rtol=1e-15)
+    assert set(world.p / strategy.rates.unscaled) == {1.0}
+    clusters = config("f3ast", rate_init="all_available", rate_clusters=2).build(world)
+    np.testing.assert_allclose(clusters.rates.values, 3 * world.p.reshape(2, -1).mean(1))
 
 
 def test_clusters_are_blocks_of_ids_with_their_mean_rate() -> None:

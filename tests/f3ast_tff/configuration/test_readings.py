@@ -10,14 +10,17 @@ from f3ast_tff.components import Derived, Parameter, Reading, parameters_of
 from f3ast_tff.components.defaults import PRESETS
 from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.configuration.build import availability_seed
+from f3ast_tff.configuration.given_objects import settings_of
 from f3ast_tff.configuration.groups import GROUPS
 from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.models.pure_model import PureModel
 from tests.f3ast_tff.configuration.examples import CHOOSING
 
-# Setting: number, paper, released code. R9 of the paper depends on the availability, R3 on the
-# constraint.
+# Setting: number, paper, released code. R1 of the paper depends on the model, R9 on the
+# availability, R3 on the constraint.
 EXPECTED: dict[str, tuple[str, Any, Any]] = {
-    "rate_init": ("R1", "p", "p"),
+    "rate_init": ("R1", None, "p"),
     "aggregate": ("R2", "sum", "sum_over_k"),
     "baseline_sampling": ("R3", None, "with_replacement"),
     "baseline_average": ("R3", "plain", "examples"),
@@ -119,6 +122,35 @@ def test_objective_of_the_paper_follows_the_availability(availability: str) -> N
     assert resolve(given).settings["availability_objective"] == expected
     released = resolve({**given, "reading": "released", "client_share_of": "all"}).settings
     assert released["availability_objective"] == "p_squared"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"task": "synthetic"}, "p"),
+        ({"task": "cifar100", "model": "softmax_regression"}, "p"),
+        ({"task": "cifar100"}, "all_available"),
+        ({"task": "shakespeare"}, "all_available"),
+        ({"task": "cifar10", "model": "small_cnn"}, "all_available"),
+    ],
+)
+def test_first_rates_of_the_paper_follow_the_model(given: dict[str, Any], expected: str) -> None:
+    """With p the weights of round 1 sum to K, with which no network trained so far."""
+    for algorithm in ("f3ast", "f3ast_adam"):
+        given = {**given, "algorithm": algorithm}
+        assert resolve(given).settings["rate_init"] == expected
+        assert resolve({**given, "reading": "released"}).settings["rate_init"] == "p"
+
+
+def test_a_model_of_ones_own_says_whether_it_is_convex() -> None:
+    """A network unless its object has `convex`, as ours of softmax regression has."""
+    own, convex = (PureModel(lambda seed: seed, lambda weights, inputs: inputs) for _ in range(2))
+    convex.convex = True  # type: ignore[attr-defined]
+    found = []
+    for model in (own, convex, SoftmaxRegression(60, 10)):
+        settings, registry = settings_of({"model": model}, builtin_registry())
+        found.append(resolve(settings, registry).settings["rate_init"])
+    assert found == ["all_available", "p", "p"]
 
 
 @pytest.mark.parametrize("seed", [1, 7])

@@ -119,7 +119,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("communication", "sometimes:3", "must be one of fixed, "),
     ("communication", 3.5, "must be a text such as cycle:5,10"),
     ("reading", "mine", "must be one of paper, released, ca_fed"),
-    ("rate_init", "zero", "must be one of p, k_over_n, one_over_n, k_times_p"),
+    ("rate_init", "zero", "must be one of p, k_over_n, one_over_n, all_available"),
     ("num_clients", 0, "at least 1"),
     ("num_clients", 9, "at most num_clients, 9"),
     ("clients_per_round", 0, "at least 1"),
