@@ -25,6 +25,7 @@ class PureModel:
 
     Attributes:
         examples_at_once: See `Model`.
+        convex: See `ModelConfig`.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class PureModel:
         apply: Callable[[Any, Any], Any],
         examples_at_once: int = 512,
         penalty: Callable[[Any], Any] | None = None,
+        convex: bool = False,
     ) -> None:
         """Takes the functions.
 
@@ -43,11 +45,13 @@ class PureModel:
             examples_at_once: See `Model`.
             penalty: From weights to what training adds to the mean loss of a batch; none by
                 default.
+            convex: Whether the loss is convex in the weights: F3AST's first rates go by it (R1).
         """
         self._init = init
         self._apply = apply
         self._penalty = penalty
         self.examples_at_once = examples_at_once
+        self.convex = convex
 
     def initial_weights(self, seed: int) -> list[np.ndarray]:
         """Returns the leaves of `init(seed)`, `float32`.

@@ -144,8 +144,10 @@ def test_first_rates_of_the_paper_follow_the_model(given: dict[str, Any], expect
 
 def test_a_model_of_ones_own_says_whether_it_is_convex() -> None:
     """A network unless its object has `convex`, as ours of softmax regression has."""
-    own, convex = (PureModel(lambda seed: seed, lambda weights, inputs: inputs) for _ in range(2))
-    convex.convex = True  # type: ignore[attr-defined]
+    own, convex = (
+        PureModel(lambda seed: seed, lambda weights, inputs: inputs, convex=each)
+        for each in (False, True)
+    )
     found = []
     for model in (own, convex, SoftmaxRegression(60, 10)):
         settings, registry = settings_of({"model": model}, builtin_registry())

@@ -148,7 +148,8 @@ def test_the_fused_engine_trains_it_as_the_built_in_one() -> None:
     from f3ast_tff import simulate
 
     built_in = SoftmaxRegression(60, 10)
-    models: list[Any] = [built_in, PureModel(built_in.initial_weights, built_in.apply)]
+    own = PureModel(built_in.initial_weights, built_in.apply, convex=True)
+    models: list[Any] = [built_in, own]
     first, second = (
         simulate(task="synthetic", num_clients=12, model=model, rounds=2, eval_every=1).metrics
         for model in models
