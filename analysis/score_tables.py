@@ -27,6 +27,7 @@ from f3ast_tff.analysis.score_cells import (
     unstable_text,
 )
 from f3ast_tff.components import REQUIRED, parameter
+from f3ast_tff.conditions import conditions
 from f3ast_tff.errors import ParameterError
 
 # As the first of a pair of rows.
@@ -90,7 +91,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _print(flags: Flags) -> None:
-    runs = _where(read_scores(Path(flags.scores)), _list(flags.where))
+    runs = _where(read_scores(Path(flags.scores)), flags.where)
     layout = Layout(
         scores=_list(flags.score),
         rows=_list(flags.rows),
@@ -226,17 +227,15 @@ def _pair(text: str | None, pair: str) -> tuple[str, str]:
     return a, b
 
 
-def _where(runs: Sequence[KeptRun], conditions: Sequence[str]) -> list[KeptRun]:
-    allowed: dict[str, set[str]] = {}
-    for condition in conditions:
-        name, equals, value = condition.partition("=")
-        if not equals:
-            raise ParameterError("where", condition, "must be SETTING=VALUE")
+def _where(runs: Sequence[KeptRun], where: str | None) -> Sequence[KeptRun]:
+    if not where:
+        return runs
+    allowed = conditions(where)
+    for name in allowed:
         _require_setting("where", name, runs)
-        allowed.setdefault(name, set()).add(value)
     kept = [run for run in runs if all(run.settings[n] in v for n, v in allowed.items())]
     if not kept:
-        raise RunsError(f"no run has {', '.join(conditions)}")
+        raise RunsError(f"no run has {', '.join(where.split(','))}")
     return kept
 
 

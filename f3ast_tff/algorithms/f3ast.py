@@ -20,7 +20,7 @@ from f3ast_tff.selection.f3ast import FOLLOWS
 
 
 def _default_first_rates(known: Any) -> str:
-    """The authors' p, but where steps K times as long as FedAvg's end training."""
+    """The authors' p, but where its steps, several times as long as FedAvg's, end training."""
     return "p" if known.config_class("model").convex else "all_available"
 
 
@@ -113,9 +113,8 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
         if self.rate_init == "all_available":
             return best_if_all_available(p, k, self.availability_objective)
         n = len(p)
-        return {"p": p, "k_over_n": np.full(n, k / n), "one_over_n": np.full(n, 1 / n)}[
-            self.rate_init
-        ], 1.0
+        rates = {"p": p, "k_over_n": np.full(n, k / n), "one_over_n": np.full(n, 1 / n)}
+        return rates[self.rate_init], 1.0
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `AlgorithmConfig.check`."""

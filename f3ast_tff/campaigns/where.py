@@ -7,6 +7,7 @@ from typing import Any
 
 from f3ast_tff.campaigns import axes
 from f3ast_tff.campaigns.runs import PlannedRun
+from f3ast_tff.conditions import conditions
 from f3ast_tff.errors import ParameterError
 
 
@@ -17,21 +18,17 @@ def runs_where(
 
     Args:
         runs: The campaign's.
-        where: Conditions such as `"task=cifar100,algorithm=fedavg,algorithm=poc"`; of those on one
-            setting one must hold. A run that has no such setting meets none on it.
+        where: See `conditions`. A run that has no such setting meets none on it.
         types: See `axes.setting_types`.
 
     Raises:
         ParameterError: On a condition that is none, a setting there is not, or if no run is left.
     """
-    allowed: dict[str, list[str]] = {}
-    for condition in where.split(","):
-        name, equals, value = condition.partition("=")
-        if not equals:
-            raise ParameterError("where", condition, "must be SETTING=VALUE")
+    allowed = conditions(where)
+    for name, values in allowed.items():
         if name not in types:
+            condition = f"{name}={values[0]}"
             raise ParameterError("where", condition, f"there is no setting {name}")
-        allowed.setdefault(name, []).append(value)
 
     def meets(run: PlannedRun) -> bool:
         settings = {axes.DRAW: run.settings["seed"], **run.settings}
@@ -48,9 +45,11 @@ def runs_where(
 
 def _is(setting: Any, text: str) -> bool:
     """Whether a text says a setting's value: 0.10 says 0.1."""
-    if isinstance(setting, (int, float)) and not isinstance(setting, bool):
+    if isinstance(setting, bool):
+        return str(setting).lower() == text.lower()
+    if isinstance(setting, (int, float)):
         try:
             return float(text) == setting
         except ValueError:
             return False
-    return str(setting).lower() == text.lower() if isinstance(setting, bool) else setting == text
+    return bool(setting == text)

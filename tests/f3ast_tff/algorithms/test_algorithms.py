@@ -79,8 +79,8 @@ def test_first_rates_follow_the_constraint(constraint: Any, rate: float) -> None
         np.testing.assert_allclose(strategy.rates.values, rate)
 
 
-def test_first_rates_if_all_were_available_make_weights_that_sum_to_one() -> None:
-    """Of p = 4, 2, 6, 3, 5, 4 of 24 and K = 3: r = 3 p, and every weight p / r is 1 / K."""
+def test_first_rates_if_all_were_available_are_in_proportion_to_p() -> None:
+    """Of p = 4, 2, 6, 3, 5, 4 of 24 and K = 3: r(0) = 3 p, and every p / r(0) is 1 / K."""
     strategy = config("f3ast", rate_init="all_available").build(small_world())
     world = small_world()
     np.testing.assert_allclose(strategy.rates.values, 3 * world.p, rtol=1e-15)

@@ -135,7 +135,7 @@ def test_objective_of_the_paper_follows_the_availability(availability: str) -> N
     ],
 )
 def test_first_rates_of_the_paper_follow_the_model(given: dict[str, Any], expected: str) -> None:
-    """With p the weights of round 1 sum to K, with which no network trained so far."""
+    """With p the weights sum to as much as 7 of K = 10: no network trained with them so far."""
     for algorithm in ("f3ast", "f3ast_adam"):
         given = {**given, "algorithm": algorithm}
         assert resolve(given).settings["rate_init"] == expected
