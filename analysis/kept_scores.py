@@ -7,12 +7,16 @@ import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Union
 
 from f3ast_tff.analysis.run_groups import Pair
 from f3ast_tff.analysis.runs import SCORES, RunsError
 from f3ast_tff.data_files import read_text
 from f3ast_tff.messages import one_line
+from f3ast_tff.training.metrics import count_of_last_10_percent
 
+# A round, or one of `runs.PERIODS`.
+When = Union[int, str]
 _DRAW, _SEED, _ROUND = "data_seed", "seed", "round"
 _NEEDED = ("task", "algorithm", _SEED, _ROUND, *SCORES)
 
@@ -32,17 +36,30 @@ class KeptRun:
     pair: Pair
     scores: Mapping[int, Mapping[str, float]]
 
-    def at(self, number: int | None) -> Mapping[str, float]:
-        """Returns the scores of a round, `None` for the last.
+    def at(self, when: When) -> Mapping[str, float]:
+        """Returns the scores of a round, or their means over a period.
 
         Raises:
             RunsError: If the file does not have that round of this run.
         """
-        number = max(self.scores) if number is None else number
-        if number not in self.scores:
+        found = [self.scores[number] for number in self.rounds(when)]
+        return {score: sum(each[score] for each in found) / len(found) for score in SCORES}
+
+    def rounds(self, when: When) -> list[int]:
+        """Returns the kept rounds that are meant, rising.
+
+        Raises:
+            RunsError: If the file does not have that round of this run.
+        """
+        kept = sorted(self.scores)
+        if when == "final":
+            return kept[-1:]
+        if when == "mean_of_last_10_percent":
+            return kept[-count_of_last_10_percent(len(kept)) :]
+        if when not in self.scores:
             what = ", ".join(f"{name} {value}" for name, value in self.settings.items() if value)
-            raise RunsError(f"round {number} of the run {what}, {self.pair} was not kept")
-        return self.scores[number]
+            raise RunsError(f"round {when} of the run {what}, {self.pair} was not kept")
+        return [int(when)]
 
 
 def is_scores(path: Path) -> bool:

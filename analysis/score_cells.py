@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from f3ast_tff.analysis.coverage import of_intervals
-from f3ast_tff.analysis.kept_scores import KeptRun
+from f3ast_tff.analysis.kept_scores import KeptRun, When
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.run_groups import Pair, describe, summarised
 from f3ast_tff.analysis.runs import RunsError, display_of
@@ -46,9 +46,9 @@ class Block:
         """All its runs."""
         return [run for runs in self.cells.values() for run in runs]
 
-    def scores(self, row: Key, column: Key, score: str, number: int | None) -> dict[Pair, float]:
-        """Returns a score in a round (`None`: the last) by pair, empty where nothing was run."""
-        return {run.pair: run.at(number)[score] for run in self.cells.get((row, column), ())}
+    def scores(self, row: Key, column: Key, score: str, when: When) -> dict[Pair, float]:
+        """Returns a score by pair, empty where nothing was run."""
+        return {run.pair: run.at(when)[score] for run in self.cells.get((row, column), ())}
 
     def population(self, found: Iterable[PairedDifference | None]) -> str:
         """Returns a line on what ± is taken over and what the intervals cover."""

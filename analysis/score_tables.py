@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.kept_scores import KeptRun, read_scores
+from f3ast_tff.analysis.kept_scores import KeptRun, When, read_scores
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.run_groups import Pair
-from f3ast_tff.analysis.runs import SCORES, RunsError
+from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError
 from f3ast_tff.analysis.score_cells import (
     Block,
     Key,
@@ -55,7 +55,12 @@ class Flags:
         "rows to subtract, as A:B for A minus B; values of several settings as A1/A2:B1/B2; "
         "each:B for every other row minus B",
     )
-    round: int | None = parameter(None, "round to show; default: each run's last", minimum=1)
+    round: int | None = parameter(None, "round to show, in place of a period", minimum=1)
+    period: str = parameter(
+        "final",
+        "each run's last round, or the mean of the last 10% of the evaluations in the file",
+        choices=PERIODS,
+    )
     unstable: bool = parameter(False, "also show the share of unstable runs")
     loss_above: float = parameter(
         UNIFORM_LOSS, "sample loss above which a run is unstable; the default is ln 10", above=0
@@ -72,7 +77,7 @@ class Layout:
         columns: Settings whose values are the columns; empty for a column a score.
         by: Settings with tables of their own for each value.
         minus: Pairs of rows, the first minus the second; `EACH` for every other row.
-        number: Round; `None` for each run's last.
+        when: A round, or one of `PERIODS`.
         loss_above: Sample loss above which a run is unstable; `None` for no such table.
     """
 
@@ -81,7 +86,7 @@ class Layout:
     columns: Sequence[str] = ()
     by: Sequence[str] = ()
     minus: Sequence[tuple[str, str]] = ()
-    number: int | None = None
+    when: When = "final"
     loss_above: float | None = None
 
 
@@ -91,6 +96,8 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _print(flags: Flags) -> None:
+    if flags.round is not None and flags.period != "final":
+        raise ParameterError("period", flags.period, "cannot be together with --round")
     runs = _where(read_scores(Path(flags.scores)), flags.where)
     layout = Layout(
         scores=_list(flags.score),
@@ -98,7 +105,7 @@ def _print(flags: Flags) -> None:
         columns=_list(flags.columns),
         by=_list(flags.by),
         minus=[_pair(flags.minus, each) for each in _list(flags.minus)],
-        number=flags.round,
+        when=flags.period if flags.round is None else flags.round,
         loss_above=flags.loss_above if flags.unstable else None,
     )
     for score in layout.scores:
@@ -155,18 +162,18 @@ def _tables(block: Block, layout: Layout, minus: Sequence[tuple[Key, Key]]) -> s
         for score in layout.scores
     ]
     unstable = [] if layout.loss_above is None else _unstable(block, layout, layout.loss_above)
-    where = f"{_round(block, layout.number)}{block.condition}:"
+    where = f"{_when(block, layout.when)}{block.condition}:"
     if layout.columns:
         titled = [(_words(score).capitalize(), c) for score, c in zip(layout.scores, by_score)]
         if layout.loss_above is not None:
             titled.append((f"Runs with a {_unstable_words(layout.loss_above)}", unstable))
-        parts = [_markdown(f"{title} at {where}", names, columns) for title, columns in titled]
+        parts = [_markdown(f"{title} {where}", names, columns) for title, columns in titled]
     else:
         headed = [replace(c, heading=_words(s)) for s, (c,) in zip(layout.scores, by_score)]
         if layout.loss_above is not None:
             heading = f"runs with a {_unstable_words(layout.loss_above)}"
             headed += [replace(column, heading=heading) for column in unstable]
-        parts = [_markdown(f"At {where}", names, headed)]
+        parts = [_markdown(f"{where[0].upper()}{where[1:]}", names, headed)]
     found = [each for columns in by_score for column in columns for each in column.differences]
     return "\n\n".join([*parts, block.population(found)])
 
@@ -175,7 +182,7 @@ def _column(
     block: Block, layout: Layout, minus: Sequence[tuple[Key, Key]], column: Key, score: str
 ) -> _Column:
     def scores(row: Key) -> dict[Pair, float]:
-        return block.scores(row, column, score, layout.number)
+        return block.scores(row, column, score, layout.when)
 
     subtracted = [minus_text(scores(a), scores(b)) for a, b in minus]
     texts = [spread(scores(row)) for row in block.rows] + [text for text, _ in subtracted]
@@ -185,7 +192,7 @@ def _column(
 def _unstable(block: Block, layout: Layout, above: float) -> list[_Column]:
     found = []
     for column in block.columns:
-        losses = [block.scores(row, column, "sample_loss", layout.number) for row in block.rows]
+        losses = [block.scores(row, column, "sample_loss", layout.when) for row in block.rows]
         texts = [unstable_text(each, above) for each in losses]
         found.append(_Column(label(layout.columns, column), texts))
     return found
@@ -205,11 +212,16 @@ def _markdown(title: str, names: Sequence[str], columns: Sequence[_Column]) -> s
     return "\n".join([title, "", *table])
 
 
-def _round(block: Block, number: int | None) -> str:
-    last = {max(run.scores) for run in block.runs}
-    if number is None and len(last) > 1:
-        return "the last round of each run"
-    return f"round {last.pop() if number is None else number}"
+def _when(block: Block, when: When) -> str:
+    every = {tuple(run.rounds(when)) for run in block.runs}
+    if when == "mean_of_last_10_percent":
+        if len(every) > 1:
+            return "in the mean of the last 10% of the kept evaluations"
+        rounds = list(map(str, every.pop()))
+        return f"in the mean of round{'s' * (len(rounds) > 1)} {', '.join(rounds)}"
+    if len(every) > 1:
+        return "at the last round of each run"
+    return f"at round {every.pop()[0]}"
 
 
 def _words(score: str) -> str:

@@ -23,7 +23,7 @@ class CommunicationConstraint(Protocol):
 
     @property
     def mean_k(self) -> float:
-        """Long-run mean of K_t: r(0) is `mean_k / N`."""
+        """Long-run mean of K_t, in the first rates that depend on K."""
         ...
 
     def limit(self, round_number: int) -> Feasible:

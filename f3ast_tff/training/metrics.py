@@ -81,11 +81,16 @@ def append_csv(path: Path, row: Row) -> None:
 
 
 def summarise(rows: list[Row]) -> dict[str, Any]:
-    """Returns the final values and the mean of the last 10% of the evaluations (at least one)."""
-    last = rows[-max(1, round(0.1 * len(rows))) :]
+    """Returns the final values and the mean of the last 10% of the evaluations."""
+    last = rows[-count_of_last_10_percent(len(rows)) :]
     averaged = [column for column in COLUMNS if column not in _NOT_AVERAGED]
     means = {column: _mean([row[column] for row in last]) for column in averaged}
     return {"final": rows[-1], "mean_of_last_10_percent": means, "evaluations_averaged": len(last)}
+
+
+def count_of_last_10_percent(num_evaluations: int) -> int:
+    """Returns how many evaluations the last 10% are, rounded; at least one."""
+    return max(1, round(0.1 * num_evaluations))
 
 
 def _mean(values: list[float]) -> float:

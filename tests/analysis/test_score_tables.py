@@ -177,6 +177,22 @@ def test_pairs_that_only_one_has_are_said(write: Write, capsys: pytest.CaptureFi
     )
 
 
+def test_the_mean_of_the_last_tenth(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    """F3AST's 20 evaluations are 0.01 to 0.20, of which 0.19 and 0.20 count; FedAvg's last of 4."""
+    rows = [f"f3ast,0,{5 * number},{number / 100}" for number in range(1, 21)]
+    rows += [f"fedavg,0,{25 * number},{number / 10}" for number in range(1, 5)]
+    scores = write("algorithm,seed,round", *rows)
+    flags = ("--period=mean_of_last_10_percent", "--columns=algorithm", "--rows=task")
+    lines = printed(capsys, scores, *flags)
+    assert lines[0] == "Sample accuracy in the mean of the last 10% of the kept evaluations:"
+    assert lines[4] == "| Synthetic | 0.4000 | 0.1950 |"
+    lines = printed(capsys, scores, *flags, "--where=algorithm=f3ast")
+    assert lines[0] == "Sample accuracy in the mean of rounds 95, 100:"
+    assert printed(capsys, scores, "--where=algorithm=f3ast")[0] == "At round 100:"
+    assert "period" in refused(capsys, scores, flags[0], "--round=100")
+    assert "period" in refused(capsys, scores, "--period=first")
+
+
 def test_an_earlier_round(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     scores = write("algorithm,seed,round", "f3ast,0,5,0.1", "f3ast,0,9,0.5", "fedavg,0,8,0.2")
     assert printed(capsys, scores)[0] == "At the last round of each run:"
