@@ -22,7 +22,9 @@ def test_the_example_of_a_component_is_a_plugin(tmp_path: Path) -> None:
     path = tmp_path / "reachable.py"
     path.write_text(python_of("docs/extending.md")[0])
     registry = registry_with([str(path)])
-    configuration = resolve({"availability": "alternate", "take_turns": 4}, registry)
+    settings = {"availability": "alternate", "take_turns": 4, "algorithm": "f3ast"}
+    configuration = resolve(settings, registry)
+    assert configuration.settings["availability_objective"] == "p"
     process = configuration.configs["availability"].build([0.25] * 4, 0)
     assert process.mask(1).tolist() == [False, True, False, False]
 

@@ -118,6 +118,17 @@ def require(settings: Mapping[str, Any], name: str, value: Any, when: str) -> No
         raise ParameterError(name, settings[name], f"must be {value} {when}")
 
 
+def require_a_number(world: World, name: str, value: Any, allowed: str) -> None:
+    """Checks that the constraint is a number of clients, where a setting can keep to no other.
+
+    Raises:
+        ParameterError: If it is not; `allowed` is the value to give.
+    """
+    if not world.constraint.limit(1).counts_only:
+        when = "under a constraint that is more than the number of clients"
+        raise ParameterError(name, value, f"must be {allowed} {when}")
+
+
 def has_byte_budget(settings: Mapping[str, Any]) -> bool:
     """Returns whether the communication constraint is a budget in bytes."""
     return (settings.get("communication") or "").startswith("bytes:")

@@ -8,7 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.algorithms.algorithm import AlgorithmConfig, World, has_byte_budget, require
+from f3ast_tff.algorithms.algorithm import (
+    AlgorithmConfig,
+    World,
+    has_byte_budget,
+    require,
+    require_a_number,
+)
 from f3ast_tff.components import Derived, Reading, parameter, register
 from f3ast_tff.selection import Proportional, Strategy, Uniform
 
@@ -52,6 +58,9 @@ class BaselineConfig(AlgorithmConfig):
         if self.baseline_sampling == "uniform":
             return Uniform(weights, world.seed)
         replace = self.baseline_sampling == "with_replacement"
+        if replace:
+            name = "baseline_sampling"
+            require_a_number(world, name, self.baseline_sampling, "without_replacement")
         return Proportional(world.p, weights, replace, world.seed)
 
     def check(self, settings: Mapping[str, Any]) -> None:

@@ -9,7 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.algorithms.algorithm import AlgorithmConfig, World, has_byte_budget, require
+from f3ast_tff.algorithms.algorithm import (
+    AlgorithmConfig,
+    World,
+    has_byte_budget,
+    require,
+    require_a_number,
+)
 from f3ast_tff.components import Reading, parameter, register
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.selection import PowerOfChoice, Strategy
@@ -55,11 +61,14 @@ class PowerOfChoiceConfig(AlgorithmConfig):
         """See `AlgorithmConfig.build`."""
         self._check_candidates(math.ceil(world.constraint.mean_k), "the mean of K_t")
         n_k = world.sizes.astype(np.float64)
+        replace = self.poc_pool == "with_replacement"
+        if replace:
+            require_a_number(world, "poc_pool", self.poc_pool, "without_replacement")
         return PowerOfChoice(
             world.p,
             self.poc_candidates,
             world.seed,
-            replace=self.poc_pool == "with_replacement",
+            replace=replace,
             added=n_k if self.poc_loss == "met_in_training" else None,
             average_weights=n_k if self.poc_average == "examples" else None,
         )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.availability import ByteBudget, FixedK, PoissonK, Schedule
+from f3ast_tff.availability import ByteBudget, FixedK, GroupMinimum, PoissonK, Schedule
 from f3ast_tff.components import builtin_registry
 from f3ast_tff.errors import ParameterError
 from tests.f3ast_tff.algorithms.small_world import N, config, small_world
@@ -207,3 +207,22 @@ def test_no_flag_is_named() -> None:
         assert "--" not in component.about
         for parameter in component.parameters:
             assert "--" not in parameter.help
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "setting", "drawn"),
+    [
+        ("fedavg", "baseline_sampling", "with_replacement"),
+        ("fedadam", "baseline_sampling", "with_replacement"),
+        ("poc", "poc_pool", "with_replacement"),
+    ],
+)
+def test_draws_with_replacement_are_refused_where_groups_have_minima(
+    algorithm: str, setting: str, drawn: str
+) -> None:
+    """When the strategy is built, not in round 1."""
+    minima = GroupMinimum(FixedK(3), np.arange(N) % 2, (1, 1))
+    with pytest.raises(ParameterError, match=f"{setting}.*must be without_replacement"):
+        config(algorithm, **{setting: drawn}).build(small_world(constraint=minima))
+    build = config(algorithm, **{setting: "without_replacement"}).build
+    assert build(small_world(constraint=minima)) is not None
