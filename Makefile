@@ -2,6 +2,8 @@
 
 VENV := .venv
 PY := $(VENV)/bin/python
+# Tests start some 60 Python processes: those after the first find compiled files.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest
 STAMP := $(VENV)/.installed
 DOCS := $(VENV)/.docs
 UV ?= uv
@@ -38,8 +40,11 @@ demo: $(STAMP)  ## Train five algorithms, three draws each, and plot them (DEMO_
 	@$(VENV)/bin/f3ast-tff compare --runs $(DEMO_DIR)/runs --out $(DEMO_DIR)/accuracy.png
 	@$(PY) -m f3ast_tff.analysis.agreement $(DEMO_DIR)/engines/fused $(DEMO_DIR)/engines/tff
 
-test: lint  ## Lint, then run the tests not marked slow
-	$(PY) -m pytest -m "not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile
+test: style  ## Lint, and run the tests not marked slow
+	@$(MAKE) --no-print-directory -j 2 types fast-tests
+
+fast-tests: $(STAMP)
+	$(PYTEST) -m "not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 check: lint  ## Lint, then run the tests of what no engine of TensorFlow and no command is needed for, in under a minute
 	$(PY) -m pytest -q -x -m "not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile $(QUICK_TESTS)
@@ -64,9 +69,13 @@ test-ray-slow: $(STAMP)  ## Run the slow ones: of two nodes one is killed
 test-wheel: $(STAMP)  ## Test the plug-ins against an installed wheel (WHEEL_PYTHONS)
 	tools/test_wheel.sh $(PY) $(WHEEL_PYTHONS)
 
-lint: $(STAMP)  ## Check style, formatting and types
+lint: style types  ## Check style, formatting and types
+
+style: $(STAMP)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+
+types: $(STAMP)
 	$(PY) -m mypy
 
 format: $(STAMP)  ## Apply the formatter and the safe fixes

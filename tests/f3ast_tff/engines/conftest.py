@@ -13,7 +13,7 @@ from f3ast_tff.engines.engine import EngineParts
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def make_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
     """Makes engines by name, of `engine_parts` and options, and closes them at the end."""
     engines: list[Engine] = []
