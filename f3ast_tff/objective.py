@@ -20,6 +20,12 @@ def numerators(p: np.ndarray, objective: str) -> np.ndarray:
     return p**2 if objective == "p_squared" else p
 
 
+def root_numerators(p: np.ndarray, objective: str) -> np.ndarray:
+    """Returns sqrt(c_k), `float [N]`: p_k itself for `"p_squared"`, sqrt(p_k) for `"p"`."""
+    numerators(p[:0], objective)  # Refuses an unknown objective.
+    return p if objective == "p_squared" else np.sqrt(p)
+
+
 def variance_bound(r: np.ndarray, p: np.ndarray, objective: str) -> float:
     """Returns H(r), eq. (3); `r` and `p` are `float [N]`, r in (0, 1]."""
     return float(np.sum(numerators(p, objective) / r))
@@ -40,7 +46,7 @@ def best_if_all_available(p: np.ndarray, k: float, objective: str) -> tuple[np.n
     Returns:
         r / s, `float64 [N]`, in which clients that tie do so exactly, and s.
     """
-    root = np.sqrt(numerators(np.asarray(p, np.float64), objective))
+    root = root_numerators(np.asarray(p, np.float64), objective)
     if k >= len(p):
         return np.ones(len(p)), 1.0
     # With the m largest at 1 the others share K - m. The least m that leaves none above 1 is right.
@@ -52,23 +58,18 @@ def best_if_all_available(p: np.ndarray, k: float, objective: str) -> tuple[np.n
 
 def marginal_utility(r: np.ndarray, p: np.ndarray, objective: str) -> np.ndarray:
     """Returns -dH/dr_k = c_k / r_k^2, what selecting client k is worth (eq. 4); `float [N]`."""
-    utility = np.square(r)
-    return np.divide(numerators(p, objective), utility, out=utility)
+    return np.square(ranking(r, root_numerators(p, objective)))
 
 
-def ranking(
-    r: np.ndarray, p: np.ndarray, objective: str, out: np.ndarray | None = None
-) -> np.ndarray:
-    """Returns what orders clients as `marginal_utility` does, for less: p_k / r_k or p_k / r_k^2.
+def ranking(r: np.ndarray, roots: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Returns sqrt(c_k) / r_k, which orders clients as `marginal_utility` does.
+
+    Clients of equal -dH/dr_k are equal here too: at rates in proportion to `roots`, where H is
+    least, all have 1 exactly. Of c_k / r_k^2 rounding would leave an order of its own.
 
     Args:
         r: Rates up to a common factor, `float64 [N]`, above 0.
-        p: Client shares, `float [N]`.
-        objective: `"p_squared"` or `"p"`.
+        roots: `root_numerators`.
         out: Where to write it, `float64 [N]`, in place of a new array.
     """
-    numerators(p[:0], objective)  # Refuses an unknown objective.
-    if objective == "p_squared":
-        return np.divide(p, r, out=out)
-    squared = np.square(r, out=out)
-    return np.divide(p, squared, out=squared)
+    return np.divide(roots, r, out=out)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from f3ast_tff.local_training import check_client_shares
-from f3ast_tff.objective import marginal_utility, numerators, ranking
+from f3ast_tff.objective import ranking, root_numerators
 from f3ast_tff.randomness import generator
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection.choosing import BLOCK, Utility, best_feasible
@@ -43,7 +44,8 @@ class F3AST(BaseStrategy):
     (line 9). The weights are meant for a SUM, never a normalised mean.
 
     A round costs one pass over the clients; p and the rates, 16 bytes a client, are all that is
-    kept. The order by utility needs rates only up to a common factor, so no decay is carried out.
+    kept, and with H = sum p / r the root of p. The order by utility needs rates only up to a
+    common factor, so no decay is carried out.
 
     Where updates are lost, the rates follow those received: for losses that are independent of the
     selection, E[1{k received} / r_k] = 1, so that the weights p_k / r_k stay unbiased. Rates of
@@ -108,23 +110,27 @@ class F3AST(BaseStrategy):
         return kept
 
     def _utility(self, feasible: Feasible) -> Utility:
-        rates = self.rates.unscaled
+        rates, roots = self.rates.unscaled, self._roots
         if self.selected_rates is not None:
             asked = self.selected_rates.unscaled
             return lambda part: (
-                numerators(self.p[part], self.objective) / (rates[part] * asked[part])
+                ranking(rates[part], roots[part]) * ranking(asked[part], roots[part])
             )
         if feasible.cost is not None:
-            return lambda part: marginal_utility(rates[part], self.p[part], self.objective)
+            return lambda part: np.square(ranking(rates[part], roots[part]))
         # Without costs the order is all that counts. One buffer serves block after block.
         buffer = np.empty(min(len(rates), BLOCK))
 
         def in_order(part: slice) -> np.ndarray:
             here = rates[part]
             room = buffer[: len(here)] if len(here) <= len(buffer) else None
-            return ranking(here, self.p[part], self.objective, out=room)
+            return ranking(here, roots[part], out=room)
 
         return in_order
+
+    @cached_property
+    def _roots(self) -> np.ndarray:
+        return root_numerators(self.p, self.objective)
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> F3AST:
         """See `Renewable.renewed`; the rates of those who stay go on."""

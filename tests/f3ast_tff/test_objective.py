@@ -12,6 +12,7 @@ from f3ast_tff.objective import (
     best_if_all_available,
     marginal_utility,
     ranking,
+    root_numerators,
     variance_bound,
 )
 
@@ -53,7 +54,7 @@ def test_unknown_objective_is_refused_and_the_known_are_named() -> None:
     with pytest.raises(ValueError, match="'p_cubed'.*p_squared, p"):
         marginal_utility(R, P, "p_cubed")
     with pytest.raises(ValueError, match="'p_cubed'"):
-        ranking(R, P, "p_cubed")
+        root_numerators(P, "p_cubed")
 
 
 @given(
@@ -66,12 +67,21 @@ def test_ranking_orders_as_the_utility_does(
 ) -> None:
     """Whatever the unit of the rates; pairs closer than rounding aside."""
     r, p = np.array(clients).T
-    utility, order = marginal_utility(r, p, objective), ranking(factor * r, p, objective)
+    roots = root_numerators(p, objective)
+    utility, order = marginal_utility(r, p, objective), ranking(factor * r, roots)
     apart = utility[:, None] > utility * (1 + 1e-12)
     assert np.all((order[:, None] > order)[apart])
     room = np.zeros(len(r))
-    assert ranking(factor * r, p, objective, out=room) is room
+    assert ranking(factor * r, roots, out=room) is room
     np.testing.assert_array_equal(room, order)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_all_tie_where_h_is_least(objective: str) -> None:
+    """Exactly: else rounding, the same for all seeds, would say who is picked first."""
+    p = np.random.default_rng(0).dirichlet(np.full(700, 2.0))
+    rates, _ = best_if_all_available(p, 10, objective)
+    assert len(np.unique(ranking(rates, root_numerators(p, objective)))) == 1
 
 
 def test_best_rates_if_all_are_available_by_hand() -> None:
