@@ -26,9 +26,13 @@ WHEN = ("at_start", "throughout")
 PRESENCE = ("always", "seen")
 # A byte each.
 _MOST_STATES = 2**31
+# Seconds that sums of seconds may be off.
+_ROUNDING = 1e-6
 
 
-def assign_devices(num_clients: int, num_devices: int, seed: int, assignment: str) -> np.ndarray:
+def assign_devices(
+    num_clients: int, num_devices: int, seed: int, assignment: str, stream: str = "trace devices"
+) -> np.ndarray:
     """Returns the device that each client follows, `int64 [N]`.
 
     Args:
@@ -39,8 +43,9 @@ def assign_devices(num_clients: int, num_devices: int, seed: int, assignment: st
             second time before each had its turn, so without replacement for N <= D.
             `"with_replacement"`: a random device for each client. `"in_order"`: client k follows
             device k mod D.
+        stream: Name of the stream of draws; one for each purpose.
     """
-    rng = generator(seed, "trace devices")
+    rng = generator(seed, stream)
     if assignment == "with_replacement":
         return rng.integers(num_devices, size=num_clients)
     order = rng.permutation(num_devices) if assignment == "balanced" else np.arange(num_devices)
@@ -119,7 +124,7 @@ class Trace:
         if when == "at_start":
             self._eligible = traces.eligible_at(edges[:-1])
         else:
-            self._eligible = traces.eligible_seconds(edges) >= round_seconds
+            self._eligible = traces.eligible_seconds(edges) >= round_seconds - _ROUNDING
         self._seen = np.ones((1, traces.num_devices), bool)
         if presence == "seen":
             self._seen = (seen[:, 0] <= edges[:-1, None]) & (edges[:-1, None] <= seen[:, 1])

@@ -230,7 +230,8 @@ def _form(array: np.ndarray) -> str:
 def _checked_features(features: np.ndarray, clients: np.ndarray) -> np.ndarray:
     if features.ndim < 2 or features.dtype.kind not in "biuf":
         raise ValueError(f"features must be numbers [n, ...], not {_form(features)}")
-    if features.dtype.kind in "iu":
+    # Beyond int32 a program without 64-bit integers would wrap around.
+    if features.dtype.kind in "iu" and _fits_int32(features):
         return features
     with np.errstate(over="ignore"):
         features = features.astype(np.float32)
@@ -239,6 +240,13 @@ def _checked_features(features: np.ndarray, clients: np.ndarray) -> np.ndarray:
         row = int(np.argmin(finite))
         raise ValueError(f"features must be finite: row {row}, of client {clients[row]}, is not")
     return features
+
+
+def _fits_int32(features: np.ndarray) -> bool:
+    if np.can_cast(features.dtype, np.int32) or features.size == 0:
+        return True
+    limits = np.iinfo(np.int32)
+    return bool(features.min() >= limits.min and features.max() <= limits.max)
 
 
 def _checked_labels(labels: np.ndarray, clients: np.ndarray) -> np.ndarray:

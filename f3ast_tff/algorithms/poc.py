@@ -59,7 +59,8 @@ class PowerOfChoiceConfig(AlgorithmConfig):
 
     def build(self, world: World) -> Strategy:
         """See `AlgorithmConfig.build`."""
-        self._check_candidates(math.ceil(world.constraint.mean_k), "the mean of K_t")
+        # A mean such as 1.1 x 10 is off by rounding.
+        self._check_candidates(math.ceil(world.constraint.mean_k - 1e-9), "the mean of K_t")
         n_k = world.sizes.astype(np.float64)
         replace = self.poc_pool == "with_replacement"
         if replace:

@@ -113,7 +113,10 @@ class TimedConfig(DeliveryConfig):
         if self.device_file is not None:
             speeds = read_speeds(Path(self.device_file))
             number = len(speeds.computation)
-            device_of = assign_devices(world.num_clients, number, world.seed, "balanced")
+            # Not the draws of trace availability: who is there seldom is not therefore slow.
+            device_of = assign_devices(
+                world.num_clients, number, world.seed, "balanced", "device speeds"
+            )
         return DeviceTimes(
             world.examples,
             8 * (world.bytes_down + world.bytes_up) / 1000,

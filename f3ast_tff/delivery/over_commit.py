@@ -58,6 +58,8 @@ class MoreAsked:
 class OverCommit:
     """Of those asked the first K_t to arrive count; the round ends with the last of them.
 
+    Of a client drawn several times all draws arrive, or none: with the last of the K_t more may.
+
     The others' updates are lost. Fast clients count more often than slow ones.
 
     Attributes:
@@ -71,10 +73,17 @@ class OverCommit:
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
         """See `Delivery.arrivals`."""
         seconds = self.times.seconds(round_number, ids)
-        first = np.argsort(seconds, kind="stable")[: self.constraint.limit(round_number).k]
-        received = np.zeros(len(ids), bool)
-        received[first] = True
-        return Arrivals(received, seconds, float(seconds[first].max(initial=0)))
+        wanted = self.constraint.limit(round_number).k
+        # A client drawn twice arrives once, with both draws.
+        _, place, client, draws = np.unique(
+            ids, return_index=True, return_inverse=True, return_counts=True
+        )
+        order = np.lexsort((place, seconds[place]))
+        there_before = np.cumsum(draws[order]) - draws[order]
+        in_time = np.zeros(len(place), bool)
+        in_time[order] = there_before < wanted
+        received = in_time[client]
+        return Arrivals(received, seconds, float(seconds[received].max(initial=0)))
 
 
 @register(

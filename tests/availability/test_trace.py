@@ -66,6 +66,17 @@ def test_throughout_the_round_by_hand() -> None:
     # From 2:15 on, rounds of an hour: [2:15, 3:15) lies in the slot, [3:15, 4:15) does not.
     late = trace(start=HOUR / 4, days=1.0, when="throughout")
     assert available(late, 1) == [2]
+
+
+def test_a_device_that_is_always_eligible_misses_no_round_by_rounding() -> None:
+    """Traces that repeat after times that are no whole seconds."""
+    d = 50
+    ends = np.random.default_rng(0).uniform(DAY, 3 * DAY, d)
+    spans = np.stack([ends - DAY, ends], axis=1)
+    names = tuple(map(str, range(d)))
+    traces = DeviceTraces(names, np.arange(d + 1), spans[:, 0].copy(), np.ones(d, bool), spans)
+    process = Trace(traces, d, 0, start=0.0, days=2.0, assignment="in_order", when="throughout")
+    assert process.stationary.tolist() == [1.0] * d
     assert available(trace(start=HOUR / 4, days=1.0), 1) == [2, 3]
 
 

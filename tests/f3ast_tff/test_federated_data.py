@@ -158,6 +158,14 @@ def test_integers_and_images_stay_what_they_are() -> None:
     assert data.train.features.dtype == np.uint8
 
 
+def test_integers_beyond_int32_become_float32() -> None:
+    """As int32 a time in milliseconds would be a negative number."""
+    for value, kept in ((2**31 - 1, np.int64), (1_700_000_000_000, np.float32)):
+        data = FederatedData.from_arrays(np.array([[value], [0]]), [1, 0], ["a", "b"], test=None)
+        assert data.train.features.dtype == kept
+        assert data.train.features[0, 0] == pytest.approx(value, rel=1e-7)
+
+
 GOOD: dict[str, Any] = {"features": FEATURES, "labels": LABELS, "clients": CLIENTS}
 NAN = np.where(np.arange(6)[:, None] == 4, np.nan, FEATURES)
 

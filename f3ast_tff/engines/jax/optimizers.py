@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import optax
 
 from f3ast_tff.optimizers import Optimizer
@@ -33,7 +35,7 @@ class JaxOptimizer:
 
     def _at(self, rate: Any) -> optax.GradientTransformation:
         built, limit = self._optimizer.in_jax(rate), self._optimizer.clip_norm
-        return built if limit is None else optax.chain(optax.clip_by_global_norm(limit), built)
+        return built if limit is None else optax.chain(_clip(limit), built)
 
     def init(self, weights: Tree) -> Tree:
         """Returns the state before the first step."""
@@ -43,3 +45,16 @@ class JaxOptimizer:
         """Returns state and weights after a step at this rate."""
         steps, state = self._at(rate).update(gradients, state, weights)
         return state, optax.apply_updates(weights, steps)
+
+
+def _clip(limit: float) -> optax.GradientTransformation:
+    """Clips to a global norm; NaN where that overflows, as in TensorFlow, where optax gives 0."""
+    clip = optax.clip_by_global_norm(limit)
+
+    def update(gradients: Tree, state: Any, weights: Tree | None = None) -> tuple[Tree, Any]:
+        leaves = jax.tree_util.tree_leaves(gradients)
+        finite = jnp.isfinite(sum(jnp.sum(jnp.square(leaf)) for leaf in leaves))
+        clipped, state = clip.update(gradients, state, weights)
+        return jax.tree_util.tree_map(lambda g: jnp.where(finite, g, jnp.nan), clipped), state
+
+    return optax.GradientTransformation(clip.init, update)

@@ -140,6 +140,18 @@ def test_over_commitment_takes_the_first() -> None:
     assert fewer.received.all() and fewer.round_seconds == fewer.seconds.max()
 
 
+def test_all_draws_of_a_client_meet_one_fate() -> None:
+    """Clients 0, 1, 2 take 100, 10, 50 s; of 1's four draws none comes without the others."""
+    times = DeviceTimes(np.array([100, 10, 50]), 0.0, 1, 1000.0, 0.0, 1.0, 0.0, jitter=0.0)
+    ids = np.array([0, 1, 1, 2, 1, 1])
+    found = OverCommit(times, FixedK(3)).arrivals(1, ids)
+    assert found.received.tolist() == [False, True, True, False, True, True]
+    assert found.round_seconds == 10
+    found = OverCommit(times, FixedK(5)).arrivals(1, ids)
+    assert found.received.tolist() == [False, True, True, True, True, True]
+    assert found.round_seconds == 50
+
+
 def test_more_are_asked_than_wanted() -> None:
     for factor, k, n, expected in ((1.3, 10, 99, 13), (1.1, 10, 99, 11), (2, 30, 40, 40)):
         more = MoreAsked(FixedK(k), factor, n)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from f3ast_tff.availability import FixedK
+from f3ast_tff.availability.trace import assign_devices
 from f3ast_tff.delivery import DeviceTimes
+from f3ast_tff.delivery.deadline import DeadlineConfig
+from f3ast_tff.delivery.delivery import DeliveryWorld
 from f3ast_tff.delivery.device_speeds import DeviceSpeeds, read_speeds
 from f3ast_tff.errors import DataError
 
@@ -92,3 +97,17 @@ def test_bad_files_are_named(name: str, text: str, message: str, tmp_path: Path)
 def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no such file"):
         read_speeds(tmp_path / "a.json")
+
+
+def test_speeds_are_shared_out_by_draws_of_their_own(tmp_path: Path) -> None:
+    """Not by those that give trace availability its devices: the slow would be the seldom there."""
+    n = 50
+    speeds = {d: {"computation": 1 + d, "communication": 1000} for d in range(n)}
+    (tmp_path / "a.json").write_text(json.dumps(speeds))
+    ones = np.ones(n, int)
+    away: Any = None
+    world = DeliveryWorld(ones, ones, 0, 0, away, away, FixedK(1), 7)
+    times = DeadlineConfig(device_file=str(tmp_path / "a.json"), device_jitter=0.0).times(world)
+    device_of = np.round(times.typical(np.arange(n)) / 0.003).astype(int) - 1
+    assert sorted(device_of) == list(range(n))
+    assert not np.array_equal(device_of, assign_devices(n, n, 7, "balanced"))

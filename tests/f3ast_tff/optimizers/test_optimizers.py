@@ -66,6 +66,8 @@ def test_gradients_are_clipped_to_the_global_norm(steps: Steps) -> None:
     clipped = Sgd(1.0, clip_norm=1.0)
     np.testing.assert_allclose(steps(clipped, [np.array([3.0, 4.0])]), [-0.6, -0.8], rtol=1e-6)
     np.testing.assert_allclose(steps(clipped, [np.array([0.3, 0.4])]), [-0.3, -0.4], rtol=1e-6)
+    # The norm overflows: not a step of 0, which would count as one.
+    assert np.isnan(steps(clipped, [np.array([1e30, 1e30])])).all()
 
 
 def adaptive(second_moment: Callable, initial: float) -> np.ndarray:
