@@ -22,6 +22,9 @@ _SCORES = ("train_loss", "test_sample_loss", "test_user_loss", "update_norm")
 
 def main(argv: Sequence[str]) -> int:
     """Compares two run folders; the exit code is 0 only if they agree."""
+    if any(word in ("--help", "-h") for word in argv[1:]):
+        print((__doc__ or "").strip())
+        return 0
     if len(argv) != 3:
         return _fail("give two run folders")
     try:
@@ -42,20 +45,43 @@ def differences(first: Run, second: Run) -> tuple[float, bool]:
     """Compares two finished runs.
 
     Returns:
-        The largest relative difference of losses and update norms over all evaluated rounds, and
-        whether both selected the same clients in every round.
+        The largest relative difference of losses and update norms over all evaluated rounds,
+        infinite where a value of one run is not finite and differs; and whether both selected the
+        same clients in every round.
 
     Raises:
-        RunsError: If one is unfinished or damaged, or they did not evaluate the same rounds.
+        RunsError: If one is unfinished or damaged, lacks a column, or they did not evaluate the
+            same rounds.
     """
     for run in (first, second):
         if run.summary is None:
             raise RunsError(f"{run.path} is not finished")
     if not np.array_equal(first.metrics["round"], second.metrics["round"]):
         raise RunsError(f"{first.path} and {second.path} evaluated different rounds")
-    scores = [run.metrics[list(_SCORES)].to_numpy(np.float64) for run in (first, second)]
-    worst = np.nanmax(np.abs(scores[0] - scores[1]) / np.maximum(np.abs(scores[0]), 1e-12))
-    return float(worst), bool(np.array_equal(_selected(first), _selected(second)))
+    worst = _largest_difference(*(_scores(run) for run in (first, second)))
+    return worst, bool(np.array_equal(_selected(first), _selected(second)))
+
+
+def _scores(run: Run) -> np.ndarray:
+    file = run.path / "metrics.csv"
+    missing = [name for name in _SCORES if name not in run.metrics]
+    if missing:
+        raise RunsError(f"{file} has no column {', '.join(missing)}")
+    try:
+        return run.metrics[list(_SCORES)].to_numpy(np.float64)
+    except ValueError as error:
+        raise RunsError(f"{file} holds something that is not a number: {error}") from error
+
+
+def _largest_difference(first: np.ndarray, second: np.ndarray) -> float:
+    """The largest relative difference of equal shapes; NaN of both runs is no difference."""
+    same = (first == second) | (np.isnan(first) & np.isnan(second))
+    finite = np.isfinite(first) & np.isfinite(second)
+    found = np.where(same, 0.0, np.inf)
+    with np.errstate(invalid="ignore", over="ignore"):
+        relative = np.abs(first - second) / np.maximum(np.abs(first), 1e-12)
+    found[finite] = relative[finite]
+    return float(found.max(initial=0.0))
 
 
 def _selected(run: Run) -> np.ndarray:

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.analysis.command_line import command, out_flag, runs_flag
+from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups
-from f3ast_tff.analysis.runs import Run, RunsError, finished_runs, load_runs
+from f3ast_tff.analysis.runs import Run, RunsError
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.training.results import DamagedResult, read_selection
 
@@ -42,8 +42,8 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _write(flags: Flags) -> None:
-    table = cohort_statistics(finished_runs(load_runs(flags.runs)))
-    with atomic_write(Path(flags.out), newline="") as file:
+    table = cohort_statistics(read_finished(flags.runs))
+    with atomic_write(Path(flags.out), encoding="utf-8", newline="") as file:
         table.to_csv(file, index=False, lineterminator="\n")
     print(f"{len(table)} rows: {flags.out}")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.report.collect import unfinished_line
+from f3ast_tff.analysis.runs import Run, RunsError, finished_runs, load_runs
 from f3ast_tff.components import REQUIRED, Parameter, parameter, parameters_of
 from f3ast_tff.errors import ParameterError, is_of_a_path
 from f3ast_tff.messages import one_line
@@ -43,6 +44,10 @@ def command(
     Returns:
         The exit code; `BAD_INPUT` after one line on stderr, `FAILED` where the disk is full.
     """
+    # Where stdout is not UTF-8 and has no minus sign, a question mark is better than no table.
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")
     out = None
     try:
         values = _parse(argv, about or "", flags)
@@ -71,6 +76,24 @@ def out_flag(kind: str = "PNG") -> Any:
     return parameter(
         REQUIRED, f"{kind} file to write or replace; its folder must exist", is_path=True
     )
+
+
+def read_finished(folder: str) -> list[Run]:
+    """Reads the finished runs of a folder, and says which are left out.
+
+    Raises:
+        RunsError: If there is none, or a run is damaged.
+    """
+    runs = load_runs(folder)
+    finished = finished_runs(runs)
+    say_left_out(unfinished_line(run) for run in runs if run.summary is None)
+    return finished
+
+
+def say_left_out(lines: Iterable[str]) -> None:
+    """Says on stderr what a command leaves out, a line each."""
+    for line in lines:
+        print(f"left out: {line}", file=sys.stderr)
 
 
 def require_png(out: str) -> None:
@@ -120,7 +143,8 @@ def _help(p: Parameter) -> str:
         parts.append(f"one of {', '.join(p.choices)}")
     if p.default is not REQUIRED and p.default is not None:
         parts.append(f"default: {p.default}")
-    return "; ".join(parts)
+    # argparse would format it.
+    return "; ".join(parts).replace("%", "%%")
 
 
 def _fail(message: str, code: int = BAD_INPUT) -> int:

@@ -47,6 +47,8 @@ def _update(flags: Flags) -> None:
         old = path.read_text(encoding="utf-8")
     except OSError as error:
         raise RunsError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise RunsError(f"{path} is no UTF-8 text: {error}") from error
     new = refreshed(old)
     if new != old:
         with atomic_write(path, encoding="utf-8") as file:
@@ -55,7 +57,11 @@ def _update(flags: Flags) -> None:
 
 
 def commands(page: str) -> list[list[str]]:
-    """Returns the words of each command in the ```sh blocks of a page, in their order."""
+    """Returns the words of each command in the ```sh blocks of a page, in their order.
+
+    Raises:
+        RunsError: If a quote of one is not closed.
+    """
     return [words for block in _BLOCK.finditer(page) for words in _commands(block[1])]
 
 
@@ -63,7 +69,7 @@ def refreshed(page: str) -> str:
     """Returns a page with what its `score_tables` commands print today.
 
     Raises:
-        RunsError: If one fails, or stands in a block with other commands.
+        RunsError: If one fails, or stands in a block with other commands, or a quote is not closed.
     """
     parts = []
     place = 0
@@ -82,7 +88,14 @@ def refreshed(page: str) -> str:
 
 def _commands(block: str) -> list[list[str]]:
     lines = block.replace("\\\n", " ").splitlines()
-    return [words for words in (shlex.split(line, comments=True) for line in lines) if words]
+    return [words for words in map(_words, lines) if words]
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError as error:
+        raise RunsError(f"the command {line.strip()!r} cannot be read: {error}") from error
 
 
 def _is_tables(words: Sequence[str]) -> bool:

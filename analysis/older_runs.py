@@ -52,9 +52,12 @@ def own_settings() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def not_compared() -> frozenset[str]:
-    """Returns the settings that decide no result, by the components of this version."""
+    """Returns the settings that decide no result, by the components of this version.
+
+    Of a file that a run reads an older run says the place alone, which therefore counts.
+    """
     every = [*_of_groups(), *(p for c in builtin_registry().all() for p in c.parameters)]
-    return frozenset(p.name for p in every if not p.decides_result)
+    return frozenset(p.name for p in every if not p.decides_result and not p.is_input)
 
 
 @cache

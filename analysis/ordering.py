@@ -6,13 +6,14 @@ python -m f3ast_tff.analysis.ordering --runs runs/cafed_fig1a
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from f3ast_tff.analysis.command_line import command, runs_flag
+from f3ast_tff.analysis.command_line import command, read_finished, runs_flag
 from f3ast_tff.analysis.coverage import one_availability, over
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.run_groups import (
@@ -25,11 +26,13 @@ from f3ast_tff.analysis.run_groups import (
     is_own,
     summarised,
 )
-from f3ast_tff.analysis.runs import SCORES, Run, RunsError, finished_runs, load_runs
+from f3ast_tff.analysis.runs import SCORES, Run, RunsError
 from f3ast_tff.components import parameter
 from f3ast_tff.errors import ParameterError
 
 LAST = "LAST"
+# `str.isdigit` also allows what `int` does not read, such as superscripts.
+_ROUND = re.compile(r"[0-9]{1,18}")
 # What methods that are ranked together may differ in, beside settings of their own.
 _RANKED_TOGETHER = ("reading", "clients_per_round", "communication")
 _INTERVALS = """\
@@ -71,10 +74,10 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _rank(flags: Flags) -> None:
-    if flags.round != LAST and not flags.round.isdigit():
+    if flags.round != LAST and not _ROUND.fullmatch(flags.round):
         raise ParameterError("round", flags.round, f"must be {LAST} or a number")
     at = "final" if flags.round == LAST else int(flags.round)
-    found = rankings(finished_runs(load_runs(flags.runs)), flags.score, at)
+    found = rankings(read_finished(flags.runs), flags.score, at)
     print("\n\n".join(render(ranking, flags.against) for ranking in found))
 
 

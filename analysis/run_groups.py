@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from f3ast_tff.analysis.runs import Run, RunsError
+from f3ast_tff.components import builtin_registry
 
 # Named in every table and title; those of `_WHERE_THERE` only where they are in use.
 CONDITION = (
@@ -204,21 +206,29 @@ def higher_is_better(metric: str) -> bool:
 def group_runs(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
     """Groups finished runs by everything but data draw and seed.
 
+    A setting that names a file to read stands for the file's content, whatever its place.
+
     Returns:
         The groups in the order of their algorithms, and a line for each run that is there again.
     """
     found: dict[tuple[Any, ...], RunGroup] = {}
     repeated = []
-    for run in runs:
+    every = list(runs)
+    files, data = _file_names(every), _data_names(every)
+    for run in every:
         left_out = {*_PAIR, *run.not_compared}
         settings = {n: v for n, v in run.settings.items() if v is not None and n not in left_out}
         # Another version of a plug-in is another experiment.
         plugins = {f"plugin {name}": digest[:8] for name, digest in run.plugins.items()}
         settings.update(plugins)
+        settings.update((name, files[digest]) for name, digest in run.input_files.items())
+        if run in data:
+            settings["data files"] = data[run]
         key = tuple(sorted(settings.items()))
         group = found.get(key)
         if group is None:
-            own = run.own_settings.union(plugins, ["algorithm"])
+            of_method = [f"plugin {name}" for name in run.own_plugins]
+            own = run.own_settings.union(of_method, ["algorithm"])
             group = found[key] = RunGroup(settings, own, {})
         first = group.runs.setdefault(_pair(run), run)
         if first is not run:
@@ -290,6 +300,37 @@ def _further_settings(groups: Sequence[RunGroup]) -> list[str]:
                 further.append(name)
                 break
     return further
+
+
+def _file_names(runs: Sequence[Run]) -> dict[str, str]:
+    """A name for each input file by its digest: the first that it has, and of the digest."""
+    names: dict[str, str] = {}
+    for run in runs:
+        for setting, digest in run.input_files.items():
+            name = os.path.basename(str(run.settings.get(setting)))
+            names.setdefault(digest, f"{name} {digest[:8]}")
+    return names
+
+
+def _data_names(runs: Sequence[Run]) -> dict[Run, str]:
+    """What tells data apart of tasks whose runs of one draw were made from different files.
+
+    Returns:
+        The digest where a draw has several, "" for the task's other runs. Generated data are left
+        out: settings tell them apart, and their last digits depend on the processor.
+    """
+    tasks = builtin_registry().components["task"]
+    by_draw: dict[tuple[Any, ...], dict[Run, str]] = {}
+    for run in runs:
+        task = tasks.get(run.settings["task"])
+        if task is not None and "data_dir" in run.settings and run.data_sha256 is not None:
+            names = [p.name for p in task.parameters if p.decides_result]
+            draw = (task.name, run.pooled, *map(run.settings.get, names))
+            by_draw.setdefault(draw, {})[run] = run.data_sha256[:8]
+    several = {draw: found for draw, found in by_draw.items() if len({*found.values()}) > 1}
+    digests = {run: digest for found in several.values() for run, digest in found.items()}
+    concerned = {task for task, *_ in several}
+    return {run: digests.get(run, "") for run in runs if run.settings["task"] in concerned}
 
 
 def _pair(run: Run) -> Pair:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from f3ast_tff.analysis import older_runs
 from f3ast_tff.components import builtin_registry
+from f3ast_tff.components.component import OWN_KINDS
 from f3ast_tff.data_files import read_json, read_text
 from f3ast_tff.messages import is_plain, one_line
 from f3ast_tff.training.results import DamagedResult, check_result, read_summary
@@ -51,6 +52,10 @@ class Run:
         own_settings: Settings that runs of other methods may differ in and still be compared.
         not_compared: Settings that decide no result.
         plugins: SHA-256 of the plug-ins in use, by name.
+        own_plugins: Names of those that methods may differ in: none of their components in use is
+            of the world.
+        input_files: SHA-256 of the files that settings name, by setting; none of an older version.
+        data_sha256: Digest of the data, clients and all; `None` of an older version.
     """
 
     path: Path
@@ -61,6 +66,9 @@ class Run:
     own_settings: frozenset[str]
     not_compared: frozenset[str]
     plugins: Mapping[str, str]
+    own_plugins: frozenset[str]
+    input_files: Mapping[str, str]
+    data_sha256: str | None
 
     def display(self, kind: str) -> str:
         """Returns the name of the chosen component of a kind in tables and figures."""
@@ -78,20 +86,25 @@ class Run:
     @property
     def generates_data(self) -> bool:
         """Whether the task generates its data, so that another draw of them can be had."""
-        return bool(self._of_task("generates_data"))
+        return bool(self._said("task", "generates_data"))
 
     @property
     def guess_loss(self) -> float | None:
         """Loss of a guess among the task's C classes, ln C; `None` if C is not known."""
-        num_classes = self._of_task("num_classes")
+        num_classes = self._said("task", "num_classes")
         return None if num_classes is None else math.log(num_classes)
 
-    def _of_task(self, name: str) -> Any:
-        """What `config.json` says of the task, or this version's task of that name; or `None`."""
-        recorded = self.components.get("task", {}).get(name)
+    @property
+    def pooled(self) -> bool:
+        """Whether the algorithm trains on all clients' data as one client's."""
+        return bool(self._said("algorithm", "pooled"))
+
+    def _said(self, kind: str, name: str) -> Any:
+        """What `config.json` says of a component, or this version's of that name; or `None`."""
+        recorded = self.components.get(kind, {}).get(name)
         if recorded is not None:
             return recorded
-        component = builtin_registry().components["task"].get(self.settings["task"])
+        component = builtin_registry().components[kind].get(self.settings[kind])
         return None if component is None else getattr(component.config, name)
 
 
@@ -187,23 +200,37 @@ def _described(config: Any) -> dict[str, Any]:
             "own_settings": older_runs.own_settings(),
             "not_compared": older_runs.not_compared(),
             "plugins": {},
+            "own_plugins": frozenset(),
+            "input_files": {},
+            "data_sha256": None,
         }
     try:
+        plugins = config.get("plugins", [])
+        files, digest = config.get("input_files", {}), config.get("data_sha256")
         return {
             "settings": _checked(settings),
             "components": {kind: _component(each) for kind, each in config["components"].items()},
             "own_settings": frozenset(map(str, config["own_settings"])),
             "not_compared": frozenset(map(str, config["not_compared"])),
-            "plugins": {str(p["name"]): str(p["sha256"]) for p in config.get("plugins", [])},
+            "plugins": {str(p["name"]): str(p["sha256"]) for p in plugins},
+            "own_plugins": frozenset(str(p["name"]) for p in plugins if _is_own(p)),
+            "input_files": {str(name): str(sha256) for name, sha256 in files.items()},
+            "data_sha256": None if digest is None else str(digest),
         }
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"does not describe its components: {error!r}") from error
 
 
+def _is_own(plugin: Mapping[str, Any]) -> bool:
+    # Before kinds were recorded, every plug-in counted as a method's own.
+    return {*plugin.get("kinds", ())} <= {*OWN_KINDS}
+
+
 def _component(config: Mapping[str, Any]) -> dict[str, Any]:
     found = {"display": one_line(config["display"]), "order": int(config["order"])}
-    if "generates_data" in config:
-        found["generates_data"] = bool(config["generates_data"])
+    for name in ("generates_data", "pooled"):
+        if name in config:
+            found[name] = bool(config[name])
     if config.get("num_classes") is not None:
         found["num_classes"] = max(1, int(config["num_classes"]))
     return found

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from f3ast_tff.analysis.coverage import of_intervals
 from f3ast_tff.analysis.kept_scores import KeptRun, When
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import Pair, describe, summarised
 from f3ast_tff.analysis.runs import RunsError, display_of
-from f3ast_tff.components import Reading, builtin_registry, parameters_of
+from f3ast_tff.components import builtin_registry
 from f3ast_tff.components.component import KINDS
-from f3ast_tff.configuration.groups import GROUPS
+from f3ast_tff.components.defaults import PRESETS
 
 # Values of settings, in the order of the settings' names.
 Key = tuple[str, ...]
@@ -218,11 +219,8 @@ def _one_availability(settings: Mapping[str, str]) -> bool:
     """Whether runs of all seeds share one draw of the availability (R13)."""
     name = "availability_draws"
     value = settings.get(name)
-    if not value and "reading" in settings:
-        declared = {p.name: p for group in GROUPS.values() for p in parameters_of(group)}
-        default = declared[name].default
-        assert isinstance(default, Reading)
-        value = default.value(settings["reading"])
+    if not value and settings.get("reading") in PRESETS:
+        value = readings()[name].reading.value(settings["reading"])
     return value == "by_round_only"
 
 

@@ -243,8 +243,14 @@ def _where(runs: Sequence[KeptRun], where: str | None) -> Sequence[KeptRun]:
     if not where:
         return runs
     allowed = conditions(where)
-    for name in allowed:
+    for name, values in allowed.items():
         _require_setting("where", name, runs)
+        there = dict.fromkeys(run.settings[name] for run in runs)
+        for value in values:
+            if value not in there:
+                known = ", ".join(filter(None, there))
+                allowed = f"no run has {name}={value}; there are {known}"
+                raise ParameterError("where", where, allowed)
     kept = [run for run in runs if all(run.settings[n] in v for n, v in allowed.items())]
     if not kept:
         raise RunsError(f"no run has {', '.join(where.split(','))}")

@@ -149,9 +149,10 @@ def obstacle_to_verdict(
     if found is None:
         common = set.intersection(*(set(group.runs) for group in groups))
         draws, pairs = len({pair.draw for pair in common}), len(common)
-    if first.first.generates_data and draws < FEWEST_DRAWS:
-        return f"{draws} draw{'s' * (draws != 1)} of the data, {FEWEST_DRAWS} are needed"
-    if pairs < fewest_pairs:
+    if first.first.generates_data:
+        if draws < FEWEST_DRAWS:
+            return f"{draws} draw{'s' * (draws != 1)} of the data, {FEWEST_DRAWS} are needed"
+    elif pairs < fewest_pairs:
         common_pairs = f"{pairs} common pair{'s' * (pairs != 1)} of draw and seed"
         return f"{common_pairs}, {fewest_pairs} are needed"
     rounds = first.setting("rounds")

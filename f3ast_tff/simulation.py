@@ -19,6 +19,7 @@ from f3ast_tff.configuration.given_objects import settings_of
 from f3ast_tff.configuration.provenance import provenance
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.engines.engine import RoundOutcome
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.models import Model
 from f3ast_tff.selection import Cohort
 from f3ast_tff.training.extension import extend_run
@@ -35,6 +36,15 @@ if TYPE_CHECKING:
 
 OnRound = Callable[[int, Cohort, RoundOutcome], None]
 OnEvaluation = Callable[[Row], None]
+
+# Settings of a run's files, with the values that ask for none.
+_OF_FILES: Mapping[str, tuple[Any, ...]] = {
+    "client_scores": (None, False),
+    "write_masks": (None, "none"),
+    "logger": (None, ""),
+    "output_dir": (None,),
+    "run_name": (None,),
+}
 
 
 @dataclass(frozen=True)
@@ -140,7 +150,9 @@ def simulate(
         rounds: Number of rounds; by default the task's.
         engine: `"fused"` or `"tff"`.
         folder: Folder of the run, written as the command line writes it; a run that it holds goes
-            on, and is made longer by more rounds where that is exact. `None` writes nothing.
+            on, and is made longer by more rounds where that is exact. It stands for `output_dir`
+            and `run_name`. `None` writes nothing: these two, `client_scores`, `write_masks` and
+            `logger` are then refused.
         plugins: As the flag `--plugin`.
         on_round: Called after each round with its number, cohort and outcome.
         on_evaluation: Called after each evaluation with its row of metrics.
@@ -164,6 +176,7 @@ def simulate(
     """
     import pandas as pd
 
+    _check_files(folder, settings)
     registry = registry_with(plugins)
     chosen = {"task": task, "algorithm": algorithm, "availability": availability}
     given = {**chosen, "engine": engine, "rounds": rounds, **settings}
@@ -200,3 +213,15 @@ def simulate(
         result.summary,
         None if run_folder is None else run_folder.path,
     )
+
+
+def _check_files(folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]) -> None:
+    """Refuses settings of a run's files that its folder, or having none, would override."""
+    for name, none in _OF_FILES.items():
+        value = settings.get(name)
+        if folder is None and value not in none:
+            allowed = "must not be given without folder: nothing is written"
+            raise ParameterError(name, value, allowed)
+        if folder is not None and value is not None and name in ("output_dir", "run_name"):
+            allowed = f"must not be given with folder, which is {os.fspath(folder)}"
+            raise ParameterError(name, value, allowed)

@@ -8,18 +8,27 @@ presets. What is compared is an algorithm's score, and F3AST's lead over FedAvg.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.report.readings import readings, switched
+from f3ast_tff.analysis.report.reading_forms import (
+    Form,
+    Settings,
+    place_text,
+    switch_text,
+    told_apart,
+)
+from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import Pair, RunGroup, higher_is_better, summarised
 from f3ast_tff.analysis.verdicts import NOT_ENOUGH, holm, obstacle_to_verdict
+from f3ast_tff.components.component import NEUTRAL_KINDS
 from f3ast_tff.components.defaults import PRESETS
 
 LEAD = ("f3ast", "fedavg")
 ALPHAS = (0, 0.5, 1)
+# Of Table IX; the others are a column's.
+_COLUMN = ("synthetic_alpha", "synthetic_beta")
 # Common pairs of data draw and seed, where the data are not generated.
 FEWEST_PAIRS = 3
 
@@ -69,34 +78,39 @@ class Ordering:
     reproduced: str
 
 
-def effects(groups: Sequence[RunGroup], metric: str, period: str) -> list[Effect]:
+def effects(forms: Mapping[Form, RunGroup], metric: str, period: str) -> list[Effect]:
     """Returns what each single switch, and each other preset, does to scores and leads.
+
+    Args:
+        forms: Groups by form, of `reading_forms.forms`.
+        metric: As `RunGroup.scores` takes it.
+        period: As `RunGroup.scores` takes it.
 
     Returns:
         For each base, the largest first.
     """
-    worlds: dict[tuple[Any, ...], list[RunGroup]] = {}
-    for group in groups:
-        worlds.setdefault(_place(group), []).append(group)
-    switches = {group: switched(group) for group in groups}
-    found: dict[tuple[Any, ...], list[Effect]] = {}
-    for place, members in worlds.items():
+    places: dict[Settings, dict[Form, RunGroup]] = {}
+    for form, group in forms.items():
+        places.setdefault(form.place, {})[form] = group
+    found: dict[Settings, list[Effect]] = {}
+    for place, members in places.items():
         for preset in PRESETS:
-            of_preset = [g for g in members if g.setting("reading") == preset]
-            others = []
+            of_preset = {f: g for f, g in members.items() if f.preset == preset}
+            others: dict[Form, RunGroup] = {}
             # Said once: the way back has the same size.
             if preset == PRESETS[0]:
-                others = [g for g in members if g not in of_preset and not switches[g]]
-                others += [
-                    g
-                    for g in worlds.get(_linear(place), [])
-                    if g.setting("reading") == preset and not switches[g]
-                ]
-            of_base = _of_base(preset, {g: switches[g] for g in of_preset}, others, metric, period)
+                plain = {f: g for f, g in members.items() if f.preset != preset and not f.switches}
+                linear = {
+                    f: g
+                    for f, g in places.get(_linear(place), {}).items()
+                    if f.preset == preset and not f.switches
+                }
+                others = {**plain, **linear}
+            of_base = _of_base(preset, of_preset, others, metric, period)
             if of_base:
                 found.setdefault(place, []).extend(of_base)
     every = [
-        replace(effect, place=_name(place, found))
+        replace(effect, place=place_text(place, found))
         for place, of_place in found.items()
         for effect in of_place
     ]
@@ -134,7 +148,7 @@ def _one_reading(names: Sequence[str]) -> bool:
     return len({readings()[name].reading.number for name in names}) == 1
 
 
-def _linear(place: tuple[Any, ...]) -> tuple[Any, ...]:
+def _linear(place: Settings) -> Settings:
     """The place of Synthetic(1, 1) with the generator of App. C (R6)."""
     settings = dict(place)
     # What App. C's generator does not have, with the only value that it can stand beside.
@@ -147,24 +161,24 @@ def _linear(place: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _of_base(
     preset: str,
-    of_preset: Mapping[RunGroup, tuple[str, ...]],
-    others: Sequence[RunGroup],
+    of_preset: Mapping[Form, RunGroup],
+    others: Mapping[Form, RunGroup],
     metric: str,
     period: str,
 ) -> list[Effect]:
-    by_switch: dict[tuple[str, ...], dict[str, RunGroup]] = {}
-    for group, names in of_preset.items():
-        by_switch.setdefault(names, {})[group.algorithm] = group
+    by_switch: dict[Settings, dict[str, RunGroup]] = {}
+    for form, group in of_preset.items():
+        by_switch.setdefault(form.switches, {})[form.algorithm] = group
     base = by_switch.pop((), {})
-    candidates: dict[str, tuple[tuple[str, ...], dict[str, RunGroup]]] = {
-        _switch_text(names, members): (names, members)
-        for names, members in by_switch.items()
-        if _one_reading(names)
-    }
-    for group in others:
-        other_task = group.setting("reading") == preset
-        key = "R6 task: synthetic_linear" if other_task else f"all: {group.setting('reading')}"
-        candidates.setdefault(key, ((), {}))[1][group.algorithm] = group
+    candidates: dict[str, tuple[tuple[str, ...], dict[str, RunGroup]]] = {}
+    for switches, members in by_switch.items():
+        names = tuple(name for name, _ in switches)
+        if _one_reading(names):
+            candidates[switch_text(switches)] = (names, members)
+    for form, group in others.items():
+        other_task = form.preset == preset
+        key = "R6 task: synthetic_linear" if other_task else f"all: {form.preset}"
+        candidates.setdefault(key, ((), {}))[1][form.algorithm] = group
     found = []
     for text, (names, members) in candidates.items():
         for algorithm, group in members.items():
@@ -186,30 +200,40 @@ def _of_base(
     return sorted(found, key=lambda e: (e.what != "lead", e.what, -_size(e)))
 
 
-def table9_orderings(groups: Sequence[RunGroup], period: str) -> list[Ordering]:
-    """Returns Table IX's ordering under every reading that has runs of it."""
-    by_reading: dict[tuple[str, str], dict[float, dict[str, RunGroup]]] = {}
-    concerned: dict[str, set[str]] = {}
-    bases: dict[tuple[str, float], dict[str, RunGroup]] = {}
-    for group in filter(_of_table9, groups):
-        names = switched(group)
-        if names and not _one_reading(names):
+def table9_orderings(forms: Mapping[Form, RunGroup], period: str) -> list[Ordering]:
+    """Returns Table IX's ordering under every reading that has runs of it.
+
+    Runs that differ in more than alpha, beta and readings (in the number of rounds, say) have
+    orderings of their own, where both methods ran.
+
+    Args:
+        forms: Groups by form, of `reading_forms.forms`.
+        period: As `RunGroup.scores` takes it.
+    """
+    rows: dict[tuple[Settings, str, Settings], dict[float, dict[str, RunGroup]]] = {}
+    for form, group in forms.items():
+        names = [name for name, _ in form.switches]
+        if not _of_table9(group) or (names and not _one_reading(names)):
             continue
-        preset, alpha = str(group.setting("reading")), group.setting("synthetic_alpha")
-        if not names:
-            bases.setdefault((preset, alpha), {})[group.algorithm] = group
-        switch = _switch_text(names, {"": group}) if names else ""
-        concerned[switch] = {a for a in LEAD for name in names if readings()[name].concerns(a)}
-        at = by_reading.setdefault((preset, switch), {}).setdefault(alpha, {})
-        at[group.algorithm] = group
+        place = tuple(each for each in form.place if each[0] not in _COLUMN)
+        row = rows.setdefault((place, form.preset, form.switches), {})
+        row.setdefault(group.setting("synthetic_alpha"), {})[form.algorithm] = group
+    ran: dict[Settings, set[str]] = {}
+    for (place, _, _), by_alpha in rows.items():
+        ran.setdefault(place, set()).update(name for each in by_alpha.values() for name in each)
+    places = [place for place, algorithms in ran.items() if algorithms.issuperset(LEAD)]
     texts, found = [], []
-    for (preset, switch), by_alpha in by_reading.items():
-        texts.append(f"{preset}, {switch}" if switch else preset)
+    for (place, preset, switches), by_alpha in rows.items():
+        if place not in places:
+            continue
+        said = [preset, switch_text(switches), *told_apart(place, places)]
+        texts.append(", ".join(filter(None, said)))
+        concerned = {a for a in LEAD for n, _ in switches if readings()[n].concerns(a)}
         for alpha in ALPHAS:
             full = dict(by_alpha.get(alpha, {}))
+            base = rows.get((place, preset, ()), {}).get(alpha, {})
             for algorithm in LEAD:
-                base = bases.get((preset, alpha), {})
-                if switch and algorithm not in concerned[switch] and algorithm in base:
+                if switches and algorithm not in concerned and algorithm in base:
                     full.setdefault(algorithm, base[algorithm])
             found.append(_lead_interval(full, period))
     levels = _levels([None if obstacle else lead for lead, obstacle in found])
@@ -271,11 +295,6 @@ def _size(effect: Effect) -> float:
     return 0.0 if effect.found is None else abs(effect.found.mean)
 
 
-def _switch_text(names: Sequence[str], members: Mapping[str, RunGroup]) -> str:
-    group = next(iter(members.values()))
-    return ", ".join(f"{readings()[n].reading.number} {n}: {group.setting(n)}" for n in names)
-
-
 def _of_table9(group: RunGroup) -> bool:
     wanted = {"task": "synthetic", "availability": "smartphones", "clients_per_round": 10}
     alpha = group.setting("synthetic_alpha")
@@ -284,26 +303,6 @@ def _of_table9(group: RunGroup) -> bool:
         and alpha in ALPHAS
         and group.setting("synthetic_beta") == alpha
         and group.algorithm in LEAD
+        and group.setting("communication") is None
+        and group.setting("delivery") in (None, NEUTRAL_KINDS["delivery"])
     )
-
-
-def _place(group: RunGroup) -> tuple[Any, ...]:
-    """All settings but the readings: runs of one place differ in readings and algorithm alone."""
-    return tuple(
-        (name, value)
-        for name, value in sorted(group.world.items())
-        if name != "reading" and name not in readings()
-    )
-
-
-def _name(place: tuple[Any, ...], places: Iterable[tuple[Any, ...]]) -> str:
-    settings = dict(place)
-    others = [dict(other) for other in places]
-    shown = ["task", "availability"]
-    for name in settings:
-        if name not in shown and any(o.get(name, settings[name]) != settings[name] for o in others):
-            shown.append(name)
-    values = [
-        f"{settings[n]}" if n in ("task", "availability") else f"{n} {settings[n]}" for n in shown
-    ]
-    return ", ".join(values)

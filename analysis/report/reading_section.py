@@ -11,7 +11,7 @@ from f3ast_tff.analysis.coverage import of_intervals, over
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.report import layout
 from f3ast_tff.analysis.report.claims import paper_values
-from f3ast_tff.analysis.report.document import Block, Grid, Section, Text
+from f3ast_tff.analysis.report.document import Block, Grid, Listing, Section, Text
 from f3ast_tff.analysis.report.reading_effects import (
     ALPHAS,
     Effect,
@@ -19,6 +19,7 @@ from f3ast_tff.analysis.report.reading_effects import (
     effects,
     table9_orderings,
 )
+from f3ast_tff.analysis.report.reading_forms import forms
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.components import Reading
@@ -66,20 +67,23 @@ def reading_section(
     groups: Sequence[RunGroup], period: str
 ) -> tuple[Section, dict[str, pd.DataFrame]]:
     """Builds the section, and its tables as CSV by name, of all runs, switched readings too."""
-    found = effects(groups, _METRIC, period)
-    orderings = table9_orderings(groups, period)
+    by_form, left_out = forms(groups)
+    found = effects(by_form, _METRIC, period)
+    orderings = table9_orderings(by_form, period)
     leads, scores = ([e for e in found if (e.what == "lead") == lead] for lead in (True, False))
     blocks: list[Block] = []
     if found:
         blocks += [
             Text(
                 "A base is a preset; a switch is the one reading that differs, or a whole other "
-                "preset. The effect is the switched runs' sample accuracy minus the base's, pair "
-                "by pair of data draw and seed, with its 95% interval; the lead is F3AST minus "
-                "FedAvg, where a reading that does not concern an algorithm leaves its runs of the "
-                "base in place. It moves the result if its interval leaves out 0 at the level that "
-                "Holm's rule gives it among all leads, or among all scores; draws and rounds that "
-                "are too few for a claim are too few here."
+                "preset. Runs of a method with a setting of its own that is not its default, such "
+                "as another step size, have a base of their own. The effect is the switched runs' "
+                "sample accuracy minus the base's, pair by pair of data draw and seed, with its "
+                "95% interval; the lead is F3AST minus FedAvg, where a reading that does not "
+                "concern an algorithm leaves its runs of the base in place. It moves the result if "
+                "its interval leaves out 0 at the level that Holm's rule gives it among all leads, "
+                "or among all scores; draws and rounds that are too few for a claim are too few "
+                "here."
             ),
             Text(_summary(found)),
             *_summary_blocks(found, groups),
@@ -92,6 +96,9 @@ def reading_section(
                 if members
             ),
         ]
+    if left_out:
+        title = "Left out here, since several groups of runs claim to be one form"
+        blocks.append(Listing(title, tuple(left_out)))
     if orderings:
         blocks.append(_ordering_grid(orderings, groups))
         same = [each.reading for each in orderings if each.reproduced == "yes"]

@@ -64,7 +64,9 @@ def _preset(group: RunGroup, recorded: Mapping[str, Any]) -> dict[str, Any]:
     values = {n: readings()[n].reading.value(group.settings["reading"]) for n in recorded}
     derived = [name for name, value in values.items() if isinstance(value, Derived)]
     if derived:
-        given = {n: v for n, v in group.settings.items() if n not in derived}
+        # Groups have names beside settings: digests of plug-ins and of data.
+        of_run = group.first.settings
+        given = {n: v for n, v in group.settings.items() if n in of_run and n not in derived}
         try:
             known: Mapping[str, Any] = resolve(given).settings
         except ParameterError:

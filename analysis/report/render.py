@@ -19,7 +19,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Picture, Text
 from f3ast_tff.analysis.report.latex import to_latex
-from f3ast_tff.atomic import atomic_write
+from f3ast_tff.analysis.report.report_files import replace_files
 
 FORMATS = ("svg", "png", "pdf")
 _PNG_DPI = 150
@@ -35,6 +35,8 @@ _CLASSES = {
 
 def write(document: Document, out: Path, formats: Sequence[str] = ("svg",)) -> None:
     """Writes `report.md`, `report.html`, a CSV and a LaTeX file a table, and the figures.
+
+    Files of an earlier report that this one does not have are removed, as `report_files` says.
 
     Args:
         document: The report.
@@ -54,9 +56,7 @@ def write(document: Document, out: Path, formats: Sequence[str] = ("svg",)) -> N
             files[f"{picture.name}.{kind}"] = content
     files["report.md"] = to_markdown(document, formats).encode()
     files["report.html"] = to_html(document, svgs).encode()
-    for name, content in files.items():
-        with atomic_write(out / name, "wb") as file:
-            file.write(content)
+    replace_files(out, files)
 
 
 def drawn(picture: Picture, kind: str) -> bytes:

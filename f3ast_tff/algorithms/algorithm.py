@@ -62,6 +62,8 @@ class AlgorithmConfig:
         pooled: Whether one client holds all data: no federated learning.
         published: Its published values by task, then setting, in place of the task's; a value may
             be a mapping by server optimizer.
+        made: Whether it stands for a function given in Python that makes the strategy, which then
+            says what its weights are meant for.
     """
 
     aggregation: ClassVar[str] = "sum"
@@ -69,6 +71,7 @@ class AlgorithmConfig:
     fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     pooled: ClassVar[bool] = False
     published: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
+    made: ClassVar[bool] = False
 
     def build(self, world: World) -> Strategy:
         """Returns a new strategy.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, TypeVar
 
 from f3ast_tff.components.parameter import Parameter, parameters_of
@@ -67,6 +68,8 @@ _PROTOCOLS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "engine": ("EngineConfig", ("parts",), ("framework", "check_installed", "connect")),
 }
 _ATTRIBUTE = "component"
+# Of an instance of a `Config`: names of the fields that its constructor was given.
+_GIVEN = "_given"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _Config = TypeVar("_Config", bound=type)
 
@@ -134,6 +137,7 @@ def register(
         except TypeError as error:
             raise ComponentError(f"{label}: {error}") from error
         setattr(config, _ATTRIBUTE, component)
+        _note_what_is_given(config)
         return config
 
     return decorate
@@ -156,6 +160,31 @@ def _check_protocol(config: Any, kind: str, label: str) -> None:
 def component_of(config: Any) -> Component:
     """Returns the component of a `Config` class or instance."""
     return getattr(config, _ATTRIBUTE)
+
+
+def given_fields(config: Any) -> tuple[str, ...]:
+    """Returns the names of the fields that the constructor of a component's `Config` was given."""
+    return getattr(config, _GIVEN, tuple(field.name for field in dataclasses.fields(config)))
+
+
+def without_note(config: Any) -> Any:
+    """Returns a copy of a `Config` that does not know which of its fields were given."""
+    bare = copy.copy(config)
+    vars(bare).pop(_GIVEN, None)
+    return bare
+
+
+def _note_what_is_given(config: Any) -> None:
+    """Makes instances tell a field that was given from one that has its default."""
+    made = config.__init__
+    names = [field.name for field in dataclasses.fields(config) if field.init]
+
+    @wraps(made)
+    def noting(self: Any, *values: Any, **by_name: Any) -> None:
+        made(self, *values, **by_name)
+        object.__setattr__(self, _GIVEN, (*names[: len(values)], *by_name))
+
+    config.__init__ = noting
 
 
 def registered_in(module: Any) -> list[Component]:

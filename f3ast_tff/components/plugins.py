@@ -8,6 +8,7 @@ import importlib.util
 import sys
 from dataclasses import dataclass
 from importlib import metadata
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
@@ -51,8 +52,9 @@ def load_plugin(source: str) -> Plugin:
             path = Path(source).expanduser().resolve()
             if not path.is_file():
                 raise ParameterError("plugin", source, "not found")
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            name, place, module = path.stem, str(path), _import_file(path, digest)
+            content = path.read_bytes()
+            digest = hashlib.sha256(content).hexdigest()
+            name, place, module = path.stem, str(path), _import_file(path, content, digest)
         else:
             module = importlib.import_module(source)
             name, place, digest = source, source, _digest(module)
@@ -78,18 +80,20 @@ def installed_plugins() -> list[Plugin]:
     return [load_plugin(point.value.partition(":")[0]) for point in sorted(set(points))]
 
 
-def _import_file(path: Path, digest: str) -> ModuleType:
+def _import_file(path: Path, content: bytes, digest: str) -> ModuleType:
     name = f"{FILE_MODULE_PREFIX}{path.stem}_{digest[:12]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if spec is None or not isinstance(spec.loader, SourceFileLoader):
         raise ParameterError("plugin", path, "must be a Python file")
     module = importlib.util.module_from_spec(spec)
     # Before it runs: dataclasses look their module up.
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        # Not the loader's: a compiled file of the same second and size may be of older content.
+        code = compile(content, str(path), "exec", dont_inherit=True)
+        exec(code, module.__dict__)
     except BaseException:
         del sys.modules[name]
         raise

@@ -194,11 +194,26 @@ def build_strategy(configuration: Configuration, world: World) -> Strategy:
     """
     settings = configuration.settings
     strategy: Strategy = _built(configuration, "algorithm", world)
+    if configuration.configs["algorithm"].made:
+        _check_made(configuration, strategy)
     if settings["client_share_of"] == "present":
         strategy = _of_those_present(configuration, world, strategy)
     if settings["selection_separation"]:
         strategy = Separated(strategy, settings["selection_separation"], world.num_clients)
     return strategy
+
+
+def _check_made(configuration: Configuration, strategy: Strategy) -> None:
+    """Refuses a strategy whose weights or losses the run would take for others."""
+    configs, name = configuration.configs, type(strategy).__name__
+    meant_for = getattr(strategy, "aggregation", None)
+    if meant_for is not None and not configs["aggregation"].takes_weights(meant_for):
+        allowed = f"the weights of {name} are meant for {meant_for}: give aggregation={meant_for!r}"
+        raise ParameterError("aggregation", configuration.settings["aggregation"], allowed)
+    loss, asked = configs["algorithm"].client_loss, getattr(strategy, "client_loss", None)
+    if asked not in (None, loss):
+        allowed = f"{name} asks for client_loss {asked!r}, which the function must say as attribute"
+        raise ParameterError("algorithm", configuration.settings["algorithm"], allowed)
 
 
 def _of_those_present(
@@ -237,14 +252,21 @@ def build_engine(
     if schedule.is_constant:
         # An optimizer that was given as an object may have one of its own.
         schedule = client.schedule
-    client = replace(client, schedule=schedule, clip_norm=algorithm.client_clip_norm)
+    # So may it have a clip; an algorithm's own comes first.
+    limit = algorithm.client_clip_norm
+    clip_norm = client.clip_norm if limit is None else limit
+    client = replace(client, schedule=schedule, clip_norm=clip_norm)
+    server = _built(configuration, "server_optimizer")
+    if not server.is_constant:
+        allowed = "has a schedule, which only a client optimizer can"
+        raise ParameterError("server_optimizer", settings["server_optimizer"], allowed)
     parts = EngineParts(
         data=data,
         model=world.model,
         preprocessing=world.preprocessing,
         work=build_local_training(configuration),
         client_optimizer=client,
-        server_optimizer=_built(configuration, "server_optimizer"),
+        server_optimizer=server,
         aggregation=_built(configuration, "aggregation"),
         p=world.p,
         client_loss=algorithm.client_loss,

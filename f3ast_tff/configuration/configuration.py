@@ -12,6 +12,7 @@ from typing import Any
 from f3ast_tff.components import Component, Registry
 from f3ast_tff.components.component import NEUTRAL_KINDS, OWN_KINDS, component_of
 from f3ast_tff.components.parameter import parameters_of
+from f3ast_tff.components.plugins import Plugin
 from f3ast_tff.data_files import hash_of
 from f3ast_tff.errors import ParameterError
 
@@ -73,7 +74,7 @@ class Configuration:
         return found
 
     @property
-    def plugins(self) -> list[Any]:
+    def plugins(self) -> list[Plugin]:
         """The plug-ins whose components are in use."""
         found = {}
         for component in self._all_components():
@@ -98,9 +99,9 @@ class Configuration:
 
         Returns:
             `components`: display name and line of each chosen component by kind, whether the task
-            generates its data, and its classes; `own_settings`; `not_compared`: settings that
-            decide no result; `plugins`: name, source and SHA-256; `input_files`: SHA-256 by
-            setting.
+            generates its data, its classes, and whether the algorithm pools the data;
+            `own_settings`; `not_compared`: settings that decide no result; `plugins`: name, source,
+            SHA-256, and the kinds of their components in use; `input_files`: SHA-256 by setting.
         """
         components: dict[str, dict[str, Any]] = {
             kind: {"name": c.name, "display": c.display, "about": c.about, "order": c.order}
@@ -108,12 +109,14 @@ class Configuration:
         }
         for name in ("generates_data", "num_classes"):
             components["task"][name] = getattr(self.components["task"].config, name)
+        components["algorithm"]["pooled"] = self.components["algorithm"].config.pooled
         return {
             "components": components,
             "own_settings": self.own_settings,
             "not_compared": self._not_compared,
             "plugins": [
-                {"name": p.name, "source": p.source, "sha256": p.sha256} for p in self.plugins
+                {"name": p.name, "source": p.source, "sha256": p.sha256, "kinds": self._kinds(p)}
+                for p in self.plugins
             ],
             "input_files": self.input_files,
         }
@@ -128,6 +131,11 @@ class Configuration:
             if not p.decides_result
             or (p.neutral is not None and self.settings[p.name] == p.neutral)
         ]
+
+    def _kinds(self, plugin: Plugin) -> list[str]:
+        """The kinds of a plug-in's components that are in use."""
+        used = [c for c in self._all_components() if self.registry.plugin_of(c) == plugin]
+        return list(dict.fromkeys(component.kind for component in used))
 
     def _all_components(self) -> list[Component]:
         found = []

@@ -17,7 +17,7 @@ from f3ast_tff.aggregation.aggregation import AggregationConfig
 from f3ast_tff.algorithms.algorithm import AlgorithmConfig
 from f3ast_tff.availability import AvailabilityConfig, ConstraintConfig, Table
 from f3ast_tff.components import Registry, parameters_of, register
-from f3ast_tff.components.component import KINDS, component_of
+from f3ast_tff.components.component import KINDS, component_of, given_fields, without_note
 from f3ast_tff.components.plugins import Plugin
 from f3ast_tff.configuration.protocols import check_object
 from f3ast_tff.delivery import DeliveryConfig
@@ -66,13 +66,10 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
         component = getattr(value, "component", None)
         if component is not None and component.kind == kind:
             settings[kind] = component.name
-            for parameter in parameters_of(type(value)):
-                if parameter.name in given:
-                    allowed = f"is given in {type(value).__name__} too"
-                    raise ParameterError(parameter.name, given[parameter.name], allowed)
-                settings[parameter.name] = getattr(value, parameter.name)
+            settings.update(_fields_of(value, given))
             if component not in registry.all():
-                plugins.append(Plugin(f"{kind} {component.name}", "", _digest(value), (component,)))
+                digest = _digest(without_note(value))
+                plugins.append(Plugin(f"{kind} {component.name}", "", digest, (component,)))
             continue
         config = _config_of(kind, value, registry)
         settings[kind] = component_of(config).name
@@ -80,6 +77,19 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
             Plugin(f"{kind} {settings[kind]}", "", _digest(value), (component_of(config),))
         )
     return settings, registry.with_plugins(plugins)
+
+
+def _fields_of(config: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that a `Config` was given; others follow task and reading, as without it."""
+    found = {}
+    fields = given_fields(config)
+    for parameter in parameters_of(type(config)):
+        if parameter.name in fields:
+            if given.get(parameter.name) is not None:
+                allowed = f"is given in {type(config).__name__} too"
+                raise ParameterError(parameter.name, given[parameter.name], allowed)
+            found[parameter.name] = getattr(config, parameter.name)
+    return found
 
 
 def _config_of(kind: str, value: Any, registry: Registry) -> type:
@@ -120,7 +130,11 @@ def _build(kind: str, value: Any, makes: bool) -> Callable[..., Any]:
 def _facts(kind: str, value: Any) -> dict[str, Any]:
     """What the component says as class attributes, read off the object."""
     if kind == "algorithm":
-        return {"aggregation": getattr(value, "aggregation", "sum")}
+        return {
+            "aggregation": getattr(value, "aggregation", "sum"),
+            "client_loss": getattr(value, "client_loss", "mean"),
+            "made": not hasattr(value, "select"),
+        }
     if kind == "availability":
         return {"positively_correlated": getattr(value, "positively_correlated", True)}
     if kind == "model":
@@ -132,6 +146,10 @@ def _facts(kind: str, value: Any) -> dict[str, Any]:
 
 def _digest(value: Any) -> str:
     """Digest of an object and of the code of its class; one of its own where it cannot be had."""
+    if isinstance(value, np.ndarray):
+        # Its class has no source.
+        content = f"{value.dtype.str} {value.shape} ".encode() + value.tobytes()
+        return hashlib.sha256(content).hexdigest()
     try:
         content = pickle.dumps(value)
         code = inspect.getsource(value if inspect.isfunction(value) else type(value))

@@ -64,6 +64,11 @@ class CAFed(BaseStrategy):
             if not (value >= 0 and np.isfinite(value)):
                 raise ParameterError(name, value, "must be at least 0 and finite")
 
+    @property
+    def client_loss(self) -> str:
+        """See `BaseStrategy.client_loss`."""
+        return "one_batch"
+
     def select(
         self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
     ) -> Cohort:

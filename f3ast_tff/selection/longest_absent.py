@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,6 +31,8 @@ class LongestAbsent(BaseStrategy):
             wins, as in the released code. The paper does not say.
         seed: Seed of the tie-breaks.
     """
+
+    aggregation: ClassVar[str] = "fedlaavg"
 
     p: np.ndarray
     random_ties: bool = True

@@ -52,6 +52,7 @@ class OortLoss(BaseStrategy):
     """
 
     needs_losses: ClassVar[bool] = True
+    aggregation: ClassVar[str] = "mean"
     needs_outcome: ClassVar[bool] = True
 
     sizes: np.ndarray
@@ -84,6 +85,11 @@ class OortLoss(BaseStrategy):
         self._utility[joined] = 0
         self._last[joined] = 0
         return self
+
+    @property
+    def client_loss(self) -> str:
+        """See `BaseStrategy.client_loss`."""
+        return "mean_squares"
 
     def select(
         self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses

@@ -30,6 +30,7 @@ class PowerOfChoice(BaseStrategy):
     """
 
     needs_losses: ClassVar[bool] = True
+    aggregation: ClassVar[str] = "mean"
 
     p: np.ndarray
     candidates: int
@@ -40,6 +41,11 @@ class PowerOfChoice(BaseStrategy):
 
     def __post_init__(self) -> None:
         check_client_shares(self.p)
+
+    @property
+    def client_loss(self) -> str:
+        """See `BaseStrategy.client_loss`."""
+        return "mean" if self.added is None else "met_in_training"
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> PowerOfChoice:
         """See `Renewable.renewed`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ class Proportional(BaseStrategy):
         replace: Whether sampling is with replacement.
         seed: Seed of the draws.
     """
+
+    aggregation: ClassVar[str] = "mean"
 
     p: np.ndarray
     average_weights: np.ndarray

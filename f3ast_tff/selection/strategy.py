@@ -115,10 +115,21 @@ class Strategy(Protocol):
 
 
 class BaseStrategy:
-    """Base of strategies: needs nothing, remembers nothing; override what is otherwise."""
+    """Base of strategies: needs nothing, remembers nothing; override what is otherwise.
+
+    Attributes:
+        aggregation: Name of the aggregation that its weights are meant for. Read where a strategy
+            is given as an object; an `AlgorithmConfig` has its own.
+    """
 
     needs_losses: ClassVar[bool] = False
     needs_outcome: ClassVar[bool] = False
+    aggregation: ClassVar[str] = "sum"
+
+    @property
+    def client_loss(self) -> str:
+        """Which loss it asks for, as `AlgorithmConfig.client_loss`; read as `aggregation` is."""
+        return "mean"
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
         """See `Strategy.observe`: nothing is learnt."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +24,8 @@ class Switching(BaseStrategy):
         then: That of the second.
         switch_round: First round of the second phase, at least 1.
     """
+
+    aggregation: ClassVar[str] = "fedlaavg"
 
     first: Strategy
     then: LongestAbsent

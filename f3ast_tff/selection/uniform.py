@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ class Uniform(BaseStrategy):
             average, numbers of examples for one by data size.
         seed: Seed of the draws.
     """
+
+    aggregation: ClassVar[str] = "mean"
 
     average_weights: np.ndarray
     seed: int = 0

@@ -32,6 +32,8 @@ COLUMNS = (
 )
 # Sums since round 1, and the round itself.
 _NOT_AVERAGED = ("round", "bytes_down", "bytes_up", "simulated_seconds", "wall_seconds")
+# Of the clients of one round: NaN where nobody trained.
+_OF_TRAINING = ("train_loss", "update_norm")
 
 Row = dict[str, float]
 
@@ -81,10 +83,14 @@ def append_csv(path: Path, row: Row) -> None:
 
 
 def summarise(rows: list[Row]) -> dict[str, Any]:
-    """Returns the final values and the mean of the last 10% of the evaluations."""
+    """Returns the final values and the mean of the last 10% of the evaluations.
+
+    Rounds in which nobody trained do not enter the means of training; a score that is not finite
+    makes its mean NaN.
+    """
     last = rows[-count_of_last_10_percent(len(rows)) :]
     averaged = [column for column in COLUMNS if column not in _NOT_AVERAGED]
-    means = {column: _mean([row[column] for row in last]) for column in averaged}
+    means = {column: _mean(column, [row[column] for row in last]) for column in averaged}
     return {"final": rows[-1], "mean_of_last_10_percent": means, "evaluations_averaged": len(last)}
 
 
@@ -93,6 +99,9 @@ def count_of_last_10_percent(num_evaluations: int) -> int:
     return max(1, round(0.1 * num_evaluations))
 
 
-def _mean(values: list[float]) -> float:
-    known = [value for value in values if not np.isnan(value)]
-    return float(np.mean(known)) if known else float("nan")
+def _mean(column: str, values: list[float]) -> float:
+    if column in _OF_TRAINING:
+        values = [value for value in values if not np.isnan(value)]
+    elif not np.isfinite(values).all():
+        return float("nan")
+    return float(np.mean(values)) if values else float("nan")

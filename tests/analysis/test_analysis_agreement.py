@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,6 +39,41 @@ def test_other_losses_or_other_clients_disagree(
     assert main(["", first, other_loss]) == DISAGREE
     assert main(["", first, other_clients]) == DISAGREE
     assert "DIFFERENT clients" in capsys.readouterr().out
+
+
+def test_what_is_not_finite_in_one_run_alone_disagrees(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`nan` and `inf` in both are no difference."""
+    diverged = [with_selection(make_run(name, loss=None), [[1, 2]]) for name in "ab"]
+    finite = with_selection(make_run("c"), [[1, 2]])
+    infinite = [with_selection(make_run(name, loss=math.inf), [[1, 2]]) for name in "de"]
+    for pair in (diverged, infinite):
+        assert main(["", *pair]) == 0
+        assert "at most 0.0e+00" in capsys.readouterr().out
+    for pair in (
+        [diverged[0], finite],
+        [finite, diverged[0]],
+        [infinite[0], finite],
+        [infinite[0], diverged[0]],
+    ):
+        assert main(["", *pair]) == DISAGREE
+        assert "differ by at most inf relatively" in capsys.readouterr().out
+
+
+def test_metrics_without_a_column_are_one_line(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = with_selection(make_run("a"), [[1, 2]])
+    second = make_run("b")
+    metrics = second / "metrics.csv"
+    given = metrics.read_text()
+    metrics.write_text(given.replace("train_loss", "t").replace("update_norm", "u"))
+    assert main(["", first, str(second)]) == BAD_INPUT
+    assert capsys.readouterr().err == (f"error: {metrics} has no column train_loss, update_norm\n")
+    metrics.write_text(given.replace("1.5", "much"))
+    assert main(["", first, str(second)]) == BAD_INPUT
+    assert f"{metrics} holds something that is not a number" in capsys.readouterr().err
 
 
 def test_a_damaged_selection_is_one_line(

@@ -141,11 +141,21 @@ def test_one_seed_has_no_interval_and_divergence_is_last(
     ]
 
 
+def test_unfinished_runs_are_said(make_run: MakeRun, order: Callable) -> None:
+    three_seeds(make_run, "f3ast", [0.3, 0.3])
+    unfinished = make_run("b", unfinished=True)
+    code, lines, err = order()
+    assert (code, err) == (0, f"left out: {unfinished}: 4 of 4 rounds evaluated\n")
+    assert "over 2 seeds" in "\n".join(lines)
+
+
 def test_bad_input(make_run: MakeRun, order: Callable, tmp_path: Path) -> None:
     make_run("a")
     for flag, says in (
         ("--score=speed", "--score=speed: must be one of sample_accuracy"),
         ("--round=first", "--round=first: must be LAST or a number"),
+        ("--round=²", "--round=²: must be LAST or a number"),
+        (f"--round={'9' * 5000}", "must be LAST or a number"),
         ("--round=3", f"{tmp_path / 'runs' / 'a'} has no evaluation of round 3"),
     ):
         code, _, err = order(flag)

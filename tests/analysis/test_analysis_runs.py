@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -140,7 +141,7 @@ def test_what_a_run_says_of_its_components(make_run: Callable[..., Path]) -> Non
     assert (run.display("algorithm"), run.order("algorithm")) == ("Lucky Draw", 7)
     assert (run.display("availability"), run.order("engine")) == ("Uneven", 2)
     assert "luck" in run.own_settings and "run_name" in run.not_compared
-    assert run.plugins == {"lucky": "ab12"}
+    assert run.plugins == {"lucky": "ab12"} and run.own_plugins == {"lucky"}
     assert run.settings["luck"] == 0.5
 
 
@@ -152,6 +153,8 @@ def test_what_a_run_says_of_its_components(make_run: Callable[..., Path]) -> Non
         ("components", {"task": {"display": "x", "order": "last"}}),
         ("own_settings", None),
         ("plugins", [{"name": "x"}]),
+        ("plugins", [{"name": "x", "sha256": "ab", "kinds": 3}]),
+        ("input_files", ["table_file"]),
     ],
 )
 def test_a_damaged_description_is_named(
@@ -185,7 +188,7 @@ def test_a_run_of_an_older_version_reads_as_a_new_one(make_run: Callable[..., Pa
     assert run.display("algorithm") == "F3AST (CA-Fed's rule)"
     assert {"aggregation", "kappa2", "eval_every", "client_lr_decay"} <= run.own_settings
     assert {"run_name", "data_dir", "num_workers"} <= run.not_compared
-    assert not run.not_compared & {"rounds", "seed", "scarce_q"}
+    assert not run.not_compared & {"rounds", "seed", "scarce_q", "table_file", "trace_clients"}
 
 
 def test_old_names_within_a_mix(make_run: Callable[..., Path]) -> None:
@@ -207,6 +210,32 @@ def test_whether_a_task_generates_its_data(make_run: Callable[..., Path], tmp_pa
         **{"leaf_synthetic": True, "older-leaf_synthetic": True},
         **{"mnist": False, "older-mnist": False, "older-coins": False},
     }
+
+
+def test_whether_a_method_pools_the_data(make_run: Callable[..., Path], tmp_path: Path) -> None:
+    """As `config.json` records it; by this version's algorithms where it is an older run."""
+    for algorithm, pooled in (("sequential_sgd", True), ("f3ast", False)):
+        recorded = resolve({"algorithm": algorithm}).describe()
+        assert recorded["components"]["algorithm"]["pooled"] is pooled
+        make_run(algorithm, algorithm=algorithm, described=recorded)
+        make_run(f"older-{algorithm}", algorithm=algorithm)
+    make_run("older-coins", algorithm="coins")
+    found = {run.path.name: run.pooled for run in load_runs(tmp_path)}
+    assert {name for name, pooled in found.items() if pooled} == {
+        *("sequential_sgd", "older-sequential_sgd")
+    }
+    assert len(found) == 5
+
+
+def test_the_files_that_a_run_has_read(make_run: Callable[..., Path], tmp_path: Path) -> None:
+    table = tmp_path / "A.csv"
+    table.write_text("1,0\n")
+    recorded = resolve({"availability": "table", "table_file": str(table)}).describe()
+    (run,) = load_runs(make_run("a", described={**recorded, "data_sha256": "ab"}))
+    assert run.input_files == {"table_file": hashlib.sha256(b"1,0\n").hexdigest()}
+    assert run.data_sha256 == "ab"
+    (older,) = load_runs(make_run("b", described=described()))
+    assert (older.input_files, older.data_sha256) == ({}, None)
 
 
 @pytest.mark.parametrize("name", ["config.json", "summary.json", "metrics.csv"])

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from f3ast_tff.analysis.kept_scores import read_scores
+from f3ast_tff.analysis.score_tables import Layout, score_tables
 from f3ast_tff.analysis.tidy_scores import main
 
 MakeRun = Callable[..., Path]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_row_an_evaluation(make_run: MakeRun, tmp_path: Path) -> None:
@@ -53,6 +59,68 @@ def test_fewer_rounds_and_always_the_last(make_run: MakeRun, tmp_path: Path) -> 
     out = tmp_path / "scores.csv"
     assert main(["x", f"--runs={tmp_path / 'runs'}", f"--out={out}", "--every=3"]) == 0
     assert [line.split(",")[3] for line in out.read_text().splitlines()] == ["round", "4"]
+
+
+@pytest.mark.parametrize(
+    ("given", "columns", "said"),
+    [
+        ({}, "task,algorithm,seed", False),
+        ({"availability_draws": "by_seed"}, "task,algorithm,seed", False),
+        ({"reading": "released"}, "task,algorithm,reading,seed", True),
+        (
+            {"reading": "released", "availability_draws": "by_round_only"},
+            "task,algorithm,reading,seed",
+            True,
+        ),
+        (
+            {"reading": "released", "availability_draws": "by_seed"},
+            "task,algorithm,reading,availability_draws,seed",
+            False,
+        ),
+        ({"availability_draws": "by_round_only"}, "task,algorithm,availability_draws,seed", True),
+    ],
+)
+def test_a_reading_that_decides_what_is_covered_is_a_column(
+    make_run: MakeRun, tmp_path: Path, given: dict[str, str], columns: str, said: bool
+) -> None:
+    """Though all runs have it, so that tables say what their intervals do not cover (R13)."""
+    for seed in range(2):
+        make_run(f"a{seed}", seed=seed, **given)
+    out = tmp_path / "scores.csv"
+    assert main(["x", f"--runs={tmp_path / 'runs'}", f"--out={out}"]) == 0
+    assert out.read_text().startswith(f"{columns},round,")
+    tables = score_tables(read_scores(out), Layout(("sample_accuracy",), ("algorithm",)))
+    assert ("share one draw of the availability" in tables) == said
+
+
+def test_unfinished_runs_are_said(
+    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_run("a")
+    unfinished = make_run("b", unfinished=True)
+    (make_run("c", unfinished=True) / "metrics.csv").unlink()
+    out = tmp_path / "scores.csv"
+    assert main(["x", f"--runs={tmp_path / 'runs'}", f"--out={out}"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        f"left out: {unfinished}: 4 of 4 rounds evaluated",
+        f"left out: {tmp_path / 'runs' / 'c'}: 0 of 4 rounds evaluated",
+    ]
+
+
+def test_the_file_is_utf_8_whatever_the_locale(make_run: MakeRun, tmp_path: Path) -> None:
+    """Here ASCII."""
+    make_run("a", algorithm="naïve")
+    out = tmp_path / "scores.csv"
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "f3ast_tff.analysis.tidy_scores"),
+            *(f"--runs={tmp_path / 'runs'}", f"--out={out}"),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        check=True,
+    )
+    assert [run.settings["algorithm"] for run in read_scores(out)] == ["naïve"]
 
 
 def test_bad_input(make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from f3ast_tff.analysis.cohort_statistics import cohort_statistics, main
 from f3ast_tff.analysis.runs import RunsError, load_runs
 
 MakeRun = Callable[..., Path]
+ROOT = Path(__file__).resolve().parents[2]
 P = np.array([0.7, 0.1, 0.1, 0.1])
 
 
@@ -77,4 +81,23 @@ def test_the_command_writes_a_file(
     out = tmp_path / "cohorts.csv"
     assert main(["cohort_statistics", f"--runs={tmp_path}", f"--out={out}"]) == 0
     assert out.read_text().startswith("task,algorithm,runs,weight_sum_from_1,")
-    assert capsys.readouterr().out == f"1 rows: {out}\n"
+    assert capsys.readouterr() == (f"1 rows: {out}\n", "")
+    unfinished = make_run("b", unfinished=True)
+    assert main(["cohort_statistics", f"--runs={tmp_path}", f"--out={out}"]) == 0
+    assert capsys.readouterr().err == f"left out: {unfinished}: 4 of 4 rounds evaluated\n"
+
+
+def test_the_file_is_utf_8_whatever_the_locale(make_run: MakeRun, tmp_path: Path) -> None:
+    """Here ASCII."""
+    write(make_run("a", algorithm="naïve"))
+    out = tmp_path / "cohorts.csv"
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "f3ast_tff.analysis.cohort_statistics"),
+            *(f"--runs={tmp_path / 'runs'}", f"--out={out}"),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        check=True,
+    )
+    assert "\nsynthetic,naïve,1," in out.read_text(encoding="utf-8")

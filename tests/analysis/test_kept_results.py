@@ -14,7 +14,13 @@ from f3ast_tff.analysis.kept_scores import is_scores
 from f3ast_tff.configuration.execute import execute
 from f3ast_tff.errors import DataError
 from f3ast_tff.training.run_folder import RunFolder
-from tests.analysis.kept_results import campaign_of, wrong_runs, wrong_scores, wrong_tables
+from tests.analysis.kept_results import (
+    campaign_of,
+    load,
+    wrong_runs,
+    wrong_scores,
+    wrong_tables,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "analysis" / "results"
@@ -63,6 +69,13 @@ def at_root(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("scores", SCORES, ids=lambda path: path.stem)
 def test_runs_are_those_of_the_commands(scores: Path, at_root: None) -> None:
     assert wrong_runs(scores) == []
+
+
+@pytest.mark.parametrize("scores", SCORES, ids=lambda path: path.stem)
+def test_a_reading_that_is_not_the_papers_is_a_column(scores: Path, at_root: None) -> None:
+    kept = load(scores)
+    if any(run.settings["reading"] != "paper" for run in kept.planned):
+        assert "reading" in kept.runs[0].settings
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
@@ -194,6 +207,21 @@ def test_commands_that_make_another_file(results: Path, old: str, new: str, said
 def test_a_run_that_no_command_makes(results: Path) -> None:
     damage(results / "tiny.md", "tiny.toml", "tiny.toml --draws=1-2")
     assert "too often" in wrong_scores(results / "tiny.csv")[0]
+
+
+def test_pages_that_cannot_be_read(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    damage(results / "tiny.md", "--minus f3ast:fedavg", "--minus 'f3ast:fedavg")
+    page = (results / "tiny.md").read_text()
+    assert kept_pages.main(["x", f"--page={results / 'tiny.md'}"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: the command ") and error.count("\n") == 1
+    assert "--minus 'f3ast:fedavg" in error and "No closing quotation" in error
+    assert (results / "tiny.md").read_text() == page
+    (results / "tiny.md").write_bytes(b"# Tiny \xff\n")
+    assert kept_pages.main(["x", f"--page={results / 'tiny.md'}"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {results / 'tiny.md'} is no UTF-8 text: ")
+    assert error.count("\n") == 1
 
 
 def test_a_file_without_a_page(results: Path) -> None:

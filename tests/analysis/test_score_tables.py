@@ -210,6 +210,7 @@ def test_an_earlier_round(write: Write, capsys: pytest.CaptureFixture[str]) -> N
         (["--minus=f3ast"], "--minus=f3ast: must be pairs such as f3ast:fedavg"),
         (["--where=reading"], "--where=reading: must be SETTING=VALUE"),
         (["--where=reading=textbook"], "no run has reading=textbook"),
+        (["--where=reading=paper,reading=text"], "has reading=text; there are paper, released"),
         ([], "runs of one cell differ in reading; name it in --rows, --columns, --by or --where"),
     ],
 )

@@ -149,6 +149,18 @@ def test_generated_data_need_five_draws(make_run: MakeRun, tmp_path: Path) -> No
     assert obstacle(tmp_path, 5, 5) == ""
 
 
+@pytest.mark.parametrize("task", ["synthetic", "synthetic_linear", "leaf_synthetic"])
+def test_draws_of_generated_data_are_enough_where_the_paper_has_more_runs(
+    make_run: MakeRun, tmp_path: Path, task: str
+) -> None:
+    """CA-Fed averages over 10."""
+    make_run("a", rounds=1000, task=task)
+    groups = collect(tmp_path).groups
+    six, four = (PairedDifference(0.1, 0.1, draws, draws) for draws in (6, 4))
+    assert obstacle_to_verdict(groups, six, 10) == ""
+    assert obstacle_to_verdict(groups, four, 10) == "4 draws of the data, 5 are needed"
+
+
 def test_other_data_need_the_papers_number_of_runs(make_run: MakeRun, tmp_path: Path) -> None:
     make_run("a", rounds=1000, task="cifar100")
     assert obstacle(tmp_path, 1, 2) == "2 common pairs of draw and seed, 3 are needed"

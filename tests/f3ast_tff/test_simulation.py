@@ -13,6 +13,8 @@ import pytest
 from f3ast_tff import FederatedData, simulate
 from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.algorithms.f3ast import F3ASTConfig
+from f3ast_tff.analysis.run_groups import group_runs
+from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.availability import HomeDevices
 from f3ast_tff.availability.scarce import ScarceConfig
 from f3ast_tff.command_line.main import main
@@ -85,6 +87,30 @@ def test_configs_of_components() -> None:
     )
     with pytest.raises(ParameterError, match="scarce_q = 0.3: is given in ScarceConfig too"):
         simulate(availability=ScarceConfig(scarce_q=0.2), scarce_q=0.3, **SMALL)
+
+
+def test_a_config_leaves_published_values_and_the_reading_alone() -> None:
+    given: dict[str, Any] = {**SMALL, "rounds": 1, "reading": "released"}
+    by_config = simulate(algorithm=F3ASTConfig(rate_beta=0.01), **given)
+    by_name = simulate(algorithm="f3ast", rate_beta=0.01, **given)
+    assert by_config.configuration.settings == by_name.configuration.settings
+    assert by_config.configuration.settings["aggregate"] == "sum_over_k"
+
+
+def test_methods_on_the_same_masks_are_compared_and_on_others_not(tmp_path: Path) -> None:
+    masks = np.ones((2, 8), bool)
+    less = masks.copy()
+    less[0, :3] = False
+    for name, algorithm, who in (
+        *(("a", "fedavg", masks), ("b", "f3ast", masks.copy())),
+        ("c", "f3ast", less),
+    ):
+        given: dict[str, Any] = {"rounds": 1, "clients_per_round": 2, "folder": tmp_path / name}
+        simulate(data(), algorithm, who, **given)
+    groups, repeated = group_runs(load_runs(tmp_path))
+    worlds = {group.first.path.name: group.world for group in groups}
+    assert repeated == [] and len(worlds) == 3
+    assert worlds["a"] == worlds["b"] != worlds["c"]
 
 
 class FirstClients(BaseStrategy):
@@ -238,6 +264,33 @@ def test_what_breaks_a_protocol_is_named(given: dict[str, Any], says: str) -> No
     with pytest.raises(ComponentError, match=says) as caught:
         simulate(**{**SMALL, "availability": "always", **given})
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"client_scores": True}, "client_scores = True: must not be given without folder"),
+        ({"write_masks": "csv"}, "write_masks = csv: must not be given without folder"),
+        ({"logger": "csv"}, "logger = csv: must not be given without folder"),
+        ({"output_dir": "runs"}, "output_dir = runs: must not be given without folder"),
+        ({"run_name": "x"}, "run_name = x: must not be given without folder"),
+        ({"folder": "a/b", "run_name": "x"}, "run_name = x: must not be given with folder.* a/b"),
+        ({"folder": "a/b", "output_dir": "c"}, "output_dir = c: must not be given with folder"),
+    ],
+)
+def test_settings_of_files_that_would_be_ignored_are_refused(
+    given: dict[str, Any], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ParameterError, match=says) as caught:
+        simulate(**{**SMALL, **given})
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_folder_nothing_may_be_asked_for() -> None:
+    asked = {"client_scores": False, "write_masks": "none", "logger": "", "run_name": None}
+    assert simulate(**{**SMALL, **asked, "rounds": 1}).folder is None
 
 
 @pytest.mark.parametrize(

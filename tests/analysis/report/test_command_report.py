@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -131,6 +133,52 @@ def test_bad_input(make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixt
         assert error.startswith("error: ")
         assert error.count("\n") == 1
         assert says in error
+
+
+def test_files_of_the_report_before_go_and_others_stay(make_run: MakeRun, tmp_path: Path) -> None:
+    """One that was changed since is not ours."""
+    run, out = make_run("a"), tmp_path / "out"
+    flags = ["report", f"--runs={tmp_path / 'runs'}", f"--out={out}"]
+    assert main([*flags, "--format=png,svg"]) == 0
+    before = {path.name for path in out.iterdir()}
+    figures = sorted(name for name in before if name.endswith(".png"))
+    tables = {name for name in before if name.endswith(".tex") and "synthetic" in name}
+    assert figures and tables
+    (out / "mine.png").write_text("mine")
+    (out / figures[0]).write_text("mine")
+    (tmp_path / "table3.tex").write_text("mine")
+    settings = json.loads((run / "config.json").read_text())
+    settings["settings"]["task"] = "cifar100"
+    (run / "config.json").write_text(json.dumps(settings))
+    assert main(flags) == 0
+    after = {path.name for path in out.iterdir()}
+    assert after & {*figures, "mine.png"} == {figures[0], "mine.png"}
+    assert not after & tables
+    assert {"report.md", "report.html", "claims.csv"} <= after
+
+
+def test_a_list_of_files_that_is_not_ours_removes_nothing(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    make_run("a")
+    out, outside = tmp_path / "out", tmp_path / "outside.csv"
+    out.mkdir()
+    (out / "old.csv").write_text("mine")
+    (out / "link.csv").symlink_to(out / "old.csv")
+    outside.write_text("mine")
+    digest = hashlib.sha256(b"mine").hexdigest()
+    flags = ["report", f"--runs={tmp_path / 'runs'}", f"--out={out}"]
+    for listing in (
+        "{",
+        "[1]",
+        json.dumps(
+            {"../outside.csv": digest, str(outside): digest, "..": digest, "link.csv": digest}
+        ),
+        json.dumps({"old.csv": "0" * 64, "gone.csv": digest}),
+    ):
+        (out / "report_files.json").write_text(listing)
+        assert main(flags) == 0
+        assert outside.exists() and (out / "old.csv").exists() and (out / "link.csv").is_symlink()
 
 
 def test_only_unfinished_runs_make_a_report_without_numbers(

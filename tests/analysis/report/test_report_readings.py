@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.analysis.report.collect import collect
+from f3ast_tff.analysis.report.document import Listing
 from f3ast_tff.analysis.report.reading_effects import effects, table9_orderings
-from f3ast_tff.analysis.report.reading_section import count, summarise
+from f3ast_tff.analysis.report.reading_forms import Form, departures, forms
+from f3ast_tff.analysis.report.reading_section import count, reading_section, summarise
 from f3ast_tff.analysis.report.readings import readings, switched
+from f3ast_tff.analysis.run_groups import RunGroup
 from tests.analysis.conftest import described
 
 MakeRun = Callable[..., Path]
@@ -28,6 +31,12 @@ def make(make_run: MakeRun, algorithm: str, accuracies: list[float], **given: ob
         name = f"{algorithm}{sorted(given.items())}{draw}".replace("/", "")
         settings = {**COMMON, **preset, "data_seed": draw, **given}
         make_run(name, accuracy, algorithm=algorithm, **settings)
+
+
+def forms_in(folder: Path) -> dict[Form, RunGroup]:
+    found, left_out = forms(collect(folder).groups)
+    assert left_out == []
+    return found
 
 
 def test_switched_is_what_differs_from_the_preset(make_run: MakeRun, tmp_path: Path) -> None:
@@ -69,7 +78,7 @@ def test_effects_on_scores_and_on_the_lead(make_run: MakeRun, tmp_path: Path) ->
     make(make_run, "f3ast", [0.4, 0.43, 0.44, 0.41, 0.43], aggregate="sum_over_k")
     # R4 concerns everyone: without a FedAvg run there is no lead.
     make(make_run, "f3ast", [0.6, 0.62, 0.64, 0.61, 0.64], lognormal_spread="sigma")
-    found = effects(collect(tmp_path).groups, "sample_accuracy", "final")
+    found = effects(forms_in(tmp_path), "sample_accuracy", "final")
     assert [(e.what, e.switch) for e in found] == [
         ("lead", "R2 aggregate: sum_over_k"),
         ("f3ast", "R4 lognormal_spread: sigma"),
@@ -91,7 +100,7 @@ def test_too_few_draws_or_rounds_move_nothing(make_run: MakeRun, tmp_path: Path)
     short: dict[str, object] = {"rounds": 300}
     make(make_run, "f3ast", [0.5, 0.52, 0.54, 0.51, 0.53], **short)
     make(make_run, "f3ast", [0.4, 0.43, 0.44, 0.41, 0.43], aggregate="sum_over_k", **short)
-    found = effects(collect(tmp_path).groups, "sample_accuracy", "final")
+    found = effects(forms_in(tmp_path), "sample_accuracy", "final")
     assert {e.obstacle: e.moves for e in found} == {
         "4 draws of the data, 5 are needed": "not enough runs",
         "300 rounds, 1000 are needed": "not enough runs",
@@ -102,11 +111,11 @@ def test_effects_are_one_family(make_run: MakeRun, tmp_path: Path) -> None:
     """Differences 0, 0.01, 0.02, 0.03, 0.04: t = 0.02 / (0.0158 / sqrt 5) = 2.83, p = 0.047."""
     make(make_run, "f3ast", [0.5] * 5)
     make(make_run, "f3ast", [0.5, 0.51, 0.52, 0.53, 0.54], aggregate="sum_over_k")
-    (alone,) = effects(collect(tmp_path).groups, "sample_accuracy", "final")
+    (alone,) = effects(forms_in(tmp_path), "sample_accuracy", "final")
     assert alone.found is not None and alone.found.p_value == pytest.approx(0.0474, abs=1e-4)
     assert alone.moves == "yes"
     make(make_run, "f3ast", [0.5, 0.4, 0.6, 0.5, 0.51], lognormal_spread="sigma")
-    both = effects(collect(tmp_path).groups, "sample_accuracy", "final")
+    both = effects(forms_in(tmp_path), "sample_accuracy", "final")
     assert [e.moves for e in both] == ["not seen", "not seen"]
 
 
@@ -119,7 +128,7 @@ def test_a_line_for_each_reading(make_run: MakeRun, tmp_path: Path) -> None:
     # Of Power-of-Choice alone: it cannot move the lead.
     make(make_run, "poc", [0.3, 0.31, 0.3, 0.3, 0.31])
     make(make_run, "poc", [0.4, 0.4, 0.42, 0.41, 0.4], poc_clip_norm=1.0)
-    found = effects(collect(tmp_path).groups, "sample_accuracy", "final")
+    found = effects(forms_in(tmp_path), "sample_accuracy", "final")
     lines = {line.number: line for line in summarise(found)}
     assert list(lines)[:18] == [f"R{n}" for n in range(1, 19)]
     # Of CA-Fed alone.
@@ -137,7 +146,7 @@ def test_the_other_preset_is_one_switch(make_run: MakeRun, tmp_path: Path) -> No
     make(make_run, "f3ast", [0.6, 0.6], reading="released")
     # Two readings at once say nothing of either.
     make(make_run, "f3ast", [0.9, 0.9], aggregate="sum_over_k", ties="lowest_id")
-    found = effects(collect(tmp_path).groups, "sample_accuracy", "final")
+    found = effects(forms_in(tmp_path), "sample_accuracy", "final")
     assert [(e.preset, e.switch, e.moves) for e in found] == [
         ("paper", "all: released", "not enough runs"),
     ]
@@ -148,7 +157,7 @@ def test_three_presets_in_one_folder(make_run: MakeRun, tmp_path: Path) -> None:
         for preset, accuracy in (("paper", 0.5), ("released", 0.6), ("textbook", 0.7)):
             values = [accuracy + shift + draw / 100 for draw in range(5)]
             make(make_run, algorithm, values, reading=preset)
-    found = effects(collect(tmp_path).groups, "sample_accuracy", "final")
+    found = effects(forms_in(tmp_path), "sample_accuracy", "final")
     means = {(e.what, e.switch): e.found.mean for e in found if e.found is not None}
     assert {e.preset for e in found} == {"paper"}
     assert means == {
@@ -168,7 +177,7 @@ def test_table_nine_ordering(make_run: MakeRun, tmp_path: Path) -> None:
         make(make_run, "f3ast", [0.4, 0.42, 0.43, 0.41, 0.4], **at)
         make(make_run, "f3ast", [0.2, 0.22, 0.23, 0.21, 0.2], **at, aggregate="sum_over_k")
     make(make_run, "f3ast", [0.2, 0.22], reading="released", synthetic_alpha=0, synthetic_beta=0)
-    found = table9_orderings(collect(tmp_path).groups, "final")
+    found = table9_orderings(forms_in(tmp_path), "final")
     assert [(o.reading, o.reproduced) for o in found] == [
         ("paper", "yes"),
         ("paper, R2 aggregate: sum_over_k", "no"),
@@ -187,8 +196,96 @@ def test_r3_is_one_reading_in_two_settings_and_r6_another_task(
     both = {"baseline_sampling": "without_replacement", "baseline_average": "examples"}
     make(make_run, "fedavg", [0.4, 0.42, 0.43], **both, **own)
     make(make_run, "fedavg", [0.9, 0.91, 0.93], task="synthetic_linear")
-    found = effects(collect(tmp_path).groups, "sample_accuracy", "final")
+    found = effects(forms_in(tmp_path), "sample_accuracy", "final")
     assert [e.switch for e in found] == [
         "R6 task: synthetic_linear",
         "R3 baseline_sampling: without_replacement, R3 baseline_average: examples",
     ]
+
+
+def test_a_form_with_a_setting_of_its_own_has_its_own_base(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    """A reading that does nothing: with another step size too, whose runs are 0.2 better."""
+    make(make_run, "fedavg", [0.3] * 5)
+    for beta in (None, 0.0001, 0.01):
+        shift = {None: 0.0, 0.0001: 0.1, 0.01: 0.2}[beta]
+        accuracies = [0.5 + shift + draw / 100 for draw in range(5)]
+        make(make_run, "f3ast", accuracies, rate_beta=beta)
+        if beta != 0.0001:
+            make(make_run, "f3ast", accuracies, rate_beta=beta, ties="lowest_id")
+    found = effects(forms_in(tmp_path), "sample_accuracy", "final")
+    where = "synthetic, smartphones"
+    assert {(e.what, e.place): (e.base, e.found and e.found.mean) for e in found} == {
+        ("lead", where): (pytest.approx(0.22), 0.0),
+        ("f3ast", where): (pytest.approx(0.52), 0.0),
+        # FedAvg has no such form: no lead.
+        ("f3ast", f"{where}, rate_beta 0.01"): (pytest.approx(0.72), 0.0),
+    }
+
+
+def test_two_values_of_a_reading_are_two_switches(make_run: MakeRun, tmp_path: Path) -> None:
+    make(make_run, "f3ast", [0.5, 0.5])
+    make(make_run, "f3ast", [0.4, 0.4], rate_init="k_over_n")
+    make(make_run, "f3ast", [0.2, 0.2], rate_init="one_over_n")
+    found = effects(forms_in(tmp_path), "sample_accuracy", "final")
+    assert [(e.switch, e.found and e.found.mean) for e in found] == [
+        ("R1 rate_init: one_over_n", pytest.approx(-0.3)),
+        ("R1 rate_init: k_over_n", pytest.approx(-0.1)),
+    ]
+
+
+def test_table_nine_compares_runs_of_one_place(make_run: MakeRun, tmp_path: Path) -> None:
+    """Not FedAvg with updates lost, of longer runs, or F3AST with another step."""
+    for alpha in (0, 0.5, 1):
+        at = {"synthetic_alpha": alpha, "synthetic_beta": alpha}
+        make(make_run, "fedavg", [0.3, 0.31, 0.32, 0.31, 0.3], **at)
+        make(make_run, "f3ast", [0.4, 0.42, 0.43, 0.41, 0.4], **at)
+        make(make_run, "fedavg", [0.9] * 5, **at, rounds=2000)
+        make(make_run, "fedavg", [0.9] * 5, **at, delivery="bernoulli")
+        make(make_run, "f3ast", [0.1] * 5, **at, delivery="bernoulli")
+        make(make_run, "f3ast", [0.1] * 5, **at, rate_beta=0.01)
+        make(make_run, "f3ast", [0.1] * 5, **at, communication="cycle:5,10")
+    (found,) = table9_orderings(forms_in(tmp_path), "final")
+    assert (found.reading, found.reproduced) == ("paper", "yes")
+    assert [lead and round(lead.mean, 3) for lead in found.leads.values()] == [0.104] * 3
+    make(make_run, "f3ast", [0.8] * 5, **at, rounds=2000)
+    orderings = table9_orderings(forms_in(tmp_path), "final")
+    assert [o.reading for o in orderings] == ["paper, rounds 1000", "paper, rounds 2000"]
+    longer = orderings[1].leads[1]
+    assert longer is not None and longer.mean == pytest.approx(-0.1)
+
+
+def test_groups_of_one_form_are_left_out_and_said(make_run: MakeRun, tmp_path: Path) -> None:
+    """What R9 is by default cannot be derived for a plug-in: either could be the base."""
+    for objective in ("p", "p_squared"):
+        for ties in ("random", "lowest_id"):
+            given = {"availability_objective": objective, "ties": ties, "availability": "rainy"}
+            make(make_run, "f3ast", [0.5, 0.6], **given)
+    make(make_run, "f3ast", [0.5, 0.6])
+    groups = collect(tmp_path).groups
+    found, left_out = forms(groups)
+    assert [form.place[0] for form in found] == [("availability", "smartphones")]
+    assert len(left_out) == 2
+    assert left_out[0].startswith("f3ast, reading paper, R11 ties: lowest_id: ")
+    assert left_out[1].endswith("are of one form and differ in availability_objective")
+    section, _ = reading_section(groups, "final")
+    assert [block.lines for block in section.blocks if isinstance(block, Listing)] == [
+        tuple(left_out)
+    ]
+
+
+def test_departures_from_defaults(make_run: MakeRun, tmp_path: Path) -> None:
+    """0.01 is Synthetic's client rate; what a plug-in's default is cannot be known."""
+    make_run("a", algorithm="fedadam", client_lr=0.01, server_lr=0.03)
+    make_run("b", algorithm="f3ast", client_lr=0.02, rate_beta=0.001, aggregate="sum_over_k")
+    make_run("c", algorithm="f3ast", client_lr=0.01, availability="rainy", engine="fused")
+    says = described(("luck",))
+    make_run("d", algorithm="lucky", client_lr=0.01, luck=2, described=says)
+    found = {group.first.path.name: departures(group) for group in collect(tmp_path).groups}
+    assert found == {
+        "a": {},
+        "b": {"client_lr": 0.02},
+        "c": {},
+        "d": {"client_lr": 0.01, "server_lr": 1.0, "luck": 2},
+    }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import py_compile
 import sys
 import textwrap
 from importlib import metadata
@@ -62,6 +64,30 @@ def test_a_changed_file_is_another_plugin(tmp_path: Path) -> None:
     assert [p.components[0].parameters[0].default for p in (before, after)] == [0.5, 0.25]
 
 
+def test_what_runs_is_what_the_digest_is_of(tmp_path: Path) -> None:
+    """Not a compiled file of the content before, of the same second and size."""
+    source = write(tmp_path / "mine.py")
+    py_compile.compile(source, doraise=True)
+    times = os.stat(source)
+    write(tmp_path / "mine.py", default="0.7")
+    os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+    plugin = load_plugin(source)
+    assert plugin.sha256 == hashlib.sha256(Path(source).read_bytes()).hexdigest()
+    assert plugin.components[0].parameters[0].default == 0.7
+
+
+def test_a_file_runs_as_the_module_that_it_is(tmp_path: Path) -> None:
+    """Under its name and place, and without the loader's own `from __future__ import`."""
+    path = tmp_path / "mine.py"
+    write(path)
+    path.write_text(path.read_text() + "\nPLACE = __file__\n")
+    config = load_plugin(str(path)).components[0].config
+    module = sys.modules[config.__module__]
+    assert module.__name__.startswith("f3ast_tff_plugin_mine_")
+    assert (module.__file__, module.PLACE) == (str(path), str(path))
+    assert config.__annotations__ == {"mine_q": float}
+
+
 def test_a_package_counts_with_all_its_modules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +128,13 @@ def test_what_breaks_is_one_line(content: str, says: str, tmp_path: Path) -> Non
     assert "\n" not in str(caught.value)
     if "cannot" in says:
         assert not {name for name in set(sys.modules) - modules if "broken" in name}
+
+
+def test_a_file_of_another_language_is_refused(tmp_path: Path) -> None:
+    for name in ("mine.txt", "mine.pyc"):
+        (tmp_path / name).write_bytes(b"\0")
+        with pytest.raises(ParameterError, match="must be a Python file"):
+            load_plugin(str(tmp_path / name))
 
 
 @pytest.mark.parametrize("source", ["missing.py", "no/such/file.py"])

@@ -79,6 +79,17 @@ def test_summary_averages_the_last_tenth(number: int, averaged: int) -> None:
     assert summary["final"]["round"] == number
 
 
+@pytest.mark.parametrize("score", [math.nan, math.inf])
+@pytest.mark.parametrize("column", [name for name in COLUMNS if name.startswith("test_")])
+def test_a_score_that_is_not_finite_is_not_left_out(column: str, score: float) -> None:
+    """A run that has diverged has no mean, whatever it scored before."""
+    rows = [row(i) for i in range(1, 31)]
+    rows[-2][column] = score
+    means = summarise(rows)["mean_of_last_10_percent"]
+    assert math.isnan(means.pop(column))
+    assert not any(map(math.isnan, means.values()))
+
+
 def test_rounds_without_a_loss_do_not_enter_its_mean() -> None:
     """Of 20 evaluations the last two are 19 and an empty round's NaN."""
     rows = [row(i, float(i)) for i in range(1, 20)] + [row(20, math.nan)]

@@ -1,0 +1,160 @@
+"""Which runs are of one experiment: files that they read, plug-ins, and data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from f3ast_tff.analysis.run_groups import Pair, RunGroup, comparable_groups, group_runs
+from f3ast_tff.analysis.runs import load_runs
+from f3ast_tff.analysis.tidy_scores import tidy_scores
+from tests.analysis.conftest import described
+
+MakeRun = Callable[..., Path]
+Grouped = Callable[[], list[RunGroup]]
+ONE, TWO, THREE = "1a" * 32, "2b" * 32, "3c" * 32
+
+
+@pytest.fixture
+def grouped(tmp_path: Path) -> Grouped:
+    """Groups all runs made; none of them is another's repetition."""
+
+    def groups() -> list[RunGroup]:
+        found, repeated = group_runs(load_runs(tmp_path / "runs"))
+        assert repeated == []
+        return found
+
+    return groups
+
+
+@pytest.fixture
+def of_table(make_run: MakeRun) -> MakeRun:
+    """Makes a run whose availability is a file's, of which the digest is recorded."""
+
+    def make(name: str, file: str, sha256: str, own: tuple[str, ...] = (), **given: Any) -> Path:
+        about = {**described(own), "input_files": {"table_file": sha256}}
+        about["not_compared"] = [*about["not_compared"], "table_file"]
+        return make_run(name, described=about, availability="table", table_file=file, **given)
+
+    return make
+
+
+@pytest.mark.parametrize("seeds", [(0, 1), (0, 0)])
+def test_runs_on_different_files_are_different_experiments(
+    seeds: tuple[int, int], of_table: MakeRun, grouped: Grouped, tmp_path: Path
+) -> None:
+    """With other seeds they are not averaged, with the same not dropped as the same run."""
+    of_table("a", "/data/A.csv", ONE, seed=seeds[0])
+    of_table("b", "/data/B.csv", TWO, seed=seeds[1])
+    names = ["A.csv 1a1a1a1a", "B.csv 2b2b2b2b"]
+    assert [group.world["table_file"] for group in grouped()] == names
+    runs = load_runs(tmp_path / "runs")
+    assert "table_file" in comparable_groups(runs)[1]
+    assert list(dict.fromkeys(tidy_scores(runs)["table_file"])) == names
+
+
+def test_methods_are_compared_on_the_same_file_alone(of_table: MakeRun, grouped: Grouped) -> None:
+    """The same content is the same file, under another name and in another place too."""
+    of_table("a", "/data/A.csv", ONE)
+    of_table("b", "/elsewhere/moved.csv", ONE, seed=1)
+    of_table("c", "moved.csv", ONE, algorithm="fedavg")
+    of_table("d", "/data/A.csv", TWO, algorithm="fedavg")
+    fedavg, changed, f3ast = grouped()
+    assert list(f3ast.runs) == [Pair(0, 0), Pair(0, 1)]
+    assert f3ast.world == fedavg.world != changed.world
+    assert f3ast.setting("table_file") == "A.csv 1a1a1a1a"
+    assert changed.setting("table_file") == "A.csv 2b2b2b2b"
+
+
+def test_a_file_of_a_method_is_its_own(of_table: MakeRun, grouped: Grouped) -> None:
+    of_table("a", "A.csv", ONE, ("table_file",))
+    of_table("b", "B.csv", TWO, ("table_file",))
+    one, two = grouped()
+    assert one.world == two.world and one.own != two.own
+
+
+def test_of_an_older_run_the_place_of_a_file_counts(make_run: MakeRun, grouped: Grouped) -> None:
+    """It has no digest: two places may hold two files."""
+    for seed, file in enumerate(("/data/A.csv", "/data/B.csv")):
+        make_run(f"run{seed}", availability="table", table_file=file, seed=seed)
+    assert [group.world["table_file"] for group in grouped()] == ["/data/A.csv", "/data/B.csv"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "is_own"),
+    [
+        (["algorithm"], True),
+        (["aggregation", "client_optimizer", "server_optimizer"], True),
+        (["availability"], False),
+        (["task", "model"], False),
+        (["delivery"], False),
+        (["algorithm", "availability"], False),
+        (None, True),
+    ],
+)
+def test_a_plug_in_is_a_methods_own_by_its_components_in_use(
+    kinds: list[str] | None, is_own: bool, make_run: MakeRun, grouped: Grouped
+) -> None:
+    """Methods run on two versions of an availability process are not compared.
+
+    Before kinds were recorded all plug-ins were own.
+    """
+    for algorithm, sha256 in (("fedavg", ONE), ("f3ast", TWO)):
+        about = described(plugins=(("mine", sha256),))
+        if kinds is not None:
+            about["plugins"][0]["kinds"] = kinds
+        make_run(algorithm, described=about, algorithm=algorithm)
+    fedavg, f3ast = grouped()
+    assert (fedavg.world == f3ast.world) is is_own
+    assert ("plugin mine" in fedavg.own) is is_own
+    assert fedavg.setting("plugin mine") == "1a1a1a1a"
+
+
+@pytest.fixture
+def of_files(make_run: MakeRun) -> MakeRun:
+    """Makes a run on distributors' files, of the data of which the digest is recorded."""
+
+    def make(name: str, sha256: str | None, **given: Any) -> Path:
+        about = {**described(), "data_sha256": sha256}
+        about["not_compared"] = [*about["not_compared"], "data_dir"]
+        settings = {"task": "cifar100", "data_dir": f"/{name}", "data_seed": 0, **given}
+        return make_run(name, described=about, **settings)
+
+    return make
+
+
+def test_data_of_one_draw_are_told_apart_by_their_files(
+    of_files: MakeRun, grouped: Grouped
+) -> None:
+    """Draws differ anyway; a pooled method's data are those of all clients."""
+    of_files("a", ONE, algorithm="fedavg")
+    of_files("b", TWO, algorithm="fedavg", data_seed=1)
+    of_files("c", ONE)
+    of_files("d", TWO, data_seed=1)
+    of_files("e", THREE, algorithm="sequential_sgd")
+    assert [len(group.runs) for group in grouped()] == [2, 2, 1]
+    assert not any("data files" in group.settings for group in grouped())
+    of_files("f", THREE, seed=1)
+    found = {(g.algorithm, g.world["data files"]): sorted(g.runs) for g in grouped()}
+    assert found == {
+        ("fedavg", "1a1a1a1a"): [Pair(0, 0)],
+        ("fedavg", ""): [Pair(1, 0)],
+        ("f3ast", "1a1a1a1a"): [Pair(0, 0)],
+        ("f3ast", "3c3c3c3c"): [Pair(0, 1)],
+        ("f3ast", ""): [Pair(1, 0)],
+        ("sequential_sgd", ""): [Pair(0, 0)],
+    }
+
+
+def test_data_without_a_digest_and_generated_data_are_not_told_apart(
+    make_run: MakeRun, of_files: MakeRun, grouped: Grouped
+) -> None:
+    """Older runs say none; the last digits of what is generated depend on the processor."""
+    of_files("a", ONE)
+    of_files("b", None, seed=1)
+    for seed, sha256 in enumerate((ONE, TWO)):
+        make_run(f"c{seed}", described={**described(), "data_sha256": sha256}, seed=seed)
+    assert [len(group.runs) for group in grouped()] == [2, 2]
