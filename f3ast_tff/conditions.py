@@ -10,15 +10,22 @@ def conditions(text: str) -> dict[str, list[str]]:
 
     Args:
         text: Conditions such as `"task=cifar100,algorithm=fedavg,algorithm=poc"`; of those on one
-            setting one must hold.
+            setting one must hold. What follows a comma and does not begin with a setting's name
+            and `=` goes on with the value before it, as in `"communication=steps:1=10,100=50"`.
 
     Raises:
         ParameterError: On a part that is no condition.
     """
     allowed: dict[str, list[str]] = {}
+    values: list[str] = []
     for each in text.split(","):
-        name, equals, value = each.strip().partition("=")
-        if not (name and equals):
+        part = each.strip()
+        name, equals, value = part.partition("=")
+        if equals and name.isidentifier():
+            values = allowed.setdefault(name, [])
+            values.append(value)
+        elif name and values:
+            values[-1] += f",{part}"
+        else:
             raise ParameterError("where", each, "must be SETTING=VALUE")
-        allowed.setdefault(name, []).append(value)
     return allowed

@@ -48,6 +48,13 @@ def with_draw(settings: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def with_own_draw(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a run's settings with the draw that both its seeds are; `None` if they differ."""
+    seed = settings["seed"]
+    same = settings.get("data_seed", seed) == seed
+    return {**settings, DRAW: seed if same else None}
+
+
 def integer_range(text: str) -> list[int]:
     """Returns the integers that a text such as `"0-9"` or `"3"` stands for, both ends included.
 

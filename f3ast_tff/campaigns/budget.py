@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from f3ast_tff.campaigns.costs import CostFile
 from f3ast_tff.campaigns.kinds import kind_of
 from f3ast_tff.campaigns.runs import PlannedRun
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.training.stopping import Stop
 
 # What a run of a kind that was never measured must have left, or half of a short budget.
@@ -26,8 +28,10 @@ class Budget:
             processes: Runs at a time, as of the costs that were measured.
             stop: Another reason to stop.
         """
+        self._minutes = minutes
+        self._started = time.monotonic()
         seconds = math.inf if minutes is None else 60 * minutes
-        self._deadline = time.monotonic() + seconds
+        self._deadline = self._started + seconds
         self._unknown = min(_UNKNOWN_S, seconds / 2)
         self._processes = processes
         self._stop = stop
@@ -42,9 +46,35 @@ class Budget:
         """Returns whether a run that starts now gets as far as a checkpoint."""
         if self._costs is None:
             return True
-        cost = self._costs.find(kind_of(run), self._processes)
-        need = self._unknown if cost is None else cost.least_seconds
-        return time.monotonic() + need <= self._deadline
+        return time.monotonic() + self._need(run, self._costs) <= self._deadline
+
+    def _need(self, run: PlannedRun, costs: CostFile) -> float:
+        cost = costs.find(kind_of(run), self._processes)
+        return self._unknown if cost is None else cost.least_seconds
+
+    def refuse_too_short(self, runs: Sequence[PlannedRun], once: float = 0.0) -> None:
+        """Refuses a time in which no run would start, now or in any later go.
+
+        Args:
+            runs: Those that are left; one at least.
+            once: Seconds of this go that a later one will not need.
+
+        Raises:
+            ParameterError: If there is no run that the time allows; says how long it takes.
+        """
+        costs = self._costs
+        if self._minutes is None or costs is None:
+            return
+        before = time.monotonic() - self._started - once
+        left = 60 * self._minutes - before
+        if any(self._need(run, costs) <= left for run in runs):
+            return
+        need = min(self._need(run, costs) for run in runs)
+        # Half of a longer time is longer.
+        need = _UNKNOWN_S if need == self._unknown else need
+        enough = (math.floor((before + need) / 6) + 1) / 10
+        allowed = f"must be at least {enough:g}: no run would reach a checkpoint before"
+        raise ParameterError("minutes", self._minutes, allowed)
 
     def hold(self) -> AbstractContextManager[None]:
         """See `Stop.hold`."""

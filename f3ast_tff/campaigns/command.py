@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,18 +27,33 @@ from f3ast_tff.campaigns.manifest import Manifest
 from f3ast_tff.campaigns.progress import Watch
 from f3ast_tff.campaigns.ray_cluster import RayCluster
 from f3ast_tff.campaigns.runs import FAILED as FAILED_RUN
-from f3ast_tff.campaigns.runs import FINISHED, PlannedRun, is_finished, rounds_done
+from f3ast_tff.campaigns.runs import (
+    FINISHED,
+    PlannedRun,
+    is_finished,
+    read_config,
+    rounds_done,
+)
 from f3ast_tff.campaigns.scheduler import Workers, execute_all
 from f3ast_tff.components import Registry
 from f3ast_tff.configuration.provenance import provenance
-from f3ast_tff.errors import Interrupted, ParameterError, is_of_a_path
-from f3ast_tff.progress import duration, warnings_said
-from f3ast_tff.training.run_folder import lock_folder
+from f3ast_tff.errors import (
+    ComponentError,
+    Interrupted,
+    ParameterError,
+    RunFolderError,
+    is_of_a_path,
+)
+from f3ast_tff.progress import duration, say, warnings_said
+from f3ast_tff.training.late_outputs import add_outputs, lacks_outputs, not_added
+from f3ast_tff.training.run_folder import RunFolder, lock_folder
 from f3ast_tff.training.stopping import NeverStop, Stop
 
 FAILED = 1
 # As of `EX_TEMPFAIL`: call again.
 LEFT = 75
+# Opening data files that are there takes less; what takes longer was fetching them, once.
+_OPENING_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -96,8 +112,7 @@ def run_campaign(
 def _run_campaign(
     options: Options, given: Mapping[str, Any], registry: Registry, stop: Stop
 ) -> int:
-    if options.processes is not None and options.processes < 1:
-        raise ParameterError("processes", options.processes, "must be at least 1")
+    _check(options)
     path, part = find_grid_file(options.campaign), (options.seeds, options.draws, options.where)
     campaign = plan(path, given, *part, registry)
     if options.list_only:
@@ -108,6 +123,17 @@ def _run_campaign(
         return 0
     with _locked(campaign):
         return _run(campaign, options, stop)
+
+
+def _check(options: Options) -> None:
+    if options.processes is not None and options.processes < 1:
+        raise ParameterError("processes", options.processes, "must be at least 1")
+    if options.list_only and options.estimate:
+        raise ParameterError("estimate", True, "must not be given with list, which runs nothing")
+    if options.minutes is not None and (options.list_only or options.estimate):
+        other = "list" if options.list_only else "estimate"
+        allowed = f"must not be given with {other}, which runs none of the campaign"
+        raise ParameterError("minutes", options.minutes, allowed)
 
 
 @contextmanager
@@ -140,10 +166,14 @@ def _run(campaign: Campaign, options: Options, stop: Stop) -> int:
     manifest = Manifest(campaign, origin)
     waiting = [run for run in campaign.runs if manifest.state(run) != FINISHED]
     before = len(campaign.runs) - len(waiting)
+    _add_outputs(campaign.name, [r for r in campaign.runs if manifest.state(r) == FINISHED])
     if waiting:
         with ExitStack() as stack:
             workers = _workers(options, processes, campaign.folder, origin, stack)
+            ready = time.monotonic()
             check_data(waiting)
+            fetching = max(0.0, time.monotonic() - ready - _OPENING_S)
+            budget.refuse_too_short(waiting, once=fetching)
             watch = Watch(campaign, manifest, budget)
             stack.callback(watch.close)
             stack.enter_context(budget.hold())
@@ -157,6 +187,22 @@ def _run(campaign: Campaign, options: Options, stop: Stop) -> int:
     if left:
         return LEFT
     return 0 if all(manifest.state(run) == FINISHED for run in waiting) else FAILED
+
+
+def _add_outputs(name: str, finished: Sequence[PlannedRun]) -> None:
+    """Gives finished runs what is asked for now and they can still get."""
+    left_out: Counter[str] = Counter()
+    for run in finished:
+        if lacks_outputs(run.folder, run.settings):
+            try:
+                with closing(RunFolder(run.folder, run.configuration.identity)) as folder:
+                    add_outputs(folder, run.configuration)
+            except (ComponentError, RunFolderError) as error:
+                raise CampaignError(str(error)) from error
+        recorded = (read_config(run) or {}).get("settings", {})
+        left_out.update(not_added(run.folder, run.settings, recorded))
+    for what, runs in left_out.items():
+        say(f"{name}: {what}: not added to {runs} finished runs")
 
 
 def _processes(campaign: Campaign, options: Options) -> int:

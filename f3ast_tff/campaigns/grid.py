@@ -138,7 +138,7 @@ def by_value(
                 raise CampaignError(f"{content.path}: {_VALUE} {name} = {values!r}: no setting")
 
     def place(run: PlannedRun) -> int:
-        settings = {axes.DRAW: run.settings["seed"], **run.settings}
+        settings = axes.with_own_draw(run.settings)
         matching = (
             i
             for i, table in enumerate(tables)
@@ -188,12 +188,12 @@ def _points(
             **dict.fromkeys(grid, _GRID),
             **dict.fromkeys(own, _VARIANTS),
         }
-        num_runs += math.prod(len(v) for n, v in {**own, **grid}.items() if n not in overrides)
-        if num_runs > _MOST_RUNS:
-            raise CampaignError(f"{content.path}: {num_runs} runs, must be at most {_MOST_RUNS}")
         lists = {n: values for n, values in overrides.items() if isinstance(values, list)}
         every = {n: [overrides[n]] if n in overrides else v for n, v in {**own, **grid}.items()}
         every.update(lists)
+        num_runs += math.prod(len(values) for values in every.values())
+        if num_runs > _MOST_RUNS:
+            raise CampaignError(f"{content.path}: {num_runs} runs, must be at most {_MOST_RUNS}")
         varying = [name for name in every if name not in silent or name in lists]
         for combination in itertools.product(*every.values()):
             given = {**common, **dict(zip(every, combination))}

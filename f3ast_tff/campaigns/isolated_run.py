@@ -33,6 +33,7 @@ from f3ast_tff.errors import (
     RunFolderError,
 )
 from f3ast_tff.messages import one_line
+from f3ast_tff.training.late_outputs import add_outputs
 from f3ast_tff.training.results import finished_summary
 from f3ast_tff.training.run_folder import RunFolder
 from f3ast_tff.training.run_log import run_log
@@ -109,7 +110,7 @@ def run_isolated(
     worker: str,
     stop: Stop | None = None,
 ) -> Outcome:
-    """Runs one experiment, or goes on with it; a finished one is left alone.
+    """Runs one experiment, or goes on with it; a finished one gets no more than `add_outputs`.
 
     Args:
         configuration: The experiment.
@@ -132,14 +133,17 @@ def run_isolated(
         with closing(folder), run_log(folder.path):
             folder.file("error.txt").unlink(missing_ok=True)
             try:
-                if finished_summary(path) is None:
+                if finished_summary(path) is not None:
+                    add_outputs(folder, configuration)
+                else:
                     # The campaign reads how far a run is from its checkpoints.
                     execute(configuration, folder, None, provenance, stop=stop)
             except Interrupted:
                 raise
             except Exception as caught:  # One run's failure, whatever it is, must not end others.
                 error = _in_one_line(caught)
-                folder.file("error.txt").write_text(traceback.format_exc())
+                text = traceback.format_exc().encode("utf-8", "backslashreplace")
+                folder.file("error.txt").write_bytes(text)
     except (RunFolderError, OSError) as caught:  # No folder, or no more room in it.
         error = error or _in_one_line(caught)
     _forget_programs()

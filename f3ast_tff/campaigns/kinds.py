@@ -14,7 +14,8 @@ _BY_ALL = ("task", "model", "communication", "delivery", "engine")
 # Their numbers with a fraction are rates and thresholds; whole numbers, choices and yes or no may
 # decide how much is computed.
 _BY_WHOLE = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")
-_TRAINING = ("batch_size", "local_epochs", "local_steps", "last_batch", "client_scores")
+_TRAINING = ("batch_size", "local_epochs", "local_steps", "last_batch")
+_WRITTEN = ("checkpoint_every", "checkpoint_seconds", "client_scores", "write_masks", "logger")
 _NOT = ("data_seed", "data_dir")
 
 
@@ -29,7 +30,7 @@ def kind_of(run: PlannedRun) -> dict[str, Any]:
             for parameter in parameters_of(type(part)):
                 if parameter.name not in _NOT and (kind in _BY_ALL or parameter.kind is not float):
                     found[parameter.name] = settings[parameter.name]
-    found.update({name: settings[name] for name in _TRAINING})
+    found.update({name: settings[name] for name in (*_TRAINING, *_WRITTEN)})
     plugins = {plugin.name: plugin.sha256 for plugin in run.configuration.plugins}
     return {**found, **({"plugins": plugins} if plugins else {})}
 

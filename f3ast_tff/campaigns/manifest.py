@@ -35,6 +35,8 @@ class Manifest:
     def __init__(self, campaign: Campaign, provenance: Mapping[str, Any]) -> None:
         """Takes stock of the runs' folders, and of the manifest before if there is one.
 
+        Its entries of runs that are not in the campaign now stay, after those that are.
+
         Args:
             campaign: The campaign; its folder exists.
             provenance: What this start of the campaign comes from.
@@ -51,6 +53,8 @@ class Manifest:
             **provenance,
         }
         self._entries = {run.name: _entry(run, before.get(run.name, {})) for run in campaign.runs}
+        # Of runs that this start leaves out, as with `--where`.
+        self._others = [_ended(each) for name, each in before.items() if name not in self._entries]
         self._due = 0.0
         self._changed = True
         self.save()
@@ -108,7 +112,8 @@ class Manifest:
         if not self._changed or (only_if_due and started < self._due):
             return
         with atomic_write(self._path) as file:
-            json.dump({**self._head, "runs": list(self._entries.values())}, file, indent=1)
+            entries = [*self._entries.values(), *self._others]
+            json.dump({**self._head, "runs": entries}, file, indent=1)
             file.write("\n")
         self._changed = False
         ended = time.monotonic()
@@ -134,6 +139,11 @@ def _entry(run: PlannedRun, before: Mapping[str, Any]) -> dict[str, Any]:
     times = [runs.modified(run.folder / name) for name in ("config.json", "summary.json")]
     started, ended = (None if stamp is None else at(stamp) for stamp in times)
     return {**entry, "started": started, "ended": ended}
+
+
+def _ended(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry of the manifest before; what ran then was stopped, as the folder is locked now."""
+    return {**entry, "state": INTERRUPTED} if entry.get("state") == RUNNING else entry
 
 
 def _of_folder(run: PlannedRun) -> dict[str, Any]:

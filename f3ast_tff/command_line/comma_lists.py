@@ -21,7 +21,8 @@ def split_lists(
             fixed choices take lists; a text with a colon, such as `cycle:5,10`, is one value.
 
     Returns:
-        The other words, and the values of each list by name.
+        The other words, and the values of each list by name: of a setting that is given again
+        after its list as one value there is no list, and a list holds in place of values before it.
     """
     rest: list[str] = []
     lists: dict[str, list[str]] = {}
@@ -29,13 +30,18 @@ def split_lists(
     while left:
         word = left.pop(0)
         name, equals, value = word.lstrip("-").partition("=")
-        given = name in parameters and word.startswith("-")
-        if given and not equals and left and "," in left[0] and _takes(parameters[name], left[0]):
-            lists[name] = left.pop(0).split(",")
-        elif given and equals and _takes(parameters[name], value):
+        if name not in parameters or not word.startswith("-"):
+            rest.append(word)
+            continue
+        words = [word]
+        if not equals and left and parameters[name].kind is not bool:
+            value = left.pop(0)
+            words.append(value)
+        if _takes(parameters[name], value):
             lists[name] = value.split(",")
         else:
-            rest.append(word)
+            lists.pop(name, None)
+            rest += words
     return rest, lists
 
 

@@ -90,7 +90,7 @@ def _require_setting(colour: str, groups: Sequence[RunGroup]) -> None:
 
 def _write(table: pd.DataFrame, path: str) -> None:
     try:
-        with atomic_write(Path(path), newline="") as file:
+        with atomic_write(Path(path), encoding="utf-8", newline="") as file:
             table.to_csv(file, index=False, lineterminator="\n")
     except OSError as error:
         raise ParameterError("csv", path, f"cannot write: {error.strerror or error}") from error

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import f3ast_tff
 from f3ast_tff.signals import Signals
@@ -43,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     signals = Signals()
     if argv is None:
         _open_closed_streams()
+        _print_any_character()
         # Before anything slow is imported.
         signals.install()
     try:
@@ -72,6 +75,15 @@ def _open_closed_streams() -> None:
             # The lowest number free is that of the stream.
             number = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
+
+
+def _print_any_character() -> None:
+    """Has stdout show `?` for what its encoding lacks: in a Latin-1 locale a name may be in Greek.
+
+    Another way that the environment asks for (`PYTHONIOENCODING`) stays; stderr has one of its own.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="replace")
 
 
 def _discard_output() -> None:
@@ -123,7 +135,8 @@ def _run(arguments: Sequence[str], command: str, signals: Signals) -> int:
     from absl import flags
 
     from f3ast_tff.command_line.failures import fail
-    from f3ast_tff.command_line.flags import help_text, parse
+    from f3ast_tff.command_line.flags import expand_flagfiles, help_text, parse
+    from f3ast_tff.command_line.parameter_flags import plugins_given
     from f3ast_tff.errors import ParameterError
 
     words = list(arguments)
@@ -132,8 +145,8 @@ def _run(arguments: Sequence[str], command: str, signals: Signals) -> int:
     wants_help = any(word in HELP for word in words)
     try:
         if wants_help:
-            plugins = [word for word in words if word.startswith("--plugin=")]
-            print(help_text(USAGE, parse(plugins).registry))
+            plugins = plugins_given(expand_flagfiles(words, Path()))
+            print(help_text(USAGE, parse([f"--plugin={each}" for each in plugins]).registry))
             return 0
         parsed = parse(words)
     except (flags.Error, UnicodeDecodeError) as error:

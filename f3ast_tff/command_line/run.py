@@ -29,6 +29,7 @@ from f3ast_tff.errors import (
 from f3ast_tff.progress import say, warnings_said
 from f3ast_tff.signals import Signals
 from f3ast_tff.training.extension import extend_run
+from f3ast_tff.training.late_outputs import add_outputs, not_added
 from f3ast_tff.training.results import finished_summary
 from f3ast_tff.training.run_folder import RunFolder
 from f3ast_tff.training.run_log import run_log
@@ -106,6 +107,8 @@ def _run(given: Mapping[str, Any], registry: Registry, signals: Signals) -> int:
             summary, state = finished_summary(path), "already finished"
             if summary is None:
                 summary, state = _execute(configuration, folder, progress, signals), "finished"
+            else:
+                _add_outputs(configuration, folder)
         except (
             *(CheckpointError, ComponentError, DataError, ParameterError, RunFolderError),
         ) as error:
@@ -139,6 +142,14 @@ def _execute(
     with run_log(folder.path):
         result = execute(configuration, folder, progress, provenance(), stop=signals)
     return result.summary
+
+
+def _add_outputs(configuration: Configuration, folder: RunFolder) -> None:
+    add_outputs(folder, configuration)
+    recorded = (folder.config() or {}).get("settings", {})
+    left_out = not_added(folder.path, configuration.settings, recorded)
+    if left_out:
+        say(f"{folder.path}: {', '.join(left_out)}: not added to a finished run")
 
 
 def _report(folder: RunFolder, summary: Mapping[str, Any], state: str) -> None:

@@ -16,6 +16,7 @@ from f3ast_tff.data_files import read_json
 from f3ast_tff.errors import CheckpointError, RunFolderError, is_of_a_path
 from f3ast_tff.training.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.training.client_scores import scores_file
+from f3ast_tff.training.masks import remove_masks
 from f3ast_tff.training.rate_trace import traced_rounds
 from f3ast_tff.training.results import SUMMARY
 from f3ast_tff.training.run_folder import lock_folder, run_id_of
@@ -106,6 +107,8 @@ def _extend(
     # Until the settings are written the run is unfinished, with the checkpoint of either.
     (path / SUMMARY).unlink(missing_ok=True)
     (path / "selection.npz").unlink(missing_ok=True)
+    # The loop takes masks that are there for those of all its rounds.
+    remove_masks(path)
     if rounds % every:
         scores_file(path, rounds).unlink(missing_ok=True)
     content["settings"]["rounds"] = content["identity"]["rounds"] = now["rounds"]

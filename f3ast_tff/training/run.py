@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from f3ast_tff.atomic import remove_temporaries
-from f3ast_tff.availability.mask_files import write_masks
 from f3ast_tff.delivery import Certain, Delivery
 from f3ast_tff.engines.engine import Engine, RoundOutcome
 from f3ast_tff.errors import CheckpointError, Interrupted
@@ -24,6 +23,7 @@ from f3ast_tff.training.checkpoint import Checkpoint
 from f3ast_tff.training.client_scores import write_client_scores
 from f3ast_tff.training.delivering import Delivered, Payload, deliver
 from f3ast_tff.training.history import SelectionHistory
+from f3ast_tff.training.masks import masks_file, record_masks
 from f3ast_tff.training.metrics import Row, metrics_row, summarise
 from f3ast_tff.training.metrics_loggers import MetricsLogger, scalars_of
 from f3ast_tff.training.rate_trace import RateTrace
@@ -298,19 +298,9 @@ class _Run:
     def _write_masks(self) -> None:
         """Writes who is available when, unless it was written with all rounds done before."""
         parts = self.experiment
-        if self.folder is None or parts.write_masks == "none":
-            return
-        path = self.folder.file(f"masks.{parts.write_masks}")
-        if self.block_seconds or not path.exists():
-            write_masks(path, self._masks(), (parts.rounds, parts.num_clients))
-
-    def _masks(self) -> Iterator[np.ndarray]:
-        """Yields who is available in rounds 1 .. T, each made anew and not kept."""
-        parts = self.experiment
-        forget = getattr(parts.availability, "forget_before", lambda t: None)
-        for t in range(1, parts.rounds + 1):
-            yield available_clients(parts.availability, parts.num_clients, t)
-            forget(t + 1)
+        path = None if self.folder is None else masks_file(self.folder.path, parts.write_masks)
+        if path is not None and (self.block_seconds or not path.exists()):
+            record_masks(path, parts.availability, parts.rounds, parts.num_clients)
 
     def finish(self) -> RunResult:
         self._write_masks()
@@ -327,7 +317,7 @@ class _Run:
                 return RunResult(summary, self.rows, selection)
         result = RunResult(self._summary(), self.rows, selection)
         if self.files is not None:
-            self.files.finish(selection, result.summary)
+            self.files.finish(self.rows, selection, result.summary)
             self.files.keep(self.experiment.keep_checkpoints)
         return result
 

@@ -69,8 +69,20 @@ class RunFiles:
         """Removes all checkpoints but the `newest` last ones."""
         self._store.keep(newest)
 
-    def finish(self, selection: Mapping[str, np.ndarray], summary: Mapping[str, Any]) -> None:
-        """Writes `selection.npz`, then `summary.json`, which marks the run as finished."""
+    def finish(
+        self,
+        rows: Sequence[Row],
+        selection: Mapping[str, np.ndarray],
+        summary: Mapping[str, Any],
+    ) -> None:
+        """Writes all results, and last `summary.json`, which marks the run as finished.
+
+        Args:
+            rows: Of all evaluations: what `add` has written need not be on the disk yet.
+            selection: The content of `selection.npz`.
+            summary: That of `summary.json`, without its seal.
+        """
+        write_csv(self._folder.file("metrics.csv"), rows)
         with atomic_write(self._folder.file("selection.npz"), "wb") as file:
             np.savez_compressed(file, **selection)
         self._folder.write_json(SUMMARY, seal(self._folder.path, json_values(summary)))

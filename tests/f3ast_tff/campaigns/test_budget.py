@@ -14,6 +14,7 @@ from f3ast_tff.campaigns.kinds import kind_of
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.command_line.main import main
 from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.training.stopping import NeverStop
 from tests.f3ast_tff.campaigns.campaigns import SMALL, manifest
 
@@ -41,6 +42,48 @@ def test_no_run_starts_that_reaches_no_checkpoint(clock: list[float]) -> None:
     assert not limit.allows(unknown) and not limit.requested()
     clock[0] += 29
     assert limit.requested()
+
+
+def test_a_time_in_which_no_run_starts_is_refused(clock: list[float]) -> None:
+    """Each go would end with `call again`, and nothing done."""
+    quick, slow = (PlannedRun("a", resolve({"batch_size": size})) for size in (5, 20))
+    for run, compiling in ((quick, 30.0), (slow, 90.0)):
+        cost = Cost(20.0, compiling, 1.0, 10.0, 2.0, 100.0, (1.0, 0.0), (1.0, 0.0))
+        CostFile().add(kind_of(run), 2, cost)
+    limit = Budget(1.0, 2, NeverStop())
+    limit.refuse_too_short([slow, quick])
+    says = "minutes = 1.0: must be at least 2.1: no run would reach a checkpoint before"
+    with pytest.raises(ParameterError) as error:
+        limit.refuse_too_short([slow])
+    assert str(error.value) == says
+    Budget(2.1, 2, NeverStop()).refuse_too_short([slow])
+    # Start-up, which each go has, counts; fetching data does not.
+    clock[0] += 7
+    with pytest.raises(ParameterError, match=r"at least 1\.2: "):
+        limit.refuse_too_short([quick])
+    limit.refuse_too_short([quick], once=7)
+    unknown = PlannedRun("b", resolve({"batch_size": 7}))
+    limit.refuse_too_short([slow, unknown])
+    short = Budget(0.1, 2, NeverStop())
+    clock[0] += 4
+    with pytest.raises(ParameterError, match=r"minutes = 0\.1: must be at least 0\.6: "):
+        short.refuse_too_short([unknown])
+    Budget(None, 2, NeverStop()).refuse_too_short([slow])
+
+
+def test_a_campaign_that_would_never_go_on_says_how_many_minutes_it_needs(
+    write_grid: Callable[..., Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cost = Cost(200.0, 100.0, 1.0, 10.0, 2.0, 100.0, (1.0, 0.0), (1.0, 0.0))
+    monkeypatch.setattr(CostFile, "find", lambda self, kind, processes: cost)
+    arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--minutes=5"]
+    assert main(["f3ast-tff", *arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: --minutes=5.0: must be at least 5.")
+    assert not (tmp_path / "mine/runs").exists()
 
 
 def test_without_minutes_there_is_no_end(clock: list[float]) -> None:

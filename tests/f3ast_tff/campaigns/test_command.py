@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from f3ast_tff.campaigns.grid import plan
+from f3ast_tff.campaigns.isolated_run import run_isolated
 from f3ast_tff.command_line.main import main
 from f3ast_tff.command_line.run import run
 from f3ast_tff.components.registry import builtin_registry
+from f3ast_tff.configuration import build
 from f3ast_tff.signals import Signals
 from f3ast_tff.training.run_folder import RunFolder
 from tests.f3ast_tff.campaigns.campaigns import PLUGIN, SMALL, manifest, metrics
+from tests.fake_engine import FakeEngine
 
 WriteGrid = Callable[..., Path]
 # One run of three asks for more test clients than there are.
@@ -103,6 +107,38 @@ def test_a_failing_run_is_named_and_the_others_are_as_alone(
     assert "holds a run with other settings: rounds 12, now 13. Give another" in refused
 
 
+def test_finished_runs_get_what_they_lack(
+    write_grid: WriteGrid,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No process is started for that; what no run gets is one line for all of them."""
+    grid, where = write_grid(SMALL), {"output_dir": str(tmp_path)}
+    monkeypatch.setattr(build, "build_engine", lambda *_: FakeEngine(12))
+    runs = plan(grid, where, seeds="0").runs
+    for each in runs:
+        assert run_isolated(each.configuration, {}, "me").state == "finished"
+    entries = [(each.folder / "summary.json").read_bytes() for each in runs]
+    arguments = [f"--campaign={grid}", f"--output_dir={tmp_path}", "--seeds=0"]
+    outputs = ["--write_masks=csv", "--keep_checkpoints=0", "--client_scores"]
+    assert command(*arguments, *outputs) == 0
+    out, err = capsys.readouterr()
+    assert "2 of 2 runs finished (2 of them before)" in out
+    assert err == "mine: client_scores: not added to 2 finished runs\n"
+    for each in runs:
+        assert len((each.folder / "masks.csv").read_text().splitlines()) == 12
+        assert not list((each.folder / "checkpoints").iterdir())
+    assert entries == [(each.folder / "summary.json").read_bytes() for each in runs]
+
+    (runs[0].folder / "masks.csv").unlink()
+    held = RunFolder(runs[0].folder, runs[0].configuration.identity)
+    assert command(*arguments, "--keep_checkpoints=0") == 0
+    assert command(*arguments, *outputs) == 2
+    held.close()
+    assert f"{runs[0].folder} is in use by another process" in capsys.readouterr().err
+
+
 def test_the_list_runs_nothing(
     write_grid: WriteGrid, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,6 +188,18 @@ WRONG = {
     "estimate_on_ray": (
         ["--campaign=fig2", "--estimate", "--ray_address=localhost:1"],
         ["--ray_address=localhost:1: must not be given with estimate"],
+    ),
+    "list_and_estimate": (
+        ["--campaign=fig2", "--list", "--estimate"],
+        ["--estimate=True: must not be given with list, which runs nothing"],
+    ),
+    "list_and_minutes": (
+        ["--campaign=fig2", "--list", "--minutes=5"],
+        ["--minutes=5.0: must not be given with list, which runs none of the campaign"],
+    ),
+    "estimate_and_minutes": (
+        ["--campaign=fig2", "--estimate", "--minutes=5"],
+        ["--minutes=5.0: must not be given with estimate, which runs none of the campaign"],
     ),
     "no_cluster": (
         ["--campaign=fig2", "--ray_address=localhost:1"],

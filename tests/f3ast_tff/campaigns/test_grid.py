@@ -317,6 +317,10 @@ def test_runs_are_counted_before_they_are_resolved(tmp_path: Path) -> None:
     path.write_text('[grid]\nseed = "0-999"\ndata_seed = "0-999"\n')
     with pytest.raises(CampaignError, match="1000000 runs, must be at most 10000"):
         plan(path, {})
+    # Lists of the command line are axes too: another, and one in place of the file's.
+    for given, count in ({"rate_beta": [0.1] * 11}, 11_000), ({"seed": [0] * 10_001}, 10_001):
+        with pytest.raises(CampaignError, match=f"{count} runs, must be at most 10000"):
+            plan(path, {"data_seed": 0, **given})
 
 
 def test_deep_nesting_is_refused(tmp_path: Path) -> None:

@@ -37,6 +37,12 @@ class BrokenEngine(FakeEngine):
         raise KeyError
 
 
+class GreekEngine(FakeEngine):
+    def evaluate(self) -> Any:
+        # A file name in another encoding than the locale's.
+        raise ValueError("\u03a9 \udcff")
+
+
 class WarningEngine(FakeEngine):
     def evaluate(self) -> Any:
         logging.warning("beware")
@@ -101,6 +107,26 @@ def test_any_exception_is_a_failed_run_that_gives_its_folder_back(run: Run, tmp_
     assert (outcome.state, outcome.error) == (FAILED, "KeyError")
     assert "raise KeyError" in (tmp_path / "x/error.txt").read_text()
     lock_folder(tmp_path / "x").release()
+
+
+def test_a_traceback_in_any_characters_is_kept(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a locale that has none of them."""
+    monkeypatch.setattr("locale.getpreferredencoding", lambda *_: "ascii")
+    outcome = run(GreekEngine)
+    assert (outcome.state, outcome.error) == (FAILED, "ValueError: \u03a9 ?")
+    assert "\u03a9 \\udcff" in (tmp_path / "x/error.txt").read_bytes().decode("utf-8")
+
+
+def test_a_finished_run_gets_what_it_lacks(
+    run: Run, engines: list[FakeEngine], tmp_path: Path
+) -> None:
+    assert run().state == FINISHED
+    assert run(write_masks="csv", keep_checkpoints=0).state == FINISHED
+    assert len((tmp_path / "x/masks.csv").read_text().splitlines()) == 6
+    assert not list((tmp_path / "x/checkpoints").iterdir())
+    assert len(engines) == 1
 
 
 def test_a_folder_of_another_run_is_left_alone(run: Run) -> None:

@@ -34,6 +34,10 @@ OTHER = (
     {"num_clients": 50},
     {"task": "leaf_synthetic", "client_lr": 0.1},
     {"client_scores": True},
+    {"checkpoint_every": 1},
+    {"checkpoint_seconds": 1.0},
+    {"write_masks": "csv"},
+    {"logger": "csv"},
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,31 @@ def test_what_finished_before_keeps_its_times(
         write_summary(a)
         Manifest(campaign, {})
     assert "results are not those that manifest.json recorded" in caplog.text
+
+
+def test_runs_of_an_earlier_larger_start_stay(campaign: Campaign) -> None:
+    """Behind those of this start; what ran when the campaign was killed is said to be stopped."""
+    a, b = campaign.runs
+    manifest = Manifest(campaign, {})
+    manifest.ended(a, Outcome(FAILED, "no data", "then", "later", 2.0, "process 7"))
+    manifest.started(b, "process 8")
+    manifest.save()
+    failed, running = content(campaign)["runs"]
+
+    part = replace(campaign, runs=(b,))
+    again = Manifest(part, {})
+    assert content(campaign)["runs"][0]["state"] == again.state(b) == "waiting"
+    assert content(campaign)["runs"][1:] == [failed]
+    again.ended(b, Outcome(FINISHED, None, "then", "later", 1.0, "process 9"))
+    again.save()
+    assert [run["name"] for run in content(campaign)["runs"]] == ["b", "a"]
+
+    (campaign.folder / "manifest.json").write_text(json.dumps({"runs": [failed, running]}))
+    Manifest(replace(campaign, runs=(a,)), {})
+    assert content(campaign)["runs"][1:] == [{**running, "state": "interrupted"}]
+    whole = Manifest(campaign, {})
+    assert [run["name"] for run in content(campaign)["runs"]] == ["a", "b"]
+    assert whole.state(b) == "waiting"
 
 
 @pytest.mark.parametrize("name", ["metrics.csv", "selection.npz", "summary.json"])

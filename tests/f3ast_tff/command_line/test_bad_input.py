@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -160,6 +161,19 @@ def test_output_on_a_full_disk_or_closed(redirection: str, code: int, said: str)
     words = f"{sys.executable} -m f3ast_tff.command_line.main {redirection}"
     done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, cwd=ROOT)
     assert (done.returncode, done.stderr) == (code, said)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shown"), [("latin-1", "?"), ("ascii:backslashreplace", "\\u03a9")]
+)
+def test_a_name_that_the_terminal_cannot_show(encoding: str, shown: str, tmp_path: Path) -> None:
+    grid = tmp_path / "\u03a9.toml"
+    grid.write_text("[settings]\nrounds = 1\n")
+    command = [sys.executable, "-m", "f3ast_tff.command_line.main", "campaign", str(grid), "--list"]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"runs/{shown}/runs/run  new, 1 rounds\n1 runs\n" in done.stdout
 
 
 def test_a_reader_that_has_gone_ends_the_command_without_a_trace() -> None:

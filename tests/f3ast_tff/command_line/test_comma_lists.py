@@ -40,6 +40,26 @@ def test_numbers_components_and_choices_take_lists() -> None:
     }
 
 
+@pytest.mark.parametrize("single", [["--seed=7"], ["--seed", "7"], ["-seed=7"]])
+@pytest.mark.parametrize("several", [["--seed=0,1"], ["--seed", "0,1"]])
+def test_what_is_said_later_holds(single: list[str], several: list[str], tmp_path: Path) -> None:
+    assert parse([*several, *single]).settings == {"seed": 7}
+    assert parse([*single, *several]).settings == {"seed": [0, 1]}
+    assert parse([*several, *single, "--seed=3,4"]).settings == {"seed": [3, 4]}
+    flagfile = tmp_path / "study.flags"
+    flagfile.write_text("--seed=0,1,2\n--rounds=5\n")
+    given = parse([f"--flagfile={flagfile}", *single]).settings
+    assert given == {"seed": 7, "rounds": 5}
+
+
+def test_a_value_of_its_own_is_no_flag() -> None:
+    """As for absl: what follows a flag is its value."""
+    assert parse(["--seed=0,1", "--run_name", "--seed=7"]).settings == {
+        "seed": [0, 1],
+        "run_name": "--seed=7",
+    }
+
+
 @pytest.mark.parametrize(("word", "says"), [("--seed=1,1", "twice"), ("--seed=1,", "empty")])
 def test_lists_name_each_value_once(word: str, says: str) -> None:
     with pytest.raises(ParameterError, match=says):

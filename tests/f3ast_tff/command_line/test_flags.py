@@ -15,6 +15,7 @@ from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.configuration.describe import markdown
 from f3ast_tff.configuration.groups import GROUPS
 from f3ast_tff.errors import ParameterError
+from tests.f3ast_tff.campaigns.campaigns import PLUGIN
 
 ROOT = Path(__file__).resolve().parents[3]
 FLAGS = setting_flags(builtin_registry())
@@ -65,6 +66,20 @@ def test_help_lists_every_component_and_setting(
     assert "R2: paper sum, released sum_over_k" in flat
     assert "default: 0.001" in flat
     assert max(len(line) for line in out.splitlines()) <= 100
+
+
+@pytest.mark.parametrize(
+    "words", [["--plugin=FILE"], ["--plugin", "FILE"], ["-plugin=FILE"], ["--flagfile=FLAGS"]]
+)
+def test_help_lists_a_plugin_however_it_is_given(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin, flagfile = tmp_path / "first.py", tmp_path / "study.flags"
+    plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
+    flagfile.write_text(f"--plugin={plugin}\n")
+    given = [word.replace("FILE", str(plugin)).replace("FLAGS", str(flagfile)) for word in words]
+    assert main(["f3ast-tff", "run", *given, "--help"]) == 0
+    assert "--first_weight" in capsys.readouterr().out
 
 
 def test_the_page_of_components_is_that_of_the_code() -> None:

@@ -223,6 +223,42 @@ def test_a_finished_run_is_made_longer(run: Run, engines: list[FakeEngine], tmp_
     assert scores == [f"round_{t:08d}.npz" for t in (4, 8, 11)]
 
 
+def test_masks_of_a_run_made_longer_are_of_all_its_rounds(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though it is killed between its last checkpoint and its end."""
+    with_masks = {"eval_every": 4, "write_masks": "csv"}
+    assert run(**with_masks) == 0
+    with monkeypatch.context() as killed:
+        killed.setattr("f3ast_tff.training.run._Run.finish", lambda self: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            run(rounds=11, **with_masks)
+    assert run(rounds=11, **with_masks) == 0
+    assert len((tmp_path / "x/masks.csv").read_text().splitlines()) == 11
+
+
+def test_a_finished_run_gets_what_it_lacks_and_says_what_it_does_not_get(
+    run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(run_name="at_once", write_masks="csv") == 0
+    assert run() == 0
+    capsys.readouterr()
+    wanted = {"write_masks": "csv", "keep_checkpoints": 0, "client_scores": True}
+    assert run(**wanted, logger="csv,tensorboard") == 0
+    out, err = capsys.readouterr()
+    assert "already finished" in out
+    assert err == f"{tmp_path / 'x'}: client_scores: not added to a finished run\n"
+    folders = [tmp_path / name for name in ("x", "at_once")]
+    masks, at_once = [(folder / "masks.csv").read_bytes() for folder in folders]
+    assert masks == at_once
+    assert not list((tmp_path / "x/checkpoints").iterdir())
+    assert len(engines) == 2
+    written = (tmp_path / "x/masks.csv").stat().st_mtime_ns
+    assert run(write_masks="csv", keep_checkpoints=0) == 0
+    assert (tmp_path / "x/masks.csv").stat().st_mtime_ns == written
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("given", "reason"),
     [

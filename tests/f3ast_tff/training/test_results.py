@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.errors import CheckpointError
+from f3ast_tff.training import run_files
 from f3ast_tff.training.results import DamagedResult, finished_summary, sound_summary
 from tests.f3ast_tff.training.small_run import STRATEGIES, assert_same_results, run
 
@@ -60,6 +61,16 @@ def test_damage_is_found_and_made_good(
     assert_same_results(folder, finished)
     assert sound_summary(folder) is not None
     assert result.summary["rounds"] == 7
+
+
+def test_what_was_not_on_the_disk_is_written_at_the_end(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row that is added may be lost with the power; what is sealed must not be."""
+    monkeypatch.setattr(run_files, "append_csv", lambda path, row: None)
+    run(tmp_path / "run", STRATEGIES["f3ast"])
+    assert_same_results(tmp_path / "run", finished)
+    assert sound_summary(tmp_path / "run") is not None
 
 
 def test_damage_without_a_checkpoint_is_refused(folder: Path) -> None:
