@@ -132,9 +132,10 @@ def _estimate(draws: list[np.ndarray]) -> tuple[float, float]:
         return float(every[0]), 0.0
     if len(draws) == 1:
         return float(every.mean()), float(every.std(ddof=1) / math.sqrt(len(every)))
-    means = np.array([each.mean() for each in draws])
-    inverse = np.array([1 / len(each) for each in draws])
-    within = sum(float(((each - each.mean()) ** 2).sum()) for each in draws)
+    counts = np.array([len(each) for each in draws])
+    means = np.add.reduceat(every, np.cumsum(counts) - counts) / counts
+    inverse = 1 / counts
+    within = float(((every - np.repeat(means, counts)) ** 2).sum())
     degrees = len(every) - len(draws)
     sigma2 = within / degrees if degrees else 0.0
     tau2 = max(0.0, float(means.var(ddof=1)) - sigma2 * float(inverse.mean()))

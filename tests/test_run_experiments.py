@@ -174,7 +174,7 @@ def interrupt_and_compare(
 
 def test_killed_fused_run_equals_an_undisturbed_one(tmp_path: Path) -> None:
     """The same with rounds in blocks: SIGTERM, then `kill -9`."""
-    arguments = ["--rounds=600", "--eval_every=5"]
+    arguments = ["--rounds=600", "--eval_every=5", "--checkpoint_every=20"]
     fused = ["--device=cpu"]
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
     undisturbed.mkdir()

@@ -47,8 +47,8 @@ def test_runs_on_different_files_are_different_experiments(
     seeds: tuple[int, int], of_table: MakeRun, grouped: Grouped, tmp_path: Path
 ) -> None:
     """With other seeds they are not averaged, with the same not dropped as the same run."""
-    of_table("a", "/data/A.csv", ONE, seed=seeds[0])
-    of_table("b", "/data/B.csv", TWO, seed=seeds[1])
+    of_table("a", "sets/A.csv", ONE, seed=seeds[0])
+    of_table("b", "sets/B.csv", TWO, seed=seeds[1])
     names = ["A.csv 1a1a1a1a", "B.csv 2b2b2b2b"]
     assert [group.world["table_file"] for group in grouped()] == names
     runs = load_runs(tmp_path / "runs")
@@ -58,10 +58,10 @@ def test_runs_on_different_files_are_different_experiments(
 
 def test_methods_are_compared_on_the_same_file_alone(of_table: MakeRun, grouped: Grouped) -> None:
     """The same content is the same file, under another name and in another place too."""
-    of_table("a", "/data/A.csv", ONE)
+    of_table("a", "sets/A.csv", ONE)
     of_table("b", "/elsewhere/moved.csv", ONE, seed=1)
     of_table("c", "moved.csv", ONE, algorithm="fedavg")
-    of_table("d", "/data/A.csv", TWO, algorithm="fedavg")
+    of_table("d", "sets/A.csv", TWO, algorithm="fedavg")
     fedavg, changed, f3ast = grouped()
     assert list(f3ast.runs) == [Pair(0, 0), Pair(0, 1)]
     assert f3ast.world == fedavg.world != changed.world
@@ -78,9 +78,9 @@ def test_a_file_of_a_method_is_its_own(of_table: MakeRun, grouped: Grouped) -> N
 
 def test_of_an_older_run_the_place_of_a_file_counts(make_run: MakeRun, grouped: Grouped) -> None:
     """It has no digest: two places may hold two files."""
-    for seed, file in enumerate(("/data/A.csv", "/data/B.csv")):
+    for seed, file in enumerate(("sets/A.csv", "sets/B.csv")):
         make_run(f"run{seed}", availability="table", table_file=file, seed=seed)
-    assert [group.world["table_file"] for group in grouped()] == ["/data/A.csv", "/data/B.csv"]
+    assert [group.world["table_file"] for group in grouped()] == ["sets/A.csv", "sets/B.csv"]
 
 
 @pytest.mark.parametrize(
