@@ -15,7 +15,12 @@ from f3ast_tff.analysis.report.tables import FilledTable
 from f3ast_tff.analysis.verdicts import DOES_NOT_HOLD, HOLDS, NOT_ENOUGH
 
 _VERDICTS = (HOLDS, DOES_NOT_HOLD, NOT_ENOUGH)
-_WORDS = {HOLDS: "hold", DOES_NOT_HOLD: "do not hold", NOT_ENOUGH: "have not enough runs"}
+# Of one claim, and of several.
+_WORDS = {
+    HOLDS: ("holds", "hold"),
+    DOES_NOT_HOLD: ("does not hold", "do not hold"),
+    NOT_ENOUGH: ("has not enough runs", "have not enough runs"),
+}
 _MOST_LINES = 5
 _MOST_ROWS = 30
 
@@ -100,7 +105,7 @@ def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
 
 
 def _counted(network: str, count: Counter[str], num_not_run: int) -> str:
-    parts = [f"{count[verdict]} {_WORDS[verdict]}" for verdict in _VERDICTS if count[verdict]]
+    parts = [f"{count[v]} {_WORDS[v][count[v] > 1]}" for v in _VERDICTS if count[v]]
     parts += [f"{num_not_run} not run"] if num_not_run else []
     whose = f" ({network})" if network else ""
     return f"Claims of the papers{whose}: {', '.join(parts) or 'none'}."
