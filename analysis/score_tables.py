@@ -249,8 +249,9 @@ def _where(runs: Sequence[KeptRun], where: str | None) -> Sequence[KeptRun]:
         for value in values:
             if value not in there:
                 known = ", ".join(filter(None, there))
-                allowed = f"no run has {name}={value}; there are {known}"
-                raise ParameterError("where", where, allowed)
+                raise ParameterError(
+                    "where", where, f"no run has {name}={value}; there are {known}"
+                )
     kept = [run for run in runs if all(run.settings[n] in v for n, v in allowed.items())]
     if not kept:
         raise RunsError(f"no run has {', '.join(where.split(','))}")
