@@ -7,11 +7,10 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from f3ast_tff.analysis.report.collect import unfinished_line
-from f3ast_tff.analysis.runs import Run, RunsError, finished_runs, load_runs
+from f3ast_tff.analysis.runs import Run, RunsError, finished_runs, load_runs, unfinished_line
 from f3ast_tff.components import REQUIRED, Parameter, parameter, parameters_of
 from f3ast_tff.errors import ParameterError, is_of_a_path
-from f3ast_tff.messages import one_line
+from f3ast_tff.messages import one_line, print_any_character
 
 BAD_INPUT, FAILED = 2, 1
 _Flags = TypeVar("_Flags")
@@ -44,10 +43,7 @@ def command(
     Returns:
         The exit code; `BAD_INPUT` after one line on stderr, `FAILED` where the disk is full.
     """
-    # Where stdout is not UTF-8 and has no minus sign, a question mark is better than no table.
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="replace")
+    print_any_character()
     out = None
     try:
         values = _parse(argv, about or "", flags)

@@ -144,6 +144,12 @@ def run_folders(folder: Path | str) -> list[Path]:
     return paths
 
 
+def unfinished_line(run: Run) -> str:
+    """Returns how far an unfinished run came."""
+    last = int(run.metrics["round"].iloc[-1]) if len(run.metrics) else 0
+    return f"{run.path}: {last} of {run.settings['rounds']} rounds evaluated"
+
+
 def finished_runs(runs: Sequence[Run]) -> list[Run]:
     """Returns the runs that have a summary.
 

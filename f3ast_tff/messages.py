@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import re
+import sys
 import unicodedata
 
 _LONGEST = 2000
@@ -11,6 +13,15 @@ _LONGEST_WORD = 300
 # Controls (escape sequences among them), surrogates, and formats, which reverse what is read.
 _UNSAFE = ("Cc", "Cs", "Cf", "Co", "Cn")
 _WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
+
+
+def print_any_character() -> None:
+    """Has stdout show `?` for what its encoding lacks: in a Latin-1 locale a minus sign, say.
+
+    Another way that the environment asks for (`PYTHONIOENCODING`) stays; stderr has one of its own.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="replace")
 
 
 def one_line(text: object) -> str:

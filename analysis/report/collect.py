@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from f3ast_tff.analysis.run_groups import RunGroup, group_runs
-from f3ast_tff.analysis.runs import Run, RunsError, load_run, run_folders
+from f3ast_tff.analysis.runs import RunsError, load_run, run_folders, unfinished_line
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,3 @@ def collect(folder: Path | str) -> Collected:
             finished.append(run)
     groups, repeated = group_runs(finished)
     return Collected(groups, unfinished, damaged, repeated)
-
-
-def unfinished_line(run: Run) -> str:
-    """Returns how far an unfinished run came."""
-    last = int(run.metrics["round"].iloc[-1]) if len(run.metrics) else 0
-    return f"{run.path}: {last} of {run.settings['rounds']} rounds evaluated"

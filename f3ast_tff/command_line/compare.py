@@ -5,14 +5,13 @@ f3ast-tff compare --runs runs/demo --out runs/demo/accuracy.png --colour rate_be
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from f3ast_tff.analysis.command_line import command, runs_flag
+from f3ast_tff.analysis.command_line import command, runs_flag, say_left_out
 from f3ast_tff.analysis.curves import draw_curves
 from f3ast_tff.analysis.line_styles import looks_of
 from f3ast_tff.analysis.report.collect import Collected, collect
@@ -59,8 +58,7 @@ def _compare(flags: Flags) -> None:
     if colour is not None:
         _require_setting(colour, groups)
         names = [*names, *([] if colour in names else [colour])]
-    for line in (*collected.damaged, *collected.repeated, *collected.unfinished):
-        print(f"left out: {line}", file=sys.stderr)
+    say_left_out((*collected.damaged, *collected.repeated, *collected.unfinished))
     told = {g: {colour: g.setting(colour)} for g in groups if colour and g.has(colour)}
     looks = looks_of(groups, told, always=True)
     table = final_table(groups, names, {group: look.label for group, look in looks.items()})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import f3ast_tff
+from f3ast_tff.messages import print_any_character
 from f3ast_tff.signals import Signals
 
 USAGE = """
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     signals = Signals()
     if argv is None:
         _open_closed_streams()
-        _print_any_character()
+        print_any_character()
         # Before anything slow is imported.
         signals.install()
     try:
@@ -75,15 +75,6 @@ def _open_closed_streams() -> None:
             # The lowest number free is that of the stream.
             number = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
-
-
-def _print_any_character() -> None:
-    """Has stdout show `?` for what its encoding lacks: in a Latin-1 locale a name may be in Greek.
-
-    Another way that the environment asks for (`PYTHONIOENCODING`) stays; stderr has one of its own.
-    """
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="replace")
 
 
 def _discard_output() -> None:

@@ -52,8 +52,8 @@ class OortLoss(BaseStrategy):
     """
 
     needs_losses: ClassVar[bool] = True
-    aggregation: ClassVar[str] = "mean"
     needs_outcome: ClassVar[bool] = True
+    aggregation: ClassVar[str] = "mean"
 
     sizes: np.ndarray
     exploration: float = 0.9
