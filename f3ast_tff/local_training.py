@@ -89,13 +89,17 @@ def client_share(sizes: np.ndarray, work: LocalTraining, unit: str) -> np.ndarra
     Args:
         sizes: Training examples per client, `[N]`.
         work: Local work, for the number of batches.
-        unit: `"examples"` (the paper: share of the data) or `"batches"` (the released code:
-            share of the training batches).
+        unit: `"examples"` (F3AST's paper: share of the data), `"batches"` (its released code:
+            share of the training batches), or `"equal"` (1 / N among the clients with data).
 
     Returns:
         `float64 [N]`, positive where a client has data, sums to 1.
     """
-    counts = {"examples": lambda: sizes, "batches": lambda: work.num_batches(sizes)}[unit]()
+    counts = {
+        "examples": lambda: sizes,
+        "batches": lambda: work.num_batches(sizes),
+        "equal": lambda: np.asarray(sizes) > 0,
+    }[unit]()
     return np.asarray(counts, np.float64) / np.sum(counts)
 
 

@@ -56,6 +56,7 @@ class Amplified(Aggregation):
         return self.remembers
 
 
+@dataclass(frozen=True)
 class AmplifiedMean(Amplified):
     """The weighted mean of them."""
 

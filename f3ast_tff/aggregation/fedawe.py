@@ -19,16 +19,28 @@ class OwnModels(Memory):
         client k of S trains from x_k, which gives D_k, and sends x_k + eta_g (t - tau_k) D_k;
         w_{t+1} = the weighted mean over S of what they sent;   x_k = w_{t+1}, tau_k = t for k in S
 
-    (Algorithm 1). Here a client sends that less w_t, so that w_{t+1} = w_t + Delta.
+    (Algorithm 1). Here a client sends that less w_t, so that w_{t+1} = w_t + Delta. The authors'
+    code adds a clip, w_{t+1} = mean of x_k + eta_g clip(mean of (t - tau_k) D_k), and scores the
+    mean of all x_k.
 
     Attributes:
         echo_rate: eta_g, above 0.
+        clip_norm: Norm that the mean of (t - tau_k) D_k is clipped to; `None` for no limit.
+        scores_own_models: Whether sum_j p_j x_j is scored, in place of w.
     """
 
     echo_rate: float = 1.0
+    clip_norm: float | None = None
+    scores_own_models: bool = True
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"model": "model"})
     numbers: ClassVar[tuple[str, ...]] = ("last_round",)
+    settled_averages: ClassVar[tuple[str, ...]] = ("model",)
+
+    @property
+    def echo_clip(self) -> float | None:
+        """See `Memory.echo_clip`."""
+        return None if self.clip_norm is None else self.echo_rate * self.clip_norm
 
     def client(self, client: Client, server: Values, now: Now) -> Start:
         """See `Memory.client`."""
@@ -45,45 +57,27 @@ class OwnModels(Memory):
         """See `Memory.settled`: x_k = w_{t+1}."""
         return {**kept, "model": model}
 
+    def evaluated(self, server: Values, model: Any) -> Any:
+        """See `Memory.evaluated`: sum_j p_j x_j."""
+        return server["average_model"] if self.scores_own_models else model
+
 
 @dataclass(frozen=True)
 class FedAwe(Aggregation):
     """Delta of `OwnModels`.
 
     Attributes:
-        echo_rate: eta_g.
-        clip_norm: Norm that Delta is clipped to; `None` for none.
+        own_models: The memory.
     """
 
     normalise: ClassVar[bool] = True
 
-    echo_rate: float = 1.0
-    clip_norm: float | None = None
+    own_models: OwnModels = OwnModels()
 
     @property
     def memory(self) -> OwnModels:
         """See `Aggregation.memory`."""
-        return OwnModels(self.echo_rate)
-
-    def in_jax(self, delta: list[Any]) -> list[Any]:
-        """See `Aggregation.in_jax`."""
-        if self.clip_norm is None:
-            return delta
-        import jax.numpy as jnp
-
-        norm = jnp.sqrt(sum(jnp.sum(jnp.square(leaf)) for leaf in delta))
-        # As in TensorFlow: a norm that overflows is no step of 0, and the round is rejected.
-        limit = jnp.where(jnp.isfinite(norm), self.clip_norm, jnp.nan)
-        scale = limit / jnp.maximum(norm, limit)
-        return [leaf * scale for leaf in delta]
-
-    def in_tf(self, delta: list[Any]) -> list[Any]:
-        """See `Aggregation.in_tf`."""
-        if self.clip_norm is None:
-            return delta
-        import tensorflow as tf
-
-        return tf.clip_by_global_norm(delta, self.clip_norm)[0]
+        return self.own_models
 
 
 @register(
@@ -102,10 +96,17 @@ class FedAweConfig(AggregationConfig):
     )
     fedawe_clip: float | None = parameter(
         None,
-        "norm that the server's step is clipped to, no limit by default; 0.5 in the released code",
+        "norm that the mean of the clients' echoed updates is clipped to, no limit by default; 0.5 "
+        "in the released code",
         above=0,
+    )
+    fedawe_scored: str = parameter(
+        "own_models",
+        "the mean of all clients' models is scored, as in the released code, or the server's",
+        choices=("own_models", "server_model"),
     )
 
     def build(self) -> FedAwe:
         """See `AggregationConfig.build`."""
-        return FedAwe(self.fedawe_rate, self.fedawe_clip)
+        own_models = self.fedawe_scored == "own_models"
+        return FedAwe(OwnModels(self.fedawe_rate, self.fedawe_clip, own_models))

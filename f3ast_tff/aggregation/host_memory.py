@@ -117,6 +117,8 @@ class HostMemory:
             self._server = server
             for k, kept in noted.items():
                 settled = self.rules.settled(kept, received.delta, model, now)
+                for name in self.rules.settled_averages:
+                    self._renew(self._server, name, k, self._tables[name][k], settled[name])
                 for name, value in settled.items():
                     self._tables[name][k] = value
         server, closed = self.rules.closed(self._server, model, now)
@@ -139,18 +141,22 @@ class HostMemory:
             update = received.updates[place]
             kept = self.rules.noted(client, update, self._server, now)
             noted[k] = {n: np.asarray(kept[n], np.float32) for n in client.kept}
-            self._take_in(server, client, noted[k])
+            for name in self.rules.totals:
+                change = noted[k][name] - client.kept[name]
+                server[f"total_{name}"] = np.float32(server[f"total_{name}"] + change)
+            for name in self.rules.averages:
+                self._renew(server, name, k, client.kept[name], noted[k][name])
         return noted, server
 
-    def _take_in(self, server: Values, client: Client, after: Values) -> None:
-        for name in self.rules.totals:
-            change = after[name] - client.kept[name]
-            server[f"total_{name}"] = np.float32(server[f"total_{name}"] + change)
-        for name in self.rules.averages:
-            names = (f"average_{name}", f"average_{name}_error")
-            pair = (server[names[0]], server[names[1]])
-            values = renewed(pair, client.share, client.kept[name], after[name])
-            server[names[0]], server[names[1]] = values
+    def _renew(self, server: Values, name: str, k: int, before: Any, after: Any) -> None:
+        """Puts client k's new vector into an average, in place of the old one."""
+        names = (f"average_{name}", f"average_{name}_error")
+        pair = (server[names[0]], server[names[1]])
+        server[names[0]], server[names[1]] = renewed(pair, self._p[k], before, after)
+
+    def evaluated(self, model: np.ndarray) -> np.ndarray:
+        """Returns the model that is scored, `float32 [num_weights]`; see `Memory.evaluated`."""
+        return np.asarray(self.rules.evaluated(self._server, model), np.float32)
 
     def state(self) -> dict[str, np.ndarray]:
         """Returns all that a checkpoint must hold; not copies."""

@@ -69,14 +69,18 @@ class Memory:
         `client` for each of the cohort; local training gives D_k;
         Delta = sum_k w_k (scale_k D_k + shift_k) [over sum_k w_k if `mean`] + `correction`;
         `noted` for each of the cohort; the server optimizer steps along Delta if `steps`;
-        `settled` for each of the cohort; `closed`.
+        `settled` for each of the cohort; `closed`. `evaluated` is what is scored.
+
+    With an `echo_clip` C the clients' own part is clipped before their shifts are added,
+    Delta = clip_C(sum_k w_k scale_k D_k [over sum_k w_k]) + sum_k w_k shift_k [over sum_k w_k].
 
     Attributes:
         vectors: What is kept for each client, and where it starts: `"zero"`, or `"model"` for the
             initial model.
         numbers: Further numbers kept for each client, from 0.
         averages: Names of `vectors` y of which `server["average_" + name]`, sum_j p_j y_j over all
-            clients, is kept; accurate over any number of rounds.
+            clients, is kept; accurate over any number of rounds. It is renewed after `noted`.
+        settled_averages: Such names whose average is renewed after `settled` instead.
         totals: Names of `numbers` of which `server["total_" + name]`, the sum over all clients, is.
         server_vectors: What is kept once, see `vectors`.
         vectors_down: Vectors of the model's size that a client gets in a round, the model among
@@ -87,6 +91,7 @@ class Memory:
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({})
     numbers: ClassVar[tuple[str, ...]] = ()
     averages: ClassVar[tuple[str, ...]] = ()
+    settled_averages: ClassVar[tuple[str, ...]] = ()
     totals: ClassVar[tuple[str, ...]] = ()
     server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType({})
     vectors_down: ClassVar[int] = 1
@@ -138,6 +143,15 @@ class Memory:
         """Returns the server's values and the model at the end of every round, an empty one too."""
         return server, model
 
+    def evaluated(self, server: Values, model: Any) -> Any:
+        """Returns the model that is scored, `[num_weights]`: w, unless the method has another."""
+        return model
+
+    @property
+    def echo_clip(self) -> float | None:
+        """Norm C that the clients' own part of Delta is clipped to; `None` for no limit."""
+        return None
+
     @property
     def by_client(self) -> bool:
         """Whether anything is kept for each client."""
@@ -155,7 +169,7 @@ def use_of_start(memory: Memory) -> Start:
 
 def server_names(memory: Memory) -> list[str]:
     """Returns names of the server's values; what averages lose to rounding is under `_error`."""
-    averages = [f"average_{name}" for name in memory.averages]
+    averages = [f"average_{name}" for name in (*memory.averages, *memory.settled_averages)]
     errors = [f"{name}_error" for name in averages]
     totals = [f"total_{name}" for name in memory.totals]
     return [*memory.server_vectors, *averages, *errors, *totals]
@@ -169,14 +183,23 @@ def initial_server(memory: Memory, model: Any, xp: Any) -> Values:
         model: The initial model, `float32 [num_weights]`.
         xp: `numpy` or `jax.numpy`.
     """
-    vectors = dict(memory.server_vectors)
+    # The average of what starts as the model is the model: shares sum to 1.
+    averages = (*memory.averages, *memory.settled_averages)
+    starts = {**{f"average_{n}": memory.vectors[n] for n in averages}, **memory.server_vectors}
     values: Values = {}
     for name in server_names(memory):
         if name.startswith("total_"):
             values[name] = xp.float32(0)
         else:
-            values[name] = xp.array(model) if vectors.get(name) == "model" else xp.zeros_like(model)
+            values[name] = xp.array(model) if starts.get(name) == "model" else xp.zeros_like(model)
     return values
+
+
+def clipped(vector: Any, limit: float, xp: Any) -> Any:
+    """Returns a vector scaled down to a norm of at most `limit`; NaN if its norm overflows."""
+    norm = xp.sqrt(xp.sum(xp.square(vector)))
+    most = xp.where(xp.isfinite(norm), xp.float32(limit), xp.float32(np.nan))
+    return vector * (most / xp.maximum(norm, most))
 
 
 def added(values: tuple[Any, Any], term: Any) -> tuple[Any, Any]:

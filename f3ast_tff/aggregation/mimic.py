@@ -37,6 +37,7 @@ class OffsetMemory(Memory):
         return {"offset": kept["offset"] + delta / now.learning_rate}
 
 
+@dataclass(frozen=True)
 class Mimic(Aggregation):
     """Delta of `OffsetMemory`."""
 

@@ -55,6 +55,7 @@ class Scaffold(Aggregation):
         return Controls()
 
 
+@dataclass(frozen=True)
 class ScaffoldMean(Scaffold):
     """The weighted mean of them."""
 

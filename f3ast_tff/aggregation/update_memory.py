@@ -31,11 +31,13 @@ class UpdateMemory(Memory):
             the model follows the cohort's weighted mean.
         waits: Whether the model stays where it is until every client (of p above 0) has taken part
             once.
+        moves_alone: Whether the model follows the memory in a round without any update too.
     """
 
     beta: float = 1.0
     first_round: int = 1
     waits: bool = False
+    moves_alone: bool = True
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"update": "zero"})
     numbers: ClassVar[tuple[str, ...]] = ("seen",)
@@ -69,10 +71,11 @@ class UpdateMemory(Memory):
     def steps(self, server: Values, now: Now, present: Any) -> Any:
         """See `Memory.steps`: with clients always, unless it waits for others.
 
-        Without any, from `first_round` on, once there is an update: S is empty and Delta is the
-        average. A round whose clients were all dropped is such a round too.
+        Without any, if it `moves_alone`, from `first_round` on, once there is an update: S is empty
+        and Delta is the average. A round whose clients were all dropped is such a round too.
         """
-        remembers = (self.beta > 0) & self._follows(now) & (server["total_seen"] > 0)
+        follows = self.moves_alone & (self.beta > 0) & self._follows(now)
+        remembers = follows & (server["total_seen"] > 0)
         complete = server["total_seen"] >= now.num_clients
         return (present | remembers) & (complete | (not self.waits))
 
@@ -85,16 +88,18 @@ class CorrectedSum(Aggregation):
         beta: How much remembered updates count, in [0, 1].
         first_round: Round from which they count.
         waits: Whether the model waits for every client's first update.
+        moves_alone: Whether the model moves in rounds without clients too.
     """
 
     beta: float = 1.0
     first_round: int = 1
     waits: bool = False
+    moves_alone: bool = True
 
     @property
     def memory(self) -> UpdateMemory:
         """See `Aggregation.memory`."""
-        return UpdateMemory(self.beta, self.first_round, self.waits)
+        return UpdateMemory(self.beta, self.first_round, self.waits, self.moves_alone)
 
 
 @dataclass(frozen=True)
@@ -124,5 +129,6 @@ class CohortWeightsConfig(AggregationConfig):
         return self.cohort_weights == "mean" or meant_for in (*_OVER_RATES, "fedlaavg", "mifa")
 
     def corrected(self, beta: float) -> CorrectedSum:
-        """Returns `UpdateMemory`'s aggregation with this beta."""
-        return CorrectedMean(beta) if self.cohort_weights == "mean" else CorrectedSum(beta)
+        """Returns `UpdateMemory`'s aggregation with this beta; empty rounds leave the model."""
+        form = CorrectedMean if self.cohort_weights == "mean" else CorrectedSum
+        return form(beta, moves_alone=False)

@@ -9,6 +9,7 @@ from f3ast_tff.aggregation.aggregation import Aggregation, AggregationConfig
 from f3ast_tff.components import register
 
 
+@dataclass(frozen=True)
 class WeightedMean(Aggregation):
     """Delta = sum_k w_k v_k / sum_k w_k."""
 

@@ -60,6 +60,10 @@ class AlgorithmConfig:
         server_optimizer: Name of its server optimizer.
         fixed: Settings that it leaves no choice in, by name.
         pooled: Whether one client holds all data: no federated learning.
+        client_share: The objective of its paper, the default of `--client_share`: `"examples"`
+            for p_k = n_k / n, `"equal"` for 1 / N.
+        corrects: Its own baseline, as settings: the method without what its paper adds; empty for
+            a method that is a baseline itself.
         published: Its published values by task, then setting, in place of the task's; a value may
             be a mapping by server optimizer.
         made: Whether it stands for a function given in Python that makes the strategy, which then
@@ -70,6 +74,8 @@ class AlgorithmConfig:
     server_optimizer: ClassVar[str] = "sgd"
     fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     pooled: ClassVar[bool] = False
+    client_share: ClassVar[str] = "examples"
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedavg"})
     published: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
     made: ClassVar[bool] = False
 

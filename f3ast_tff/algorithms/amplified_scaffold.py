@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 from f3ast_tff.algorithms.algorithm import AlgorithmConfig, World
@@ -22,6 +24,8 @@ class AmplifiedScaffoldConfig(AlgorithmConfig):
     """Configuration of `AllAvailable` with controls over periods: a mean with weights p_k."""
 
     aggregation: ClassVar[str] = "amplified_scaffold"
+    client_share: ClassVar[str] = "equal"
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "scaffold"})
 
     def build(self, world: World) -> Strategy:
         """See `AlgorithmConfig.build`."""

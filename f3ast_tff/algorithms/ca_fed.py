@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from f3ast_tff.selection import CAFed, Strategy
 @dataclass(frozen=True)
 class CAFedConfig(KnowledgeConfig):
     """Configuration of `CAFed`."""
+
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "adafed"})
 
     kappa2: float = parameter(1.0, "weight of bias against slow convergence", minimum=0)
     tau: float = parameter(0.0, "least fall of the error for an exclusion", minimum=0)

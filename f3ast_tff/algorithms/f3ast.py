@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -149,3 +150,4 @@ class F3ASTAdamConfig(F3ASTConfig):
     """Configuration of F3AST with Adam on the server."""
 
     server_optimizer: ClassVar[str] = "adam"
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedadam"})

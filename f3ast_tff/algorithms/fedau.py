@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from f3ast_tff.algorithms.algorithm import AlgorithmConfig, World
+from f3ast_tff.algorithms.shared import MEAN_OF_AVAILABLE
 from f3ast_tff.components import parameter, register
 from f3ast_tff.selection import FedAU, Strategy
 
@@ -20,6 +23,9 @@ from f3ast_tff.selection import FedAU, Strategy
 @dataclass(frozen=True)
 class FedAUConfig(AlgorithmConfig):
     """Configuration of `FedAU`."""
+
+    client_share: ClassVar[str] = "equal"
+    corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 
     fedau_cutoff: int = parameter(
         50, "rounds of absence that count as an interval, 0 for no limit", minimum=0

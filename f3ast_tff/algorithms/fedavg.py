@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,6 +35,7 @@ class BaselineConfig(AlgorithmConfig):
     """
 
     aggregation: ClassVar[str] = "mean"
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     baseline_sampling: str = parameter(
         Reading(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
 
 from f3ast_tff.algorithms.algorithm import AlgorithmConfig, World
 from f3ast_tff.components import register
@@ -19,6 +22,9 @@ from f3ast_tff.selection import AllAvailable, Strategy
 @dataclass(frozen=True)
 class FedAvgAllConfig(AlgorithmConfig):
     """Configuration of `AllAvailable`."""
+
+    client_share: ClassVar[str] = "equal"
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def build(self, world: World) -> Strategy:
         """See `AlgorithmConfig.build`."""

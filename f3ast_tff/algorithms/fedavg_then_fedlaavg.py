@@ -24,6 +24,7 @@ class FedAvgThenFedLaAvgConfig(TiesConfig, BaselineConfig):
     """Configuration of `Switching`."""
 
     aggregation: ClassVar[str] = "fedlaavg"
+    client_share: ClassVar[str] = "equal"
 
     switch_round: int = parameter(
         Derived(lambda known: known["rounds"] // 2 + 1, "half-way", from_rounds=True),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from f3ast_tff.algorithms.algorithm import World
-from f3ast_tff.algorithms.shared import TiesConfig
+from f3ast_tff.algorithms.shared import MEAN_OF_AVAILABLE, TiesConfig
 from f3ast_tff.components import register
 from f3ast_tff.selection import LongestAbsent, Strategy
 
@@ -23,6 +24,8 @@ class FedLaAvgConfig(TiesConfig):
     """Configuration of `LongestAbsent`."""
 
     aggregation: ClassVar[str] = "fedlaavg"
+    client_share: ClassVar[str] = "equal"
+    corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 
     def build(self, world: World) -> Strategy:
         """See `AlgorithmConfig.build`."""

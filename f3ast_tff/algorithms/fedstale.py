@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 from f3ast_tff.algorithms.algorithm import World
@@ -23,6 +25,8 @@ class FedStaleConfig(KnowledgeConfig):
     """Configuration of `Unbiased` with FedStale's memory: weights p_k / pi_k, for a sum."""
 
     aggregation: ClassVar[str] = "fedstale"
+    client_share: ClassVar[str] = "equal"
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "unbiased"})
 
     def build(self, world: World) -> Strategy:
         """See `AlgorithmConfig.build`."""

@@ -1,8 +1,9 @@
-"""Parameters that several algorithms have."""
+"""Parameters and baselines that several algorithms have."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from f3ast_tff.estimation import (
     EstimatedAvailability,
     KnownAvailability,
 )
+
+# FedAvg over the active clients, whose bias most methods correct.
+MEAN_OF_AVAILABLE = MappingProxyType({"algorithm": "fedavg_all", "aggregation": "mean"})
 
 
 def _objective(known: Any) -> str:

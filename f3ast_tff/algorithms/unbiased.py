@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from f3ast_tff.algorithms.algorithm import World
-from f3ast_tff.algorithms.shared import KnowledgeConfig
+from f3ast_tff.algorithms.shared import MEAN_OF_AVAILABLE, KnowledgeConfig
 from f3ast_tff.components import register
 from f3ast_tff.selection import Strategy, Unbiased
 
@@ -20,6 +22,8 @@ from f3ast_tff.selection import Strategy, Unbiased
 @dataclass(frozen=True)
 class UnbiasedConfig(KnowledgeConfig):
     """Configuration of `Unbiased`."""
+
+    corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 
     def build(self, world: World) -> Strategy:
         """See `AlgorithmConfig.build`."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +26,8 @@ class UniformConfig(AlgorithmConfig):
     """Configuration of `Uniform` with plain averages."""
 
     aggregation: ClassVar[str] = "mean"
+    client_share: ClassVar[str] = "equal"
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def build(self, world: World) -> Strategy:
         """See `AlgorithmConfig.build`."""

@@ -46,6 +46,8 @@ _EXPECTED = (
 )
 # A campaign killed a moment ago may still be letting go of the folder.
 _PATIENCE_S = 30.0
+# Compositions whose programs a process keeps in JAX's caches before it empties them.
+_MOST_COMPOSITIONS = 8
 
 
 def keep_compiled_programs(campaign: Path, environment: MutableMapping[str, str]) -> None:
@@ -164,10 +166,15 @@ def _open(path: Path, configuration: Configuration) -> RunFolder:
 
 
 def _forget_programs() -> None:
-    """Lets go of what a run leaves behind, so that a process does not grow from run to run."""
+    """Lets go of what runs leave behind, so that a process does not grow from run to run."""
     # Engines hold data and programs in cycles of references.
     gc.collect()
-    if "jax" in sys.modules:
+    programs = sys.modules.get("f3ast_tff.engines.jax.programs")
+    if programs is None:
+        return
+    made = programs.latest_programs.cache_info().misses
+    if not 0 < made < _MOST_COMPOSITIONS:
+        programs.latest_programs.cache_clear()
         sys.modules["jax"].clear_caches()
 
 

@@ -53,6 +53,15 @@ class TrainingConfig:
     )
 
 
+def _objective(known: Any) -> str:
+    return str(known.config_class("algorithm").client_share)
+
+
+def _released_objective(known: Any) -> str:
+    share = _objective(known)
+    return "batches" if share == "examples" else share
+
+
 def _population(known: Any) -> str:
     """Shares of those present, if a process chosen says so; see `AvailabilityConfig`."""
     renewed = any(c.renews_shares(known) for c in known.config_classes("availability"))
@@ -95,9 +104,14 @@ class ReadingConfig:
         choices=("by_seed", "by_round_only"),
     )
     client_share: str = parameter(
-        Reading("R16", "examples", "batches"),
-        "p_k is the share of",
-        choices=("examples", "batches"),
+        Reading(
+            "R16",
+            Derived(_objective, "examples, or equal where the algorithm's paper has 1 / N"),
+            Derived(_released_objective, "batches, or equal where the algorithm's paper has 1 / N"),
+        ),
+        "p_k, a client's weight in the objective: its share of the examples or of the training "
+        "batches, or 1 / N for all",
+        choices=("examples", "batches", "equal"),
     )
 
 

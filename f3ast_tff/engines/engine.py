@@ -235,7 +235,7 @@ class Engine(Protocol):
         ...
 
     def evaluate(self) -> ClientScores:
-        """Scores the current model on the test examples of every client."""
+        """Scores the model that the method evaluates on the test examples of every client."""
         ...
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:

@@ -8,12 +8,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jax.flatten_util import ravel_pytree
 
-from f3ast_tff.aggregation.memory import Client, Memory, Now, Values, renewed
+from f3ast_tff.aggregation.memory import Client, Memory, Now
 from f3ast_tff.engines.jax.local_sgd import Trained
-from f3ast_tff.engines.jax.server_step import ClientsKept, ServerState
+from f3ast_tff.engines.jax.server_step import ClientsKept, ServerState, with_average
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,8 @@ class ClientRound:
             train: `LocalSgd.wave` from its first three arguments.
 
         Returns:
-            What was trained, the updates D_k, and what clients send, both `[lanes, num_weights]`.
+            What was trained, the updates D_k, and what clients send, both `[lanes, num_weights]`;
+            with an `echo_clip` the latter is their own part and their shift side by side.
         """
         _, unravel = ravel_pytree(self.state.weights)
         server, now = self.state.memory, self.now
@@ -63,6 +63,8 @@ class ClientRound:
         after = jax.vmap(lambda weights: ravel_pytree(weights)[0])(trained.weights)
         delta = after - (begin.model if own[0] else now.model)
         sent = delta if begin.scale is None else begin.scale[:, None] * delta
+        if self.memory.echo_clip is not None:
+            return trained, delta, jnp.concatenate([sent, begin.shift], axis=1)
         return trained, delta, sent if begin.shift is None else sent + begin.shift
 
     def note(self, w: Any, clients: ClientsKept, delta: Any, finite: Any) -> ClientsKept:
@@ -80,17 +82,7 @@ class ClientRound:
         for name in self.memory.totals:
             server[f"total_{name}"] += jnp.sum(after[name] - before.kept[name])
         for name in self.memory.averages:
-            self._average(name, server, before, after[name], finite)
+            server = with_average(
+                server, name, before.share, before.kept[name], after[name], finite
+            )
         return ClientsKept(kept, clients.finite.at[w].set(finite), server)
-
-    @staticmethod
-    def _average(name: str, server: Values, before: Client, after: Any, finite: Any) -> None:
-        """Renews an average, lane after lane."""
-        old, names = before.kept[name], (f"average_{name}", f"average_{name}_error")
-
-        def lane(i: Any, so_far: tuple[Any, Any]) -> tuple[Any, Any]:
-            new = renewed(so_far, before.share[i], old[i], after[i])
-            return tuple(jnp.where(finite[i], a, b) for a, b in zip(new, so_far))
-
-        pair = (server[names[0]], server[names[1]])
-        server[names[0]], server[names[1]] = lax.fori_loop(0, len(finite), lane, pair)

@@ -25,10 +25,10 @@ from f3ast_tff.engines.jax.client_tables import ClientTables
 from f3ast_tff.engines.jax.devices import find_device, is_deterministic
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import PackedWork, pack
-from f3ast_tff.engines.jax.programs import RoundPrograms
+from f3ast_tff.engines.jax.programs import programs_of
 from f3ast_tff.engines.jax.round import ByLane, FusedRound, Remembered
 from f3ast_tff.engines.jax.scorer import FusedScorer
-from f3ast_tff.engines.jax.server_step import DeviceOutcome, ServerState
+from f3ast_tff.engines.jax.server_step import DeviceOutcome, ServerState, evaluated_weights
 from f3ast_tff.engines.jax.trainer import merged
 from f3ast_tff.engines.jax.waves import Waves, default_lanes
 from f3ast_tff.selection import Cohort
@@ -72,7 +72,6 @@ class FusedEngine:
         self._workers = workers
         on_cpu = self._device.platform == "cpu"
         self._matmul_precision = "highest" if on_cpu else matmul_precision
-        self._compilations = 0
         data = parts.data
         self._features = self._put(data.train.features)
         self._labels = self._put(data.train.labels)
@@ -91,19 +90,12 @@ class FusedEngine:
             self._form,
         )
 
-        self._programs = RoundPrograms(fused_round, matmul_precision, self._count_compilation)
-        train = (self._features, self._labels)
+        self._programs = programs_of(fused_round, self._matmul_precision)
+        self._traces_before = self._programs.traces
+        at_once = parts.model.examples_at_once
+        self._train = FusedScorer(self._programs, self._features, self._labels, at_once)
         test = (self._put(data.test.features), self._put(data.test.labels))
-        self._train, self._test = (
-            FusedScorer(
-                parts.model,
-                parts.preprocessing,
-                *split,
-                self._count_compilation,
-                matmul_precision,
-            )
-            for split in (train, test)
-        )
+        self._test = FusedScorer(self._programs, test[0], test[1], at_once)
 
     def _wave_form(self, num_lanes: int | None) -> Waves:
         parts, platform = self._parts, self._device.platform
@@ -125,9 +117,6 @@ class FusedEngine:
         model = np.concatenate([np.ravel(weight) for weight in initial])
         tables = ClientTables(memory, len(p), model, self._device) if memory.by_client else None
         return tables, initial_server(memory, model, np)
-
-    def _count_compilation(self) -> None:
-        self._compilations += 1
 
     def run_rounds(
         self, first_round: int, cohorts: Sequence[Cohort], by_client: bool = False
@@ -210,7 +199,8 @@ class FusedEngine:
     def evaluate(self) -> ClientScores:
         """See `Engine.evaluate`."""
         test = self._parts.data.test
-        scores = self._test.rows(self._state.weights, np.arange(len(test.labels)))
+        weights = evaluated_weights(self._parts.aggregation.memory, self._state)
+        scores = self._test.rows(weights, np.arange(len(test.labels)))
         return ClientScores.of_examples(scores, test.sizes)
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
@@ -232,7 +222,7 @@ class FusedEngine:
             "matmul_precision": self._matmul_precision,
             "deterministic": is_deterministic(self._device, os.environ),
             "lanes": self._form.lanes,
-            "compilations": self._compilations,
+            "compilations": self._programs.traces - self._traces_before,
             **(self._workers.statistics() if self._workers is not None else {}),
         }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -14,27 +15,34 @@ from f3ast_tff.optimizers import Optimizer
 Tree = Any
 
 
+@dataclass(frozen=True)
 class JaxOptimizer:
     """Pure functions of weights, gradients and state.
 
     Attributes:
-        learning_rate: The rate to give where it does not change: to XLA it is then a constant.
-        decays: Whether the rate changes from round to round.
+        optimizer: The value.
+
+    Raises:
+        ParameterError: If the optimizer has no form in JAX.
     """
 
-    def __init__(self, optimizer: Optimizer) -> None:
-        """Takes the value.
+    optimizer: Optimizer
 
-        Raises:
-            ParameterError: If the optimizer has no form in JAX.
-        """
-        self.learning_rate = optimizer.learning_rate
-        self.decays = not optimizer.is_constant
-        self._optimizer = optimizer
+    def __post_init__(self) -> None:
         self._at(self.learning_rate)
 
+    @property
+    def learning_rate(self) -> float:
+        """The rate to give where it does not change: to XLA it is then a constant."""
+        return self.optimizer.learning_rate
+
+    @property
+    def decays(self) -> bool:
+        """Whether the rate changes from round to round."""
+        return not self.optimizer.is_constant
+
     def _at(self, rate: Any) -> optax.GradientTransformation:
-        built, limit = self._optimizer.in_jax(rate), self._optimizer.clip_norm
+        built, limit = self.optimizer.in_jax(rate), self.optimizer.clip_norm
         return built if limit is None else optax.chain(_clip(limit), built)
 
     def init(self, weights: Tree) -> Tree:

@@ -159,6 +159,8 @@ class FusedRound:
         idle = (jnp.float32(idle_weight), jnp.float32(num_idle))
         nothing = (jnp.float32(0), jnp.float32(0))
         like = state.weights if by_memory is None else by_memory.now.model
+        if memory is not None and memory.echo_clip is not None:
+            like = jnp.concatenate([like, like])
         totals = Totals(_map(jnp.zeros_like, like), *idle, *nothing)
         by_lane = ByLane()
         if by_client:
@@ -180,7 +182,8 @@ class FusedRound:
         """Makes the server's step along the totals of a whole cohort; see `ServerStep`."""
         now = None if remembered is None else self._now(state, learning_rate, remembered)
         step = ServerStep(self.server, self.aggregation)
-        return step(state, totals, num_clients, now, clients)
+        share = None if remembered is None else remembered.share
+        return step(state, totals, num_clients, now, clients, share)
 
     @staticmethod
     def _now(state: ServerState, learning_rate: Any, remembered: Remembered) -> Now:

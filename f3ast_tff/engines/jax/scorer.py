@@ -2,54 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from f3ast_tff.engines.engine import ExampleScores
-from f3ast_tff.engines.jax.cross_entropy import label_sums
-from f3ast_tff.engines.jax.devices import at_precision
 from f3ast_tff.engines.jax.optimizers import Tree
-from f3ast_tff.models import Model
-from f3ast_tff.preprocessing import Preprocessing
+from f3ast_tff.engines.jax.programs import RoundPrograms
 
 
 class FusedScorer:
     """Scores rows of a split that lives on the device."""
 
     def __init__(
-        self,
-        model: Model,
-        preprocessing: Preprocessing,
-        features: Any,
-        labels: Any,
-        on_trace: Callable,
-        matmul_precision: str = "highest",
+        self, programs: RoundPrograms, features: Any, labels: Any, examples_at_once: int
     ) -> None:
-        """Takes the model, what it reads, the split's device arrays, and a tracing callback.
+        """Takes the programs, and the split's arrays on the device.
 
         Args:
-            model: The network.
-            preprocessing: From features to what it reads.
+            programs: Hold the one that scores.
             features: Of the split, on the device.
             labels: Of the split, on the device.
-            on_trace: Called at each compilation.
-            matmul_precision: See `FusedEngine`.
+            examples_at_once: Most examples of a call.
         """
+        self._programs = programs
         self._features = features
         self._labels = labels
         # One shape of all calls: one compilation.
-        self._chunk = max(1, min(model.examples_at_once, len(labels)))
-
-        def score(weights: Tree, features: Any, labels: Any, rows: Any) -> Any:
-            on_trace()
-            logits = model.apply(weights, preprocessing.in_jax(features[rows], None))
-            return jnp.stack(label_sums(logits, labels[rows]))
-
-        self._score = jax.jit(at_precision(matmul_precision, score))
+        self._chunk = max(1, min(examples_at_once, len(labels)))
 
     def rows(self, weights: Tree, rows: np.ndarray) -> ExampleScores:
         """Scores examples under a model.
@@ -61,7 +41,7 @@ class FusedScorer:
         padded = np.zeros(max(1, -(-len(rows) // self._chunk)) * self._chunk, np.int32)
         padded[: len(rows)] = rows
         parts = [
-            self._score(weights, self._features, self._labels, chunk)
+            self._programs.score(weights, self._features, self._labels, chunk)
             for chunk in padded.reshape(-1, self._chunk)
         ]
         values = np.concatenate([np.asarray(part) for part in parts], axis=1).astype(np.float64)

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jax.flatten_util import ravel_pytree
 
 from f3ast_tff.aggregation.aggregation import Aggregation
-from f3ast_tff.aggregation.memory import Now, Values
+from f3ast_tff.aggregation.memory import Memory, Now, Values, clipped, renewed
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 
 _map = jax.tree_util.tree_map
@@ -37,7 +38,8 @@ class Totals(NamedTuple):
     """Sums over clients, those whose update is finite; two of them add up.
 
     Attributes:
-        update: Of weighted updates, like the model; with a memory of clients `[num_weights]`.
+        update: Of weighted updates, like the model; with a memory of clients `[num_weights]`, with
+            an `echo_clip` that of their own parts and that of their shifts, `[2 * num_weights]`.
         weight: Of weights.
         finite: Of clients.
         loss: Of `Trained.loss`.
@@ -84,6 +86,7 @@ class ServerStep:
         num_clients: Any,
         now: Now | None = None,
         clients: ClientsKept | None = None,
+        share: Any = None,
     ) -> tuple[ServerState, DeviceOutcome, ClientsKept | None]:
         """Makes the step.
 
@@ -93,6 +96,7 @@ class ServerStep:
             num_clients: Clients that train, scalar.
             now: The round; given with a memory.
             clients: What the memory keeps of them; given with a memory of clients.
+            share: p_k of each lane's client, `[waves, lanes]`; given with a memory of clients.
 
         Returns:
             The state after the round, what happened in it, and what is kept of the clients, where
@@ -109,6 +113,9 @@ class ServerStep:
         delta, _ = ravel_pytree(totals.update)
         mean = memory.mean(self.aggregation.normalise, now)
         delta = delta / jnp.where(mean & (totals.weight != 0), totals.weight, 1.0)
+        if memory.echo_clip is not None:
+            echo, shift = jnp.split(delta, 2)
+            delta = clipped(echo, memory.echo_clip, jnp) + shift
         correction = memory.correction(state.memory, now)
         if correction is not None:
             delta = delta + correction
@@ -123,7 +130,12 @@ class ServerStep:
         if clients is not None:
             delta, _ = ravel_pytree(delta_tree)
             settle = jax.vmap(jax.vmap(lambda kept: memory.settled(kept, delta, model, now)))
-            clients = ClientsKept(settle(clients.kept), clients.finite & keeps, server)
+            settled, changed = settle(clients.kept), clients.finite & keeps
+            for name in memory.settled_averages:
+                server = with_average(
+                    server, name, share, clients.kept[name], settled[name], changed
+                )
+            clients = ClientsKept(settled, changed, server)
         closed, closing = memory.closed(server, model, now)
         fits = jnp.all(jnp.isfinite(closing))
         closed, closing = _where(fits, (closed, closing), (server, model))
@@ -158,6 +170,39 @@ class ServerStep:
         before = (state.optimizer, state.weights)
         optimizer, weights = self.optimizer.update(*before, negative, self.optimizer.learning_rate)
         return ServerState(weights, optimizer, {})
+
+
+def with_average(
+    server: Values, name: str, share: Any, before: Any, after: Any, changed: Any
+) -> Values:
+    """Returns the server's values with an average of `Memory.vectors` renewed, lane after lane.
+
+    Args:
+        server: The values.
+        name: Name of the vectors.
+        share: p_k of each lane's client, `[..., lanes]`.
+        before: Vectors in the average, `[..., lanes, num_weights]`.
+        after: Vectors that take their place, of the same shape.
+        changed: Lanes whose vector has changed, `bool [..., lanes]`.
+    """
+    share, changed = share.ravel(), changed.ravel()
+    before, after = (values.reshape(len(share), -1) for values in (before, after))
+    names = (f"average_{name}", f"average_{name}_error")
+
+    def lane(i: Any, so_far: tuple[Any, Any]) -> tuple[Any, Any]:
+        new = renewed(so_far, share[i], before[i], after[i])
+        return tuple(jnp.where(changed[i], a, b) for a, b in zip(new, so_far))
+
+    values = lax.fori_loop(0, len(share), lane, (server[names[0]], server[names[1]]))
+    return {**server, **dict(zip(names, values))}
+
+
+def evaluated_weights(memory: Memory | None, state: ServerState) -> Tree:
+    """Returns the model that is scored, like the model; see `Memory.evaluated`."""
+    if memory is None:
+        return state.weights
+    weights, unravel = ravel_pytree(state.weights)
+    return unravel(memory.evaluated(state.memory, weights))
 
 
 def _where(choose: Any, if_true: Tree, if_false: Tree) -> Tree:

@@ -208,7 +208,10 @@ class TffEngine:
 
     def evaluate(self) -> ClientScores:
         """See `Engine.evaluate`."""
-        return self._scorer.clients(self.weights(), self._parts.data.test)
+        weights = self.weights()
+        if self._memory is not None:
+            weights = leaves_of(self._memory.evaluated(flat(weights)), weights)
+        return self._scorer.clients(weights, self._parts.data.test)
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
         """See `Engine.client_losses`."""

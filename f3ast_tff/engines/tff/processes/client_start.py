@@ -25,10 +25,12 @@ class ClientStart:
     Attributes:
         parts: Names of the parts.
         num_weights: Numbers in a vector.
+        apart: Whether shifts are aggregated by themselves, for a memory with an `echo_clip`.
     """
 
     parts: tuple[str, ...] = ()
     num_weights: int = 0
+    apart: bool = False
 
     @classmethod
     def of(cls, memory: Memory | None, num_weights: int) -> ClientStart:
@@ -36,7 +38,8 @@ class ClientStart:
         if memory is None:
             return cls()
         used = use_of_start(memory)._asdict()
-        return cls(tuple(n for n, value in used.items() if value is not None), num_weights)
+        parts = tuple(n for n, value in used.items() if value is not None)
+        return cls(parts, num_weights, memory.echo_clip is not None)
 
     @property
     def specs(self) -> OrderedDict[str, tf.TensorSpec]:
@@ -56,13 +59,17 @@ class ClientStart:
         return tff.learning.models.ModelWeights(trainable, weights.non_trainable)
 
     def contribution(self, update: Any, sent: Any) -> Any:
-        """Returns scale * D_k + shift, both in TFF's sign, which is a gradient's; in a graph."""
+        """Returns scale * D_k + shift, or both `apart`, in TFF's sign, a gradient's; in a graph."""
         leaves = tf.nest.flatten(update)
         if "scale" in self.parts:
             leaves = [leaf * sent["scale"] for leaf in leaves]
-        if "shift" in self.parts:
-            shifts = split(sent["shift"], leaves)
-            leaves = [leaf - shift for leaf, shift in zip(leaves, shifts)]
+        if "shift" not in self.parts:
+            return tf.nest.pack_sequence_as(update, leaves)
+        shifts = split(sent["shift"], leaves)
+        if self.apart:
+            negative = tf.nest.pack_sequence_as(update, [-shift for shift in shifts])
+            return OrderedDict(echo=tf.nest.pack_sequence_as(update, leaves), shift=negative)
+        leaves = [leaf - shift for leaf, shift in zip(leaves, shifts)]
         return tf.nest.pack_sequence_as(update, leaves)
 
 

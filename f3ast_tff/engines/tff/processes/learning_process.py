@@ -94,11 +94,13 @@ def build_parts(
         aggregation_factory(aggregation),
         server_measurement_fn=_norm_and_delta if by_client else _update_norm,
     )
+    client_work = build_weighted_client_work(local_training, batches, by_client)
+    update_type = client_work.next.type_signature.result.result.member.update
     return Parts(
         initial_weights,
         tff.learning.templates.build_broadcast_process(weights_type),
-        build_weighted_client_work(local_training, batches, by_client),
-        aggregator.create(weights_type.trainable, tff.TensorType(tf.float32.as_numpy_dtype)),
+        client_work,
+        aggregator.create(update_type, tff.TensorType(tf.float32.as_numpy_dtype)),
         tff.learning.templates.build_apply_optimizer_finalizer(
             build_optimizer(server_optimizer), weights_type
         ),
@@ -109,7 +111,7 @@ def aggregation_factory(aggregation: Aggregation) -> tff.aggregators.WeightedAgg
     """Returns TFF's form of an aggregation; see `build_parts`."""
     factory: tff.aggregators.WeightedAggregationFactory = ImportanceWeightedSumFactory()
     if aggregation.memory is not None:
-        factory = CorrectedFactory()
+        factory = CorrectedFactory(aggregation.memory.echo_clip)
     elif aggregation.normalise:
         factory = tff.aggregators.MeanFactory()
     if type(aggregation).in_tf is Aggregation.in_tf:

@@ -45,17 +45,24 @@ class CorrectedFactory(tff.aggregators.WeightedAggregationFactory):
 
     Both are the state, which whoever has the memory puts there before a round: the correction,
     like an update D_k (TFF's own have the opposite sign), and `mean`, whether weights enter over
-    their sum. It is left as it is.
+    their sum. It is left as it is. With an `echo_clip` clients send `echo` and `shift`, and the sum
+    or mean of the former is clipped before the latter's is added.
     """
+
+    def __init__(self, echo_clip: float | None = None) -> None:
+        """Takes the norm, see `Memory.echo_clip`."""
+        self._echo_clip = echo_clip
 
     def create(self, value_type: Any, weight_type: Any) -> tff.templates.AggregationProcess:
         """Creates the aggregation process."""
         total = ImportanceWeightedSumFactory().create(value_type, weight_type)
+        echo_clip = self._echo_clip
+        delta_type = value_type if echo_clip is None else value_type.echo
 
         @tff.tensorflow.computation
         def nothing() -> Any:
             zeros = tff.types.structure_from_tensor_type_tree(
-                lambda leaf: tf.zeros(leaf.shape, leaf.dtype), value_type
+                lambda leaf: tf.zeros(leaf.shape, leaf.dtype), delta_type
             )
             return OrderedDict(correction=zeros, mean=tf.constant(False))
 
@@ -64,7 +71,14 @@ class CorrectedFactory(tff.aggregators.WeightedAggregationFactory):
             # Of nobody, or no weight, Delta is the correction alone.
             divides = tf.logical_and(state["mean"], tf.not_equal(weight, 0.0))
             divisor = tf.where(divides, weight, tf.ones_like(weight))
-            return tf.nest.map_structure(lambda u, c: u / divisor - c, update, state["correction"])
+            update = tf.nest.map_structure(lambda u: u / divisor, update)
+            if echo_clip is not None:
+                echo, shift = (tf.nest.flatten(update[name]) for name in ("echo", "shift"))
+                echo = tf.clip_by_global_norm(echo, echo_clip)[0]
+                update = tf.nest.pack_sequence_as(
+                    update["echo"], [e + s for e, s in zip(echo, shift)]
+                )
+            return tf.nest.map_structure(lambda u, c: u - c, update, state["correction"])
 
         @tff.federated_computation
         def initialize() -> Any:
