@@ -107,7 +107,7 @@ def compare(name: str, data: FederatedData, folder: Path, yardstick: bool) -> di
         ratios["fused over hand-written"] = per_round["fused"] / per_round["hand-written"]
     for side, ratio in ratios.items():
         print(f"{name}: {side} {ratio:.2f}", flush=True)
-    print(f"{name}: {fused.statistics()['compilations']} programs compiled", flush=True)
+    print(f"{name}: {fused._programs.traces} programs compiled", flush=True)
     return ratios
 
 

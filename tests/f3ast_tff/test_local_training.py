@@ -107,12 +107,15 @@ def test_number_of_batches(epochs: int, steps: int | None, drop: bool, expected:
     assert work.num_batches(np.array([0, 1, 20, 21, 59])).tolist() == expected
 
 
-def test_client_share_of_examples_and_of_batches() -> None:
+def test_client_share_of_examples_of_batches_and_equal() -> None:
     """20 + 21 + 59 = 100 examples; in batches of 20 they are 1 + 2 + 3 = 6."""
     sizes = np.array([20, 21, 59])
     work = LocalTraining(batch_size=20, epochs=2)
     np.testing.assert_allclose(client_share(sizes, work, "examples"), [0.20, 0.21, 0.59])
     np.testing.assert_allclose(client_share(sizes, work, "batches"), [1 / 6, 2 / 6, 3 / 6])
+    np.testing.assert_allclose(client_share(sizes, work, "equal"), [1 / 3, 1 / 3, 1 / 3])
+    with_an_empty_client = client_share(np.array([3, 0, 9]), work, "equal")
+    np.testing.assert_allclose(with_an_empty_client, [1 / 2, 0, 1 / 2])
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=50), WORK)

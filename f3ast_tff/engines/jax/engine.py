@@ -91,7 +91,6 @@ class FusedEngine:
         )
 
         self._programs = programs_of(fused_round, self._matmul_precision)
-        self._traces_before = self._programs.traces
         at_once = parts.model.examples_at_once
         self._train = FusedScorer(self._programs, self._features, self._labels, at_once)
         test = (self._put(data.test.features), self._put(data.test.labels))
@@ -215,14 +214,13 @@ class FusedEngine:
         return mean_losses(scores, sizes, parts.client_loss)
 
     def statistics(self) -> dict[str, Any]:
-        """See `Engine.statistics`: the device, how it computes, and how many programs it took."""
+        """See `Engine.statistics`: the device, and how it computes."""
         return {
             "engine": "fused",
             "device": self._device.device_kind,
             "matmul_precision": self._matmul_precision,
             "deterministic": is_deterministic(self._device, os.environ),
             "lanes": self._form.lanes,
-            "compilations": self._programs.traces - self._traces_before,
             **(self._workers.statistics() if self._workers is not None else {}),
         }
 

@@ -45,9 +45,9 @@ def test_what_each_is_composed_of() -> None:
         ("fedau", "FedAU", "FedAU", "sum", "sgd", "mean"),
         ("oort_loss", "Oort (loss)", "OortLoss", "mean", "sgd", "mean_squares"),
         ("mifa", "MIFA", "AllAvailable", "mifa", "sgd", "mean"),
-        ("fedvarp", "FedVARP", "Uniform", "fedvarp", "sgd", "mean"),
+        ("fedvarp", "FedVARP", "AllAvailable", "fedvarp", "sgd", "mean"),
         ("fedstale", "FedStale", "Unbiased", "fedstale", "sgd", "mean"),
-        ("mimic", "MimiC", "Uniform", "mimic", "sgd", "mean"),
+        ("mimic", "MimiC", "AllAvailable", "mimic", "sgd", "mean"),
         ("fedawe", "FedAWE", "AllAvailable", "fedawe", "sgd", "mean"),
         ("scaffold", "SCAFFOLD", "AllAvailable", "scaffold", "sgd", "mean"),
         (

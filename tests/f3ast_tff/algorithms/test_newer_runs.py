@@ -57,6 +57,7 @@ def test_both_engines_agree(name: str, tmp_path: Path) -> None:
 def test_with_everybody_there_it_is_fedavg(name: str) -> None:
     """The sum of p_k v_k over all is the mean weighted by n_k."""
     everybody = {**SMALL, "clients_per_round": 8, "availability": "always"}
+    everybody["client_share"] = "examples"
     fedavg = {"baseline_sampling": "uniform", "baseline_average": "examples"}
     found = simulate("synthetic", name, **everybody)
     expected = simulate("synthetic", "fedavg", **everybody, **fedavg)

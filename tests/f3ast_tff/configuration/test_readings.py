@@ -33,7 +33,7 @@ EXPECTED: dict[str, tuple[str, Any, Any]] = {
     "resnet_variant": ("R12", "strided", "released"),
     "ties": ("R11", "random", "lowest_id"),
     "availability_draws": ("R13", "by_seed", "by_round_only"),
-    "client_share": ("R16", "examples", "batches"),
+    "client_share": ("R16", None, None),
     "short_rounds": ("R17", "available_only", "fill_unavailable"),
     "poc_clip_norm": ("R18", 0.0, 1.0),
     "ca_fed_bias": ("R20", "paper", "paper"),
@@ -85,8 +85,9 @@ def test_table_of_readings() -> None:
     got = {}
     for name, parameter in READINGS.items():
         reading = parameter.default
-        paper = None if isinstance(reading.paper, Derived) else reading.paper
-        got[name] = (reading.number, paper, reading.released)
+        values = (reading.paper, reading.released)
+        paper, released = (None if isinstance(value, Derived) else value for value in values)
+        got[name] = (reading.number, paper, released)
     assert got == EXPECTED
     ca_fed = {n: p.default.ca_fed for n, p in READINGS.items() if p.default.ca_fed is not None}
     assert ca_fed == OF_CA_FED
@@ -122,6 +123,24 @@ def test_objective_of_the_paper_follows_the_availability(availability: str) -> N
     assert resolve(given).settings["availability_objective"] == expected
     released = resolve({**given, "reading": "released", "client_share_of": "all"}).settings
     assert released["availability_objective"] == "p_squared"
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "paper", "released"),
+    [
+        ("f3ast", "examples", "batches"),
+        ("ca_fed", "examples", "batches"),
+        ("mifa", "equal", "equal"),
+        ("scaffold", "equal", "equal"),
+    ],
+)
+def test_objective_of_a_method_is_its_papers(algorithm: str, paper: str, released: str) -> None:
+    """Which clients count for how much: n_k / n, batches, or 1 / N."""
+    for reading, expected in (("paper", paper), ("released", released)):
+        given = {"algorithm": algorithm, "availability": "always", "reading": reading}
+        assert resolve(given).settings["client_share"] == expected
+        own = resolve({**given, "client_share": "equal"})
+        assert own.settings["client_share"] == "equal"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.aggregation.aggregation import Aggregation
+from f3ast_tff.aggregation.weighted_mean import WeightedMean
 from f3ast_tff.aggregation.weighted_sum import WeightedSum
+from f3ast_tff.engines.jax.programs import latest_programs
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.optimizers import Adam, Sgd
@@ -53,6 +56,7 @@ def test_an_absent_device_is_a_setting_error() -> None:
 
 def test_few_programs_for_clients_of_every_size(make_engine: Callable[..., Any]) -> None:
     """All cohorts of 1 to 6 clients (2 to 31 steps) share one program for a round."""
+    latest_programs.cache_clear()
     engine = make_engine("fused", tiny_data(), LocalTraining(4), Sgd(1.0), WeightedSum())
     rng = np.random.default_rng(0)
     for t in range(1, 30):
@@ -61,7 +65,28 @@ def test_few_programs_for_clients_of_every_size(make_engine: Callable[..., Any])
     engine.evaluate()
     engine.client_losses(np.array([1, 2]))
     engine.client_losses(np.array([5]))
-    assert engine.statistics()["compilations"] == 3
+    assert engine._programs.traces == 3
+
+
+class OwnSum(Aggregation):
+    """Without value semantics: what it does could change behind its identity."""
+
+
+def test_runs_of_one_composition_share_programs(make_engine: Callable[..., Any]) -> None:
+    """Other rates, another aggregation or an object of one's own have programs of their own."""
+    latest_programs.cache_clear()
+
+    def traces(server: Any, aggregation: Any) -> int:
+        engine = make_engine("fused", tiny_data(), LocalTraining(4), server, aggregation)
+        before = engine._programs.traces
+        engine.run_rounds(1, [Cohort(np.array([0, 3]), np.ones(2))])
+        engine.evaluate()
+        return int(engine._programs.traces - before)
+
+    assert [traces(Sgd(1.0), WeightedSum()) for _ in range(3)] == [2, 0, 0]
+    assert [traces(Sgd(0.5), WeightedSum()), traces(Sgd(0.5), WeightedMean())] == [2, 2]
+    own = OwnSum()
+    assert [traces(Sgd(0.5), own) for _ in range(2)] == [2, 2]
 
 
 def test_two_engines_agree_bit_for_bit(make_engine: Callable[..., Any]) -> None:

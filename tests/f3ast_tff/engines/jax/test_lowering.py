@@ -18,7 +18,6 @@ from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import pack
 from f3ast_tff.engines.jax.programs import RoundPrograms
 from f3ast_tff.engines.jax.round import FusedRound, Remembered
-from f3ast_tff.engines.jax.scorer import FusedScorer
 from f3ast_tff.engines.jax.server_step import ServerState
 from f3ast_tff.engines.jax.waves import Waves
 from f3ast_tff.local_training import LocalTraining
@@ -94,7 +93,7 @@ def lowered(
         waves = Waves.of("gpu", lanes, len(sizes), num_steps, every_client=memory is not None)
     client, server = JaxOptimizer(Sgd(0.1)), JaxOptimizer(Adam(0.1))
     fused_round = FusedRound(model, preprocessing, client, server, aggregation, waves)
-    programs = RoundPrograms(fused_round, precision, on_trace=lambda: None)
+    programs = RoundPrograms(fused_round, precision)
 
     packed = pack(Cohort(np.arange(len(sizes)), np.ones(3)), WORK, preprocessing, 1, offsets, waves)
     weights = model.initial_weights(0)
@@ -193,6 +192,8 @@ def test_every_matrix_product_has_the_precision(precision: str, hlo: str) -> Non
 
 def test_and_in_evaluation() -> None:
     rows = (np.zeros((4, 5), "f"), np.zeros(4, "i4"))
-    scorer = FusedScorer(SOFTMAX, AsStored(), *rows, lambda: None, "tensorfloat32")
-    program = scorer._score.lower(SOFTMAX.initial_weights(0), *rows, np.arange(4)).as_text()
+    sgd = JaxOptimizer(Sgd(0.1))
+    fused_round = FusedRound(SOFTMAX, AsStored(), sgd, sgd, WeightedMean(), Waves(1))
+    programs = RoundPrograms(fused_round, "tensorfloat32")
+    program = programs.score.lower(SOFTMAX.initial_weights(0), *rows, np.arange(4)).as_text()
     assert "precision = [HIGH, HIGH]" in program
