@@ -2,9 +2,10 @@
 
 python -m f3ast_tff.analysis.kept_pages --page analysis/results/table3_synthetic.md
 
-In a page each `score_tables` command has a ```sh block of its own. What it prints stands below, up
-to the next heading, the next ```sh block, or a line `<!-- end -->`. Run it from the root of the
-repository, where the paths in commands start.
+In a page each command of `score_tables`, `method_study` or `stated_numbers` that prints tables has
+a ```sh block of its own. What it prints stands below, up to the next heading, the next ```sh block,
+or a line `<!-- end -->`. A command that writes a file (--out, --picture) prints no tables. Run it
+from the root of the repository, where the paths in commands start.
 """
 
 from __future__ import annotations
@@ -18,13 +19,19 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-from f3ast_tff.analysis import score_tables
+from f3ast_tff.analysis import method_study, score_tables
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.components import REQUIRED, parameter
 
-_TABLES = ("python", "-m", "f3ast_tff.analysis.score_tables")
+_PYTHON = ("python", "-m")
+# Commands that print tables, by the name of their module.
+_TABLES = {
+    f"f3ast_tff.analysis.{name}": module.main
+    for name, module in (("score_tables", score_tables), ("method_study", method_study))
+}
+_WRITES = ("--out", "--picture")
 _BLOCK = re.compile(r"^```sh\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 _END = re.compile(r"^(?:#|```sh$|<!-- end -->$)", re.MULTILINE)
 
@@ -66,7 +73,7 @@ def commands(page: str) -> list[list[str]]:
 
 
 def refreshed(page: str) -> str:
-    """Returns a page with what its `score_tables` commands print today.
+    """Returns a page with what its commands of tables print today.
 
     Raises:
         RunsError: If one fails, or stands in a block with other commands, or a quote is not closed.
@@ -99,13 +106,14 @@ def _words(line: str) -> list[str]:
 
 
 def _is_tables(words: Sequence[str]) -> bool:
-    return tuple(words[: len(_TABLES)]) == _TABLES
+    writes = any(word.partition("=")[0] in _WRITES for word in words)
+    return tuple(words[:2]) == _PYTHON and {*words[2:3]} & _TABLES.keys() != set() and not writes
 
 
 def _printed(words: Sequence[str]) -> str:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        code = score_tables.main(words[len(_TABLES) - 1 :])
+        code = _TABLES[words[2]](words[2:])
     if code:
         raise RunsError(f"this command failed: {shlex.join(words)}")
     return printed.getvalue()

@@ -6,21 +6,23 @@ sample accuracy. With p_k = 1 / N they minimise the mean over clients: user accu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.analysis.kept_scores import read_scores
+from f3ast_tff.analysis.kept_scores import read_scores, runs_where
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.components import builtin_registry
+from f3ast_tff.messages import one_line
 
 SHARE = "client_share"
+# Place of regimes that are no components; they stay in the file's order.
+_LAST = 1000
 RATES = ("client_lr", "server_lr")
-_COMPONENTS = ("algorithm", "aggregation")
 # By client share: the scores of the objective, and the others.
 SCORES_OF = {
     "examples": ("sample", "user"),
@@ -46,24 +48,37 @@ class StudyRuns:
     method: Sequence[str]
     regimes: Sequence[str]
 
+    def regime_values(self) -> list[tuple[str, ...]]:
+        """Returns the values of the regimes' settings, components in the order of their kind."""
+        values = self.runs[list(self.regimes)].drop_duplicates().to_numpy().tolist()
+        components = builtin_registry().components
+        return sorted(
+            (tuple(each) for each in values),
+            key=lambda each: [
+                components[name][value].order if value in components.get(name, {}) else _LAST
+                for name, value in zip(self.regimes, each)
+            ],
+        )
+
     @property
     def held_out(self) -> list[str]:
         """The columns that tell the runs of a method at one pair of rates apart."""
         return [*self.regimes, "draw", "seed"]
 
 
-def read_study(path: Path, regimes: Sequence[str]) -> StudyRuns:
+def read_study(path: Path, regimes: Sequence[str], where: str | None = None) -> StudyRuns:
     """Reads a file of scores.
 
     Args:
         path: CSV file of `tidy_scores`.
         regimes: Settings whose values are the regimes.
+        where: Conditions on the runs to keep, as of `kept_scores.runs_where`; `None` for all.
 
     Raises:
         RunsError: If it cannot be read, has several tasks, lacks a regime's column or that of the
             client share, or has an unknown client share.
     """
-    kept = read_scores(path)
+    kept = runs_where(read_scores(path), where)
     names = list(kept[0].settings)
     for name in (SHARE, *regimes):
         if name not in names:
@@ -84,25 +99,37 @@ def read_study(path: Path, regimes: Sequence[str]) -> StudyRuns:
     return StudyRuns(runs, [name for name in names if name not in world], list(regimes))
 
 
-def method_name(method: Mapping[str, str]) -> str:
-    """Returns a method in few words: its name, then settings other than its algorithm's own.
+def at_tuned_rates(study: StudyRuns, path: Path) -> StudyRuns:
+    """Returns the runs of a study at the rates that were chosen for their method and objective.
 
     Args:
-        method: Settings by name, `""` for one that it lacks.
+        study: The runs, at several rates; every method and objective has its choice.
+        path: CSV file of `tuned_rates`. Settings that are columns of both files tell methods apart.
+
+    Raises:
+        RunsError: If the file cannot be read or lacks a column, or a method has no choice or no
+            run at the rates chosen.
     """
-    algorithms, aggregations = (builtin_registry().components[k] for k in _COMPONENTS)
-    name, aggregation = (method.get(kind, "") for kind in _COMPONENTS)
-    algorithm = algorithms.get(name)
-    parts = [name if algorithm is None else algorithm.display]
-    if aggregation and (algorithm is None or aggregation != algorithm.config.aggregation):
-        found = aggregations.get(aggregation)
-        parts.append(aggregation if found is None else found.display)
-    for setting, value in method.items():
-        if setting not in _COMPONENTS and value:
-            # Values that are words speak for themselves.
-            word = value.replace("_", " ")
-            parts.append(word if word[0].isalpha() else f"{setting} {word}")
-    return ", ".join(parts)
+    try:
+        chosen = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise RunsError(f"cannot read {path}: {one_line(error)}") from error
+    for name in (SHARE, *RATES):
+        for table, file in ((chosen, str(path)), (study.runs, "the file of scores")):
+            if name not in table:
+                raise RunsError(f"{file} has no column {name}")
+    shared = [name for name in (*study.method, SHARE) if name in chosen]
+    wanted = chosen[[*shared, *RATES]]
+    merged = study.runs.merge(wanted, how="left", on=shared, suffixes=("", "_chosen"))
+    at_choice = pd.Series(True, merged.index)
+    for rate in RATES:
+        at_choice &= pd.to_numeric(merged[rate]) == pd.to_numeric(merged[f"{rate}_chosen"])
+    kept = merged.loc[at_choice, study.runs.columns]
+    for key, part in merged.groupby([*study.method, SHARE], sort=False):
+        if not at_choice[part.index].any():
+            what = ", ".join(filter(None, map(str, key)))
+            raise RunsError(f"{what}: no run at the rates that {path} has chosen for it")
+    return replace(study, runs=kept.reset_index(drop=True))
 
 
 def _accuracy(runs: pd.DataFrame, kinds: pd.Series[Any]) -> pd.Series[Any]:

@@ -22,7 +22,8 @@ import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag
 from f3ast_tff.analysis.runs import RunsError
-from f3ast_tff.analysis.study_runs import RATES, SHARE, StudyRuns, method_name, read_study
+from f3ast_tff.analysis.study_methods import method_name
+from f3ast_tff.analysis.study_runs import RATES, SHARE, StudyRuns, read_study
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.campaigns.axes import setting_types
 from f3ast_tff.components import REQUIRED, builtin_registry, parameter
@@ -85,7 +86,7 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
             raise RunsError(f"the file has no column {rate}: it holds one rate only")
         numbers = pd.to_numeric(runs[rate], errors="coerce")
         for _, run in runs[numbers.isna()].iterrows():
-            name = method_name({each: str(run[each]) for each in study.method})
+            name = method_name(run["task"], {each: str(run[each]) for each in study.method})
             raise RunsError(f"{name}: {rate} {run[rate]!r} is no number")
         runs[rate] = numbers
     names = [*study.method, SHARE]
@@ -96,18 +97,20 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
     found = []
     for key, table in wide.groupby(names, sort=False):
         labels = dict(zip(names, map(str, key)))
-        _require_all(table, num_held_out, labels)
+        _require_all(table, num_held_out, str(runs["task"].iloc[0]), labels)
         found.append({**labels, **_choice(table)})
     return pd.DataFrame(found)
 
 
-def _require_all(table: pd.DataFrame, num_held_out: int, labels: Mapping[str, str]) -> None:
+def _require_all(
+    table: pd.DataFrame, num_held_out: int, task: str, labels: Mapping[str, str]
+) -> None:
     missing = num_held_out - table.notna().sum()
     for pair, number in missing[missing > 0].items():
         method = {name: value for name, value in labels.items() if name != SHARE}
         rates = ", ".join(f"{name} {value:g}" for name, value in zip(RATES, _pair(pair)))
         raise RunsError(
-            f"{method_name(method)} with {SHARE}={labels[SHARE]} lacks {number} of "
+            f"{method_name(task, method)} with {SHARE}={labels[SHARE]} lacks {number} of "
             f"{num_held_out} held-out runs at {rates}"
         )
 
