@@ -14,22 +14,21 @@ import io
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
-from f3ast_tff.analysis import method_study, score_tables
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.components import REQUIRED, parameter
 
-_PYTHON = ("python", "-m")
-# Commands that print tables, by the name of their module.
+_PYTHON = ["python", "-m"]
+# Modules whose commands print tables.
 _TABLES = {
-    f"f3ast_tff.analysis.{name}": module.main
-    for name, module in (("score_tables", score_tables), ("method_study", method_study))
+    f"f3ast_tff.analysis.{name}" for name in ("score_tables", "method_study", "stated_numbers")
 }
 _WRITES = ("--out", "--picture")
 _BLOCK = re.compile(r"^```sh\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
@@ -78,6 +77,20 @@ def refreshed(page: str) -> str:
     Raises:
         RunsError: If one fails, or stands in a block with other commands, or a quote is not closed.
     """
+    return _replaced(page, _printed)
+
+
+def without_tables(page: str) -> str:
+    """Returns a page without what its commands of tables print.
+
+    Raises:
+        RunsError: As of `refreshed`, except that no command is run.
+    """
+    return _replaced(page, lambda words: "")
+
+
+def _replaced(page: str, printed: Callable[[Sequence[str]], str]) -> str:
+    """The page with other texts below its commands of tables."""
     parts = []
     place = 0
     for block in _BLOCK.finditer(page):
@@ -88,7 +101,7 @@ def refreshed(page: str) -> str:
             raise RunsError(f"{' '.join(every[0])}: needs a ```sh block of its own")
         end = _END.search(page, block.end())
         rest = page[end.start() :] if end else ""
-        parts += [page[place : block.end()], "\n", _printed(every[0]), "\n" if rest else ""]
+        parts += [page[place : block.end()], "\n", printed(every[0]), "\n" if rest else ""]
         place = len(page) - len(rest)
     return "".join([*parts, page[place:]])
 
@@ -107,13 +120,13 @@ def _words(line: str) -> list[str]:
 
 def _is_tables(words: Sequence[str]) -> bool:
     writes = any(word.partition("=")[0] in _WRITES for word in words)
-    return tuple(words[:2]) == _PYTHON and {*words[2:3]} & _TABLES.keys() != set() and not writes
+    return words[:2] == _PYTHON and not _TABLES.isdisjoint(words[2:3]) and not writes
 
 
 def _printed(words: Sequence[str]) -> str:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        code = _TABLES[words[2]](words[2:])
+        code = import_module(words[2]).main(words[2:])
     if code:
         raise RunsError(f"this command failed: {shlex.join(words)}")
     return printed.getvalue()
