@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -76,7 +77,7 @@ def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
             figure.savefig(file, format=kind, dpi=_DPI, metadata=metadata)
 
 
-def symmetric_limit(differences: pd.Series[float]) -> float:
+def symmetric_limit(differences: pd.Series[Any]) -> float:
     """Returns the end of the colour scale: 95% of the differences are within, in steps of .05."""
     size = float(differences.abs().quantile(_WITHIN))
     return max(_STEP, math.ceil(round(size / _STEP, 9)) * _STEP)

@@ -20,8 +20,8 @@ OF_A_CASE = ("mean", "low", "high")
 OVER_CASES = ("lowest", "highest")
 _DECIMAL = re.compile(r"(?<![\w.])[+\-−]?\d?\.\d+(?![\w.]*\w)")
 _POINTS = re.compile(r"(?<![\w.])[+\-−]?\d+(?:\.\d+)?(?![\w.]*\w)")
-# Of a score or a difference of scores: three decimals.
-_SCORE = re.compile(r"(?<![\w.])[+\-−]?0?\.\d{3}(?!\d)")
+# Of a score or a difference of scores: three decimals or four.
+_SCORE = re.compile(r"(?<![\w.])[+\-−]?0?\.\d{3,4}(?!\d)")
 _CODE = re.compile(r"^```.*?^```\n?|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 Cells = Mapping[str, str]
 
@@ -83,7 +83,7 @@ class StatedNumbers:
     """The content of the TOML file.
 
     Attributes:
-        complete: Pages on which each number with three decimals is part of a phrase.
+        complete: Pages on which each number with three or four decimals is part of a phrase.
         phrases: Phrases with numbers of a kept CSV.
         elsewhere: Phrases with numbers of other origin.
     """
@@ -196,7 +196,9 @@ def wrong_phrases(content: StatedNumbers) -> list[str]:
 
 
 def unlisted_numbers(content: StatedNumbers) -> list[str]:
-    """Returns the numbers with three decimals of complete pages that are in no phrase, a line each.
+    """Returns the numbers of complete pages that are in no phrase, a line each.
+
+    They have three or four decimals.
 
     Code, and tables that the command above them writes, are left out.
     """
