@@ -19,6 +19,7 @@ from f3ast_tff.analysis.kept_scores import (
     require_setting,
     runs_where,
 )
+from f3ast_tff.analysis.markdown import markdown_table
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.run_groups import Pair
 from f3ast_tff.analysis.runs import PERIODS, SCORES
@@ -209,12 +210,12 @@ def _unstable_words(above: float) -> str:
 
 def _markdown(title: str, names: Sequence[str], columns: Sequence[_Column]) -> str:
     height = max(len(column.texts) for column in columns)
-    lines = [["", *(column.heading for column in columns)]]
-    for place, name in enumerate(names[:height]):
-        lines.append([name, *("".join(column.texts[place : place + 1]) for column in columns)])
-    table = ["|" + "|".join(f" {cell} " if cell else " " for cell in line) + "|" for line in lines]
-    table.insert(1, "|" + "---|" * len(lines[0]))
-    return "\n".join([title, "", *table])
+    rows = [
+        [name, *("".join(column.texts[place : place + 1]) for column in columns)]
+        for place, name in enumerate(names[:height])
+    ]
+    headings = ["", *(column.heading for column in columns)]
+    return f"{title}\n\n{markdown_table(headings, rows)}"
 
 
 def _when(block: Block, when: When) -> str:

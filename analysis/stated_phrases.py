@@ -198,9 +198,7 @@ def wrong_phrases(content: StatedNumbers) -> list[str]:
 def unlisted_numbers(content: StatedNumbers) -> list[str]:
     """Returns the numbers of complete pages that are in no phrase, a line each.
 
-    They have three or four decimals.
-
-    Code, and tables that the command above them writes, are left out.
+    Numbers of three or four decimals count. Code, and tables that the command above them writes, are left out.
     """
     found = []
     for page in content.complete:
