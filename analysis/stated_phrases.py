@@ -198,7 +198,8 @@ def wrong_phrases(content: StatedNumbers) -> list[str]:
 def unlisted_numbers(content: StatedNumbers) -> list[str]:
     """Returns the numbers of complete pages that are in no phrase, a line each.
 
-    Numbers of three or four decimals count. Code, and tables that the command above them writes, are left out.
+    Numbers of three or four decimals count. Code is left out, and so are tables that the command
+    above them writes.
     """
     found = []
     for page in content.complete:
