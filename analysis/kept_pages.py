@@ -2,9 +2,10 @@
 
 python -m f3ast_tff.analysis.kept_pages --page analysis/results/table3_synthetic.md
 
-In a page each `score_tables` command has a ```sh block of its own. What it prints stands below, up
-to the next heading, the next ```sh block, or a line `<!-- end -->`. Run it from the root of the
-repository, where the paths in commands start.
+In a page each command of `score_tables`, `method_study` or `stated_numbers` that prints tables has
+a ```sh block of its own. What it prints stands below, up to the next heading, the next ```sh block,
+or a line `<!-- end -->`. A command that writes a file (--out, --picture) prints no tables. Run it
+from the root of the repository, where the paths in commands start.
 """
 
 from __future__ import annotations
@@ -13,18 +14,23 @@ import io
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
-from f3ast_tff.analysis import score_tables
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.components import REQUIRED, parameter
 
-_TABLES = ("python", "-m", "f3ast_tff.analysis.score_tables")
+_PYTHON = ["python", "-m"]
+# Modules whose commands print tables.
+_TABLES = {
+    f"f3ast_tff.analysis.{name}" for name in ("score_tables", "method_study", "stated_numbers")
+}
+_WRITES = ("--out", "--picture")
 _BLOCK = re.compile(r"^```sh\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 _END = re.compile(r"^(?:#|```sh$|<!-- end -->$)", re.MULTILINE)
 
@@ -66,11 +72,25 @@ def commands(page: str) -> list[list[str]]:
 
 
 def refreshed(page: str) -> str:
-    """Returns a page with what its `score_tables` commands print today.
+    """Returns a page with what its commands of tables print today.
 
     Raises:
         RunsError: If one fails, or stands in a block with other commands, or a quote is not closed.
     """
+    return _replaced(page, _printed)
+
+
+def without_tables(page: str) -> str:
+    """Returns a page without what its commands of tables print.
+
+    Raises:
+        RunsError: As of `refreshed`, except that no command is run.
+    """
+    return _replaced(page, lambda words: "")
+
+
+def _replaced(page: str, printed: Callable[[Sequence[str]], str]) -> str:
+    """The page with other texts below its commands of tables."""
     parts = []
     place = 0
     for block in _BLOCK.finditer(page):
@@ -81,7 +101,7 @@ def refreshed(page: str) -> str:
             raise RunsError(f"{' '.join(every[0])}: needs a ```sh block of its own")
         end = _END.search(page, block.end())
         rest = page[end.start() :] if end else ""
-        parts += [page[place : block.end()], "\n", _printed(every[0]), "\n" if rest else ""]
+        parts += [page[place : block.end()], "\n", printed(every[0]), "\n" if rest else ""]
         place = len(page) - len(rest)
     return "".join([*parts, page[place:]])
 
@@ -99,13 +119,14 @@ def _words(line: str) -> list[str]:
 
 
 def _is_tables(words: Sequence[str]) -> bool:
-    return tuple(words[: len(_TABLES)]) == _TABLES
+    writes = any(word.partition("=")[0] in _WRITES for word in words)
+    return words[:2] == _PYTHON and not _TABLES.isdisjoint(words[2:3]) and not writes
 
 
 def _printed(words: Sequence[str]) -> str:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        code = score_tables.main(words[len(_TABLES) - 1 :])
+        code = import_module(words[2]).main(words[2:])
     if code:
         raise RunsError(f"this command failed: {shlex.join(words)}")
     return printed.getvalue()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
 
 from f3ast_tff.analysis.run_groups import Pair
 from f3ast_tff.analysis.runs import SCORES, RunsError
+from f3ast_tff.conditions import conditions
 from f3ast_tff.data_files import read_text
+from f3ast_tff.errors import ParameterError
 from f3ast_tff.messages import one_line
 from f3ast_tff.training.metrics import count_of_last_10_percent
 
@@ -102,6 +104,46 @@ def read_scores(path: Path) -> list[KeptRun]:
     if not found:
         raise RunsError(f"{path} has no runs")
     return list(found.values())
+
+
+def runs_where(runs: Sequence[KeptRun], where: str | None) -> Sequence[KeptRun]:
+    """Returns the runs that meet conditions.
+
+    Args:
+        runs: At least one.
+        where: Conditions as of `f3ast_tff.conditions.conditions`; `None` or `""` for none.
+
+    Raises:
+        ParameterError: If no run has a setting, or its value.
+        RunsError: If no run meets all conditions.
+    """
+    if not where:
+        return runs
+    allowed = conditions(where)
+    for name, values in allowed.items():
+        require_setting("where", name, runs)
+        there = dict.fromkeys(run.settings[name] for run in runs)
+        for value in values:
+            if value not in there:
+                known = ", ".join(filter(None, there))
+                raise ParameterError(
+                    "where", where, f"no run has {name}={value}; there are {known}"
+                )
+    kept = [run for run in runs if all(run.settings[n] in v for n, v in allowed.items())]
+    if not kept:
+        raise RunsError(f"no run has {', '.join(where.split(','))}")
+    return kept
+
+
+def require_setting(flag: str, name: str, runs: Sequence[KeptRun]) -> None:
+    """Checks that a file of scores has a setting.
+
+    Raises:
+        ParameterError: If it has not; names the flag.
+    """
+    names = list(runs[0].settings)
+    if name not in names:
+        raise ParameterError(flag, name, f"must be of the file's settings {', '.join(names)}")
 
 
 def _reader(path: Path) -> csv.DictReader[str]:

@@ -12,10 +12,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.kept_scores import KeptRun, When, read_scores
+from f3ast_tff.analysis.kept_scores import (
+    KeptRun,
+    When,
+    read_scores,
+    require_setting,
+    runs_where,
+)
+from f3ast_tff.analysis.markdown import markdown_table
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.run_groups import Pair
-from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError
+from f3ast_tff.analysis.runs import PERIODS, SCORES
 from f3ast_tff.analysis.score_cells import (
     Block,
     Key,
@@ -27,7 +34,6 @@ from f3ast_tff.analysis.score_cells import (
     unstable_text,
 )
 from f3ast_tff.components import REQUIRED, parameter
-from f3ast_tff.conditions import conditions
 from f3ast_tff.errors import ParameterError
 
 # As the first of a pair of rows.
@@ -98,7 +104,7 @@ def main(argv: Sequence[str]) -> int:
 def _print(flags: Flags) -> None:
     if flags.round is not None and flags.period != "final":
         raise ParameterError("period", flags.period, "cannot be together with --round")
-    runs = _where(read_scores(Path(flags.scores)), flags.where)
+    runs = runs_where(read_scores(Path(flags.scores)), flags.where)
     layout = Layout(
         scores=_list(flags.score),
         rows=_list(flags.rows),
@@ -113,7 +119,7 @@ def _print(flags: Flags) -> None:
             raise ParameterError("score", score, f"must be of {', '.join(SCORES)}")
     for flag in ("rows", "columns", "by"):
         for name in getattr(layout, flag):
-            _require_setting(flag, name, runs)
+            require_setting(flag, name, runs)
     print(score_tables(runs, layout))
 
 
@@ -204,12 +210,12 @@ def _unstable_words(above: float) -> str:
 
 def _markdown(title: str, names: Sequence[str], columns: Sequence[_Column]) -> str:
     height = max(len(column.texts) for column in columns)
-    lines = [["", *(column.heading for column in columns)]]
-    for place, name in enumerate(names[:height]):
-        lines.append([name, *("".join(column.texts[place : place + 1]) for column in columns)])
-    table = ["|" + "|".join(f" {cell} " if cell else " " for cell in line) + "|" for line in lines]
-    table.insert(1, "|" + "---|" * len(lines[0]))
-    return "\n".join([title, "", *table])
+    rows = [
+        [name, *("".join(column.texts[place : place + 1]) for column in columns)]
+        for place, name in enumerate(names[:height])
+    ]
+    headings = ["", *(column.heading for column in columns)]
+    return f"{title}\n\n{markdown_table(headings, rows)}"
 
 
 def _when(block: Block, when: When) -> str:
@@ -237,31 +243,6 @@ def _pair(text: str | None, pair: str) -> tuple[str, str]:
     if not (a and colon and b):
         raise ParameterError("minus", text, "must be pairs such as f3ast:fedavg")
     return a, b
-
-
-def _where(runs: Sequence[KeptRun], where: str | None) -> Sequence[KeptRun]:
-    if not where:
-        return runs
-    allowed = conditions(where)
-    for name, values in allowed.items():
-        _require_setting("where", name, runs)
-        there = dict.fromkeys(run.settings[name] for run in runs)
-        for value in values:
-            if value not in there:
-                known = ", ".join(filter(None, there))
-                raise ParameterError(
-                    "where", where, f"no run has {name}={value}; there are {known}"
-                )
-    kept = [run for run in runs if all(run.settings[n] in v for n, v in allowed.items())]
-    if not kept:
-        raise RunsError(f"no run has {', '.join(where.split(','))}")
-    return kept
-
-
-def _require_setting(flag: str, name: str, runs: Sequence[KeptRun]) -> None:
-    names = list(runs[0].settings)
-    if name not in names:
-        raise ParameterError(flag, name, f"must be of the file's settings {', '.join(names)}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,162 @@
+"""The differences of each method of a study to its baselines, regime by regime, and their means.
+
+The baselines of a method are the method that it corrects and FedAvg, both in the same objective.
+Holm's correction is over a family: all regimes of one method in one objective.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.run_groups import Pair
+from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.score_cells import label
+from f3ast_tff.analysis.study_methods import (
+    FEDAVG,
+    Method,
+    config_of,
+    corrected_by,
+    find_method,
+    method_name,
+)
+from f3ast_tff.analysis.study_runs import RATES, SHARE, StudyRuns
+from f3ast_tff.analysis.verdicts import holm
+from f3ast_tff.components import builtin_registry
+
+# The objective of each method's paper, beside the client shares.
+OWN = "own"
+_COUNTS = ("above", "below", "lost", "runs")
+
+
+def regime_differences(study: StudyRuns) -> pd.DataFrame:
+    """Compares each method with its baselines in each regime.
+
+    Args:
+        study: The runs; of each method in each objective those of one pair of rates.
+
+    Returns:
+        A row a method, objective and regime: `method`, its name; `client_share`; `own`, whether
+        the objective is its paper's; `corrects`, the name of the method that it corrects, `""`
+        where that is itself or not in the study; the rates, where the file has them; `regime` in
+        words; `score` and `other_score`, mean accuracies of the objective and of the other one;
+        `runs`; `lost`, those whose loss is not finite or at least that of a uniform guess;
+        `difference` to the method that it corrects, with `low` and `high`, the ends of its
+        corrected interval; `to_fedavg`, the difference to FedAvg. A difference is NaN without a
+        baseline other than itself or with fewer than 2 common pairs of draw and seed.
+
+    Raises:
+        RunsError: If a method has several rates in one objective, or two possible baselines.
+    """
+    task = str(study.runs["task"].iloc[0])
+    found = []
+    for share, runs in study.runs.groupby(SHARE, sort=False):
+        keys = runs[list(study.method)].drop_duplicates().to_numpy()
+        methods: list[Method] = [dict(zip(study.method, map(str, key))) for key in keys]
+        for method in methods:
+            own, name = _of(runs, method), method_name(task, method)
+            rates = own[[rate for rate in RATES if rate in own]]
+            if (rates.nunique() > 1).any():
+                raise RunsError(f"{name} has runs of several rates; give --rates or --where")
+            wanted = (corrected_by(method), FEDAVG)
+            found_for = [find_method(task, each, methods, method) for each in wanted]
+            base, fedavg = (None if each == method else each for each in found_for)
+            labels = {
+                "method": name,
+                SHARE: share,
+                OWN: config_of(method).client_share == share,
+                "corrects": method_name(task, base) if base else "",
+                **rates.iloc[0],
+            }
+            rows = _means(study, own, guess_loss(task)).assign(**labels)
+            to_base = _differences(study, own, _of(runs, base))
+            ends = corrected_intervals(to_base)
+            rows["difference"] = [each.mean if each else math.nan for each in to_base]
+            rows["low"], rows["high"] = zip(*ends)
+            to_fedavg = _differences(study, own, _of(runs, fedavg))
+            rows["to_fedavg"] = [each.mean if each else math.nan for each in to_fedavg]
+            found.append(rows)
+    return pd.concat(found, ignore_index=True)
+
+
+def method_means(differences: pd.DataFrame) -> pd.DataFrame:
+    """Returns the means over regimes of each method in each objective, the highest score first.
+
+    Args:
+        differences: Of `regime_differences`.
+
+    Returns:
+        A row a method and objective: its columns there, means of scores and differences, sums of
+        `runs` and `lost`; in place of `low` and `high`: `above` and `below`, the numbers of
+        regimes whose corrected interval lies above and below 0.
+    """
+    table = differences.assign(above=differences["low"] > 0, below=differences["high"] < 0)
+    labels = ["method", SHARE, OWN, "corrects", *(rate for rate in RATES if rate in table)]
+    means = ["score", "other_score", "difference", "to_fedavg"]
+    how = {**dict.fromkeys(means, "mean"), **dict.fromkeys(_COUNTS, "sum")}
+    found = table.groupby(labels, sort=False, as_index=False).agg(how)
+    return found.sort_values("score", ascending=False, kind="stable", ignore_index=True)
+
+
+def guess_loss(task: str) -> float:
+    """Returns ln C, the loss of a uniform guess among a task's C classes; inf if C is not known."""
+    found = builtin_registry().components["task"].get(task)
+    classes = None if found is None else found.config.num_classes
+    return math.inf if classes is None else math.log(classes)
+
+
+def corrected_intervals(
+    family: Sequence[PairedDifference | None],
+) -> list[tuple[float, float]]:
+    """Returns the ends of the intervals of a family of differences, corrected by Holm's rule.
+
+    Args:
+        family: The differences; `None` for one that is not known, whose ends are NaN.
+    """
+    known = [each for each in family if each is not None]
+    levels = iter(holm([each.p_value for each in known]))
+    nothing = (math.nan, math.nan)
+    return [nothing if each is None else each.interval(next(levels)) for each in family]
+
+
+def _of(runs: pd.DataFrame, method: Method | None) -> pd.DataFrame:
+    """The runs of a method, none of `None`."""
+    if method is None:
+        return runs.iloc[:0]
+    return runs[(runs[list(method)] == pd.Series(method)).all(axis="columns")]
+
+
+def _means(study: StudyRuns, runs: pd.DataFrame, bound: float) -> pd.DataFrame:
+    """A row a regime of the study, in their order; the scores of one without runs are NaN."""
+    counted = runs.assign(lost=~(runs["loss"] < bound), runs=1)
+    found = counted.groupby(list(study.regimes)).agg(
+        score=("accuracy", "mean"),
+        other_score=("other_accuracy", "mean"),
+        lost=("lost", "sum"),
+        runs=("runs", "sum"),
+    )
+    regimes = study.regime_values()
+    every = pd.MultiIndex.from_tuples(regimes)
+    found = found.reindex(every if len(study.regimes) > 1 else [value for (value,) in regimes])
+    found[["lost", "runs"]] = found[["lost", "runs"]].fillna(0).astype(int)
+    found.insert(0, "regime", [label(study.regimes, regime) for regime in regimes])
+    return found.reset_index(drop=True)
+
+
+def _differences(
+    study: StudyRuns, a: pd.DataFrame, b: pd.DataFrame
+) -> list[PairedDifference | None]:
+    """The paired difference in each regime of the study, in their order."""
+    scores: list[dict[tuple[str, ...], dict[Pair, float]]] = [{}, {}]
+    for by_regime, runs in zip(scores, (a, b)):
+        for _, run in runs.iterrows():
+            regime = tuple(str(run[name]) for name in study.regimes)
+            by_regime.setdefault(regime, {})[Pair(run["draw"], run["seed"])] = run["accuracy"]
+    pairs = [(scores[0].get(key, {}), scores[1].get(key, {})) for key in study.regime_values()]
+    return [
+        paired_difference(*each) if len(each[0].keys() & each[1].keys()) > 1 else None
+        for each in pairs
+    ]

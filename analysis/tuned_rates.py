@@ -1,0 +1,170 @@
+"""Chooses a client and a server rate for each method and objective, from runs on held-out draws.
+
+python -m f3ast_tff.analysis.tuned_rates --scores tuning.csv --out analysis/results/tuned.csv
+
+The rule: of the rate pairs of the grid, the one with the highest mean accuracy of the objective
+at the last evaluation, over all held-out runs (regime, draw, seed). The accuracy is over samples
+with p_k = n_k / n, over users with p_k = 1 / N. A run whose accuracy or loss of that kind is not
+finite counts as accuracy 0. Of equal means the smaller client rate wins, then the smaller server
+rate. All methods have the same grid and the same held-out runs.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from f3ast_tff.analysis.command_line import command, out_flag
+from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.study_methods import method_name
+from f3ast_tff.analysis.study_runs import RATES, SHARE, StudyRuns, read_study
+from f3ast_tff.atomic import atomic_write
+from f3ast_tff.campaigns.axes import setting_types
+from f3ast_tff.components import REQUIRED, builtin_registry, parameter
+
+# Synthetic's published rates, which all methods share where none is tuned.
+DEFAULT_RATES = (0.01, 1.0)
+# Means of six-decimal scores that differ by less are equal.
+_DECIMALS = 12
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of this command."""
+
+    scores: str = parameter(REQUIRED, "CSV file of tidy_scores: the tuning campaign", is_path=True)
+    out: str = out_flag("CSV")
+    toml: str | None = parameter(
+        None, "also write the choices as [[variants]] of a campaign's file", is_path=True
+    )
+    regimes: str = parameter(
+        "availability", "settings whose values are the regimes, separated by commas"
+    )
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parses the command line and writes the choices; returns the exit code."""
+    return command(argv, __doc__, Flags, _write)
+
+
+def _write(flags: Flags) -> None:
+    study = read_study(Path(flags.scores), flags.regimes.split(","))
+    chosen = tuned_rates(study)
+    with atomic_write(Path(flags.out), encoding="utf-8", newline="") as file:
+        chosen.to_csv(file, index=False, lineterminator="\n")
+    variants = as_variants(chosen, study.method)
+    if flags.toml is not None:
+        with atomic_write(Path(flags.toml), encoding="utf-8") as file:
+            file.write(variants)
+    print(variants, end="")
+
+
+def tuned_rates(study: StudyRuns) -> pd.DataFrame:
+    """Chooses the rates of each method in each objective.
+
+    Args:
+        study: The tuning runs; every method has every pair of rates in every held-out run.
+
+    Returns:
+        A row a method and objective: its settings as texts, `client_share`; `client_lr` and
+        `server_lr`, chosen; their `score`, a mean accuracy; `score_at_default`, that of
+        `DEFAULT_RATES`, NaN where the grid lacks them; `rate_pairs` of the grid; `runs_per_pair`;
+        `edge`, the rates chosen at the end of their grid: `client`, `server`, `both` or `""`.
+
+    Raises:
+        RunsError: If a rate's column is missing, a rate is no number, or a method lacks a run.
+    """
+    runs = study.runs.copy()
+    for rate in RATES:
+        if rate not in runs:
+            raise RunsError(f"the file has no column {rate}: it holds one rate only")
+        numbers = pd.to_numeric(runs[rate], errors="coerce")
+        for _, run in runs[numbers.isna()].iterrows():
+            name = method_name(run["task"], {each: str(run[each]) for each in study.method})
+            raise RunsError(f"{name}: {rate} {run[rate]!r} is no number")
+        runs[rate] = numbers
+    names = [*study.method, SHARE]
+    # A column a pair of rates, a row a method, objective and held-out run.
+    wide = runs.pivot(index=[*names, *study.held_out], columns=list(RATES), values="accuracy")
+    wide = wide.sort_index(axis="columns")
+    num_held_out = len(runs[study.held_out].drop_duplicates())
+    found = []
+    for key, table in wide.groupby(names, sort=False):
+        labels = dict(zip(names, map(str, key)))
+        _require_all(table, num_held_out, str(runs["task"].iloc[0]), labels)
+        found.append({**labels, **_choice(table)})
+    return pd.DataFrame(found)
+
+
+def _require_all(
+    table: pd.DataFrame, num_held_out: int, task: str, labels: Mapping[str, str]
+) -> None:
+    missing = num_held_out - table.notna().sum()
+    for pair, number in missing[missing > 0].items():
+        method = {name: value for name, value in labels.items() if name != SHARE}
+        rates = ", ".join(f"{name} {value:g}" for name, value in zip(RATES, _pair(pair)))
+        raise RunsError(
+            f"{method_name(task, method)} with {SHARE}={labels[SHARE]} lacks {number} of "
+            f"{num_held_out} held-out runs at {rates}"
+        )
+
+
+def _choice(table: pd.DataFrame) -> dict[str, Any]:
+    """The best pair: `idxmax` takes the first of equal means, and rates rise along the columns."""
+    means = table.mean().round(_DECIMALS)
+    best = _pair(means.idxmax())
+    grids = zip(*map(_pair, table.columns))
+    ends = [
+        min(grid) < max(grid) and rate in (min(grid), max(grid)) for grid, rate in zip(grids, best)
+    ]
+    at_end = [name for name, end in zip(("client", "server"), ends) if end]
+    return {
+        **dict(zip(RATES, best)),
+        "score": round(float(means.max()), 6),
+        "score_at_default": round(float(means.get(DEFAULT_RATES, math.nan)), 6),
+        "rate_pairs": table.shape[1],
+        "runs_per_pair": table.shape[0],
+        "edge": "both" if len(at_end) > 1 else "".join(at_end),
+    }
+
+
+def _pair(label: Any) -> tuple[float, float]:
+    client, server = label
+    return float(client), float(server)
+
+
+def as_variants(chosen: pd.DataFrame, method: Sequence[str]) -> str:
+    """Returns the choices as `[[variants]]` tables of a campaign's file.
+
+    Args:
+        chosen: Of `tuned_rates`.
+        method: Settings that tell methods apart. An aggregation that is its algorithm's own is
+            left out.
+    """
+    types = setting_types(builtin_registry())
+    algorithms = builtin_registry().components["algorithm"]
+    tables = []
+    for row in chosen.to_dict("records"):
+        given = {name: str(row[name]) for name in (*method, SHARE, *RATES) if row[name] != ""}
+        algorithm = algorithms.get(given["algorithm"])
+        if algorithm is not None and given.get("aggregation") == algorithm.config.aggregation:
+            del given["aggregation"]
+        lines = [f"{name} = {_toml(value, types.get(name, str))}" for name, value in given.items()]
+        tables.append("\n".join(["[[variants]]", *lines, ""]))
+    return "\n".join(tables)
+
+
+def _toml(value: str, kind: type) -> str:
+    if kind is bool:
+        return value.lower()
+    return value if kind in (int, float) else f'"{value}"'
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

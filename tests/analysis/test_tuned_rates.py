@@ -1,0 +1,150 @@
+"""Choosing rates on held-out draws, from small files written by hand."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from f3ast_tff.analysis.tuned_rates import main
+from f3ast_tff.campaigns.grid import plan
+
+HEADER = (
+    "task,algorithm,availability,aggregation,baseline_sampling,client_share,client_lr,server_lr,"
+    "data_seed,seed,round,sample_accuracy,user_accuracy,sample_loss,user_loss"
+)
+FEDAVG, MIFA = "fedavg,{},mean,uniform", "mifa,{},mifa,"
+REGIMES = {100: "always", 101: "uneven"}
+PAIRS = list(itertools.product((0.01, 0.1), (0.5, 1.0)))
+
+
+def rows(
+    method: str, share: str, accuracies: list[tuple[str, str]], user: str = "0.3"
+) -> list[str]:
+    """Rows of draws 100 and 101, for each rate pair the two sample accuracies."""
+    found = []
+    for (client, server), two in zip(PAIRS, accuracies):
+        for (draw, regime), accuracy in zip(REGIMES.items(), two):
+            given = f"synthetic,{method.format(regime)},{share},{client},{server},{draw},{draw}"
+            found += [f"{given},500,0.99,0.99,0.1,0.1", f"{given},1000,{accuracy},{user},0.5,0.5"]
+    return found
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    """Two methods.
+
+    FedAvg's means: .5, .6, .6, .55: of the equal ones the smaller client rate (.01, 1.0) wins.
+    MIFA's user accuracy is .3 wherever its sample accuracy is, so the smallest rates win.
+    """
+    fedavg = [("0.5", "0.5"), ("0.7", "0.5"), ("0.5", "0.7"), ("0.5", "0.6")]
+    path = tmp_path / "tuning.csv"
+    lines = [*rows(FEDAVG, "examples", fedavg), *rows(MIFA, "equal", [("0.1", "0.9")] * 4)]
+    path.write_text("\n".join([HEADER, *lines]) + "\n")
+    return path
+
+
+def chosen(scores: Path, *flags: str) -> pd.DataFrame:
+    out = scores.with_name("rates.csv")
+    assert main(["x", f"--scores={scores}", f"--out={out}", *flags]) == 0
+    return pd.read_csv(out, keep_default_na=False)
+
+
+def replace(scores: Path, old: str, new: str) -> None:
+    text = scores.read_text()
+    assert text.count(old) == 1
+    scores.write_text(text.replace(old, new))
+
+
+def test_the_highest_mean_over_held_out_runs(scores: Path) -> None:
+    fedavg, mifa = chosen(scores).to_dict("records")
+    assert fedavg == {
+        "algorithm": "fedavg",
+        "aggregation": "mean",
+        "baseline_sampling": "uniform",
+        "client_share": "examples",
+        "client_lr": 0.01,
+        "server_lr": 1.0,
+        "score": 0.6,
+        "score_at_default": 0.6,
+        "edge": "both",
+        "rate_pairs": 4,
+        "runs_per_pair": 2,
+    }
+    assert mifa["baseline_sampling"] == ""
+    assert (mifa["client_lr"], mifa["server_lr"], mifa["score"]) == (0.01, 0.5, 0.3)
+
+
+@pytest.mark.parametrize("lost", ["0.7,0.3,,0.5", "0.7,0.3,inf,0.5", ",0.3,0.5,0.5"])
+def test_a_run_that_is_not_finite_counts_as_0(scores: Path, lost: str) -> None:
+    """FedAvg at (.01, 1.0): (0 + .5) / 2 = .25, so (.1, .5) with .6 wins."""
+    replace(scores, "0.01,1.0,100,100,1000,0.7,0.3,0.5,0.5", f"0.01,1.0,100,100,1000,{lost}")
+    fedavg = chosen(scores).iloc[0]
+    assert (fedavg["client_lr"], fedavg["server_lr"]) == (0.1, 0.5)
+    assert (fedavg["score"], fedavg["score_at_default"]) == (0.6, 0.25)
+
+
+def test_a_user_loss_does_not_count_in_the_objective_over_samples(scores: Path) -> None:
+    replace(scores, "0.01,1.0,100,100,1000,0.7,0.3,0.5,0.5", "0.01,1.0,100,100,1000,0.7,0.3,0.5,")
+    assert chosen(scores).iloc[0]["score"] == 0.6
+
+
+def test_a_choice_inside_its_grid_and_a_grid_without_the_default(scores: Path) -> None:
+    """Client rates .001, .1 and 1; server rates .5 alone: neither is at an edge at .1."""
+    lines = []
+    for client, accuracy in ((0.001, 0.4), (0.1, 0.5), (1.0, 0.3)):
+        given = f"fedavg,always,mean,uniform,examples,{client},0.5,100,100,9"
+        lines.append(f"synthetic,{given},{accuracy},0.1,0.5,0.5")
+    scores.write_text("\n".join([HEADER, *lines]) + "\n")
+    (row,) = chosen(scores).to_dict("records")
+    assert (row["client_lr"], row["edge"], row["score_at_default"]) == (0.1, "", "")
+    assert (row["rate_pairs"], row["runs_per_pair"]) == (3, 1)
+
+
+@pytest.mark.parametrize("every", [False, True], ids=["one run", "the whole pair"])
+def test_a_missing_run_is_an_error(
+    scores: Path, every: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = "mifa,always,mifa,,equal,0.1,0.5" if not every else ",equal,0.1,0.5"
+    kept = [line for line in scores.read_text().splitlines() if lost not in line]
+    scores.write_text("\n".join(kept) + "\n")
+    assert main(["x", f"--scores={scores}", f"--out={scores}.out"]) == 2
+    said = f"lacks {2 if every else 1} of 2 held-out runs at client_lr 0.1, server_lr 0.5"
+    assert f"error: MIFA with client_share=equal {said}" in capsys.readouterr().err
+    assert not Path(f"{scores}.out").exists()
+
+
+@pytest.mark.parametrize("name", ["client_share", "server_lr", "availability"])
+def test_a_missing_column_is_named(
+    scores: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.read_csv(scores, dtype=str)
+    table[table["server_lr"] == "0.5"].drop(columns=name).to_csv(scores, index=False)
+    assert main(["x", f"--scores={scores}", f"--out={scores}.out"]) == 2
+    assert f"has no column {name}" in capsys.readouterr().err
+
+
+def test_the_choices_plan_a_campaign(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The aggregation that is an algorithm's own is left out; rates are numbers."""
+    variants = scores.with_name("variants.toml")
+    lines = scores.read_text().replace(",equal,", ",batches,")
+    scores.write_text(lines)
+    chosen(scores, f"--toml={variants}")
+    text = variants.read_text()
+    assert capsys.readouterr().out == text
+    assert text.split("\n\n")[0] == "\n".join(
+        [
+            "[[variants]]",
+            'algorithm = "fedavg"',
+            'baseline_sampling = "uniform"',
+            'client_share = "examples"',
+            "client_lr = 0.01",
+            "server_lr = 1.0",
+        ]
+    )
+    campaign = scores.with_name("tuned.toml")
+    campaign.write_text('[settings]\ntask = "synthetic"\n\n' + text)
+    found = [run.settings for run in plan(campaign, {}).runs]
+    assert [(run["algorithm"], run["server_lr"]) for run in found] == [("fedavg", 1), ("mifa", 0.5)]
