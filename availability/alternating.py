@@ -17,9 +17,10 @@ class Alternating:
     """The first group for E rounds, then the second for ratio E rounds, and again from the start.
 
     A regular day and night: clients of two regions. In FedLaAvg's experiment the groups are the
-    clients of the first five classes and of the other five; E = 10, its Table 3 takes 1 to 15. The
-    published text has lost the formulas of its Sec. 5.1; that E counts the rounds of one group,
-    not of both, is read from its E = 1, and the ratio from its being called one.
+    clients of the first five classes and of the other five; its Table 3 takes E from 1 to 15. The
+    text, as we have it, has lost the formulas of its Sec. 5.1. In the authors' code
+    (`diurnal_available`) E counts the rounds of the first group and ratio E, alpha E there, those
+    of the second; its defaults are E = 10 and alpha = 0.5.
 
     Clients of a group are available together: positively correlated within it.
     """

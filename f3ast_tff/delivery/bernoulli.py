@@ -8,8 +8,9 @@ import numpy as np
 
 from f3ast_tff.availability.draws import lean
 from f3ast_tff.components import parameter, register
-from f3ast_tff.delivery.delivery import Arrivals, DeliveryWorld
-from f3ast_tff.delivery.device_times import DeviceTimes, TimedConfig
+from f3ast_tff.delivery.delivery import Arrivals, Delivery, DeliveryWorld
+from f3ast_tff.delivery.device_times import DeviceTimes
+from f3ast_tff.delivery.failed_rounds import LossyConfig
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.randomness import uniforms
 
@@ -78,7 +79,7 @@ def until_slowest(received: np.ndarray, seconds: np.ndarray) -> Arrivals:
     order=2,
 )
 @dataclass(frozen=True)
-class BernoulliConfig(TimedConfig):
+class BernoulliConfig(LossyConfig):
     """Configuration of `Bernoulli`."""
 
     loss_probability: float = parameter(
@@ -91,7 +92,7 @@ class BernoulliConfig(TimedConfig):
         choices=FOLLOWS,
     )
 
-    def build(self, world: DeliveryWorld) -> Bernoulli:
+    def build(self, world: DeliveryWorld) -> Delivery:
         """See `DeliveryConfig.build`."""
         loss: np.ndarray | float = self.loss_probability
         if self.loss_follows == "size":
@@ -103,4 +104,4 @@ class BernoulliConfig(TimedConfig):
                 allowed = f"the long-run availability of {name} is not known"
                 raise ParameterError("loss_follows", self.loss_follows, allowed)
             loss = lean(loss_by_rank(-np.asarray(stationary), self.loss_probability))
-        return Bernoulli(loss, self.times(world), world.seed)
+        return self.failing(Bernoulli(loss, self.times(world), world.seed))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from f3ast_tff.components import parameter, register
-from f3ast_tff.delivery.delivery import Arrivals, DeliveryWorld
-from f3ast_tff.delivery.device_times import DeviceTimes, TimedConfig
+from f3ast_tff.delivery.delivery import Arrivals, Delivery, DeliveryWorld
+from f3ast_tff.delivery.device_times import DeviceTimes
+from f3ast_tff.delivery.failed_rounds import LossyConfig
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Deadline:
     order=4,
 )
 @dataclass(frozen=True)
-class DeadlineConfig(TimedConfig):
+class DeadlineConfig(LossyConfig):
     """Configuration of `Deadline`."""
 
     deadline_seconds: float | None = parameter(
@@ -52,10 +53,10 @@ class DeadlineConfig(TimedConfig):
         0.8, "the deadline is this quantile over clients of their typical time", above=0, maximum=1
     )
 
-    def build(self, world: DeliveryWorld) -> Deadline:
+    def build(self, world: DeliveryWorld) -> Delivery:
         """See `DeliveryConfig.build`."""
         times, deadline = self.times(world), self.deadline_seconds
         if deadline is None:
             typical = times.typical(np.flatnonzero(world.examples > 0))
             deadline = float(np.quantile(typical, self.deadline_quantile))
-        return Deadline(times, deadline)
+        return self.failing(Deadline(times, deadline))

@@ -21,11 +21,14 @@ class Arrivals:
         seconds: Time from asking a client to its update's arrival, `float64 [m]`; infinite where
             it never arrives, NaN where there is no clock.
         round_seconds: Duration of the round; NaN where there is no clock.
+        failed: Whether the round fails: the server drops also what it received, and everybody
+            asked counts as lost. What was sent and waited for counts all the same.
     """
 
     received: np.ndarray
     seconds: np.ndarray
     round_seconds: float
+    failed: bool = False
 
 
 class Delivery(Protocol):

@@ -9,8 +9,9 @@ import numpy as np
 
 from f3ast_tff.components import parameter, register
 from f3ast_tff.delivery.bernoulli import until_slowest
-from f3ast_tff.delivery.delivery import Arrivals, DeliveryWorld
-from f3ast_tff.delivery.device_times import DeviceTimes, TimedConfig
+from f3ast_tff.delivery.delivery import Arrivals, Delivery, DeliveryWorld
+from f3ast_tff.delivery.device_times import DeviceTimes
+from f3ast_tff.delivery.failed_rounds import LossyConfig
 from f3ast_tff.delivery.remembered_masks import RememberedMasks
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.randomness import uniforms
@@ -72,7 +73,7 @@ class TraceDelivery:
     order=3,
 )
 @dataclass(frozen=True)
-class TraceDeliveryConfig(TimedConfig):
+class TraceDeliveryConfig(LossyConfig):
     """Configuration of `TraceDelivery`."""
 
     looks_ahead: ClassVar[bool] = True
@@ -85,6 +86,8 @@ class TraceDeliveryConfig(TimedConfig):
         units="seconds",
     )
 
-    def build(self, world: DeliveryWorld) -> TraceDelivery:
+    def build(self, world: DeliveryWorld) -> Delivery:
         """See `DeliveryConfig.build`."""
-        return TraceDelivery(world.masks, self.times(world), world.seed, self.slot_seconds)
+        return self.failing(
+            TraceDelivery(world.masks, self.times(world), world.seed, self.slot_seconds)
+        )

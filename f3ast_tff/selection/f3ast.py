@@ -48,10 +48,11 @@ class F3AST(BaseStrategy):
     common factor, so no decay is carried out.
 
     Where updates are lost, the rates follow those received: for losses that are independent of the
-    selection, E[1{k received} / r_k] = 1, so that the weights p_k / r_k stay unbiased. Rates of
-    those selected would leave a client p_k (1 - l_k) of its weight, l_k its probability of loss.
-    With rates of both, r of the received weighs, and selection goes by c_k / (r_k s_k), s of the
-    selected: what asking a client is worth, -dH/ds_k, as r_k = (1 - l_k) s_k.
+    selection, E[1{k received} / r_k] = 1 at the rates themselves. Tracked ones leave a bias of
+    about -beta (1 - r_k) / (2 r_k), which falls with beta. Rates of those selected would leave a
+    client p_k (1 - l_k) of its weight, l_k its probability of loss. With rates of both, r of the
+    received weighs, and selection goes by c_k / (r_k s_k), s of the selected: what asking a client
+    is worth, -dH/ds_k, as r_k = (1 - l_k) s_k.
 
     Attributes:
         p: Client shares p_k, `float64 [N]`.

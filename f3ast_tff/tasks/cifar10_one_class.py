@@ -26,7 +26,7 @@ class CIFAR10OneClassConfig(DownloadedTaskConfig):
 
     model: ClassVar[str] = "fedlaavg_cnn"
     num_classes: ClassVar[int | None] = 10
-    # FedLaAvg Sec. 5.1: batches of 5; its learning rates and decay are not in the published text.
+    # FedLaAvg Sec. 5.1: batches of 5. The learning rate is the default of its authors' code.
     published: ClassVar[Mapping[str, Any]] = {
         "num_clients": 1000,
         "rounds": 10_000,

@@ -31,11 +31,12 @@ class Delivered:
 
     Attributes:
         asked: The cohort as it was selected, `int64 [m]`.
-        received: Whose update arrived, `bool [m]`.
+        received: Whose update arrived and counts, `bool [m]`; nobody's in a round that failed.
         cohort: Those received, with the weights of their updates: who trains.
         seconds: Duration of the round; NaN without a clock.
         bytes_down: Bytes that the server sent in the round.
-        bytes_up: Bytes that it received.
+        bytes_up: Bytes that it received, also in a round that failed.
+        failed: Whether too few updates arrived for the round to count, see `Arrivals`.
     """
 
     asked: np.ndarray
@@ -44,6 +45,7 @@ class Delivered:
     seconds: float
     bytes_down: int
     bytes_up: int
+    failed: bool = False
 
 
 def deliver(
@@ -70,7 +72,7 @@ def deliver(
     """
     arrivals = delivery.arrivals(round_number, selected.ids)
     _check_arrivals(delivery, round_number, arrivals, len(selected))
-    received, cohort = arrivals.received, selected
+    received, cohort = arrivals.received & (not arrivals.failed), selected
     if not received.all():
         learn = getattr(strategy, "received", None)
         cohort = selected.only(received)
@@ -83,7 +85,8 @@ def deliver(
         cohort,
         float(arrivals.round_seconds),
         payload.bytes_down * _distinct([selected.ids, *scored]),
-        payload.bytes_up * _distinct([cohort.ids]),
+        payload.bytes_up * _distinct([selected.ids[arrivals.received]]),
+        arrivals.failed,
     )
 
 

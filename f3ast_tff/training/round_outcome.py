@@ -33,6 +33,7 @@ def warn_of_trouble(t: int, delivered: Delivered, outcome: RoundOutcome) -> None
         done = "model left alone" if outcome.rejected else "step along the remembered updates"
         asked = len(delivered.asked)
         why = f"no update received of {asked} clients" if asked else "no client available"
+        why = f"failed, too few updates of {asked} clients arrived" if delivered.failed else why
         logging.warning("round %d: %s, %s", t, why, done)
     elif dropped:
         logging.warning("round %d: dropped %d non-finite updates of %d", t, dropped, received)

@@ -51,6 +51,7 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("sensitivity_synthetic", 12 * 3 * 6),
         ("baseline_forms", (6 + 3) * 4 * 5),
         ("released_legacy", 3 * 5 * 3),
+        ("seeds_synthetic", 10),
         ("cafed_fig1a", 7 * 12),
         ("availability_methods_synthetic", 21 * 12 * 6),
         ("delivery_synthetic", (7 + 4 * 9) * 6),

@@ -107,6 +107,7 @@ OTHER_VALUE: dict[str, Any] = {
     "signal_file": str(Path(__file__).with_name("prices.csv")),
     "device_file": str(Path(__file__).with_name("speeds.csv")),
     "slot_seconds": 50.0,
+    "fail_below_arrivals": 1.0,
 }
 # Not a part of the experiment: where it is kept, what carries it out; and alpha, which moves no
 # label (tests/datasets/test_synthetic.py).

@@ -113,6 +113,10 @@ def test_certain_is_the_default_and_no_part_of_the_identity() -> None:
     assert "delivery" not in lossy.describe()["not_compared"]
     assert "delivery" not in lossy.own_settings and "rates_follow" in lossy.own_settings
     assert "delivery-bernoulli" in lossy.settings["run_name"]
+    assert lossy.settings["fail_below_arrivals"] == 0
+    assert "fail_below_arrivals" not in lossy.identity
+    failing = resolve({"delivery": "bernoulli", "fail_below_arrivals": 0.8})
+    assert failing.identity["fail_below_arrivals"] == 0.8
 
 
 @pytest.mark.parametrize("algorithm", ["f3ast", "mifa", "poc"])
@@ -193,6 +197,8 @@ def test_speeds_of_a_file(fake: None, tmp_path: Path) -> None:
     [
         ({"loss_probability": 0.2}, "loss_probability = 0.2: only applies with delivery bernoulli"),
         ({"delivery": "bernoulli", "loss_probability": 1.0}, "must be at least 0 and below 1"),
+        ({"delivery": "over_commit", "fail_below_arrivals": 0.8}, "only applies with delivery be"),
+        ({"delivery": "trace", "fail_below_arrivals": 1.5}, "at least 0 and at most 1"),
         ({"delivery": "mail"}, "delivery = mail: must be one of certain, bernoulli, trace,"),
         ({"rates_follow": "both", "rate_clusters": 2}, "rates_follow = both: must be received or"),
     ],
@@ -224,12 +230,14 @@ def test_delivery_as_an_object(fake: None) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["f3ast", "scaffold"])
-def test_engines_agree_with_losses(algorithm: str) -> None:
-    """Who is asked, who is received and the model after 12 rounds."""
-    given = {**SMALL, **LOSSY["deadline"], "client_lr": 0.05}
+@pytest.mark.parametrize(("algorithm", "least"), [("f3ast", 0.0), ("scaffold", 0.0), ("mifa", 0.5)])
+def test_engines_agree_with_losses(algorithm: str, least: float) -> None:
+    """Who is asked, who is received and the model after 12 rounds, some of which may fail."""
+    given = {**SMALL, **LOSSY["deadline"], "client_lr": 0.05, "fail_below_arrivals": least}
     one, other = (simulate(algorithm=algorithm, engine=e, **given) for e in ("fused", "tff"))
     assert one.summary["lost_updates"] == other.summary["lost_updates"] > 0
+    failed = (one.selection["num_received"] == 0) & (one.selection["bytes_up"] > 0)
+    assert failed.any() == (least > 0) and not failed.all()
     for name in ("selected", "received", "weights", "round_seconds", "bytes_down", "bytes_up"):
         np.testing.assert_array_equal(one.selection[name], other.selection[name])
     for a, b in zip(one.weights, other.weights):

@@ -1,0 +1,125 @@
+"""Rounds that fail: too few updates arrive, and the server drops them all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from f3ast_tff.delivery import Arrivals, Bernoulli, Delivery, DeviceTimes, FailBelow
+from f3ast_tff.rates import ParticipationRates
+from f3ast_tff.selection import F3AST, Cohort, Feasible, no_losses
+from f3ast_tff.training.delivering import Payload, deliver
+from tests.f3ast_tff.training.small_run import STRATEGIES, N, assert_same_results, run
+from tests.fake_engine import Breakdown
+
+
+class Received:
+    """A delivery that receives these clients, in rounds of 5 seconds."""
+
+    def __init__(self, *ids: int) -> None:
+        self.ids = ids
+
+    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
+        return Arrivals(np.isin(ids, self.ids), np.ones(len(ids)), 5.0)
+
+
+class AllLostWhere:
+    """Loses everybody in the rounds in which another delivery fails."""
+
+    def __init__(self, failing: Delivery) -> None:
+        self.failing = failing
+
+    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
+        found = self.failing.arrivals(round_number, ids)
+        return replace(found, received=found.received & (not found.failed), failed=False)
+
+
+def failing() -> FailBelow:
+    """Of two clients asked both must be received; a third of all updates are lost."""
+    return FailBelow(Bernoulli(0.3, DeviceTimes(np.full(N, 10), 1.0, seed=2), seed=2), 0.8)
+
+
+@pytest.mark.parametrize(
+    ("asked", "received", "share", "failed"),
+    [
+        ([0, 1, 2, 3, 4], (0, 1, 2, 3), 0.8, False),
+        ([0, 1, 2, 3, 4], (0, 1, 2), 0.8, True),
+        # 0.7 * 10 is 7.000000000000001.
+        (list(range(10)), tuple(range(7)), 0.7, False),
+        # One of two clients, though two of three draws.
+        ([4, 4, 2], (4,), 0.6, True),
+        ([4, 4, 2], (4,), 0.5, False),
+        ([3], (), 0.01, True),
+        ([3], (3,), 1.0, False),
+        ([], (), 1.0, False),
+    ],
+)
+def test_share_of_the_clients_asked(
+    asked: list[int], received: tuple[int, ...], share: float, failed: bool
+) -> None:
+    ids = np.array(asked, np.int64)
+    plain = Received(*received).arrivals(1, ids)
+    found = FailBelow(Received(*received), share).arrivals(1, ids)
+    assert (found.failed, found.round_seconds) == (failed, 5.0)
+    assert found.received.tolist() == plain.received.tolist()
+
+
+def test_failed_round_by_hand() -> None:
+    """Three are asked, 7 bytes down, 3 up; two arrive, less than 0.8 of them.
+
+    Nobody trains; 21 bytes went down and 6 came up, in 5 seconds. All rates fall from 0.5 by
+    1 - beta = 0.9, as in an empty round. Next all three arrive: 0.9 * 0.45 + 0.1 = 0.505.
+    """
+    rates = ParticipationRates(np.full(3, 0.5), 0.1)
+    strategy = F3AST(np.full(3, 1 / 3), rates)
+
+    def round_of(t: int, *received: int) -> tuple[Cohort, tuple[float, int, int, bool]]:
+        cohort = strategy.select(t, np.ones(3, bool), Feasible(3), no_losses)
+        delivery = FailBelow(Received(*received), 0.8)
+        found = deliver(delivery, strategy, Payload(7, 3), t, cohort)
+        assert found.received.sum() == len(found.cohort)
+        return found.cohort, (found.seconds, found.bytes_down, found.bytes_up, found.failed)
+
+    cohort, spent = round_of(1, 0, 2)
+    assert len(cohort) == 0 and spent == (5.0, 21, 6, True)
+    np.testing.assert_allclose(rates.values, 0.45, rtol=1e-15)
+    cohort, spent = round_of(2, 0, 1, 2)
+    assert len(cohort) == 3 and spent == (5.0, 21, 9, False)
+    np.testing.assert_allclose(rates.values, 0.505, rtol=1e-15)
+
+
+@pytest.mark.parametrize("block_rounds", [1, 100])
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_failed_round_is_one_in_which_all_are_lost(
+    name: str, block_rounds: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever the strategy remembers; bytes of the updates that arrived count all the same."""
+    strategy = STRATEGIES[name]
+    result, engine, _ = run(None, strategy, delivery=failing(), block_rounds=block_rounds)
+    record = result.selection
+    failed = (record["num_received"] == 0) & (record["bytes_up"] > 0)
+    assert failed.any() and (record["num_received"] > 0).any()
+    assert caplog.text.count("failed, too few updates of 2 clients arrived") >= failed.sum()
+    assert not any(len(engine.cohorts[t]) for t in np.flatnonzero(failed))
+    lost = AllLostWhere(failing())
+    other, _, _ = run(None, strategy, delivery=lost, block_rounds=block_rounds)
+    for key, array in other.selection.items():
+        if key == "bytes_up":
+            np.testing.assert_array_equal(array[~failed], record[key][~failed])
+        else:
+            np.testing.assert_array_equal(array, record[key])
+    assert result.summary["lost_updates"] == other.summary["lost_updates"]
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("break_at", [2, 5])
+def test_resumed_run_repeats_an_uninterrupted_one(break_at: int, name: str, tmp_path: Path) -> None:
+    whole, torn = tmp_path / "whole", tmp_path / "torn"
+    run(whole, STRATEGIES[name], delivery=failing())
+    with pytest.raises(Breakdown):
+        run(torn, STRATEGIES[name], break_at=break_at, delivery=failing())
+    run(torn, STRATEGIES[name], delivery=failing())
+    assert_same_results(torn, whole)
