@@ -30,8 +30,8 @@ class BaselineConfig(AlgorithmConfig):
     """What FedAvg leaves open (reading R3).
 
     With replacement by p_k and averaged plainly is scheme I of Li et al. (2020); uniform and
-    averaged by n_k is McMahan et al.'s. The textbook preset takes the form that learns most on
-    Synthetic(1,1) under three of four availability models (docs/readings.md).
+    averaged by n_k is McMahan et al.'s. The textbook preset takes the form without replacement
+    (docs/readings.md).
     """
 
     aggregation: ClassVar[str] = "mean"
