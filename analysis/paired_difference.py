@@ -4,9 +4,9 @@ Runs on one draw of the data share what that draw does to a method, so seeds of 
 sample of the draws. The model has two levels: d_ij = mu + a_i + e_ij for draw i and seed j, with
 a_i ~ (0, tau^2) between draws and e_ij ~ (0, sigma^2) within one.
 
-Differences over draws are often skewed, and then Student's t interval covers too seldom. Each end
-of an interval here is the farther of two: Student's t, and t corrected for skewness by Hall's cubic
-(`skewness.py`). How often each covers: `interval_coverage.py`.
+Differences over draws are often skewed, and then Student's t interval covers too seldom. Here its
+end on the side of the longer tail is stretched (`skewness.py`). How often such intervals hold the
+mean: `interval_coverage.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from f3ast_tff.analysis.run_groups import Pair
-from f3ast_tff.analysis.skewness import corrected, skewness, uncorrected
+from f3ast_tff.analysis.skewness import quantile_of, reach, skewness
 
 
 @dataclass(frozen=True)
@@ -97,14 +97,14 @@ class PairedDifference:
     def interval(self, confidence: float) -> tuple[float, float]:
         """Returns the ends of the interval of another level, in (0, 1).
 
-        With q the quantile of Student's t, the ends are the farther ones of
-        mean -+ q standard_error and mean - h^-1(+-q) standard_error.
+        With q the quantile of Student's t they lie q standard errors from the mean, stretched where
+        the longer tail is.
         """
         _check(confidence)
         quantile = float(special.stdtrit(self.degrees, (1 + confidence) / 2))
-        back = uncorrected(np.array([quantile, -quantile]), self.skewness, self.num_units)
-        below, above = max(quantile, float(back[0])), max(quantile, -float(back[1]))
-        return self.mean - below * self.standard_error, self.mean + above * self.standard_error
+        tails = np.array([-self.skewness, self.skewness])
+        below, above = reach(quantile, tails, self.num_units) * self.standard_error
+        return float(self.mean - below), float(self.mean + above)
 
     def p_of(self, value: float) -> float:
         """Returns the p value of the two-sided test of mu = `value`."""
@@ -112,19 +112,20 @@ class PairedDifference:
 
     def p_above(self, value: float) -> float:
         """Returns the p value of the one-sided test of mu <= `value` against mu > `value`."""
-        return self._p(self.mean - value, self.skewness)
+        return self._p(self.mean - value, -self.skewness)
 
     def p_below(self, value: float) -> float:
         """Returns the p value of the one-sided test of mu >= `value` against mu < `value`."""
-        return self._p(value - self.mean, -self.skewness)
+        return self._p(value - self.mean, self.skewness)
 
-    def _p(self, distance: float, skewness: float) -> float:
-        """The larger p value of the two tests, of a distance of the mean above the value."""
+    def _p(self, distance: float, tail: float) -> float:
+        """Of a distance of the mean beyond the value, on the side that the end of `tail` is on."""
+        if math.isnan(distance):
+            return math.nan
         if self.standard_error == 0:
             return 0.0 if distance > 0 else 1.0
-        t = distance / self.standard_error
-        lower = np.minimum(t, corrected(t, skewness, self.num_units))
-        return float(special.stdtr(self.degrees, -lower))
+        quantile = quantile_of(distance / self.standard_error, tail, self.num_units)
+        return float(special.stdtr(self.degrees, -quantile))
 
 
 def paired_difference(

@@ -110,16 +110,15 @@ def test_unequal_numbers_of_seeds_by_hand() -> None:
 def test_skewed_differences_by_hand() -> None:
     """Differences 0, 0, 3: mean 1, standard error 1, distances -1, -1, 2.
 
-    G = sqrt(6) * 2 / 2^(3/2) = sqrt(3), c = G / (3 sqrt(3)) = 1/3 and
-    h(T) = T + T^2 / 3 + T^3 / 27 + 1/6, so h^-1(q) = 3 ((q + 5/6)^(1/3) - 1). With q = 4.3026527
-    that is 2.175 and -7.541: the lower end is Student's, the upper end is Hall's.
+    g = sqrt(6) * 2 / 2^(3/2) = sqrt(3), and the upper end is stretched by
+    2 sqrt(3) / (6 sqrt(3)) (2 q^2 + 1) = (2 q^2 + 1) / 3 with q = 4.3026527: by 12.675.
     """
     q = 4.3026527
-    farther = 3 * ((q - 5 / 6) ** (1 / 3) + 1)
+    farther = q + (2 * q**2 + 1) / 3
     found = paired_difference(seeds(0.0, 0.0, 3.0), seeds(0.0, 0.0, 0.0))
     assert found.skewness == pytest.approx(math.sqrt(3))
     assert (found.low, found.high) == pytest.approx((1 - q, 1 + farther))
-    assert farther == pytest.approx(7.541, abs=1e-3)
+    assert farther == pytest.approx(4.303 + 12.675, abs=1e-3)
     turned = paired_difference(seeds(0.0, 0.0, 0.0), seeds(0.0, 0.0, 3.0))
     assert (turned.low, turned.high) == pytest.approx((-1 - farther, -1 + q))
 
