@@ -146,7 +146,7 @@ def ends(method: str, values: np.ndarray, level: float, resamples: int) -> Ends:
         lower, upper = (_hall(q, _skewness(values), n) for q in (quantile, -quantile))
     elif method == CHOSEN:
         g = _skewness(values)
-        lower, upper = reach(quantile, -g, n), -reach(quantile, g, n)
+        lower, upper = reach(level, -g, n), -reach(level, g, n)
     return mean - lower * error, mean - upper * error
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from f3ast_tff.analysis.run_groups import Pair
-from f3ast_tff.analysis.skewness import quantile_of, reach, skewness
+from f3ast_tff.analysis.skewness import one_sided_p, reach, skewness
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,11 @@ class PairedDifference:
     def interval(self, confidence: float) -> tuple[float, float]:
         """Returns the ends of the interval of another level, in (0, 1).
 
-        With q the quantile of Student's t they lie q standard errors from the mean, stretched where
-        the longer tail is.
+        They are Student's, the one on the side of the longer tail stretched (`skewness.reach`).
         """
         _check(confidence)
-        quantile = float(special.stdtrit(self.degrees, (1 + confidence) / 2))
         tails = np.array([-self.skewness, self.skewness])
-        below, above = reach(quantile, tails, self.num_units) * self.standard_error
+        below, above = reach(confidence, tails, self.num_units) * self.standard_error
         return float(self.mean - below), float(self.mean + above)
 
     def p_of(self, value: float) -> float:
@@ -124,8 +122,7 @@ class PairedDifference:
             return math.nan
         if self.standard_error == 0:
             return 0.0 if distance > 0 else 1.0
-        quantile = quantile_of(distance / self.standard_error, tail, self.num_units)
-        return float(special.stdtr(self.degrees, -quantile))
+        return one_sided_p(distance / self.standard_error, tail, self.num_units)
 
 
 def paired_difference(

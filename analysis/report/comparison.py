@@ -62,9 +62,9 @@ def compare(
         return Comparison(claim, at, None, "not run")
     found = _difference(*(_ranked(group, claim.metric, period) for group in (a, b)))
     common = a.runs.keys() & b.runs.keys()
-    counts = (len(common & _diverged(group, claim.metric, period)) for group in (a, b))
+    of_a, of_b = (len(common & _diverged(group, claim.metric, period)) for group in (a, b))
     obstacle = obstacle_to_verdict((a, b), found, claim.seeds, rounds)
-    return Comparison(claim, at, found, obstacle, Divergence(*counts, len(common)))
+    return Comparison(claim, at, found, obstacle, Divergence(of_a, of_b, len(common)))
 
 
 def widening(

@@ -28,8 +28,8 @@ def explanation(period: str) -> Section:
                 "availability, with its 95% interval and p value: over draws by a two-level "
                 "model (draws, and seeds within a draw) where there are several draws, over the "
                 "seeds of one draw otherwise. An interval over seeds says nothing of other draws. "
-                "Each end of an interval is the farther of two: that of Student's t, and that of "
-                "Hall's t, which takes the skewness of the differences into account."
+                "An interval is Student's t interval, its end on the side of the longer tail "
+                "stretched for the skewness of the differences."
             ),
             Text(
                 "Intervals and p values are not corrected for their number; verdicts are. A claim "

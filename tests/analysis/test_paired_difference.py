@@ -110,15 +110,15 @@ def test_unequal_numbers_of_seeds_by_hand() -> None:
 def test_skewed_differences_by_hand() -> None:
     """Differences 0, 0, 3: mean 1, standard error 1, distances -1, -1, 2.
 
-    g = sqrt(6) * 2 / 2^(3/2) = sqrt(3), and the upper end is stretched by
-    2 sqrt(3) / (6 sqrt(3)) (2 q^2 + 1) = (2 q^2 + 1) / 3 with q = 4.3026527: by 12.675.
+    g = sqrt(6) * 2 / 2^(3/2) = sqrt(3), and the upper end lies q + 2.5 sqrt(3) / (6 sqrt(3))
+    (2 z^2 + 1) = q + 2.5 (2 z^2 + 1) / 6 above, with q = 4.3026527 and z = 1.9599640: 7.921.
     """
-    q = 4.3026527
-    farther = q + (2 * q**2 + 1) / 3
+    q, z = 4.3026527, 1.9599640
+    farther = q + 2.5 * (2 * z**2 + 1) / 6
     found = paired_difference(seeds(0.0, 0.0, 3.0), seeds(0.0, 0.0, 0.0))
     assert found.skewness == pytest.approx(math.sqrt(3))
     assert (found.low, found.high) == pytest.approx((1 - q, 1 + farther))
-    assert farther == pytest.approx(4.303 + 12.675, abs=1e-3)
+    assert farther == pytest.approx(7.921, abs=1e-3)
     turned = paired_difference(seeds(0.0, 0.0, 0.0), seeds(0.0, 0.0, 3.0))
     assert (turned.low, turned.high) == pytest.approx((-1 - farther, -1 + q))
 

