@@ -36,7 +36,7 @@ _ROUND = re.compile(r"[0-9]{1,18}")
 # What methods that are ranked together may differ in, beside settings of their own.
 _RANKED_TOGETHER = ("reading", "clients_per_round", "communication")
 _INTERVALS = """\
-differences are over the pairs of data draw and seed of both; their 95% t intervals
+differences are over the pairs of data draw and seed of both; their 95% intervals
 cover draws of the data, or, where seeds are counted, seeds of one draw"""
 
 
@@ -175,6 +175,8 @@ def _minus(scores: Mapping[Pair, float], other: Mapping[Pair, float] | None) -> 
     if other is None or other is scores or len(scores.keys() & other.keys()) < 2:
         return "-"
     difference = paired_difference(scores, other)
+    if difference.num_diverged:
+        return f"diverged in {difference.num_diverged} of {difference.num_pairs}"
     ends = f"[{difference.low:+.4f}, {difference.high:+.4f}]"
     return f"{difference.mean:+.4f} {ends} ({over(difference)})"
 

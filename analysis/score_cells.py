@@ -55,7 +55,7 @@ class Block:
         """Returns a line on what ± is taken over and what the intervals cover."""
         text = f"± over {_population(self.cells.values())}"
         intervals = of_intervals(found, ())
-        text += f"; 95% t {intervals}" if intervals else ""
+        text += f"; 95% {intervals}" if intervals else ""
         if any(_one_availability(run.settings) for run in self.runs):
             text += "; runs under R13's by_round_only share one draw of the availability, which is"
             text += " not covered"

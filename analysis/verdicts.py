@@ -1,14 +1,29 @@
-"""Verdicts on a family of claims, corrected for their number by Holm's step-down rule.
+"""Two verdicts on a claim that A is better than B: its direction, and its size.
 
-In a family without any effect the probability of at least one false "holds" is at most `ERROR`.
-Claims of rank k by their p values (the smallest first) out of m are judged by the interval of
-level 1 - ERROR / (m - k + 1); from the first whose null hypothesis stands, all are judged at the
-level of that one.
+The direction says on which side of 0 the difference A - B lies: `HOLDS` (A's), `REVERSED` (B's),
+or `OPEN`. "Not worse" is judged as "better" is: without a margin that somebody invents, an interval
+shows "not worse" by lying on A's side, and contradicts it by lying on B's. "The same" claims no
+direction: it claims a size, the printed difference.
+
+The size compares the difference with the paper's, where it prints one, as an interval of A - B
+turned so that positive is better: `SMALLER` or `LARGER` where the whole interval lies below or
+above the printed number; `AS_PRINTED` where it holds that number and is shorter than the number
+is large, so that it leaves out both 0 and the double; `OPEN` otherwise.
+
+The claims of one figure or table are corrected by Holm's step-down rule, their directions as one
+family and their sizes as another. In a family of directions without any effect the probability of
+a "holds" or "reversed" is at most `ERROR`; in a family whose sizes are all the paper's, that of a
+"smaller" or "larger". Claims of rank k by their p values (the smallest first) out of m are judged
+by the interval of level 1 - ERROR / (m - k + 1); from the first whose null hypothesis stands, all
+are judged at the level of that one.
+
+A method that diverges in more than half of the runs loses without a test, and such a claim is no
+member of a family. If fewer diverge and leave no mean, the direction is that of the exact sign test
+over draws, for which a diverged run is worse than any other; there is no size then.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,15 +32,39 @@ from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.components import builtin_registry
 
 HOLDS = "holds"
-DOES_NOT_HOLD = "does not hold"
-NOT_ENOUGH = "not enough runs"
+REVERSED = "reversed"
+OPEN = "open"
+DIRECTIONS = (HOLDS, REVERSED, OPEN)
+AS_PRINTED = "as printed"
+SMALLER = "smaller"
+LARGER = "larger"
+SIZES = (AS_PRINTED, SMALLER, LARGER, OPEN)
 RELATIONS = ("better", "same", "not worse")
-# What counts as the same, in accuracy or loss; chosen here: one point of accuracy.
-MARGIN = 0.01
-# Probability of any false "holds" in a family.
+# Probability of any false verdict in a family.
 ERROR = 0.05
 # Chosen here: with 5 draws t(0.975) is 2.78, with 3 it is 4.30.
 FEWEST_DRAWS = 5
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """In how many of the common runs A and B diverged."""
+
+    a: int
+    b: int
+    runs: int
+
+    @property
+    def loser(self) -> str:
+        """`A`, `B` or `AB`, whatever diverged in more than half of the runs; `""` for neither."""
+        return "A" * (2 * self.a > self.runs) + "B" * (2 * self.b > self.runs)
+
+    @property
+    def reason(self) -> str:
+        """Which method diverged how often, `""` if none did."""
+        counts = [(name, n) for name, n in (("A", self.a), ("B", self.b)) if n]
+        said = " and ".join(f"{name} diverged in {n} of {self.runs}" for name, n in counts)
+        return f"{said} runs" if said else ""
 
 
 @dataclass(frozen=True)
@@ -38,6 +77,7 @@ class Question:
         paper: The paper's A - B; `None` where it gives no number.
         found: A - B, ours; `None` for fewer than 2 common pairs.
         obstacle: Why there can be no verdict, `""` if there can.
+        divergence: How often A and B diverged.
     """
 
     relation: str
@@ -45,35 +85,36 @@ class Question:
     paper: float | None
     found: PairedDifference | None
     obstacle: str = ""
+    divergence: Divergence = Divergence(0, 0, 0)
 
     @property
     def sign(self) -> float:
         """Turns a difference so that positive is better."""
         return 1.0 if self.higher_is_better else -1.0
 
-    @property
-    def claimed(self) -> float:
-        """The difference that counts against 0: the paper's, else `MARGIN`; positive is better."""
-        return MARGIN if self.paper is None else self.sign * self.paper
-
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict.
+    """The verdicts on a claim.
 
     Attributes:
-        verdict: `HOLDS`, `DOES_NOT_HOLD` or `NOT_ENOUGH`.
+        direction: One of `DIRECTIONS`; `None` where the claim has no direction.
+        size: One of `SIZES`; `None` where the paper prints no number.
         reason: Why, in a few words.
-        confidence: Level of the interval that it rests on; `None` where none was judged by.
+        confidence: Level of the interval that the direction rests on; `None` where it rests on
+            none.
+        size_confidence: The same of the size.
     """
 
-    verdict: str
+    direction: str | None
+    size: str | None
     reason: str
     confidence: float | None = None
+    size_confidence: float | None = None
 
 
 def judge_family(family: Sequence[Question]) -> list[Verdict]:
-    """Judges the claims of one table.
+    """Judges the claims of one figure or table.
 
     Args:
         family: The claims. Those without a usable difference count nothing in the correction.
@@ -81,26 +122,33 @@ def judge_family(family: Sequence[Question]) -> list[Verdict]:
     Returns:
         A verdict for each, in their order.
     """
-    verdicts: dict[int, Verdict] = {}
-    p_values: dict[int, float] = {}
+    directions: dict[int, float] = {}
+    sizes: dict[int, float] = {}
     for place, question in enumerate(family):
-        obstacle = question.obstacle or _unusable(question.found)
-        if obstacle:
-            verdicts[place] = Verdict(NOT_ENOUGH, obstacle)
-        else:
-            p_values[place] = primary_p(question)
-    for place, confidence in zip(p_values, holm(list(p_values.values()))):
-        verdicts[place] = _judge(family[place], confidence)
-    return [verdicts[place] for place in range(len(family))]
+        found = question.found
+        if found is None or not _can_test(question):
+            continue
+        if question.relation != "same":
+            directions[place] = found.p_value
+        if question.paper is not None and not found.num_diverged:
+            sizes[place] = found.p_of(question.paper)
+    errors = dict(zip(directions, holm(list(directions.values()))))
+    size_errors = dict(zip(sizes, holm(list(sizes.values()))))
+    return [
+        _judge(question, errors.get(place), size_errors.get(place))
+        if _can_test(question)
+        else _untested(question)
+        for place, question in enumerate(family)
+    ]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Returns the level of the interval that judges each claim of a family, in (0, 1).
+    """Returns the error of the test that judges each claim of a family, in (0, `ERROR`].
 
     Args:
         p_values: Of the claims, none of them NaN.
     """
-    confidences = [0.0] * len(p_values)
+    errors = [0.0] * len(p_values)
     error = ERROR
     stands = False
     order = sorted(range(len(p_values)), key=lambda place: p_values[place])
@@ -108,25 +156,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
         if not stands:
             error = ERROR / (len(p_values) - rank)
             stands = p_values[place] > error
-        confidences[place] = 1 - error
-    return confidences
-
-
-def primary_p(question: Question) -> float:
-    """Returns the p value that ranks a claim within its family.
-
-    `better`: two-sided, of no difference. `not worse`: twice the one-sided p value of a difference
-    of -`MARGIN` or less. `same`: the larger of those at both margins (two one-sided tests).
-    """
-    found = question.found
-    if found is None:
-        raise ValueError("a claim without a difference has no p value")
-    if question.relation == "better":
-        return found.p_of(0.0)
-    above, below = found.p_above(-MARGIN), found.p_below(MARGIN)
-    if question.relation == "same":
-        return min(2 * max(above, below), 1.0)
-    return min(2 * (above if question.higher_is_better else below), 1.0)
+        errors[place] = error
+    return errors
 
 
 def obstacle_to_verdict(
@@ -167,62 +198,61 @@ def _published_rounds(task: str) -> int | None:
     return None if component is None else component.config.published.get("rounds")
 
 
-def _unusable(found: PairedDifference | None) -> str:
-    if found is None:
-        return "fewer than 2 common pairs of draw and seed"
-    return "a run diverged" if math.isnan(found.mean) else ""
+def _can_test(question: Question) -> bool:
+    usable = question.found is not None and not question.obstacle
+    return usable and not question.divergence.loser
 
 
-def _judge(question: Question, confidence: float) -> Verdict:
-    """Judges one claim by its interval.
+def _untested(question: Question) -> Verdict:
+    """The verdict on a claim without a test: too few runs, or a method that diverges."""
+    size = None if question.paper is None else OPEN
+    direction, reason = OPEN, question.obstacle or "fewer than 2 common pairs of draw and seed"
+    if question.found is not None and not question.obstacle:
+        loser, reason = question.divergence.loser, question.divergence.reason
+        direction = {"A": REVERSED, "B": HOLDS}.get(loser, OPEN)
+    return Verdict(None if question.relation == "same" else direction, size, reason)
 
-    One on one side of 0 decides on "better"; one that holds 0 speaks against "better" only if it
-    leaves out the claimed difference. For the other relations the margin takes the place of 0.
-    """
+
+def _judge(question: Question, error: float | None, size_error: float | None) -> Verdict:
+    """Judges one claim by the tests of these errors; `None` for a test that it has not."""
     found = question.found
     assert found is not None
-    low, high = sorted(question.sign * end for end in found.interval(confidence))
-    if question.relation == "same":
-        verdict, reason = _same(low, high)
-    elif question.relation == "not worse":
-        verdict, reason = _not_worse(low, high)
-    else:
-        verdict, reason = _better(question, low, high)
-    return Verdict(verdict, reason, confidence)
+    direction = None if error is None else _direction(question, found, error)
+    size = None if question.paper is None else OPEN
+    if question.paper is not None and size_error is not None:
+        low, high = sorted(question.sign * end for end in found.interval(1 - size_error))
+        size = _size(low, high, question.sign * question.paper)
+    confidences = [None if each is None else 1 - each for each in (error, size_error)]
+    return Verdict(direction, size, _reason(question, found, direction), *confidences)
 
 
-def _same(low: float, high: float) -> tuple[str, str]:
-    if low >= -MARGIN and high <= MARGIN:
-        return HOLDS, f"within {MARGIN}"
-    if low > MARGIN or high < -MARGIN:
-        return DOES_NOT_HOLD, "better" if low > 0 else "worse"
-    return NOT_ENOUGH, f"the interval reaches beyond {MARGIN}"
+def _direction(question: Question, found: PairedDifference, error: float) -> str:
+    if found.p_value > error:
+        return OPEN
+    return HOLDS if found.is_above == question.higher_is_better else REVERSED
 
 
-def _not_worse(low: float, high: float) -> tuple[str, str]:
-    if low >= -MARGIN:
-        return HOLDS, f"not worse by more than {MARGIN}"
-    if high < -MARGIN:
-        return DOES_NOT_HOLD, "worse"
-    return NOT_ENOUGH, f"the interval reaches below -{MARGIN}"
+def _size(low: float, high: float, printed: float) -> str:
+    if high < printed:
+        return SMALLER
+    if low > printed:
+        return LARGER
+    return AS_PRINTED if high - low < abs(printed) or low == high else OPEN
 
 
-def _better(question: Question, low: float, high: float) -> tuple[str, str]:
-    if low > 0:
-        return HOLDS, f"better{_of_paper(question)}"
-    if high < 0:
-        return DOES_NOT_HOLD, "worse"
-    if high >= question.claimed:
-        what = f"{MARGIN}" if question.paper is None else "the paper's difference"
-        return NOT_ENOUGH, f"the interval holds both 0 and {what}"
-    what = f"a lead of {MARGIN}" if question.paper is None else "the paper's difference"
-    return DOES_NOT_HOLD, f"the interval holds 0, and {what} is above it"
-
-
-def _of_paper(question: Question) -> str:
-    """The difference as a share of the paper's, with its uncorrected interval."""
-    found, paper = question.found, question.paper
-    if found is None or not paper:
-        return ""
-    low, high = sorted((found.low / paper, found.high / paper))
-    return f", {found.mean / paper:.2f} [{low:.2f}, {high:.2f}] of the paper's"
+def _reason(question: Question, found: PairedDifference, direction: str | None) -> str:
+    """What the verdicts rest on; the share of the paper's has its uncorrected interval."""
+    if found.num_diverged:
+        best, worst = found.num_above, found.num_below
+        if not question.higher_is_better:
+            best, worst = worst, best
+        what = "draws" if found.num_draws > 1 else "seeds"
+        signs = f"better in {best} and worse in {worst} of {found.num_units} {what} (sign test)"
+        return f"{signs}; {question.divergence.reason or 'a run diverged'}"
+    words = {HOLDS: "better", REVERSED: "worse", OPEN: "the interval holds 0"}
+    said = [words[direction]] if direction else []
+    if question.paper:
+        low, high = sorted((found.low / question.paper, found.high / question.paper))
+        said.append(f"{found.mean / question.paper:.2f} [{low:.2f}, {high:.2f}] of the paper's")
+    text = ", ".join(said) or "the paper prints both equal"
+    return "; ".join(filter(None, [text, question.divergence.reason]))

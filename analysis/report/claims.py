@@ -21,7 +21,8 @@ class Claim:
     """One claim.
 
     Attributes:
-        source: Where the paper makes it.
+        source: The figure or table in which the paper makes it, `""` for no paper's; the claims of
+            one are corrected together.
         metric: The score it is about.
         a: The algorithm said to be better.
         b: Than which.
@@ -31,6 +32,7 @@ class Claim:
         paper: The paper's a - b; `None` where it gives no number.
         seeds: Fewest common pairs of data draw and seed to judge by, where the data are not
             generated.
+        what: What is claimed, where it is not the score itself.
     """
 
     source: str
@@ -42,6 +44,12 @@ class Claim:
     relation: str = "better"
     paper: float | None = None
     seeds: int = F3AST_SEEDS
+    what: str = ""
+
+    @property
+    def title(self) -> str:
+        """Where and what, such as `Fig. 4, gap widens`."""
+        return ", ".join(filter(None, [self.source, self.what]))
 
 
 def paper_values(file: str, across: str) -> dict[tuple[str, Any, str], float]:

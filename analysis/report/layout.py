@@ -20,6 +20,7 @@ from f3ast_tff.components.component import KINDS
 _HEADS = {"synthetic_alpha": "alpha", "clients_per_round": "K"}
 # Of a table that fits 1280 pixels.
 _MOST_COLUMNS = 5
+_NO_CLAIM = "no claim"
 _SIGNS = {"better": ">", "same": "=", "not worse": "≥"}
 
 
@@ -42,8 +43,8 @@ def interval(found: PairedDifference | None) -> str:
     """Returns mean [low, high] of a difference."""
     if found is None:
         return "–"
-    if math.isnan(found.mean):
-        return "diverged"
+    if found.num_diverged:
+        return f"diverged in {found.num_diverged} of {found.num_pairs}"
     return f"{found.mean:+.4f} [{found.low:+.4f}, {found.high:+.4f}]"
 
 
@@ -133,7 +134,7 @@ def comparison_grid(name: str, filled: FilledTable) -> Grid:
     """Returns a table's comparisons of what was run, a row each."""
     head = (
         *("claim", "paper: A − B", "ours: A − B, 95% interval"),
-        *("p", "over", "verdict (Holm)"),
+        *("p", "over", "direction (Holm)", "size (Holm)"),
     )
     rows, groups = [], []
     for each in ran(filled):
@@ -145,12 +146,11 @@ def comparison_grid(name: str, filled: FilledTable) -> Grid:
                 interval(found),
                 p_text(found),
                 over(found),
-                "no claim" if verdict is None else verdict_text(verdict),
+                _NO_CLAIM if verdict is None else direction_text(verdict),
+                "–" if verdict is None else size_text(verdict),
             )
         )
-        groups.append(
-            f"{claim.source or 'beside the claims'}, {filled.display(claim.task, 'task')}"
-        )
+        groups.append(f"{claim.title or 'beside the claims'}, {filled.display(claim.task, 'task')}")
     covered = of_intervals((c.found for c in filled.comparisons), _groups(filled))
     caption = f"Paired differences ({filled.label}){covered and '; ' + covered}"
     return Grid(name, caption, head, tuple(rows), groups=tuple(groups))
@@ -173,10 +173,18 @@ def _groups(filled: FilledTable) -> Sequence[RunGroup]:
     return () if filled.variant is None else filled.variant.groups
 
 
-def verdict_text(verdict: Verdict) -> str:
-    """Returns a verdict, and on a line of its own why."""
-    level = "" if verdict.confidence is None else f" (at {verdict.confidence:.2%})"
-    return f"{verdict.verdict}\n{verdict.reason}{level}"
+def direction_text(verdict: Verdict) -> str:
+    """Returns the verdict on the direction, and on a line of its own why."""
+    return f"{verdict.direction or '–'}{_level(verdict.confidence)}\n{verdict.reason}"
+
+
+def size_text(verdict: Verdict) -> str:
+    """Returns the verdict on the size, `–` where the paper prints none."""
+    return f"{verdict.size or '–'}{_level(verdict.size_confidence)}"
+
+
+def _level(confidence: float | None) -> str:
+    return "" if confidence is None else f" (at {confidence:.2%})"
 
 
 def table_frame(tables: Sequence[FilledTable]) -> pd.DataFrame:
@@ -210,10 +218,11 @@ def comparison_frame(tables: Sequence[FilledTable]) -> pd.DataFrame:
     rows = []
     for filled in tables:
         for each in filled.comparisons:
-            claim, found = each.claim, each.found
+            claim, found, verdict = each.claim, each.found, each.verdict
             rows.append(
                 {
-                    "source": claim.source,
+                    "source": claim.title,
+                    "family": claim.source,
                     "runs": filled.label if filled.variant else "",
                     "task": claim.task,
                     "where": f"{filled.table.across} {each.at}",
@@ -225,9 +234,11 @@ def comparison_frame(tables: Sequence[FilledTable]) -> pd.DataFrame:
                     **interval_columns(found, "difference"),
                     "p_value": None if found is None else found.p_value,
                     **count_columns(found),
-                    "verdict": "no claim" if each.verdict is None else each.verdict.verdict,
-                    "verdict_confidence": None if each.verdict is None else each.verdict.confidence,
-                    "reason": "" if each.verdict is None else each.verdict.reason,
+                    "direction": _NO_CLAIM if verdict is None else verdict.direction,
+                    "direction_confidence": None if verdict is None else verdict.confidence,
+                    "size": None if verdict is None else verdict.size,
+                    "size_confidence": None if verdict is None else verdict.size_confidence,
+                    "reason": "" if verdict is None else verdict.reason,
                 }
             )
     return pd.DataFrame(rows)

@@ -21,10 +21,11 @@ from f3ast_tff.analysis.report.reading_forms import (
 )
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import Pair, RunGroup, higher_is_better, summarised
-from f3ast_tff.analysis.verdicts import NOT_ENOUGH, holm, obstacle_to_verdict
+from f3ast_tff.analysis.verdicts import holm, obstacle_to_verdict
 from f3ast_tff.components.component import NEUTRAL_KINDS
 from f3ast_tff.components.defaults import PRESETS
 
+NOT_ENOUGH = "not enough runs"
 LEAD = ("f3ast", "fedavg")
 ALPHAS = (0, 0.5, 1)
 # Of Table IX; the others are a column's.
@@ -139,8 +140,8 @@ def _levels(family: Sequence[PairedDifference | None]) -> list[float | None]:
         for place, each in enumerate(family)
         if each is not None and math.isfinite(each.mean)
     }
-    levels = dict(zip(p_values, holm(list(p_values.values()))))
-    return [levels.get(place) for place in range(len(family))]
+    errors = dict(zip(p_values, holm(list(p_values.values()))))
+    return [1 - errors[place] if place in errors else None for place in range(len(family))]
 
 
 def _one_reading(names: Sequence[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from f3ast_tff.analysis.coverage import one_availability
 from f3ast_tff.analysis.report import layout
@@ -12,15 +12,8 @@ from f3ast_tff.analysis.report.document import Block, Grid, Listing, Section, Te
 from f3ast_tff.analysis.report.networks import PUBLISHED
 from f3ast_tff.analysis.report.results_section import guessing
 from f3ast_tff.analysis.report.tables import FilledTable
-from f3ast_tff.analysis.verdicts import DOES_NOT_HOLD, HOLDS, NOT_ENOUGH
+from f3ast_tff.analysis.verdicts import DIRECTIONS, SIZES, Verdict
 
-_VERDICTS = (HOLDS, DOES_NOT_HOLD, NOT_ENOUGH)
-# Of one claim, and of several.
-_WORDS = {
-    HOLDS: ("holds", "hold"),
-    DOES_NOT_HOLD: ("does not hold", "do not hold"),
-    NOT_ENOUGH: ("has not enough runs", "have not enough runs"),
-}
 _MOST_LINES = 5
 _MOST_ROWS = 30
 
@@ -67,7 +60,8 @@ def _shortened(lines: Sequence[str]) -> list[str]:
 
 def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
     """Counts of verdicts by network, and a line for each claim of which both sides were run."""
-    counts: dict[str, Counter[str]] = {PUBLISHED: Counter()}
+    verdicts: dict[str, list[Verdict]] = {PUBLISHED: []}
+    families: dict[tuple[str, str], list[Verdict]] = {}
     ran: set[object] = set()
     lines: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     for name, each in filled:
@@ -75,12 +69,14 @@ def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
             if each.variant is None or comparison.verdict is None:
                 continue
             verdict, claim = comparison.verdict, comparison.claim
-            counts.setdefault(each.variant.network, Counter())[verdict.verdict] += 1
+            verdicts.setdefault(each.variant.network, []).append(verdict)
+            families.setdefault((each.label, claim.source), []).append(verdict)
             if each.variant.network == PUBLISHED:
                 ran.add((claim, comparison.at))
-            where = f"{claim.source}, {each.display(claim.task, 'task')}: "
+            where = f"{claim.title}, {each.display(claim.task, 'task')}: "
             text = where + layout.claim_text(each, comparison)
-            row = (text, verdict.verdict, layout.interval(comparison.found), verdict.reason)
+            both = (verdict.direction or "–", verdict.size or "–")
+            row = (text, *both, layout.interval(comparison.found), verdict.reason)
             lines.setdefault(each.label, []).append((f"{name}-{place}", row))
     claims = {
         (comparison.claim, comparison.at)
@@ -89,12 +85,12 @@ def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
         if comparison.claim.source
     }
     texts = [
-        _counted(network, count, len(claims - ran) if network == PUBLISHED else 0)
-        for network, count in counts.items()
+        _counted(network, judged, len(claims - ran) if network == PUBLISHED else 0)
+        for network, judged in verdicts.items()
     ]
-    blocks: list[Block] = [Text(text) for text in texts]
+    blocks: list[Block] = [Text(text) for text in [*texts, *_families(families)]]
     if lines:
-        head = ("claim", "verdict", "A − B, 95% interval", "why")
+        head = ("claim", "direction", "size", "A − B, 95% interval", "why")
         rows = tuple(row for of_label in lines.values() for _, row in of_label)
         groups = tuple(label for label, of_label in lines.items() for _ in of_label)
         links = tuple(link for of_label in lines.values() for link, _ in of_label)
@@ -104,8 +100,34 @@ def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
     return blocks
 
 
-def _counted(network: str, count: Counter[str], num_not_run: int) -> str:
-    parts = [f"{count[v]} {_WORDS[v][count[v] > 1]}" for v in _VERDICTS if count[v]]
+def _counted(network: str, verdicts: Sequence[Verdict], num_not_run: int) -> str:
+    directions = Counter(verdict.direction for verdict in verdicts)
+    sizes = Counter(verdict.size for verdict in verdicts)
+    said = [f"{directions[v]} {v}" for v in DIRECTIONS if directions[v]]
+    parts = [f"direction: {', '.join(said)}"] if said else []
+    said = [f"{sizes[v]} {v}" for v in SIZES if sizes[v]]
+    parts += [f"size: {', '.join(said)}"] if said else []
     parts += [f"{num_not_run} not run"] if num_not_run else []
     whose = f" ({network})" if network else ""
-    return f"Claims of the papers{whose}: {', '.join(parts) or 'none'}."
+    return f"Claims of the papers{whose}: {'; '.join(parts) or 'none'}."
+
+
+def _families(families: Mapping[tuple[str, str], Sequence[Verdict]]) -> list[str]:
+    """A line on the families of directions, and one on those of sizes, with their numbers."""
+    labels = {label for label, _ in families}
+    texts = []
+    for what, level in (("direction", "confidence"), ("size", "size_confidence")):
+        sizes = {
+            f"{source} ({label})" if len(labels) > 1 else source: sum(
+                getattr(verdict, level) is not None for verdict in verdicts
+            )
+            for (label, source), verdicts in families.items()
+        }
+        said = [f"{name}: {size}" for name, size in sizes.items() if size]
+        if said:
+            number = "1 family" if len(said) == 1 else f"{len(said)} families"
+            texts.append(
+                f"Tests of a {what} are corrected within {number}, a figure or table each "
+                f"({'; '.join(said)})."
+            )
+    return texts

@@ -1,9 +1,10 @@
-"""Differences of two methods: over seeds of one draw, and over draws by the two-level model."""
+"""Differences of two methods: over seeds of one draw, over draws, and their intervals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,6 +23,11 @@ def over_draws(draws: Sequence[Sequence[float]]) -> PairedDifference:
     """These differences against 0: a list of seeds for each draw."""
     a = {Pair(i, j): value for i, each in enumerate(draws) for j, value in enumerate(each)}
     return paired_difference(a, dict.fromkeys(a, 0.0))
+
+
+def skew_of(values: np.ndarray) -> float:
+    """SciPy's, corrected for their number; of two values there is none."""
+    return float(stats.skew(values, bias=False)) if len(values) > 2 else 0.0
 
 
 def numbers(found: PairedDifference) -> tuple[float, float, float, float]:
@@ -45,7 +51,10 @@ def test_agrees_with_scipy(num_seeds: int, confidence: float, across: str) -> No
         confidence, num_seeds - 1, loc=difference.mean(), scale=stats.sem(difference)
     )
     test = stats.ttest_rel(list(a.values()), list(b.values()))
-    assert numbers(found) == pytest.approx((difference.mean(), low, high, test.pvalue), rel=1e-9)
+    without = replace(found, skewness=0.0)
+    assert numbers(without) == pytest.approx((difference.mean(), low, high, test.pvalue), rel=1e-9)
+    assert found.low <= without.low and without.high <= found.high
+    assert found.skewness == pytest.approx(skew_of(difference), rel=1e-9)
     assert found.num_pairs == num_seeds
     assert found.num_draws == (num_seeds if across == "draws" else 1)
 
@@ -59,7 +68,8 @@ def test_equal_numbers_of_seeds_give_the_t_interval_over_draw_means() -> None:
     means = draws.mean(axis=1)
     low, high = stats.t.interval(0.95, 6, loc=means.mean(), scale=stats.sem(means))
     expected = (means.mean(), low, high, stats.ttest_1samp(means, 0).pvalue)
-    assert numbers(found) == pytest.approx(expected, rel=1e-9)
+    assert numbers(replace(found, skewness=0.0)) == pytest.approx(expected, rel=1e-9)
+    assert found.skewness == pytest.approx(skew_of(means), rel=1e-9)
     assert (found.num_pairs, found.num_draws, found.degrees) == (28, 7, 6)
     assert found.covers == "draws of the data, 7 of them"
 
@@ -86,8 +96,52 @@ def test_unequal_numbers_of_seeds_by_hand() -> None:
     found = over_draws([[0], [3, 5], [7]])
     assert (found.mean, found.standard_error) == pytest.approx((mean, error))
     assert mean == pytest.approx(397 / 108)
-    # t(0.975; 2) = 4.3026527.
-    assert found.low == pytest.approx(mean - 4.3026527 * error)
+    # t(0.975; 2) = 4.3026527; the longer tail is below.
+    assert found.high == pytest.approx(mean + 4.3026527 * error)
+    assert found.skewness == pytest.approx(
+        math.sqrt(6)
+        * (w * (d - mean) ** 3).sum()
+        / (w * (d - mean) ** 2).sum() ** 1.5
+        * math.sqrt(w.sum())
+    )
+    assert found.skewness < 0 and found.low < mean - 4.3026527 * error
+
+
+def test_skewed_differences_by_hand() -> None:
+    """Differences 0, 0, 3: mean 1, standard error 1, distances -1, -1, 2.
+
+    g = sqrt(6) * 2 / 2^(3/2) = sqrt(3), and the upper end lies q + 2.5 sqrt(3) / (6 sqrt(3))
+    (2 z^2 + 1) = q + 2.5 (2 z^2 + 1) / 6 above, with q = 4.3026527 and z = 1.9599640: 7.921.
+    """
+    q, z = 4.3026527, 1.9599640
+    farther = q + 2.5 * (2 * z**2 + 1) / 6
+    found = paired_difference(seeds(0.0, 0.0, 3.0), seeds(0.0, 0.0, 0.0))
+    assert found.skewness == pytest.approx(math.sqrt(3))
+    assert (found.low, found.high) == pytest.approx((1 - q, 1 + farther))
+    assert farther == pytest.approx(7.921, abs=1e-3)
+    turned = paired_difference(seeds(0.0, 0.0, 0.0), seeds(0.0, 0.0, 3.0))
+    assert (turned.low, turned.high) == pytest.approx((-1 - farther, -1 + q))
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.998])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, -50.0])
+def test_a_value_is_rejected_exactly_outside_the_interval(confidence: float, scale: float) -> None:
+    values = scale * np.random.default_rng(4).exponential(size=(9, 1))
+    found = over_draws(values.tolist())
+    low, high = found.interval(confidence)
+    step = 1e-6 * (high - low)
+    assert low <= found.mean <= high
+    for outside, inside in ((low - step, low + step), (high + step, high - step)):
+        assert found.p_of(outside) < 1 - confidence < found.p_of(inside)
+    assert found.p_of(low) == pytest.approx(1 - confidence)
+    assert found.p_above(low) == pytest.approx((1 - confidence) / 2)
+    assert found.p_below(high) == pytest.approx((1 - confidence) / 2)
+
+
+def test_intervals_of_higher_levels_hold_those_of_lower_ones() -> None:
+    found = over_draws([[0.1], [0.2], [0.25], [3.0]])
+    ends = [found.interval(level) for level in (0.5, 0.8, 0.95, 0.99, 0.9999, 1 - 1e-12)]
+    assert all(wide[0] < low and high < wide[1] for (low, high), wide in zip(ends, ends[1:]))
 
 
 def test_no_variance_between_draws_weighs_by_seeds() -> None:
@@ -126,12 +180,37 @@ def test_equal_differences() -> None:
 
 
 @pytest.mark.parametrize("draw", [0, 1])
-def test_a_diverged_run_leaves_no_number(draw: int) -> None:
+def test_a_diverged_run_leaves_no_mean(draw: int) -> None:
     a = {Pair(draw, 0): math.inf, Pair(0, 1): 1.0, Pair(0, 2): 1.0}
     found = paired_difference(a, {Pair(draw, 0): 1.0, Pair(0, 1): 2.0, Pair(0, 2): 0.0})
-    assert all(math.isnan(x) for x in numbers(found))
+    assert all(math.isnan(x) for x in (found.mean, found.low, found.high, found.standard_error))
     assert math.isnan(found.p_above(0)) and all(map(math.isnan, found.interval(0.9)))
-    assert found.num_pairs == 3
+    assert (found.num_pairs, found.num_diverged) == (3, 1)
+
+
+def test_the_sign_test_takes_diverged_runs_in() -> None:
+    """Losses of 12 draws: A lower in 10, infinite in 2. P(Bin(12, 1/2) >= 10) = 79 / 4096."""
+    a = {Pair(i, 0): math.inf if i < 2 else 0.5 for i in range(12)}
+    found = paired_difference(a, dict.fromkeys(a, 1.0))
+    assert (found.num_above, found.num_below, found.num_diverged) == (2, 10, 2)
+    assert found.p_value == pytest.approx(2 * 79 / 4096)
+    assert not found.is_above
+    # B diverged in two others too: still 10 draws below, and 2 in which both did are level.
+    both = paired_difference(a, {pair: math.inf if pair.draw < 4 else 1.0 for pair in a})
+    assert (both.num_above, both.num_below, both.num_diverged) == (0, 10, 4)
+    assert both.p_value == pytest.approx(2 * 79 / 4096)
+    nothing = paired_difference(a, a)
+    assert (nothing.num_above, nothing.num_below, nothing.p_value) == (0, 0, 1)
+
+
+def test_the_sign_test_is_over_draws() -> None:
+    """Seeds of one draw are one sign; with one draw the seeds are what it is over."""
+    a = {Pair(i, j): 2.0 for i in range(3) for j in range(4)}
+    b = {**dict.fromkeys(a, 1.0), Pair(0, 0): -math.inf}
+    found = paired_difference(a, b)
+    assert (found.num_above, found.num_below, found.p_value) == (3, 0, 2 / 8)
+    one = paired_difference(seeds(2.0, 2.0, 2.0), seeds(1.0, 1.0, -math.inf))
+    assert (one.num_above, one.is_above, one.p_value) == (3, True, 2 / 8)
 
 
 def test_too_few_pairs() -> None:

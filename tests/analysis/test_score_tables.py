@@ -76,7 +76,7 @@ def test_means_and_paired_differences_over_draws(
         "| F3AST − FedAvg | – | +0.250 [+0.126, +0.374] |",
         "",
         "± over 3 draws of the data, each with its own seed or 1 seed of one draw of the data; "
-        "95% t intervals cover draws of the data, 3 of them.",
+        "95% intervals cover draws of the data, 3 of them.",
     ]
 
 
@@ -133,7 +133,7 @@ def test_a_column_a_score_and_rows_of_two_settings(
         "| +0.150 [-0.485, +0.785] | +0.075 [-0.243, +0.393] |",
         "| F3AST, beta 0.001 − FedAvg | +0.050 [-0.585, +0.685] | +0.025 [-0.293, +0.343] |",
         "",
-        "± over 2 seeds of one draw of the data; 95% t intervals cover seeds of one draw of the "
+        "± over 2 seeds of one draw of the data; 95% intervals cover seeds of one draw of the "
         "data.",
     ]
     alone = ("--where=algorithm=f3ast", "--rows=beta", "--minus=0.01:0.001", "--unstable")
@@ -173,7 +173,7 @@ def test_pairs_that_only_one_has_are_said(write: Write, capsys: pytest.CaptureFi
     lines = printed(capsys, scores, "--minus=f3ast:fedavg")
     assert lines[6] == "| F3AST − FedAvg | +0.100 [+0.100, +0.100] (2 common pairs) |"
     assert lines[-1] == (
-        "± over 2 to 3 draws of the data; 95% t intervals cover draws of the data, 2 of them."
+        "± over 2 to 3 draws of the data; 95% intervals cover draws of the data, 2 of them."
     )
 
 

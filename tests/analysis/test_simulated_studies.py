@@ -6,19 +6,34 @@ a_i ~ N(0, 0.05^2) and e_ij ~ N(0, 0.03^2), as F3AST minus FedAvg on draws of Sy
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from f3ast_tff.analysis.interval_coverage import LAWS
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.run_groups import Pair
-from f3ast_tff.analysis.verdicts import HOLDS, MARGIN, Question, judge_family
+from f3ast_tff.analysis.verdicts import (
+    HOLDS,
+    LARGER,
+    OPEN,
+    REVERSED,
+    SMALLER,
+    Question,
+    judge_family,
+)
 
 BETWEEN, WITHIN = 0.05, 0.03
 STUDIES = 3000
 BALANCED = (1,) * 12
 UNEQUAL = (1, 2, 3, 4, 6, 8)
+DEVIATIONS = {
+    name: float(law.draw(np.random.default_rng(0), (1000, 1000)).std())
+    for name, law in LAWS.items()
+}
 
 
 def study(
@@ -34,6 +49,16 @@ def study(
         effect = mu + between * random.standard_normal()
         for seed, noise in enumerate(random.standard_normal(n)):
             differences[Pair(draw, seed)] = effect + within * noise
+    return paired_difference(differences, dict.fromkeys(differences, 0.0))
+
+
+def of_law(
+    random: np.random.Generator, law: str, draws: int, mu: float, deviation: float = BETWEEN
+) -> PairedDifference:
+    """One study, a seed a draw: differences around `mu` that follow a law of `LAWS`."""
+    values = LAWS[law].draw(random, (1, draws))[0] - LAWS[law].mean
+    scaled = mu + deviation * values / DEVIATIONS[law]
+    differences = {Pair(draw, 0): value for draw, value in enumerate(scaled)}
     return paired_difference(differences, dict.fromkeys(differences, 0.0))
 
 
@@ -62,32 +87,84 @@ def test_intervals_over_draws_cover_the_mean_over_draws(
 def test_intervals_over_seeds_of_one_draw_do_not() -> None:
     """They cover mu + a_1: with ten seeds a standard error of 0.0095 where a_1 varies by 0.05."""
     assert coverage((10,)) < 0.4
-    # What they are an interval of.
-    assert 0.93 <= coverage((10,), between=0.0) <= 0.97
+    # What they are an interval of; of normal seeds they cover 0.96.
+    assert 0.93 <= coverage((10,), between=0.0) <= 0.975
 
 
 @pytest.mark.parametrize("num_seeds", [BALANCED, UNEQUAL])
-@pytest.mark.parametrize(
-    ("relation", "mu"), [("better", 0.0), ("not worse", -MARGIN), ("same", MARGIN)]
-)
-def test_a_family_without_effect_seldom_holds_anything(
-    num_seeds: tuple[int, ...], relation: str, mu: float
+@pytest.mark.parametrize("relation", ["better", "not worse"])
+def test_a_family_without_effect_seldom_has_a_direction(
+    num_seeds: tuple[int, ...], relation: str
 ) -> None:
-    """Ten claims, each at the edge of its null hypothesis."""
     random = np.random.default_rng(7)
     families, false, uncorrected = 500, 0, 0
-    # `same` has no power at all against draws that vary by 0.05.
-    between, within = (0.004, 0.002) if relation == "same" else (BETWEEN, WITHIN)
     for _ in range(families):
-        family = [
-            Question(relation, True, None, study(random, num_seeds, mu, between, within))
-            for _ in range(10)
-        ]
-        false += any(verdict.verdict == HOLDS for verdict in judge_family(family))
-        uncorrected += any(judge_family([each])[0].verdict == HOLDS for each in family)
+        family = [Question(relation, True, None, study(random, num_seeds, 0.0)) for _ in range(10)]
+        false += any(verdict.direction != OPEN for verdict in judge_family(family))
+        uncorrected += any(judge_family([each])[0].direction != OPEN for each in family)
     assert false / families <= 0.05
-    # Without the correction: 1 - 0.975^10 = 22%.
-    assert uncorrected / families > 0.12
+    # Without the correction: 1 - 0.96^10 = 34%.
+    assert uncorrected / families > 0.2
+
+
+@pytest.mark.parametrize(
+    ("law", "at_most"),
+    [
+        ("normal", 0.05),
+        ("exponential, skewness -2", 0.12),
+        ("gamma, skewness -2.3", 0.15),
+        ("lognormal, skewness -2.3", 0.13),
+    ],
+)
+def test_a_skewed_family_without_effect(law: str, at_most: float) -> None:
+    """Ten claims over 12 draws.
+
+    Of 1500 families 3.0% have a false direction where draws are normal, 9.6% (exponential), 13.0%
+    (gamma) and 9.7% (lognormal) where they are skewed; by Student's t alone 4.5, 26, 35 and 22%.
+    """
+    random = np.random.default_rng(8)
+    families, false, of_t = 300, 0, 0
+    for _ in range(families):
+        family = [Question("better", True, None, of_law(random, law, 12, 0.0)) for _ in range(10)]
+        false += any(verdict.direction != OPEN for verdict in judge_family(family))
+        for place, each in enumerate(family):
+            assert each.found is not None
+            family[place] = replace(each, found=replace(each.found, skewness=0.0))
+        of_t += any(verdict.direction != OPEN for verdict in judge_family(family))
+    assert false / families <= at_most
+    assert law == "normal" or of_t >= 2 * false
+
+
+def test_a_family_of_true_sizes_is_seldom_called_smaller_or_larger() -> None:
+    """Ten claims whose leads are the paper's 0.1."""
+    random = np.random.default_rng(9)
+    families, false = 500, 0
+    for _ in range(families):
+        family = [Question("better", True, 0.1, study(random, BALANCED, 0.1)) for _ in range(10)]
+        false += any(verdict.size in (SMALLER, LARGER) for verdict in judge_family(family))
+    assert false / families <= 0.05
+
+
+@pytest.mark.parametrize("law", [*LAWS][:4])
+def test_a_tenth_of_the_papers_lead_holds_and_is_smaller(law: str) -> None:
+    """A lead of 0.01 where the paper prints 0.1; draws deviate by 0.025.
+
+    No direction is reversed, at 12 or at 200 draws; at 200 the direction holds and at both the size
+    is smaller.
+    """
+    random = np.random.default_rng(10)
+    studies = 200
+    for draws, fewest_held, fewest_smaller in ((12, 0.05, 0.95), (200, 0.95, 1.0)):
+        directions: Counter[str | None] = Counter()
+        sizes: Counter[str | None] = Counter()
+        for _ in range(studies):
+            found = of_law(random, law, draws, 0.01, deviation=0.025)
+            (verdict,) = judge_family([Question("better", True, 0.1, found)])
+            directions[verdict.direction] += 1
+            sizes[verdict.size] += 1
+        assert directions[REVERSED] == 0
+        assert directions[HOLDS] / studies >= fewest_held
+        assert sizes[SMALLER] / studies >= fewest_smaller
 
 
 def test_a_true_effect_is_found_among_claims_without_one() -> None:
@@ -99,5 +176,5 @@ def test_a_true_effect_is_found_among_claims_without_one() -> None:
             Question("better", True, None, study(random, BALANCED, 0.12 if n == 0 else 0.0))
             for n in range(10)
         ]
-        held += judge_family(family)[0].verdict == HOLDS
+        held += judge_family(family)[0].direction == HOLDS
     assert held / 200 > 0.95

@@ -1,9 +1,10 @@
-"""Verdicts on single claims, and Holm's correction of a family."""
+"""Verdicts on the direction and the size of claims, and Holm's correction of a family."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,15 +13,17 @@ from scipy import stats  # type: ignore[import-untyped]
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.report.collect import collect
 from f3ast_tff.analysis.verdicts import (
-    DOES_NOT_HOLD,
+    AS_PRINTED,
     HOLDS,
-    NOT_ENOUGH,
+    LARGER,
+    OPEN,
+    REVERSED,
+    SMALLER,
+    Divergence,
     Question,
-    Verdict,
     holm,
     judge_family,
     obstacle_to_verdict,
-    primary_p,
 )
 from tests.analysis.conftest import described
 
@@ -33,70 +36,96 @@ def found(low: float, high: float, draws: int = 10) -> PairedDifference:
     return PairedDifference((low + high) / 2, error, draws, draws)
 
 
-def judge(relation: str, upwards: bool, paper: float | None, low: float, high: float) -> Verdict:
-    """A family of one: judged by its 95% interval."""
+def judge(
+    relation: str, upwards: bool, paper: float | None, low: float, high: float
+) -> tuple[str | None, str | None]:
+    """Direction and size in a family of one: judged by its 95% interval."""
     (verdict,) = judge_family([Question(relation, upwards, paper, found(low, high))])
-    assert verdict.confidence == 0.95
-    return verdict
+    assert verdict.confidence == (None if relation == "same" else 0.95)
+    assert verdict.size_confidence == (None if paper is None else 0.95)
+    return verdict.direction, verdict.size
+
+
+@pytest.mark.parametrize("relation", ["better", "not worse"])
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.0001, 0.2, HOLDS),
+        (0.03, 0.05, HOLDS),
+        (-0.2, -0.0001, REVERSED),
+        (-0.0001, 0.2, OPEN),
+        (-0.2, 0.0001, OPEN),
+        (0.0, 0.0, OPEN),
+        (0.001, 0.001, HOLDS),
+    ],
+)
+def test_directions(relation: str, low: float, high: float, expected: str) -> None:
+    """Without a margin "not worse" is judged as "better" is."""
+    assert judge(relation, True, None, low, high) == (expected, None)
+    # A loss: every sign turned.
+    assert judge(relation, False, None, -high, -low) == (expected, None)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        # Around the paper's 0.1, and no longer than that.
+        (0.06, 0.14, AS_PRINTED),
+        (0.01, 0.101, AS_PRINTED),
+        (0.1, 0.1, AS_PRINTED),
+        # So long that 0.2 or next to nothing could be it too.
+        (0.02, 0.18, OPEN),
+        # Holds 0 and the paper's.
+        (-0.02, 0.12, OPEN),
+        (-0.05, 0.05, SMALLER),
+        (-0.2, -0.1, SMALLER),
+        (0.01, 0.09, SMALLER),
+        (0.11, 0.4, LARGER),
+    ],
+)
+def test_sizes(low: float, high: float, expected: str) -> None:
+    assert judge("better", True, 0.1, low, high)[1] == expected
+    assert judge("better", False, -0.1, -high, -low)[1] == expected
 
 
 @pytest.mark.parametrize(
     ("low", "high", "paper", "expected"),
     [
-        (0.01, 0.2, 0.1, HOLDS),
-        (0.01, 0.2, None, HOLDS),
-        (-0.2, -0.01, 0.1, DOES_NOT_HOLD),
-        # Holds 0 and the paper's 0.1: cannot tell.
-        (-0.05, 0.15, 0.1, NOT_ENOUGH),
-        # Holds 0, and 0.1 lies above it.
-        (-0.05, 0.05, 0.1, DOES_NOT_HOLD),
-        # The paper prints no number: a lead of 0.01 counts.
-        (-0.05, 0.05, None, NOT_ENOUGH),
-        (-0.05, 0.005, None, DOES_NOT_HOLD),
-        (0.0, 0.0, 0.1, DOES_NOT_HOLD),
+        (0.001, 0.1, 0.0, LARGER),
+        (-0.1, -0.001, 0.0, SMALLER),
+        # However short, it does not show that both are equal.
+        (-0.001, 0.001, 0.0, OPEN),
+        (0.0, 0.0, 0.0, AS_PRINTED),
+        # The paper prints 0.281 and 0.282.
+        (-0.1, -0.002, -0.001, SMALLER),
+        (0.0, 0.1, -0.001, LARGER),
+        (-0.01, 0.01, -0.001, OPEN),
     ],
 )
-def test_better(low: float, high: float, paper: float | None, expected: str) -> None:
-    assert judge("better", True, paper, low, high).verdict == expected
-    # A loss: the same with every sign turned.
-    turned = None if paper is None else -paper
-    assert judge("better", False, turned, -high, -low).verdict == expected
+def test_the_same_has_a_size_alone(low: float, high: float, paper: float, expected: str) -> None:
+    assert judge("same", True, paper, low, high) == (None, expected)
+    assert judge("same", False, -paper, -high, -low) == (None, expected)
 
 
-@pytest.mark.parametrize(
-    ("relation", "low", "high", "expected"),
-    [
-        ("same", -0.005, 0.009, HOLDS),
-        ("same", 0.02, 0.03, DOES_NOT_HOLD),
-        ("same", -0.03, -0.02, DOES_NOT_HOLD),
-        ("same", -0.005, 0.02, NOT_ENOUGH),
-        ("not worse", -0.009, 0.4, HOLDS),
-        ("not worse", -0.02, 0.4, NOT_ENOUGH),
-        ("not worse", -0.02, -0.001, NOT_ENOUGH),
-        ("not worse", -0.4, -0.011, DOES_NOT_HOLD),
-        # Below 0 and within the margin: no worse, and the same.
-        ("same", -0.006, -0.002, HOLDS),
-        ("not worse", -0.006, -0.002, HOLDS),
-    ],
-)
-def test_other_relations(relation: str, low: float, high: float, expected: str) -> None:
-    assert judge(relation, True, None, low, high).verdict == expected
-    assert judge(relation, False, None, -high, -low).verdict == expected
-
-
-def test_holds_says_how_large_against_the_papers_difference() -> None:
+def test_reasons_say_how_large_against_the_papers_difference() -> None:
     """0.01 [0.005, 0.015] of 0.05, and a loss: -0.01 [-0.015, -0.005] of -0.05."""
-    says = "better, 0.20 [0.10, 0.30] of the paper's"
-    assert judge("better", True, 0.05, 0.005, 0.015).reason == says
-    assert judge("better", False, -0.05, -0.015, -0.005).reason == says
-    assert judge("better", True, None, 0.005, 0.015).reason == "better"
+    share = "0.20 [0.10, 0.30] of the paper's"
+    for upwards, paper, low, high, says in (
+        (True, 0.05, 0.005, 0.015, f"better, {share}"),
+        (False, -0.05, -0.015, -0.005, f"better, {share}"),
+        (True, -0.05, -0.015, -0.005, f"worse, {share}"),
+        (True, None, 0.005, 0.015, "better"),
+        (True, None, -0.005, 0.015, "the interval holds 0"),
+    ):
+        question = Question("better", upwards, paper, found(low, high))
+        assert judge_family([question])[0].reason == says
 
 
 def test_holm_by_hand() -> None:
     """0.05 over 4, 3, 2: 0.01 <= 0.0125, 0.016 <= 0.0167, 0.03 > 0.025 stops; the last as it."""
-    levels = holm([0.03, 0.01, 0.5, 0.016])
-    assert levels == pytest.approx([1 - 0.025, 1 - 0.0125, 1 - 0.025, 1 - 0.05 / 3])
-    assert holm([0.2]) == [0.95]
+    errors = holm([0.03, 0.01, 0.5, 0.016])
+    assert errors == pytest.approx([0.025, 0.0125, 0.025, 0.05 / 3])
+    assert holm([0.2]) == [0.05]
     assert holm([]) == []
 
 
@@ -104,37 +133,92 @@ def test_a_claim_that_holds_alone_may_not_hold_in_a_family() -> None:
     """p just below 0.05 holds alone; beside three without effect it needs 0.0125."""
     barely = Question("better", True, 0.1, found(0.001, 0.2))
     nothing = Question("better", True, None, found(-0.2, 0.2))
-    assert 0.0125 < primary_p(barely) < 0.05
-    assert judge_family([barely])[0].verdict == HOLDS
+    assert barely.found is not None and 0.0125 < barely.found.p_value < 0.05
+    assert judge_family([barely])[0].direction == HOLDS
     verdict = judge_family([nothing, barely, nothing, nothing])[1]
-    assert verdict.verdict == NOT_ENOUGH
+    assert verdict.direction == OPEN
     assert verdict.confidence == 1 - 0.05 / 4
+    # Of sizes it is the only one.
+    assert verdict.size_confidence == 0.95
     # What cannot be judged is no member of the family.
     without = Question("better", True, None, None, "not run")
-    assert judge_family([without, barely, without])[1].verdict == HOLDS
+    assert judge_family([without, barely, without])[1].direction == HOLDS
 
 
-@pytest.mark.parametrize("relation", ["better", "not worse", "same"])
+def test_sizes_are_a_family_beside_the_directions() -> None:
+    """Two sizes just outside 0.1: one alone is smaller, of two neither is."""
+    question = Question("better", True, 0.1, found(0.01, 0.0999))
+    assert judge_family([question])[0].size == SMALLER
+    assert [v.size for v in judge_family([question] * 2)] == [OPEN] * 2
+    short = Question("better", True, 0.1, found(0.06, 0.0999))
+    assert judge_family([short])[0].size == SMALLER
+    assert [v.size for v in judge_family([short] * 2)] == [AS_PRINTED] * 2
+
+
+@pytest.mark.parametrize("relation", ["better", "not worse"])
 @pytest.mark.parametrize("upwards", [True, False])
-def test_holds_exactly_if_the_p_value_is_rejected(relation: str, upwards: bool) -> None:
+def test_a_direction_is_found_exactly_if_the_p_value_is_rejected(
+    relation: str, upwards: bool
+) -> None:
     for low in (-0.03, -0.0112, -0.0099, -0.0021, 0.0012, 0.02):
         for width in (0.001, 0.012, 0.05):
-            question = Question(relation, upwards, None, found(low, low + width))
-            sign = 1 if upwards else -1
-            better = relation != "better" or sign * (low + width / 2) > 0
-            holds = judge_family([question])[0].verdict == HOLDS
-            assert holds == (primary_p(question) <= 0.05 and better)
+            difference = found(low, low + width)
+            (verdict,) = judge_family([Question(relation, upwards, None, difference)])
+            assert (verdict.direction != OPEN) == (difference.p_value <= 0.05)
+            assert (verdict.direction != OPEN) == (low > 0 or low + width < 0)
 
 
 def test_no_usable_difference() -> None:
-    nan = PairedDifference(math.nan, math.nan, 5, 5)
-    family = [Question("better", True, 0.1, each) for each in (nan, None)]
-    assert [v.reason for v in judge_family(family)] == [
-        "a run diverged",
-        "fewer than 2 common pairs of draw and seed",
-    ]
-    assert {v.verdict for v in judge_family(family)} == {NOT_ENOUGH}
-    assert {v.confidence for v in judge_family(family)} == {None}
+    family = [Question("better", True, 0.1, None), Question("same", True, 0.1, None)]
+    verdicts = judge_family(family)
+    assert {v.reason for v in verdicts} == {"fewer than 2 common pairs of draw and seed"}
+    assert [(v.direction, v.size) for v in verdicts] == [(OPEN, OPEN), (None, OPEN)]
+    assert {v.confidence for v in verdicts} == {None}
+
+
+def diverging(a: int, b: int, runs: int, difference: PairedDifference | None = None) -> Question:
+    nan = PairedDifference(
+        math.nan, math.nan, runs, runs, num_diverged=a + b, num_above=runs - a, num_below=a
+    )
+    return Question("better", True, 0.1, difference or nan, "", Divergence(a, b, runs))
+
+
+def test_a_method_that_diverges_in_more_than_half_of_the_runs_loses() -> None:
+    for a, b, direction, reason in (
+        (7, 0, REVERSED, "A diverged in 7 of 12 runs"),
+        (7, 6, REVERSED, "A diverged in 7 of 12 and B diverged in 6 of 12 runs"),
+        (0, 7, HOLDS, "B diverged in 7 of 12 runs"),
+        (7, 12, OPEN, "A diverged in 7 of 12 and B diverged in 12 of 12 runs"),
+    ):
+        (verdict,) = judge_family([diverging(a, b, 12)])
+        assert (verdict.direction, verdict.size, verdict.reason) == (direction, OPEN, reason)
+        assert verdict.confidence is None
+    # It counts nothing in the correction, and too few runs judge nothing.
+    tested = Question("better", True, None, found(0.01, 0.2))
+    assert judge_family([diverging(7, 0, 12), tested])[1].confidence == 0.95
+    few = replace(diverging(2, 0, 3), obstacle="3 draws of the data, 5 are needed")
+    assert judge_family([few])[0].direction == OPEN
+
+
+def test_diverging_in_half_of_the_runs_or_fewer_leaves_a_sign_test() -> None:
+    """2 of 12 worse: p = 2 * 79 / 4096 = 0.039, which holds alone and not among two."""
+    question = diverging(2, 0, 12)
+    (verdict,) = judge_family([question])
+    assert (verdict.direction, verdict.size) == (HOLDS, OPEN)
+    assert (verdict.confidence, verdict.size_confidence) == (0.95, None)
+    assert verdict.reason == (
+        "better in 10 and worse in 2 of 12 draws (sign test); A diverged in 2 of 12 runs"
+    )
+    assert judge_family([question, question])[0].direction == OPEN
+    assert judge_family([diverging(6, 0, 12)])[0].direction == OPEN
+    # A loss: above is worse.
+    assert judge_family([replace(question, higher_is_better=False)])[0].direction == REVERSED
+
+
+def test_a_finite_score_of_a_diverged_run_stays_a_number() -> None:
+    (verdict,) = judge_family([diverging(2, 0, 10, found(-0.2, -0.1))])
+    assert (verdict.direction, verdict.size) == (REVERSED, SMALLER)
+    assert verdict.reason.endswith("of the paper's; A diverged in 2 of 10 runs")
 
 
 def obstacle(tmp_path: Path, draws: int, pairs: int, rounds: int | None = None) -> str:

@@ -66,7 +66,9 @@ def test_the_first_lines_are_verdicts_then_come_the_runs(out: Path) -> None:
     heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert heads[:2] == ["Summary", "Runs: Synthetic"]
     summary = text.split("## ")[1]
-    assert "Claims of the papers: 2 hold, 2 have not enough runs, " in summary
+    assert "Claims of the papers: direction: 2 holds, 2 open; " in summary
+    assert "Tests of a direction are corrected within 2 families, a figure or table each" in summary
+    assert "(Fig. 2: 1; Fig. 3: 1)" in summary
     assert (
         "[Fig. 2, Synthetic: F3AST > FedAvg, Home devices](#table3_1_claims-0) | holds" in summary
     )
@@ -102,12 +104,19 @@ def test_every_claim_has_a_verdict(out: Path) -> None:
     with open(out / "claims.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     claimed = [row for row in rows if row["source"]]
-    assert {row["verdict"] for row in claimed} <= {"holds", "does not hold", "not enough runs"}
-    assert {row["verdict"] for row in rows if not row["source"]} <= {"no claim"}
+    assert {row["direction"] for row in claimed} <= {"holds", "reversed", "open", ""}
+    assert {row["size"] for row in claimed} <= {"as printed", "smaller", "larger", "open", ""}
+    same = [row for row in claimed if row["relation"] == "same"]
+    assert same and {row["direction"] for row in same} == {""}
+    assert all((row["size"] == "") == (row["paper_difference"] == "") for row in claimed)
+    assert {row["direction"] for row in rows if not row["source"]} <= {"no claim"}
     (fig2,) = [row for row in claimed if row["source"] == "Fig. 2" and row["draws"] == "5"]
-    assert (fig2["a"], fig2["b"], fig2["verdict"]) == ("f3ast", "fedavg", "holds")
-    # One claim of the table can be judged: its level is not corrected.
-    assert (fig2["covers"], fig2["verdict_confidence"]) == ("draws of the data, 5 of them", "0.95")
+    assert (fig2["a"], fig2["b"], fig2["direction"]) == ("f3ast", "fedavg", "holds")
+    # One claim of the figure can be judged: its level is not corrected.
+    assert (fig2["covers"], fig2["direction_confidence"]) == (
+        "draws of the data, 5 of them",
+        "0.95",
+    )
 
 
 def test_the_page_says_what_its_intervals_cover(out: Path) -> None:
