@@ -53,10 +53,10 @@ def tidy_scores(runs: Sequence[Run], every: int = 1) -> pd.DataFrame:
 
     Returns:
         Columns `task`, `algorithm`, the further settings that differ between groups of runs,
-        `client_share` where it is not the share of the examples (the objective, without which
-        scores cannot be compared), `reading` where it is not the paper's, `availability_draws` where it is not the reading's
-        (what intervals cover depends on them), `data_seed` where draws of the data differ, `seed`,
-        `round` and `SCORES`, which have six decimals, for runs in the order of
+        `client_share` where it is not the share of the examples (scores of other objectives are not
+        comparable), `reading` where it is not the paper's, `availability_draws` where it is not the
+        reading's (what intervals cover depends on it), `data_seed` where draws of the data differ,
+        `seed`, `round` and `SCORES`, which have six decimals, for runs in the order of
         `comparable_groups`, of their draws and their seeds.
 
     Raises:
