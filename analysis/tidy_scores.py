@@ -20,7 +20,7 @@ from f3ast_tff.atomic import atomic_write
 from f3ast_tff.components import parameter
 from f3ast_tff.components.defaults import PRESETS
 
-_READING, _DRAWS = "reading", "availability_draws"
+_READING, _DRAWS, _OBJECTIVE = "reading", "availability_draws", "client_share"
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,10 @@ def tidy_scores(runs: Sequence[Run], every: int = 1) -> pd.DataFrame:
 
     Returns:
         Columns `task`, `algorithm`, the further settings that differ between groups of runs,
-        `reading` where it is not the paper's, `availability_draws` where it is not the reading's
-        (what intervals cover depends on them), `data_seed` where draws of the data differ, `seed`,
-        `round` and `SCORES`, which have six decimals, for runs in the order of
+        `client_share` where it is not the share of the examples (scores of other objectives are not
+        comparable), `reading` where it is not the paper's, `availability_draws` where it is not the
+        reading's (what intervals cover depends on it), `data_seed` where draws of the data differ,
+        `seed`, `round` and `SCORES`, which have six decimals, for runs in the order of
         `comparable_groups`, of their draws and their seeds.
 
     Raises:
@@ -91,6 +92,8 @@ def _always_columns(groups: Sequence[RunGroup]) -> list[str]:
     """Settings that are columns though they may be the same everywhere."""
     of_preset = {each: readings()[_DRAWS].reading.value(each) for each in PRESETS}
     found = []
+    if any(group.setting(_OBJECTIVE) not in (None, "examples") for group in groups):
+        found.append(_OBJECTIVE)
     if any(group.setting(_READING) != PRESETS[0] for group in groups):
         found.append(_READING)
     given = [group for group in groups if group.setting(_DRAWS) is not None]

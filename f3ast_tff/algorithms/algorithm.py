@@ -68,8 +68,6 @@ class AlgorithmConfig:
             be a mapping by server optimizer.
         made: Whether it stands for a function given in Python that makes the strategy, which then
             says what its weights are meant for.
-        client_share: Objective of its paper: `examples` or `equal`, the values of the setting.
-        corrects: Settings by name of the method that it corrects, its own baseline.
     """
 
     aggregation: ClassVar[str] = "sum"
@@ -80,8 +78,6 @@ class AlgorithmConfig:
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedavg"})
     published: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
     made: ClassVar[bool] = False
-    client_share: ClassVar[str] = "examples"
-    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedavg"})
 
     def build(self, world: World) -> Strategy:
         """Returns a new strategy.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 from collections import Counter
 from pathlib import Path
@@ -21,7 +22,11 @@ NOT_OF_SYNTHETIC = {"R12", "R20", "R22", "R23"}
 # Of Power-of-Choice, or of a generator without alpha.
 NOT_OF_TABLE9 = {"R6", "R10", "R18"}
 # What tells the rows of `availability_methods_synthetic` apart.
-METHOD = ("algorithm", "aggregation", "baseline_sampling", "fedawe_clip")
+METHOD = (
+    *("algorithm", "aggregation", "baseline_sampling", "fedawe_clip", "fedawe_scored"),
+    "clients_per_round",
+)
+TUNED = Path(__file__).resolve().parents[3] / "analysis" / "results" / "tuned_rates_synthetic.csv"
 # eta_0 / sqrt(t / 10 + 1).
 FEDAWE_RATE = (0.1, "inverse_sqrt", 10)
 
@@ -53,7 +58,8 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("released_legacy", 3 * 5 * 3),
         ("seeds_synthetic", 10),
         ("cafed_fig1a", 7 * 12),
-        ("availability_methods_synthetic", 21 * 12 * 6),
+        ("tune_methods_synthetic", 23 * 2 * 3 * 3 * 12),
+        ("availability_methods_synthetic", 24 * 12 * 8),
         ("delivery_synthetic", (7 + 4 * 9) * 6),
         ("fedawe_table2", 8 * 4 * 3),
     ],
@@ -98,19 +104,36 @@ def test_fig4_leaves_power_of_choice_a_choice() -> None:
 
 
 def test_methods_of_availability_share_all_but_their_own() -> None:
-    """Twelve regimes, 21 rows, which train alike; draws are whole: data and seed."""
+    """Twelve regimes, 24 rows, which train alike but for rates; draws are whole: data and seed."""
     campaign = built_in("availability_methods_synthetic")
     assert len(counts(campaign, "availability")) == 12
     rows = {tuple(run.settings.get(name) for name in METHOD) for run in campaign.runs}
-    assert len(rows) == 21 and ("f3ast", "scaffold", None, None) in rows
-    shared = ("clients_per_round", "rounds", "batch_size", "local_steps", "client_lr", "server_lr")
+    assert len(rows) == 24 and ("f3ast", "scaffold", None, None, None, 10) in rows
+    shared = ("client_share", "rounds", "batch_size", "local_steps")
     assert {tuple(run.settings[name] for name in shared) for run in campaign.runs} == {
-        (10, 1000, 20, 5, 0.01, 1.0)
+        ("equal", 1000, 20, 5)
     }
     assert all(run.settings["data_seed"] == run.settings["seed"] for run in campaign.runs)
     periods = {"groups_on": 10, "groups_off": 40, "cyclic_rounds": 50, "amplified_period": 50}
     for name, value in {**periods, "control_period": 50}.items():
         assert {run.settings.get(name) for run in campaign.runs} == {None, value}
+
+
+def test_methods_of_availability_have_their_tuned_rates() -> None:
+    """Each row has the rates that were chosen for it; FedAWE's server model those of FedAWE."""
+    tuned = {}
+    for row in csv.DictReader(TUNED.read_text().splitlines()):
+        of_method = (row["algorithm"], row["aggregation"], row["baseline_sampling"] or None)
+        clip = float(row["fedawe_clip"]) if row["fedawe_clip"] else None
+        key = (*of_method, clip, int(row["clients_per_round"]))
+        tuned[key] = (float(row["client_lr"]), float(row["server_lr"]))
+    found: dict[tuple[Any, ...], set[tuple[float, float]]] = {}
+    for run in built_in("availability_methods_synthetic").runs:
+        s = run.settings
+        of_method = (s["algorithm"], s["aggregation"], s.get("baseline_sampling"))
+        key = (*of_method, s.get("fedawe_clip"), s["clients_per_round"])
+        found.setdefault(key, set()).add((s["client_lr"], s["server_lr"]))
+    assert found == {key: {rates} for key, rates in tuned.items()}
 
 
 def test_fedawe_table2_is_reduced_in_three_settings() -> None:
