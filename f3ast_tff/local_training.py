@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.randomness import generator
+from f3ast_tff.randomness import each_generator
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,17 @@ class LocalTraining:
             `int32 [num_segments, length]`, indices into the client's examples; batches are
             consecutive runs of `batch_size` in each row.
         """
-        rng = generator(self.seed, "batches", round_number, client)
+        return next(self.orders(round_number, [client], [num_examples]))
+
+    def orders(
+        self, round_number: int, clients: Sequence[int], nums_examples: Sequence[int]
+    ) -> Iterator[np.ndarray]:
+        """Yields `order` of each of some clients, `int [m]`, of these numbers of examples."""
+        generators = each_generator(self.seed, "batches", round_number, last=clients)
+        for rng, num_examples in zip(generators, nums_examples):
+            yield self._order(rng, num_examples)
+
+    def _order(self, rng: np.random.Generator, num_examples: int) -> np.ndarray:
         if self.steps is not None:
             wanted = self.steps * self.batch_size if num_examples else 0
             passes = -(-wanted // max(num_examples, 1))

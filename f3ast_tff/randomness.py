@@ -7,6 +7,7 @@ draws as an uninterrupted one, and no two consumers share a stream.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -29,6 +30,104 @@ def generator(seed: int, stream: str, *indices: int) -> np.random.Generator:
     """
     key = (zlib.crc32(stream.encode()), *indices)
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def each_generator(
+    seed: int, stream: str, *indices: int, last: Sequence[int]
+) -> Iterator[np.random.Generator]:
+    """Yields `generator(seed, stream, *indices, k)` for each k of `last`, in a third of the time.
+
+    NumPy's SeedSequence is mixed once for what they share. All are the same object, whose state is
+    set anew: use one before the next is asked for.
+
+    Args:
+        seed: See `generator`.
+        stream: See `generator`.
+        *indices: See `generator`.
+        last: Last indices, for example clients, each at least 0 and below 2^32.
+    """
+    words = _words(seed)
+    words += [0] * (_POOL - len(words)) + _words(zlib.crc32(stream.encode()))
+    for index in indices:
+        words += _words(index)
+    shared, constant = _pool(words)
+    rng = np.random.Generator(np.random.PCG64(0))
+    for k in last:
+        pool, _ = _mixed_in(list(shared), constant, k)
+        rng.bit_generator.state = _pcg64_state(pool)
+        yield rng
+
+
+# Of NumPy's SeedSequence (after O'Neill's seed_seq) and of PCG64.
+_POOL, _U32, _U128 = 4, 2**32 - 1, 2**128 - 1
+_INIT_A, _MULT_A, _INIT_B, _MULT_B = 0x43B0D7E5, 0x931E8875, 0x8B51F9DD, 0x58F38DED
+_MIX_L, _MIX_R = 0xCA01F9DD, 0x4973F715
+_PCG_MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
+
+
+def _words(number: int) -> list[int]:
+    """The 32-bit words of a number, the lowest first."""
+    words = [number & _U32]
+    while number := number >> 32:
+        words.append(number & _U32)
+    return words
+
+
+def _mixed_in(pool: list[int], constant: int, word: int) -> tuple[list[int], int]:
+    """Mixes a further word of entropy into each word of the pool."""
+    for place in range(_POOL):
+        hashed = word ^ constant
+        constant = constant * _MULT_A & _U32
+        hashed = hashed * constant & _U32
+        hashed ^= hashed >> 16
+        mixed = (_MIX_L * pool[place] - _MIX_R * hashed) & _U32
+        pool[place] = mixed ^ mixed >> 16
+    return pool, constant
+
+
+def _pool(words: Sequence[int]) -> tuple[list[int], int]:
+    """The pool of a SeedSequence with this entropy, at least `_POOL` words."""
+    pool, constant = [], _INIT_A
+    for word in words[:_POOL]:
+        hashed = word ^ constant
+        constant = constant * _MULT_A & _U32
+        hashed = hashed * constant & _U32
+        pool.append(hashed ^ hashed >> 16)
+    for source in range(_POOL):
+        kept = pool[source]
+        others = [place for place in range(_POOL) if place != source]
+        for place in others:
+            hashed = kept ^ constant
+            constant = constant * _MULT_A & _U32
+            hashed = hashed * constant & _U32
+            hashed ^= hashed >> 16
+            mixed = (_MIX_L * pool[place] - _MIX_R * hashed) & _U32
+            pool[place] = mixed ^ mixed >> 16
+    for word in words[_POOL:]:
+        pool, constant = _mixed_in(pool, constant, word)
+    return pool, constant
+
+
+def _pcg64_state(pool: Sequence[int]) -> dict[str, object]:
+    """The state of a PCG64 that is seeded by a SeedSequence of this pool."""
+    constant, number = _INIT_B, []
+    for place in range(8):
+        word = pool[place % _POOL] ^ constant
+        constant = constant * _MULT_B & _U32
+        word = word * constant & _U32
+        number.append(word ^ word >> 16)
+    high, low, high_increment, low_increment = (
+        number[place] | number[place + 1] << 32 for place in range(0, 8, 2)
+    )
+    increment = ((high_increment << 64 | low_increment) << 1 | 1) & _U128
+    state = (increment + (high << 64 | low)) & _U128
+    state = (state * _PCG_MULTIPLIER + increment) & _U128
+    return {
+        "bit_generator": "PCG64",
+        "state": {"state": state, "inc": increment},
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
 
 
 # Of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f3ast_tff.randomness import generator, normals, uniforms
+from f3ast_tff.randomness import each_generator, generator, normals, uniforms
 
 ARGUMENTS = st.tuples(
     st.integers(0, 2**40),
@@ -86,3 +86,17 @@ def test_numbers_of_clients_have_their_law() -> None:
     z = normals(2, "x", np.arange(n))
     assert abs(z.mean()) < 4.5 / np.sqrt(n) and abs(z.var() - 1) < 4.5 * np.sqrt(2 / n)
     assert abs(np.mean(z[1:] * z[:-1])) < 4.5 / np.sqrt(n)
+
+
+@given(
+    seed=st.integers(0, 2**70),
+    indices=st.lists(st.integers(0, 2**40), max_size=3),
+    last=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=5),
+)
+def test_each_generator_is_numpys(seed: int, indices: list[int], last: list[int]) -> None:
+    """The same state as NumPy's own seeding gives, and so the same draws."""
+    found = each_generator(seed, "batches", *indices, last=last)
+    for k, rng in zip(last, found):
+        alone = generator(seed, "batches", *indices, k)
+        assert rng.bit_generator.state == alone.bit_generator.state
+        np.testing.assert_array_equal(rng.permutation(30), alone.permutation(30))

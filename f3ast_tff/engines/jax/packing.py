@@ -131,10 +131,11 @@ def pack(
     times_of, weight = np.zeros(by_wave, np.float32), np.zeros(by_wave, np.float32)
     member, client = np.full(by_wave, -1, np.int32), np.full(by_wave, -1, np.int32)
     first[: len(ends) - 1] = ends[:-1]
+    orders = work.orders(round_number, ids[busy].tolist(), sizes[busy].tolist())
     for w, wave in enumerate(waves):
         for lane, i in enumerate(wave.tolist()):
             k, count = int(ids[i]), int(num_steps[i])
-            order = work.order(round_number, k, int(sizes[i]))
+            order = next(orders)
             drawn = preprocessing.draws(round_number, k, order.shape)
             here = slice(ends[w], ends[w] + count)
             rows[here, lane] = _batches(order + np.int32(offsets[k]), work.batch_size, -1)
@@ -149,6 +150,9 @@ def pack(
 def _each_once(cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Returns each client's id, first place, number of places and whole weight, in order."""
     cohort_ids = cohort.ids.astype(np.int64)
+    if len(set(cohort_ids.tolist())) == len(cohort_ids):
+        places = np.arange(len(cohort_ids))
+        return cohort_ids, places, np.ones_like(places), cohort.weights.astype(np.float64)
     unique = np.unique(cohort_ids, return_index=True, return_inverse=True, return_counts=True)
     ids, place, which, times = unique
     weights = np.bincount(which.reshape(-1), cohort.weights, len(ids))
