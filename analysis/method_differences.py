@@ -117,9 +117,9 @@ def corrected_intervals(
         family: The differences; `None` for one that is not known, whose ends are NaN.
     """
     known = [each for each in family if each is not None]
-    levels = iter(holm([each.p_value for each in known]))
+    errors = iter(holm([each.p_value for each in known]))
     nothing = (math.nan, math.nan)
-    return [nothing if each is None else each.interval(next(levels)) for each in family]
+    return [nothing if each is None else each.interval(1 - next(errors)) for each in family]
 
 
 def _of(runs: pd.DataFrame, method: Method | None) -> pd.DataFrame:

@@ -17,6 +17,8 @@ from f3ast_tff.errors import ParameterError
 
 Method = Mapping[str, str]
 FEDAVG = {"algorithm": "fedavg"}
+# Aggregations that add nothing to a weighted average.
+_PLAIN = ("sum", "mean")
 
 
 def method_name(task: str, method: Method) -> str:
@@ -50,10 +52,12 @@ def corrected_by(method: Method) -> Method:
     """Returns settings of the method that a method corrects.
 
     With an aggregation that is not its algorithm's own, a method corrects the same algorithm with
-    its own aggregation; otherwise it corrects what its algorithm names.
+    its own aggregation; otherwise it corrects what its algorithm names. The sum and the mean of an
+    algorithm that corrects none are baselines both: no settings.
     """
     config = config_of(method)
-    if _components(method)[1] == config.aggregation:
+    aggregation = _components(method)[1]
+    if aggregation == config.aggregation or (not config.corrects and aggregation in _PLAIN):
         return config.corrects
     return {"algorithm": method["algorithm"], "aggregation": config.aggregation}
 
@@ -74,11 +78,13 @@ def find_method(
         beside: The method that is compared with it.
 
     Returns:
-        The method, which may be `beside` itself; `None` if there is none.
+        The method, which may be `beside` itself; `None` if there is none, or none is wanted.
 
     Raises:
         RunsError: If several are equally near.
     """
+    if not wanted:
+        return None
     wanted = {"aggregation": config_of(wanted).aggregation, **wanted}
     costs = []
     for method in methods:
