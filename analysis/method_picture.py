@@ -63,7 +63,7 @@ def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
         panel.set_title(literal(title), fontsize=10, loc="left")
     mappable = mpl.cm.ScalarMappable(norm, colours)
     bar = figure.colorbar(mappable, ax=list(panels), extend="both", aspect=40, pad=0.015)
-    bar.set_label(f"difference of accuracy, limits ±{limit:.2f}; dot: interval leaves out 0")
+    bar.set_label(f"difference (limits ±{limit:.2f}); dot: interval without 0", fontsize=9)
     # The same picture again gives the same file: the layout differs in its last digits.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")

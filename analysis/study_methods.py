@@ -38,7 +38,10 @@ def method_name(task: str, method: Method) -> str:
     for setting in _not_default(task, method):
         word = method[setting].replace("_", " ")
         # A value that is a word speaks for itself.
-        parts.append(word if word[0].isalpha() else f"{setting} {word}")
+        if setting == "clients_per_round":
+            parts.append(f"K = {word}")
+        else:
+            parts.append(word if word[0].isalpha() else f"{setting} {word}")
     return ", ".join(parts)
 
 

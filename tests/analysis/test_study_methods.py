@@ -30,7 +30,7 @@ F3AST = {"algorithm": "f3ast", "aggregation": "sum"}
         ),
         ({"algorithm": "fedvarp", "aggregation": "fedvarp", "cohort_weights": "mean"}, "FedVARP"),
         ({"algorithm": "fedawe", "fedawe_clip": "0.5"}, "FedAWE, fedawe_clip 0.5"),
-        ({"algorithm": "mifa", "clients_per_round": "100"}, "MIFA, clients_per_round 100"),
+        ({"algorithm": "mifa", "clients_per_round": "100"}, "MIFA, K = 100"),
         ({"algorithm": "of_a_plugin", "theirs": "word"}, "of_a_plugin, word"),
     ],
 )
