@@ -57,11 +57,6 @@ def _objective(known: Any) -> str:
     return str(known.config_class("algorithm").client_share)
 
 
-def _released_objective(known: Any) -> str:
-    share = _objective(known)
-    return "batches" if share == "examples" else share
-
-
 def _population(known: Any) -> str:
     """Shares of those present, if a process chosen says so; see `AvailabilityConfig`."""
     renewed = any(c.renews_shares(known) for c in known.config_classes("availability"))
@@ -107,7 +102,7 @@ class ReadingConfig:
         Reading(
             "R16",
             Derived(_objective, "examples, or equal where the algorithm's paper has 1 / N"),
-            Derived(_released_objective, "batches, or equal where the algorithm's paper has 1 / N"),
+            "batches",
         ),
         "p_k, a client's weight in the objective: its share of the examples or of the training "
         "batches, or 1 / N for all",
