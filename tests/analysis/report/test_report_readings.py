@@ -17,10 +17,11 @@ from tests.analysis.conftest import described
 MakeRun = Callable[..., Path]
 PAPER = {name: each.reading.paper for name, each in readings().items()}
 # Derived from other settings.
-PAPER.update(availability_objective="p", rate_init="p", baseline_sampling="with_replacement")
+PAPER.update(availability_objective="p", rate_init="p", client_share="examples")
+PAPER.update(baseline_sampling="with_replacement")
 RELEASED = {name: each.reading.released for name, each in readings().items()}
 TEXTBOOK = {name: each.reading.value("textbook") for name, each in readings().items()}
-TEXTBOOK.update(availability_objective="p", rate_init="p")
+TEXTBOOK.update(availability_objective="p", rate_init="p", client_share="examples")
 COMMON = {"availability": "smartphones", "clients_per_round": 10, "rounds": 1000}
 
 
