@@ -107,6 +107,7 @@ def register(
 
     The class has a field made by `parameter` for each parameter, and a method `build`; the base
     class of its kind (`AlgorithmConfig`, `AvailabilityConfig` ...) says what that gets and returns.
+    Its constructor checks each value by the declaration and raises `ParameterError` for others.
     Nothing global changes: the class is found by whoever looks through its module.
 
     Args:
@@ -137,7 +138,7 @@ def register(
         except TypeError as error:
             raise ComponentError(f"{label}: {error}") from error
         setattr(config, _ATTRIBUTE, component)
-        _note_what_is_given(config)
+        _check_what_is_given(config)
         return config
 
     return decorate
@@ -174,17 +175,23 @@ def without_note(config: Any) -> Any:
     return bare
 
 
-def _note_what_is_given(config: Any) -> None:
-    """Makes instances tell a field that was given from one that has its default."""
+def _check_what_is_given(config: Any) -> None:
+    """Makes the constructor check values by their declarations, and note which were given."""
     made = config.__init__
     names = [field.name for field in dataclasses.fields(config) if field.init]
+    unresolved = {field.name for field in dataclasses.fields(config) if field.default is None}
 
     @wraps(made)
-    def noting(self: Any, *values: Any, **by_name: Any) -> None:
+    def checking(self: Any, *values: Any, **by_name: Any) -> None:
         made(self, *values, **by_name)
-        object.__setattr__(self, _GIVEN, (*names[: len(values)], *by_name))
+        given = (*names[: len(values)], *by_name)
+        for parameter in parameters_of(config):
+            value = getattr(self, parameter.name)
+            if parameter.name in given and not (value is None and parameter.name in unresolved):
+                object.__setattr__(self, parameter.name, parameter.checked(value))
+        object.__setattr__(self, _GIVEN, given)
 
-    config.__init__ = noting
+    config.__init__ = checking
 
 
 def registered_in(module: Any) -> list[Component]:
