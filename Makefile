@@ -90,27 +90,27 @@ docs: $(DOCS)  ## Build the site into build/site; executes the notebooks (not wi
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet
 
 bench: $(STAMP)  ## Measure the cost of a round on each engine, and memory
-	$(PY) -m tests.benchmarks.round_cost
-	$(PY) -m tests.benchmarks.memory
-	$(PY) -m tests.benchmarks.engine_speed
-	$(PY) -m tests.benchmarks.start_up
-	$(PY) -m tests.benchmarks.campaign_overhead
-	$(PY) -m tests.benchmarks.availability_speed
-	$(PY) -m tests.benchmarks.report_speed
-	$(PY) -m tests.benchmarks.ray_rounds
-	taskset -c 0 $(PY) -m tests.benchmarks.selection_scale
+	$(PY) -m benchmarks.round_cost
+	$(PY) -m benchmarks.memory
+	$(PY) -m benchmarks.engine_speed
+	$(PY) -m benchmarks.start_up
+	$(PY) -m benchmarks.campaign_overhead
+	$(PY) -m benchmarks.availability_speed
+	$(PY) -m benchmarks.report_speed
+	$(PY) -m benchmarks.ray_rounds
+	taskset -c 0 $(PY) -m benchmarks.selection_scale
 
 bench-gpu: $(STAMP)  ## Measure rounds on a GPU in under 10 minutes: layers, precision, lanes, equality (BENCH_DIR)
-	$(PY) -m tests.benchmarks.gpu --out $(BENCH_DIR)
+	$(PY) -m benchmarks.gpu --out $(BENCH_DIR)
 
 mutants: $(STAMP)  ## Change the sources in 70 places, one at a time, and see which changes no test notices
 	$(PY) -m tests.mutation --number 70 --out runs/mutants.csv
 
 bench-data: $(STAMP)  ## The same for the real data and the large models (DATA_DIR)
-	$(PY) -m tests.benchmarks.data_layer --data_dir $(DATA_DIR)
-	$(PY) -m tests.benchmarks.centralised --data_dir $(DATA_DIR)
-	$(PY) -m tests.benchmarks.model_rounds --data_dir $(DATA_DIR) --task cifar100
-	$(PY) -m tests.benchmarks.model_rounds --data_dir $(DATA_DIR) --task shakespeare
+	$(PY) -m benchmarks.data_layer --data_dir $(DATA_DIR)
+	$(PY) -m benchmarks.centralised --data_dir $(DATA_DIR)
+	$(PY) -m benchmarks.model_rounds --data_dir $(DATA_DIR) --task cifar100
+	$(PY) -m benchmarks.model_rounds --data_dir $(DATA_DIR) --task shakespeare
 
 lock:  ## Regenerate requirements/lock.txt and docs.txt from their .in files (needs uv)
 	$(UV) pip compile --quiet --universal --python-version 3.9 --only-binary :all: \

@@ -53,7 +53,8 @@ def each_generator(
     shared, constant = _pool(words)
     rng = np.random.Generator(np.random.PCG64(0))
     for k in last:
-        pool, _ = _mixed_in(list(shared), constant, k)
+        pool = list(shared)
+        _mix(pool, _PLACES, k, constant)
         rng.bit_generator.state = _pcg64_state(pool)
         yield rng
 
@@ -61,6 +62,7 @@ def each_generator(
 # Of NumPy's SeedSequence (after O'Neill's seed_seq) and of PCG64.
 _POOL, _U32, _U128 = 4, 2**32 - 1, 2**128 - 1
 _INIT_A, _MULT_A, _INIT_B, _MULT_B = 0x43B0D7E5, 0x931E8875, 0x8B51F9DD, 0x58F38DED
+_PLACES = range(_POOL)
 _MIX_L, _MIX_R = 0xCA01F9DD, 0x4973F715
 _PCG_MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
 
@@ -73,51 +75,44 @@ def _words(number: int) -> list[int]:
     return words
 
 
-def _mixed_in(pool: list[int], constant: int, word: int) -> tuple[list[int], int]:
-    """Mixes a further word of entropy into each word of the pool."""
-    for place in range(_POOL):
-        hashed = word ^ constant
-        constant = constant * _MULT_A & _U32
-        hashed = hashed * constant & _U32
-        hashed ^= hashed >> 16
+def _hash(word: int, constant: int, multiplier: int) -> tuple[int, int]:
+    """Returns the hash of a word, and the constant of the next hash."""
+    following = constant * multiplier & _U32
+    hashed = (word ^ constant) * following & _U32
+    return hashed ^ hashed >> 16, following
+
+
+def _mix(pool: list[int], places: Sequence[int], word: int, constant: int) -> int:
+    """Mixes a word into places of the pool; returns the constant of the next hash."""
+    for place in places:
+        hashed, constant = _hash(word, constant, _MULT_A)
         mixed = (_MIX_L * pool[place] - _MIX_R * hashed) & _U32
         pool[place] = mixed ^ mixed >> 16
-    return pool, constant
+    return constant
 
 
 def _pool(words: Sequence[int]) -> tuple[list[int], int]:
-    """The pool of a SeedSequence with this entropy, at least `_POOL` words."""
+    """The pool of a SeedSequence with this entropy, at least `_POOL` words, and its constant."""
     pool, constant = [], _INIT_A
     for word in words[:_POOL]:
-        hashed = word ^ constant
-        constant = constant * _MULT_A & _U32
-        hashed = hashed * constant & _U32
-        pool.append(hashed ^ hashed >> 16)
+        hashed, constant = _hash(word, constant, _MULT_A)
+        pool.append(hashed)
     for source in range(_POOL):
-        kept = pool[source]
-        others = [place for place in range(_POOL) if place != source]
-        for place in others:
-            hashed = kept ^ constant
-            constant = constant * _MULT_A & _U32
-            hashed = hashed * constant & _U32
-            hashed ^= hashed >> 16
-            mixed = (_MIX_L * pool[place] - _MIX_R * hashed) & _U32
-            pool[place] = mixed ^ mixed >> 16
+        others = [place for place in _PLACES if place != source]
+        constant = _mix(pool, others, pool[source], constant)
     for word in words[_POOL:]:
-        pool, constant = _mixed_in(pool, constant, word)
+        constant = _mix(pool, _PLACES, word, constant)
     return pool, constant
 
 
 def _pcg64_state(pool: Sequence[int]) -> dict[str, object]:
     """The state of a PCG64 that is seeded by a SeedSequence of this pool."""
-    constant, number = _INIT_B, []
-    for place in range(8):
-        word = pool[place % _POOL] ^ constant
-        constant = constant * _MULT_B & _U32
-        word = word * constant & _U32
-        number.append(word ^ word >> 16)
+    constant, words = _INIT_B, []
+    for place in range(2 * _POOL):
+        word, constant = _hash(pool[place % _POOL], constant, _MULT_B)
+        words.append(word)
     high, low, high_increment, low_increment = (
-        number[place] | number[place + 1] << 32 for place in range(0, 8, 2)
+        words[place] | words[place + 1] << 32 for place in range(0, 2 * _POOL, 2)
     )
     increment = ((high_increment << 64 | low_increment) << 1 | 1) & _U128
     state = (increment + (high << 64 | low)) & _U128

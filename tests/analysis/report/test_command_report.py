@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.synthetic_runs import write_run
 from f3ast_tff.command_line.report import main
 from tests.analysis.conftest import described
-from tests.benchmarks.synthetic_runs import write_run
 
 MakeRun = Callable[..., Path]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.synthetic_runs import write_run
 from f3ast_tff.command_line.report import main
 from tests.analysis.report.chromium import Chromium
-from tests.benchmarks.synthetic_runs import write_run
 
 pytestmark = pytest.mark.page
 PROGRAM = os.environ.get("CHROMIUM", "chromium")

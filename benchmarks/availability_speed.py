@@ -1,6 +1,6 @@
 """Seconds of one `mask(t)` and bytes held per client, for 10^3 to 10^7 clients.
 
-    python -m tests.benchmarks.availability_speed [largest power of ten, default 7]
+    python -m benchmarks.availability_speed [largest power of ten, default 7]
 
 Seconds are those that one core worked, so that a busy machine shows the same. Rounds come in order,
 as in a run; `first` is a first call at round 1000, as on resuming: it is what a Markov process pays
@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks.timing import machine
 from f3ast_tff.availability import (
     Alternating,
     Always,
@@ -39,7 +40,6 @@ from f3ast_tff.availability import (
 )
 from f3ast_tff.availability.mix import draw_members
 from f3ast_tff.availability.non_stationary import sine
-from tests.benchmarks.timing import machine
 
 # Independent clients, 10^7 of them: `mask` must stay below this.
 LIMIT = 0.1

@@ -1,6 +1,6 @@
 """Rounds per second of the fused engine against TFF's and against a hand-written JAX round.
 
-    python -m tests.benchmarks.engine_speed
+    python -m benchmarks.engine_speed
 
 All sides of a ratio run in turns in this process. A round is measured from the cohort on; the
 engines also order and pack the batches, the hand-written round gets them ready-made.
@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.round_cost import BATCH_SIZE, CLIENT, SERVER, even_data
+from benchmarks.timing import interleaved, machine
 from f3ast_tff.datasets import synthetic
 from f3ast_tff.engines import Engine
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.selection import Cohort
-from tests.benchmarks.round_cost import BATCH_SIZE, CLIENT, SERVER, even_data
-from tests.benchmarks.timing import interleaved, machine
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 COHORT = 10

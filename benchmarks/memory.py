@@ -1,6 +1,6 @@
 """Resident memory of Python and of TFF's worker over 300 rounds.
 
-python -m tests.benchmarks.memory
+python -m benchmarks.memory
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks.timing import machine
 from f3ast_tff.availability import HomeDevices
 from f3ast_tff.datasets import synthetic
 from f3ast_tff.local_training import LocalTraining, client_share
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection import F3AST, Feasible
-from tests.benchmarks.timing import machine
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 LIMIT = 1.05

@@ -1,6 +1,6 @@
 """What the networks learn from real data when one client holds all of it.
 
-    python -m tests.benchmarks.centralised --data_dir DIR [mnist cifar10 shakespeare]
+    python -m benchmarks.centralised --data_dir DIR [mnist cifar10 shakespeare]
 
 The fused engine on the CPU, plain SGD. The exit code is 1 if an aim is missed.
 """
@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from benchmarks.timing import machine
 from f3ast_tff.configuration.build import build_data, build_model, build_preprocessing
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.selection import Cohort
-from tests.benchmarks.timing import machine
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 

@@ -1,6 +1,6 @@
 """Seconds and peak memory of the report of 1000 runs.
 
-python -m tests.benchmarks.report_speed
+python -m benchmarks.report_speed
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.synthetic_runs import LEVELS, write_run
+from benchmarks.timing import machine
 from f3ast_tff.analysis.report.published_tables import AVAILABILITIES
 from f3ast_tff.components import builtin_registry
-from tests.benchmarks.synthetic_runs import LEVELS, write_run
-from tests.benchmarks.timing import machine
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent
 LIMIT_S = 30.0
 LIMIT_MIB = 1024.0
 SEEDS = range(10)

@@ -1,6 +1,6 @@
 """What one F3AST round costs from 10^3 to 10^7 clients: availability, greedy choice, rate update.
 
-    taskset -c 0 python -m tests.benchmarks.selection_scale [--deliveries]
+    taskset -c 0 python -m benchmarks.selection_scale [--deliveries]
 
 K = min(1000, N / 10), a fifth of the clients available (`availability.Scarce`), shares p_k uneven
 (log-normal), or all equal, so that nearly all clients tie. Of a round both wall-clock and
@@ -19,6 +19,7 @@ import time
 
 import numpy as np
 
+from benchmarks.timing import machine
 from f3ast_tff import availability
 from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.delivery import Delivery, DeliveryWorld
@@ -26,7 +27,6 @@ from f3ast_tff.delivery.remembered_masks import RememberedMasks
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection import F3AST, Feasible, no_losses
 from f3ast_tff.training.delivering import Payload, deliver
-from tests.benchmarks.timing import machine
 
 LIMIT_SECONDS, LIMIT_BYTES = 0.15, 24
 LIMIT_RATIO = 1.5

@@ -1,6 +1,6 @@
 """Seconds and memory of a round on the in-process TFF runtime, against TFF's worker.
 
-    python -m tests.benchmarks.tff_runtimes [--tasks synthetic cifar100] [--rounds 2] [--growth]
+    python -m benchmarks.tff_runtimes [--tasks synthetic cifar100] [--rounds 2] [--growth]
 
 Both sides get the same learning process, cohorts and feeds, in turns in one process: 20 rounds of
 Synthetic(1,1), `--rounds` of `cifar100` (ResNet-18, 10 clients of 100 images of noise: a round
@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.noise import noise
+from benchmarks.timing import machine
 from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.datasets import synthetic
 from f3ast_tff.federated_data import FederatedData
@@ -33,8 +35,6 @@ from f3ast_tff.optimizers import Sgd
 from f3ast_tff.preprocessing import AsStored, ImageCrops, Preprocessing
 from f3ast_tff.process_memory import peak_memory_mib
 from f3ast_tff.selection import Cohort
-from tests.benchmarks.noise import noise
-from tests.benchmarks.timing import machine
 
 COHORT, BATCH_SIZE = 10, 20
 SIDES = ("tf", "worker")

@@ -1,6 +1,6 @@
 """How much of a campaign's time is not spent inside its runs.
 
-    python -m tests.benchmarks.campaign_overhead [PROCESSES]
+    python -m benchmarks.campaign_overhead [PROCESSES]
 
 A campaign of 100 tiny runs (Synthetic(1,1), five methods, 50 rounds) as the command line starts it.
 What is not inside a run: starting Python, importing JAX, planning, handing out runs, waiting for
@@ -17,9 +17,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.benchmarks.timing import machine
+from benchmarks.timing import machine
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent
 LIMIT = 0.05
 GRID = """
 [settings]

@@ -1,6 +1,6 @@
 """What a GPU does with a round: form of the layers, precision, lanes, unrolling, equality.
 
-    python -m tests.benchmarks.gpu --out FOLDER [--minutes 9.5] [--small] [--write_lanes]
+    python -m benchmarks.gpu --out FOLDER [--minutes 9.5] [--small] [--write_lanes]
 
 Cases go in order of their value, each in a process of its own, until the time is over; each
 finished case is a line here and a row of `FOLDER/gpu_rounds.csv`, a case that fails a row with its
@@ -22,8 +22,8 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.timing import machine
 from f3ast_tff.engines.jax.waves import LANES_FILE
-from tests.benchmarks.timing import machine
 
 # Class of a task's model, which is the key of the table of lanes.
 MODELS = {"cifar100": "ResNet18", "shakespeare": "CharacterLSTM", "small_cnn": "SmallCNN"}
@@ -66,7 +66,7 @@ def execute(case: dict[str, Any], folder: Path, seconds: float) -> dict[str, Any
         given["trace"] = str(folder / given["trace"])
     flags = f"{os.environ.get('XLA_FLAGS', '')} {case.get('flags', '')}".strip()
     environment = {**os.environ, **({"XLA_FLAGS": flags} if flags else {})}
-    command = [sys.executable, "-m", "tests.benchmarks.gpu_case", json.dumps(given)]
+    command = [sys.executable, "-m", "benchmarks.gpu_case", json.dumps(given)]
     try:
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=seconds, check=False

@@ -1,6 +1,6 @@
 """What a memory of clients adds to a round: CIFAR-10's CNN, N = 100, K = 10, fused engine.
 
-    python -m tests.benchmarks.memory_rounds [--rounds 5] [--turns 5]
+    python -m benchmarks.memory_rounds [--rounds 5] [--turns 5]
 
 All aggregations train the same cohorts on images of CIFAR-10's shape, in turns in one process; a
 figure is the median over turns of the ratio to FedAvg's mean in the same turn.
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from benchmarks.timing import machine
 from f3ast_tff.aggregation.amplified_scaffold import AmplifiedScaffoldConfig
 from f3ast_tff.aggregation.fedawe import FedAweConfig
 from f3ast_tff.aggregation.fedvarp import FedVarpConfig
@@ -29,7 +30,6 @@ from f3ast_tff.models.small_cnn import cafed_cnn
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.preprocessing import ScaledPixels
 from f3ast_tff.selection import Cohort
-from tests.benchmarks.timing import machine
 
 AIM = 1.3
 N, K, EXAMPLES = 100, 10, 500

@@ -1,6 +1,6 @@
 """Seconds from the command line to the first trained round, and peak memory, fused engine.
 
-python -m tests.benchmarks.start_up
+python -m benchmarks.start_up
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.benchmarks.timing import machine
+from benchmarks.timing import machine
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent
 LIMIT_S = 5.0
 REPEATS = 5
 

@@ -1,6 +1,6 @@
 """Seconds and memory of a round of the large models, both engines, on one core.
 
-    python -m tests.benchmarks.model_rounds --data_dir DIR [--task cifar100] [--rounds 3]
+    python -m benchmarks.model_rounds --data_dir DIR [--task cifar100] [--rounds 3]
 
 Each engine runs `run_experiments.py` in a process of its own, all of it on one core, one after
 the other; a round is the median over the rounds after the first, which compiles. `released` is
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.timing import machine
+from benchmarks.timing import machine
 
 # Aims on CIFAR-100: fused over TFF, and MiB of memory, the worker's included.
 RATIO, MEMORY_MIB = 0.7, 3072

@@ -1,6 +1,6 @@
 """Seconds of a round with the cohort split over 1, 2 and 4 Ray actors, against this process alone.
 
-    python -m tests.benchmarks.ray_rounds [--rounds 20] [--image_rounds 3]
+    python -m benchmarks.ray_rounds [--rounds 20] [--image_rounds 3]
 
 The fused engine on the CPU, all sides in turns: Synthetic(1,1) with 100 clients, and the CNN of
 CA-Fed (3.4 million weights) on noise in CIFAR-10's shape, 20 clients of 100 images; 10 clients a
@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.noise import noise
+from benchmarks.timing import interleaved, machine
 from f3ast_tff.datasets import synthetic
 from f3ast_tff.engines.distributed.ray_connection import LOCAL, connect
 from f3ast_tff.federated_data import FederatedData
@@ -25,8 +27,6 @@ from f3ast_tff.models import Model, SoftmaxRegression, cafed_cnn
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.preprocessing import AsStored, Preprocessing, ScaledPixels
 from f3ast_tff.selection import Cohort
-from tests.benchmarks.noise import noise
-from tests.benchmarks.timing import interleaved, machine
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 ACTORS = (1, 2, 4)

@@ -1,6 +1,6 @@
 """Seconds to prepare CIFAR-100, to open it in a fresh process, and to get a cohort's batches.
 
-python -m tests.benchmarks.data_layer --data_dir=DIR   (with cifar-100-python/ or its archive)
+python -m benchmarks.data_layer --data_dir=DIR   (with cifar-100-python/ or its archive)
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.timing import interleaved, machine
 from f3ast_tff.datasets.cifar100 import cifar100
 from f3ast_tff.datasets.cifar_files import CIFAR100
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.preprocessing import ImageCrops
-from tests.benchmarks.timing import interleaved, machine
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent
 PREPARE_LIMIT_S = 120.0
 OPEN_LIMIT_S = 2.0
 COHORT_LIMIT_S = 5e-3

@@ -1,6 +1,6 @@
-"""One measurement of `tests.benchmarks.gpu`, in a process of its own; prints a line of JSON.
+"""One measurement of `benchmarks.gpu`, in a process of its own; prints a line of JSON.
 
-    python -m tests.benchmarks.gpu_case '{"kind": "round", "task": "cifar100", "lanes": 10}'
+    python -m benchmarks.gpu_case '{"kind": "round", "task": "cifar100", "lanes": 10}'
 
 Data are drawn, in the shapes of CIFAR-100 and Shakespeare: a round's cost does not depend on what
 images show. The sequences of a client are as many as in Shakespeare on average, 57.

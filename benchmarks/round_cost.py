@@ -1,6 +1,6 @@
 """What our TFF round costs against stock `build_weighted_fed_avg`, in one process.
 
-    python -m tests.benchmarks.round_cost
+    python -m benchmarks.round_cost
 
 Ten clients a round. Stock FedAvg gets client datasets that are built once and never shuffled,
 the cheapest feed there is; ours a fresh order and weight every round.
@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.timing import interleaved, machine
 from f3ast_tff.datasets import synthetic
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.selection import Cohort
-from tests.benchmarks.timing import interleaved, machine
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 LIMIT = 1.15
