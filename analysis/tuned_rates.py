@@ -6,11 +6,13 @@ The rule: of the rate pairs of the grid, the one with the highest mean accuracy 
 at the last evaluation, over all held-out runs (regime, draw, seed). The accuracy is over samples
 with p_k = n_k / n, over users with p_k = 1 / N. A run whose accuracy or loss of that kind is not
 finite counts as accuracy 0. Of equal means the smaller client rate wins, then the smaller server
-rate. All methods have the same grid and the same held-out runs.
+rate. All methods begin with the same grid and have the same held-out runs. Where a choice lies on
+the edge of the pairs that were run, the pairs beside it are run too (`--edges`), until it does not.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,6 +32,7 @@ from f3ast_tff.components import REQUIRED, builtin_registry, parameter
 
 # Synthetic's published rates, which all methods share where none is tuned.
 DEFAULT_RATES = (0.01, 1.0)
+BESIDE = "beside"
 # Means of six-decimal scores that differ by less are equal.
 _DECIMALS = 12
 
@@ -42,6 +45,11 @@ class Flags:
     out: str = out_flag("CSV")
     toml: str | None = parameter(
         None, "also write the choices as [[variants]] of a campaign's file", is_path=True
+    )
+    edges: str | None = parameter(
+        None,
+        "also write [[variants]] of the pairs beside choices on the edge of what was run",
+        is_path=True,
     )
     regimes: str = parameter(
         "availability", "settings whose values are the regimes, separated by commas"
@@ -57,11 +65,15 @@ def _write(flags: Flags) -> None:
     study = read_study(Path(flags.scores), flags.regimes.split(","))
     chosen = tuned_rates(study)
     with atomic_write(Path(flags.out), encoding="utf-8", newline="") as file:
-        chosen.to_csv(file, index=False, lineterminator="\n")
+        chosen.drop(columns=BESIDE).to_csv(file, index=False, lineterminator="\n")
     variants = as_variants(chosen, study.method)
-    if flags.toml is not None:
-        with atomic_write(Path(flags.toml), encoding="utf-8") as file:
-            file.write(variants)
+    for path, text in (
+        (flags.toml, variants),
+        (flags.edges, as_variants(_pairs_beside(chosen), study.method)),
+    ):
+        if path is not None:
+            with atomic_write(Path(path), encoding="utf-8") as file:
+                file.write(text)
     print(variants, end="")
 
 
@@ -69,13 +81,14 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
     """Chooses the rates of each method in each objective.
 
     Args:
-        study: The tuning runs; every method has every pair of rates in every held-out run.
+        study: The tuning runs; a method has each of its pairs of rates in every held-out run.
 
     Returns:
         A row a method and objective: its settings as texts, `client_share`; `client_lr` and
         `server_lr`, chosen; their `score`, a mean accuracy; `score_at_default`, that of
-        `DEFAULT_RATES`, NaN where the grid lacks them; `rate_pairs` of the grid; `runs_per_pair`;
-        `edge`, the rates chosen at the end of their grid: `client`, `server`, `both` or `""`.
+        `DEFAULT_RATES`, NaN where they were not run; `rate_pairs` that were run; `runs_per_pair`;
+        `edge`, the rates whose next step up or down was not run: `client`, `server`, `both` or
+        `""`; and `beside`, the pairs one step from the choice that were not run.
 
     Raises:
         RunsError: If a rate's column is missing, a rate is no number, or a method lacks a run.
@@ -118,25 +131,48 @@ def _require_all(
 def _choice(table: pd.DataFrame) -> dict[str, Any]:
     """The best pair: `idxmax` takes the first of equal means, and rates rise along the columns."""
     means = table.mean().round(_DECIMALS)
-    best = _pair(means.idxmax())
-    grids = zip(*map(_pair, table.columns))
-    ends = [
-        min(grid) < max(grid) and rate in (min(grid), max(grid)) for grid, rate in zip(grids, best)
+    client, server = best = _pair(means.idxmax())
+    ran = {_pair(pair) for pair in table.columns}
+    tried = [{each[place] for each in ran} for place in (0, 1)]
+    # A rate that has one value only is not tuned.
+    steps = [_steps(rate) if len(values) > 1 else (rate,) for rate, values in zip(best, tried)]
+    at_edge = [
+        name
+        for name, pairs in (
+            ("client", [(each, server) for each in steps[0]]),
+            ("server", [(client, each) for each in steps[1]]),
+        )
+        if not ran.issuperset(pairs)
     ]
-    at_end = [name for name, end in zip(("client", "server"), ends) if end]
     return {
         **dict(zip(RATES, best)),
         "score": round(float(means.max()), 6),
         "score_at_default": round(float(means.get(DEFAULT_RATES, math.nan)), 6),
         "rate_pairs": table.shape[1],
         "runs_per_pair": table.shape[0],
-        "edge": "both" if len(at_end) > 1 else "".join(at_end),
+        "edge": "both" if len(at_edge) > 1 else "".join(at_edge),
+        BESIDE: sorted({*itertools.product(*steps)} - ran) if at_edge else [],
     }
 
 
 def _pair(label: Any) -> tuple[float, float]:
     client, server = label
     return float(client), float(server)
+
+
+def _steps(rate: float) -> tuple[float, float, float]:
+    """A rate between those before and after it of ..., 0.1, 0.3, 1, 3, 10, ..."""
+    power = int(f"{rate:e}".split("e")[1])
+    ladder = [float(f"{step}e{power + up}") for up in (-1, 0, 1) for step in (1, 3)]
+    below = max(each for each in ladder if each < rate)
+    return below, rate, min(each for each in ladder if each > rate)
+
+
+def _pairs_beside(chosen: pd.DataFrame) -> pd.DataFrame:
+    """The choices, with each pair of `beside` in place of the rates: a row a pair."""
+    rows = chosen.explode(BESIDE).dropna(subset=BESIDE)
+    rates = pd.DataFrame(rows[BESIDE].tolist(), columns=list(RATES), index=rows.index)
+    return rows.assign(**rates)
 
 
 def as_variants(chosen: pd.DataFrame, method: Sequence[str]) -> str:

@@ -91,10 +91,10 @@ def test_a_user_loss_does_not_count_in_the_objective_over_samples(scores: Path) 
     assert chosen(scores).iloc[0]["score"] == 0.6
 
 
-def test_a_choice_inside_its_grid_and_a_grid_without_the_default(scores: Path) -> None:
-    """Client rates .001, .1 and 1; server rates .5 alone: neither is at an edge at .1."""
+def test_one_server_rate_alone_is_not_tuned(scores: Path) -> None:
+    """Client rates .03, .1 and .3; server rates .5 alone: neither is at an edge at .1."""
     lines = []
-    for client, accuracy in ((0.001, 0.4), (0.1, 0.5), (1.0, 0.3)):
+    for client, accuracy in ((0.03, 0.4), (0.1, 0.5), (0.3, 0.3)):
         given = f"fedavg,always,mean,uniform,examples,{client},0.5,100,100,9"
         lines.append(f"synthetic,{given},{accuracy},0.1,0.5,0.5")
     scores.write_text("\n".join([HEADER, *lines]) + "\n")
@@ -103,17 +103,47 @@ def test_a_choice_inside_its_grid_and_a_grid_without_the_default(scores: Path) -
     assert (row["rate_pairs"], row["runs_per_pair"]) == (3, 1)
 
 
-@pytest.mark.parametrize("every", [False, True], ids=["one run", "the whole pair"])
-def test_a_missing_run_is_an_error(
-    scores: Path, every: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lost = "mifa,always,mifa,,equal,0.1,0.5" if not every else ",equal,0.1,0.5"
+def test_a_missing_run_is_an_error(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lost = "mifa,always,mifa,,equal,0.1,0.5"
     kept = [line for line in scores.read_text().splitlines() if lost not in line]
     scores.write_text("\n".join(kept) + "\n")
     assert main(["x", f"--scores={scores}", f"--out={scores}.out"]) == 2
-    said = f"lacks {2 if every else 1} of 2 held-out runs at client_lr 0.1, server_lr 0.5"
+    said = "lacks 1 of 2 held-out runs at client_lr 0.1, server_lr 0.5"
     assert f"error: MIFA with client_share=equal {said}" in capsys.readouterr().err
     assert not Path(f"{scores}.out").exists()
+
+
+def test_the_pairs_beside_a_choice_on_the_edge(scores: Path) -> None:
+    """FedAvg's choice (.01, 1): of the steps .003, .01, .03 and .3, 1, 3 only itself was run.
+
+    MIFA's choice (.01, .5): server rates one step from .5 are .3 and 1, and (.01, 1) was run.
+    """
+    edges = scores.with_name("edges.toml")
+    chosen(scores, f"--edges={edges}")
+    campaign = scores.with_name("campaign.toml")
+    campaign.write_text('[settings]\ntask = "synthetic"\n\n' + edges.read_text())
+    found: dict[str, list[tuple[float, float]]] = {"fedavg": [], "mifa": []}
+    for run in plan(campaign, {}).runs:
+        pair = (run.settings["client_lr"], run.settings["server_lr"])
+        found[run.settings["algorithm"]].append(pair)
+    around = itertools.product((0.003, 0.01, 0.03), (0.3, 1.0, 3.0))
+    assert found["fedavg"] == [pair for pair in around if pair != (0.01, 1.0)]
+    around = itertools.product((0.003, 0.01, 0.03), (0.3, 0.5, 1.0))
+    assert found["mifa"] == [pair for pair in around if pair not in ((0.01, 0.5), (0.01, 1.0))]
+
+
+def test_a_choice_with_its_neighbours_run_is_on_no_edge(scores: Path) -> None:
+    """All of .003, .01, .03 and .3, 1, 3; (.01, 1) wins with .5 against .4 of the others."""
+    lines = []
+    for client, server in itertools.product((0.003, 0.01, 0.03), (0.3, 1.0, 3.0)):
+        accuracy = 0.5 if (client, server) == (0.01, 1.0) else 0.4
+        given = f"fedavg,always,mean,uniform,examples,{client},{server},100,100,9"
+        lines.append(f"synthetic,{given},{accuracy},0.1,0.5,0.5")
+    scores.write_text("\n".join([HEADER, *lines]) + "\n")
+    edges = scores.with_name("edges.toml")
+    (row,) = chosen(scores, f"--edges={edges}").to_dict("records")
+    assert (row["client_lr"], row["server_lr"], row["edge"]) == (0.01, 1.0, "")
+    assert edges.read_text() == ""
 
 
 @pytest.mark.parametrize("name", ["client_share", "server_lr", "availability"])
