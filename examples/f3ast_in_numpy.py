@@ -115,8 +115,8 @@ def f3ast(train: list[Examples], rounds: int, seed: int) -> Iterator[Round]:
     sizes = np.array([len(y) for _, y in train])
     p = sizes / sizes.sum()
     q = home_devices(seed)
-    # r(t) = scale * unscaled. All rates share the decay, so clients that tie in p / r keep their tie,
-    # which rounding each rate by itself would break.
+    # r(t) = scale * unscaled. All rates share the decay: clients that tie in p / r keep their tie.
+    # Rounding each rate by itself would break it.
     scale, unscaled = 1.0, p.copy()
     kernel = np.zeros((NUM_FEATURES, NUM_CLASSES), np.float32)
     model = (kernel, np.zeros(NUM_CLASSES, np.float32))
@@ -127,10 +127,14 @@ def f3ast(train: list[Examples], rounds: int, seed: int) -> Iterator[Round]:
         unscaled[cohort] += RATE_BETA / scale
         r = scale * unscaled
         weights = p[cohort] / r[cohort]
-        updates = [local_sgd(model, *train[k], stream(seed, "batches", t, k)) for k in cohort]
-        # Line 9: a sum with weights p_k / r_k, never a normalised mean.
-        total = [sum(w * u[i] for w, u in zip(weights.astype(np.float32), updates)) for i in (0, 1)]
-        model = (model[0] + SERVER_RATE * total[0], model[1] + SERVER_RATE * total[1])
+        kernel_sum, bias_sum = np.zeros_like(model[0]), np.zeros_like(model[1])
+        for k, weight in zip(cohort, weights.astype(np.float32)):
+            x, y = train[k]
+            update = local_sgd(model, x, y, stream(seed, "batches", t, k))
+            # Line 9: a sum with weights p_k / r_k, never a normalised mean.
+            kernel_sum += weight * update[0]
+            bias_sum += weight * update[1]
+        model = (model[0] + SERVER_RATE * kernel_sum, model[1] + SERVER_RATE * bias_sum)
         yield Round(t, model, cohort, weights, r)
 
 
