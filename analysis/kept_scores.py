@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
 
-from f3ast_tff.analysis.run_groups import Pair
-from f3ast_tff.analysis.runs import SCORES, RunsError
+from f3ast_tff.analysis.runs import SCORES, Pair, RunsError
 from f3ast_tff.conditions import conditions
 from f3ast_tff.data_files import read_text
 from f3ast_tff.errors import ParameterError

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.run_groups import Pair
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.runs import Pair, RunsError
 from f3ast_tff.analysis.score_cells import label
 from f3ast_tff.analysis.study_methods import (
     FEDAVG,

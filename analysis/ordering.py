@@ -17,7 +17,6 @@ from f3ast_tff.analysis.command_line import command, read_finished, runs_flag
 from f3ast_tff.analysis.coverage import one_availability, over
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.run_groups import (
-    Pair,
     RunGroup,
     comparable_groups,
     counted,
@@ -26,7 +25,7 @@ from f3ast_tff.analysis.run_groups import (
     is_own,
     summarised,
 )
-from f3ast_tff.analysis.runs import SCORES, Run, RunsError
+from f3ast_tff.analysis.runs import SCORES, Pair, Run, RunsError
 from f3ast_tff.components import parameter
 from f3ast_tff.errors import ParameterError
 

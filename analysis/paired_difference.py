@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
-from f3ast_tff.analysis.run_groups import Pair
+from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.skewness import one_sided_p, reach, skewness
 
 

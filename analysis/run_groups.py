@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from f3ast_tff.analysis.runs import Run, RunsError
+from f3ast_tff.analysis.runs import Pair, Run, RunsError
 from f3ast_tff.components import builtin_registry
 
 # Named in every table and title; those of `_WHERE_THERE` only where they are in use.
@@ -20,7 +20,7 @@ CONDITION = (
     *("clients_per_round", "communication", "delivery", "rounds", "engine"),
 )
 _WHERE_THERE = ("communication", "delivery")
-# What a `Pair` holds.
+# What tells the runs of a group apart.
 _PAIR = ("data_seed", "seed")
 _PHRASES = {
     "task": "{}",
@@ -31,18 +31,6 @@ _PHRASES = {
     "rounds": "{} rounds",
     "engine": "engine {}",
 }
-
-
-class Pair(NamedTuple):
-    """What tells the runs of a group apart.
-
-    Attributes:
-        draw: Draw of the data, setting `data_seed`; 0 for tasks without one.
-        seed: Setting `seed`: availability, selection, batches, initial weights.
-    """
-
-    draw: int
-    seed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +218,7 @@ def group_runs(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
             of_method = [f"plugin {name}" for name in run.own_plugins]
             own = run.own_settings.union(of_method, ["algorithm"])
             group = found[key] = RunGroup(settings, own, {})
-        first = group.runs.setdefault(_pair(run), run)
+        first = group.runs.setdefault(run.pair, run)
         if first is not run:
             repeated.append(f"{run.path} and {first.path} are the same run: same settings and seed")
     return sorted(found.values(), key=_order), repeated
@@ -331,11 +319,6 @@ def _data_names(runs: Sequence[Run]) -> dict[Run, str]:
     digests = {run: digest for found in several.values() for run, digest in found.items()}
     concerned = {task for task, *_ in several}
     return {run: digests.get(run, "") for run in runs if run.settings["task"] in concerned}
-
-
-def _pair(run: Run) -> Pair:
-    draw, seed = (run.settings.get(name) for name in _PAIR)
-    return Pair(draw or 0, seed or 0)
 
 
 def _at_round(run: Run, column: str, number: int) -> float:

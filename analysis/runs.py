@@ -8,11 +8,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from f3ast_tff.analysis import older_runs
 from f3ast_tff.components import builtin_registry
 from f3ast_tff.components.component import OWN_KINDS
 from f3ast_tff.data_files import read_json, read_text
@@ -21,8 +20,7 @@ from f3ast_tff.training.results import DamagedResult, check_result, read_summary
 
 SCORES = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
 PERIODS = ("final", "mean_of_last_10_percent")
-# Place in tables of what neither the run nor this version describes.
-_LAST = 1000
+_OWN = {*OWN_KINDS}
 SETTINGS = {
     "task": str,
     "algorithm": str,
@@ -37,6 +35,18 @@ _COLUMNS = ["round", *(f"test_{score}" for score in SCORES)]
 
 class RunsError(ValueError):
     """Run folders cannot be used: there are none, or one is damaged; says which in one line."""
+
+
+class Pair(NamedTuple):
+    """Data draw and seed of a run; runs of one experiment differ in them alone.
+
+    Attributes:
+        draw: Draw of the data, setting `data_seed`; 0 for tasks without one.
+        seed: Setting `seed`: availability, selection, batches, initial weights.
+    """
+
+    draw: int
+    seed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +64,8 @@ class Run:
         plugins: SHA-256 of the plug-ins in use, by name.
         own_plugins: Names of those that methods may differ in: none of their components in use is
             of the world.
-        input_files: SHA-256 of the files that settings name, by setting; none of an older version.
-        data_sha256: Digest of the data, clients and all; `None` of an older version.
+        input_files: SHA-256 of the files that settings name, by setting.
+        data_sha256: Digest of the data, clients and all; `None` where it is not recorded.
     """
 
     path: Path
@@ -70,42 +80,34 @@ class Run:
     input_files: Mapping[str, str]
     data_sha256: str | None
 
+    @property
+    def pair(self) -> Pair:
+        """Its data draw, 0 for a task without one, and its seed."""
+        return Pair(self.settings.get("data_seed") or 0, self.settings["seed"])
+
     def display(self, kind: str) -> str:
         """Returns the name of the chosen component of a kind in tables and figures."""
-        if kind in self.components:
-            return self.components[kind]["display"]
-        return display_of(kind, self.settings[kind])
+        return self.components[kind]["display"]
 
     def order(self, kind: str) -> int:
         """Returns the place of the chosen component among its kind."""
-        if kind in self.components:
-            return self.components[kind]["order"]
-        component = builtin_registry().components[kind].get(self.settings[kind])
-        return _LAST if component is None else component.order
+        return self.components[kind]["order"]
 
     @property
     def generates_data(self) -> bool:
         """Whether the task generates its data, so that another draw of them can be had."""
-        return bool(self._said("task", "generates_data"))
+        return bool(self.components["task"].get("generates_data"))
 
     @property
     def guess_loss(self) -> float | None:
         """Loss of a guess among the task's C classes, ln C; `None` if C is not known."""
-        num_classes = self._said("task", "num_classes")
-        return None if num_classes is None else math.log(num_classes)
+        num_classes = self.components["task"].get("num_classes")
+        return None if num_classes is None else math.log(max(1, num_classes))
 
     @property
     def pooled(self) -> bool:
         """Whether the algorithm trains on all clients' data as one client's."""
-        return bool(self._said("algorithm", "pooled"))
-
-    def _said(self, kind: str, name: str) -> Any:
-        """What `config.json` says of a component, or this version's of that name; or `None`."""
-        recorded = self.components.get(kind, {}).get(name)
-        if recorded is not None:
-            return recorded
-        component = builtin_registry().components[kind].get(self.settings[kind])
-        return None if component is None else getattr(component.config, name)
+        return bool(self.components["algorithm"].get("pooled"))
 
 
 def display_of(kind: str, name: str) -> str:
@@ -199,27 +201,17 @@ def _described(config: Any) -> dict[str, Any]:
             raise ValueError(f"setting {name} is not a single value")
         if isinstance(value, str) and not is_plain(value):
             raise ValueError(f"setting {name} holds control characters")
-    if "components" not in config:
-        return {
-            "settings": _checked(older_runs.translated(settings)),
-            "components": {},
-            "own_settings": older_runs.own_settings(),
-            "not_compared": older_runs.not_compared(),
-            "plugins": {},
-            "own_plugins": frozenset(),
-            "input_files": {},
-            "data_sha256": None,
-        }
     try:
-        plugins = config.get("plugins", [])
-        files, digest = config.get("input_files", {}), config.get("data_sha256")
+        plugins = config["plugins"]
+        files, digest = config["input_files"], config.get("data_sha256")
         return {
             "settings": _checked(settings),
             "components": {kind: _component(each) for kind, each in config["components"].items()},
             "own_settings": frozenset(map(str, config["own_settings"])),
             "not_compared": frozenset(map(str, config["not_compared"])),
             "plugins": {str(p["name"]): str(p["sha256"]) for p in plugins},
-            "own_plugins": frozenset(str(p["name"]) for p in plugins if _is_own(p)),
+            # A plug-in of methods alone: methods may differ in it and still be compared.
+            "own_plugins": frozenset(str(p["name"]) for p in plugins if {*p["kinds"]} <= _OWN),
             "input_files": {str(name): str(sha256) for name, sha256 in files.items()},
             "data_sha256": None if digest is None else str(digest),
         }
@@ -227,19 +219,8 @@ def _described(config: Any) -> dict[str, Any]:
         raise ValueError(f"does not describe its components: {error!r}") from error
 
 
-def _is_own(plugin: Mapping[str, Any]) -> bool:
-    # Before kinds were recorded, every plug-in counted as a method's own.
-    return {*plugin.get("kinds", ())} <= {*OWN_KINDS}
-
-
 def _component(config: Mapping[str, Any]) -> dict[str, Any]:
-    found = {"display": one_line(config["display"]), "order": int(config["order"])}
-    for name in ("generates_data", "pooled"):
-        if name in config:
-            found[name] = bool(config[name])
-    if config.get("num_classes") is not None:
-        found["num_classes"] = max(1, int(config["num_classes"]))
-    return found
+    return {**config, "display": one_line(config["display"]), "order": int(config["order"])}
 
 
 def _checked(settings: dict[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from f3ast_tff.analysis.coverage import of_intervals
 from f3ast_tff.analysis.kept_scores import KeptRun, When
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.report.readings import readings
-from f3ast_tff.analysis.run_groups import Pair, describe, summarised
-from f3ast_tff.analysis.runs import RunsError, display_of
+from f3ast_tff.analysis.run_groups import describe, summarised
+from f3ast_tff.analysis.runs import Pair, RunsError, display_of
 from f3ast_tff.components import builtin_registry
 from f3ast_tff.components.component import KINDS
 from f3ast_tff.components.defaults import PRESETS

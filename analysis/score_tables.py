@@ -21,8 +21,7 @@ from f3ast_tff.analysis.kept_scores import (
 )
 from f3ast_tff.analysis.markdown import markdown_table
 from f3ast_tff.analysis.paired_difference import PairedDifference
-from f3ast_tff.analysis.run_groups import Pair
-from f3ast_tff.analysis.runs import PERIODS, SCORES
+from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair
 from f3ast_tff.analysis.score_cells import (
     Block,
     Key,

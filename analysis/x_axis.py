@@ -33,8 +33,7 @@ def positions(group: RunGroup, rounds: np.ndarray, x: str) -> np.ndarray:
     for run in group.runs.values():
         values = _values(run, x).reindex(rounds).to_numpy(np.float64)
         if not np.isfinite(values).all():
-            allowed = "it has no clock, see --delivery" if x == "simulated_seconds" else "too old"
-            raise RunsError(f"{run.path} has no {x} to draw against: {allowed}")
+            raise RunsError(f"{run.path} has no {x} to draw against: no clock, see --delivery")
         found.append(values)
     return np.mean(found, axis=0)
 

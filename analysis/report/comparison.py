@@ -9,7 +9,8 @@ from typing import Any
 
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.report.claims import Claim
-from f3ast_tff.analysis.run_groups import Pair, RunGroup, higher_is_better
+from f3ast_tff.analysis.run_groups import RunGroup, higher_is_better
+from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.verdicts import (
     Divergence,
     Question,

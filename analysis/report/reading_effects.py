@@ -20,7 +20,8 @@ from f3ast_tff.analysis.report.reading_forms import (
     told_apart,
 )
 from f3ast_tff.analysis.report.readings import readings
-from f3ast_tff.analysis.run_groups import Pair, RunGroup, higher_is_better, summarised
+from f3ast_tff.analysis.run_groups import RunGroup, higher_is_better, summarised
+from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.verdicts import holm, obstacle_to_verdict
 from f3ast_tff.components.component import NEUTRAL_KINDS
 from f3ast_tff.components.defaults import PRESETS

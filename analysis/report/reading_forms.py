@@ -42,7 +42,7 @@ def forms(groups: Iterable[RunGroup]) -> tuple[dict[Form, RunGroup], list[str]]:
 
     Returns:
         The groups by form, in their order; and a line for each form that several groups are, such
-        as runs of an older version, which do not say all their readings.
+        as runs of a plug-in whose defaults are not known here.
     """
     every: dict[Form, list[RunGroup]] = {}
     for group in groups:

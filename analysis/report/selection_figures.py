@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -41,8 +41,6 @@ def picked(
     """Draws the share of rounds in which a client was picked, against its share of the data.
 
     A row for each availability model, a panel for each algorithm, each of one draw of the data.
-    Where runs of an older version do not hold the shares p_k of their draw, clients stand in the
-    order of their ids.
     """
     groups = [g for g in variant.groups if g.settings["task"] == task and g in found]
     if not groups:
@@ -50,7 +48,6 @@ def picked(
     rows = in_order(groups, "availability")
     names = {g.settings["availability"]: g.first.display("availability") for g in groups}
     displays = {g.algorithm: g.display for g in groups}
-    shares = _shares(found[g] for g in groups)
     figure, panels = new_figure(
         len(rows), len(displays), (1.8, 1.5), legend_rows=0, sharex=True, sharey=True
     )
@@ -74,35 +71,25 @@ def picked(
                 continue
             share = found[group].picked
             color, _, marker = styles[algorithm]
-            p = None if shares is None else shares[found[group].pair.draw]
-            x = np.arange(len(share)) if p is None else p
+            p = found[group].shares
             style = {"marker": marker, "markersize": 3, "color": color, "rasterized": many}
-            panel.plot(x, share, linestyle="none", **style)
+            panel.plot(p, share, linestyle="none", **style)
+            # Clients without training data have no place on a log scale.
+            panel.set_xscale("log", nonpositive="mask")
+            panel.xaxis.set_minor_locator(NullLocator())
             k = group.setting("clients_per_round")
-            if p is not None:
-                # Clients without training data have no place on a log scale.
-                panel.set_xscale("log", nonpositive="mask")
-                panel.xaxis.set_minor_locator(NullLocator())
-            if p is not None and k is not None:
-                line = np.geomspace(float(x[x > 0].min()), float(x.max()), 50)
+            if k is not None:
+                line = np.geomspace(float(p[p > 0].min()), float(p.max()), 50)
                 panel.plot(line, np.minimum(1, k * line), color="0.35", linewidth=1)
     # The line leaves the panel where it is far above what can be reached.
     panels[0, 0].set_ylim(0, 1.15 * max(found[g].picked.max() for g in groups) or 1)
     for panel in panels[-1]:
-        panel.set_xlabel("client id" if shares is None else r"$p_k$")
-    drawn = "" if shares is None else "; the line is min(1, K p_k)"
+        panel.set_xlabel(r"$p_k$")
     caption = (
         f"{groups[0].first.display('task')}, {variant.label}: share of rounds in which each "
-        f"client was picked, on {_draws(groups, found)}{drawn}."
+        f"client was picked, on {_draws(groups, found)}; the line is min(1, K p_k)."
     )
     return Picture(name, caption, figure)
-
-
-def _shares(found: Iterable[Selections]) -> dict[int, np.ndarray] | None:
-    """p_k by draw of the data; `None` if that of one draw is not known."""
-    found = list(found)
-    shares = {each.pair.draw: each.shares for each in found if each.shares is not None}
-    return shares if all(each.pair.draw in shares for each in found) else None
 
 
 def _draws(groups: Sequence[RunGroup], found: Mapping[RunGroup, Selections]) -> str:
@@ -132,15 +119,14 @@ def rates(
     paths: dict[str, str] = {}
     titles = {g.settings["availability"]: g.first.display("availability") for g in groups}
     for group in groups:
-        traced, p = found[group].rates, found[group].shares
-        if traced is not None and p is not None:
+        traced = found[group].rates
+        if traced is not None:
             paths[group.settings["availability"]] = group.runs[found[group].pair].path.name
             seen = replace(traced, values=np.maximum(traced.values, _LEAST_RATE))
-            kept[group.settings["availability"]] = (seen, p)
+            kept[group.settings["availability"]] = (seen, found[group].shares)
     without = [n for n in in_order(groups, "availability") if n not in kept]
-    reason = "written by an older version, or for more than 10,000 clients"
     said = ", ".join(titles[name] for name in without)
-    missing = f"no rates in the runs of {said} ({reason})" if without else ""
+    missing = f"no rates in the runs of {said} (more than 10,000 clients)" if without else ""
     if not kept:
         display = groups[0].first.display("task")
         return Text(f"{display}, {variant.label}: F3AST's rates are not drawn, {missing}.")

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.analysis.run_groups import Pair, RunGroup
-from f3ast_tff.analysis.runs import Run, RunsError
+from f3ast_tff.analysis.run_groups import RunGroup
+from f3ast_tff.analysis.runs import Pair, Run, RunsError
 from f3ast_tff.messages import one_line
 from f3ast_tff.training.results import DamagedResult, read_selection
 
-# Of p before it was kept: no more than a run can have.
-_MOST_CLIENTS = 10**7
 _TRACE = ("initial_rates", "rate_rounds", "rates")
 
 
@@ -38,15 +36,13 @@ class Selections:
         pair: Data draw and lowest seed there.
         picked: Share of the rounds in which a client was selected, mean over the seeds of that
             draw, `float64 [N]`.
-        shares: p_k of that draw, `float64 [N]`; `None` where the run of `pair` does not hold it,
-            being of an older version.
-        rates: Those of the run of `pair`; `None` where it holds none: nothing is tracked, or there
-            are too many clients, or it is of an older version.
+        shares: p_k of that draw, `float64 [N]`.
+        rates: Those of the run of `pair`; `None` where nothing is tracked, or N is too large.
     """
 
     pair: Pair
     picked: np.ndarray
-    shares: np.ndarray | None
+    shares: np.ndarray
     rates: Rates | None
 
 
@@ -56,17 +52,14 @@ def selections_of(group: RunGroup) -> Selections:
     Raises:
         RunsError: If the file of one is missing or damaged.
     """
-    picked, shares, rates = [], None, None
     first = min(group.runs)
+    picked = []
     for pair in sorted(pair for pair in group.runs if pair.draw == first.draw):
-        run = group.runs[pair]
-        arrays = _read(run)
-        selected = arrays["selected"]
-        p = arrays.get("p")
-        counts = np.bincount(_each_once(selected), minlength=_num_clients(run, arrays))
-        picked.append(counts / max(len(selected), 1))
+        arrays = _read(group.runs[pair])
+        counts = np.bincount(_each_once(arrays["selected"]), minlength=len(arrays["p"]))
+        picked.append(counts / max(len(arrays["selected"]), 1))
         if pair == first:
-            shares, rates = p, _rates(arrays)
+            shares, rates = arrays["p"], _rates(arrays)
     return Selections(first, np.mean(picked, axis=0), shares, rates)
 
 
@@ -74,7 +67,7 @@ def _read(run: Run) -> dict[str, np.ndarray]:
     file = run.path / "selection.npz"
     try:
         found = read_selection(run.path, run.summary)
-        _check(run, found)
+        _check(found)
     except DamagedResult as error:
         raise RunsError(f"damaged run: {one_line(error)}") from error
     except (ValueError, KeyError) as error:
@@ -90,28 +83,20 @@ def _each_once(selected: np.ndarray) -> np.ndarray:
     return ordered[(ordered >= 0) & ~again]
 
 
-def _num_clients(run: Run, arrays: Mapping[str, np.ndarray]) -> int:
-    if "p" in arrays:
-        return len(arrays["p"])
-    return int(run.settings.get("num_clients") or arrays["selected"].max(initial=0) + 1)
-
-
-def _check(run: Run, arrays: Mapping[str, np.ndarray]) -> None:
-    selected, p = arrays["selected"], arrays.get("p")
+def _check(arrays: Mapping[str, np.ndarray]) -> None:
+    selected, p = arrays["selected"], arrays["p"]
     if selected.ndim != 2 or selected.dtype.kind != "i":
         raise ValueError(f"selected is {selected.dtype} {selected.shape}, must be int [T, widest]")
-    if p is not None and not (p.ndim == 1 and p.dtype.kind == "f" and np.isfinite(p).all()):
+    if not (p.ndim == 1 and p.dtype.kind == "f" and np.isfinite(p).all()):
         raise ValueError(f"p is {p.dtype} {p.shape}, must be finite numbers [N]")
-    n = run.settings.get("num_clients") if p is None else len(p)
-    largest = _MOST_CLIENTS if n is None else min(int(n), _MOST_CLIENTS)
-    if selected.size and not -1 <= selected.min() <= selected.max() < largest:
-        raise ValueError(f"selected holds another client than 0 .. {largest - 1}")
+    if selected.size and not -1 <= selected.min() <= selected.max() < len(p):
+        raise ValueError(f"selected holds another client than 0 .. {len(p) - 1}")
     if arrays.keys() >= set(_TRACE):
         initial, rounds, values = (arrays[name] for name in _TRACE)
-        shapes = (initial.shape, rounds.shape, values.shape)
-        if len(shapes[1]) != 1 or shapes[2] != (*shapes[1], *shapes[0]) or p is None:
+        if initial.shape != p.shape or values.shape != (*rounds.shape, len(p)):
+            shapes = (initial.shape, rounds.shape, values.shape)
             raise ValueError(f"rates have shapes {shapes}, must be [N], [n] and [n, N]")
-        if shapes[0] != p.shape or {a.dtype.kind for a in (initial, values)} != {"f"}:
+        if {initial.dtype.kind, values.dtype.kind} != {"f"}:
             raise ValueError("rates are not numbers, one a client")
 
 

@@ -72,9 +72,8 @@ class FilledTable:
     def display(self, name: Any, kind: str = "algorithm") -> str:
         """The name of a component in tables, whether it was run or not."""
         groups = () if self.variant is None else self.variant.groups
-        names = {g.first.display(kind) for g in groups if g.settings.get(kind) == name}
-        # Runs of an older version call a plug-in's component by its name.
-        return next(iter(sorted(names - {name})), display_of(kind, name))
+        names = (g.first.display(kind) for g in groups if g.settings.get(kind) == name)
+        return next(names, display_of(kind, name))
 
 
 def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[FilledTable]:

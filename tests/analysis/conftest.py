@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from f3ast_tff.components import builtin_registry, parameters_of
+from f3ast_tff.components.component import OWN_KINDS
+from f3ast_tff.configuration.groups import GROUPS
 
 SETTINGS = {
     "task": "synthetic",
@@ -44,8 +49,8 @@ def make_run(tmp_path: Path) -> MakeRun:
     """Makes a run of two evaluations, at rounds 2 and 4, in `tmp_path/runs`.
 
     Its accuracies are 0.25 and then `accuracy`, over users half of that; its losses 2 and then
-    `loss`, over users double that; the means of the last 10% are those, a tenth higher. Without
-    `described`, what `config.json` says beside the settings, it is a run of an older version.
+    `loss`, over users double that; the means of the last 10% are those, a tenth higher.
+    `described` replaces a part of what `config.json` says beside the settings.
     """
 
     def make(
@@ -58,7 +63,12 @@ def make_run(tmp_path: Path) -> MakeRun:
     ) -> Path:
         folder = tmp_path / "runs" / name
         folder.mkdir(parents=True)
-        config = {"settings": {**SETTINGS, **settings}, **(described or {})}
+        given = {**SETTINGS, **settings}
+        if given["clients_per_round"] is None:
+            del given["clients_per_round"]
+        config = {"settings": given, **_described(given), **(described or {})}
+        if described and isinstance(config["components"], dict):
+            config["components"] = {**_components(given), **config["components"]}
         (folder / "config.json").write_text(json.dumps(config))
         rows = [_row(2, 0.25, 2.0), _row(4, accuracy, loss)]
         lines = [",".join(COLUMNS)]
@@ -81,7 +91,46 @@ def described(
         "components": {k: {"display": display, "order": at} for k, (display, at) in names.items()},
         "own_settings": ["algorithm", "client_lr", "server_lr", *own],
         "not_compared": ["output_dir", "run_name"],
-        "plugins": [{"name": name, "source": "x.py", "sha256": sha} for name, sha in plugins],
+        "plugins": [
+            {"name": name, "source": "x.py", "sha256": sha, "kinds": []} for name, sha in plugins
+        ],
+    }
+
+
+def _components(settings: dict[str, Any]) -> dict[str, Any]:
+    """What a run records of its components; of those unknown here their name alone."""
+    found = {}
+    for kind, components in builtin_registry().components.items():
+        name = settings.get(kind, "")
+        component = components.get(name)
+        order, display = (1000, name) if component is None else (component.order, component.display)
+        found[kind] = {"display": display, "order": order}
+        for more in ("generates_data", "num_classes", "pooled"):
+            if component is not None and hasattr(component.config, more):
+                found[kind][more] = getattr(component.config, more)
+    return found
+
+
+@cache
+def _own_settings() -> tuple[set[str], set[str]]:
+    """Settings of methods, and those that decide no result."""
+    grouped = [p for group in GROUPS.values() for p in parameters_of(group)]
+    own = {*OWN_KINDS, *(p.name for p in grouped if p.own)}
+    for component in builtin_registry().all():
+        of_kind = component.kind in OWN_KINDS
+        own |= {p.name for p in component.parameters if (of_kind if p.own is None else p.own)}
+    every = [*grouped, *(p for c in builtin_registry().all() for p in c.parameters)]
+    return own, {p.name for p in every if not p.decides_result}
+
+
+def _described(settings: dict[str, Any]) -> dict[str, Any]:
+    own, not_compared = _own_settings()
+    return {
+        "components": _components(settings),
+        "own_settings": sorted(own),
+        "not_compared": sorted(not_compared),
+        "plugins": [],
+        "input_files": {},
     }
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.analysis.ordering import main, rankings
-from f3ast_tff.analysis.run_groups import Pair
-from f3ast_tff.analysis.runs import RunsError, load_runs
+from f3ast_tff.analysis.runs import Pair, RunsError, load_runs
 
 MakeRun = Callable[..., Path]
 

@@ -171,60 +171,27 @@ def test_a_communication_takes_the_place_of_clients_per_round(
     folder = make_run("a", clients_per_round=None)
     with pytest.raises(RunsError, match="clients_per_round is not there"):
         load_runs(folder)
-    (run,) = load_runs(make_run("b", communication="cycle:5,10"))
-    assert "clients_per_round" not in run.settings
-
-
-def test_a_run_of_an_older_version_reads_as_a_new_one(make_run: Callable[..., Path]) -> None:
-    """Old names are translated, and the settings of components not chosen left out."""
-    new = dict(resolve({"algorithm": "f3ast_of_ca_fed", "availability": "four_classes"}).settings)
-    old = {**new, "algorithm": "f3ast", "f3ast_rule": "ca_fed", "availability": "markov"}
-    del old["aggregation"]
-    more = {"kappa2": 1.0, "scarce_q": 0.2, "tff_runtime": "ray", "poc_candidates": 30}
-    folder = make_run("a")
-    (folder / "config.json").write_text(json.dumps({"settings": {**old, **more}}))
-    (run,) = load_runs(folder)
-    assert run.settings == new
-    assert run.display("algorithm") == "F3AST (CA-Fed's rule)"
-    assert {"aggregation", "kappa2", "eval_every", "client_lr_decay"} <= run.own_settings
-    assert {"run_name", "data_dir", "num_workers"} <= run.not_compared
-    assert not run.not_compared & {"rounds", "seed", "scarce_q", "table_file", "trace_clients"}
-
-
-def test_old_names_within_a_mix(make_run: Callable[..., Path]) -> None:
-    (run,) = load_runs(make_run("a", availability="mix", availability_parts="always,markov"))
-    assert run.settings["availability_parts"] == "always,four_classes"
+    (run,) = load_runs(make_run("b", communication="cycle:5,10", clients_per_round=None))
+    assert run.settings["communication"] == "cycle:5,10"
 
 
 def test_whether_a_task_generates_its_data(make_run: Callable[..., Path], tmp_path: Path):
-    """As `config.json` records it; by this version's tasks where it is an older run."""
     for task, generated in (("leaf_synthetic", True), ("mnist", False)):
         configuration = resolve({"task": task, "availability": "always", "clients_per_round": 3})
         recorded = configuration.describe()
         assert recorded["components"]["task"]["generates_data"] is generated
         make_run(task, task=task, described=recorded)
-        make_run(f"older-{task}", task=task)
-    make_run("older-coins", task="coins")
     found = {run.path.name: run.generates_data for run in load_runs(tmp_path)}
-    assert found == {
-        **{"leaf_synthetic": True, "older-leaf_synthetic": True},
-        **{"mnist": False, "older-mnist": False, "older-coins": False},
-    }
+    assert found == {"leaf_synthetic": True, "mnist": False}
 
 
 def test_whether_a_method_pools_the_data(make_run: Callable[..., Path], tmp_path: Path) -> None:
-    """As `config.json` records it; by this version's algorithms where it is an older run."""
     for algorithm, pooled in (("sequential_sgd", True), ("f3ast", False)):
         recorded = resolve({"algorithm": algorithm}).describe()
         assert recorded["components"]["algorithm"]["pooled"] is pooled
         make_run(algorithm, algorithm=algorithm, described=recorded)
-        make_run(f"older-{algorithm}", algorithm=algorithm)
-    make_run("older-coins", algorithm="coins")
     found = {run.path.name: run.pooled for run in load_runs(tmp_path)}
-    assert {name for name, pooled in found.items() if pooled} == {
-        *("sequential_sgd", "older-sequential_sgd")
-    }
-    assert len(found) == 5
+    assert found == {"sequential_sgd": True, "f3ast": False}
 
 
 def test_the_files_that_a_run_has_read(make_run: Callable[..., Path], tmp_path: Path) -> None:
@@ -234,8 +201,6 @@ def test_the_files_that_a_run_has_read(make_run: Callable[..., Path], tmp_path: 
     (run,) = load_runs(make_run("a", described={**recorded, "data_sha256": "ab"}))
     assert run.input_files == {"table_file": hashlib.sha256(b"1,0\n").hexdigest()}
     assert run.data_sha256 == "ab"
-    (older,) = load_runs(make_run("b", described=described()))
-    assert (older.input_files, older.data_sha256) == ({}, None)
 
 
 @pytest.mark.parametrize("name", ["config.json", "summary.json", "metrics.csv"])

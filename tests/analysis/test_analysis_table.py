@@ -207,7 +207,7 @@ def test_another_version_of_a_plug_in_is_another_experiment(
 def test_a_communication_is_said_in_place_of_k(
     make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
 ):
-    make_run("a", communication="poisson:10")
+    make_run("a", communication="poisson:10", clients_per_round=None)
     text = render(table_of())
     assert text.startswith("synthetic, always, reading paper, communication poisson:10, 4 rounds")
     assert "clients a round" not in text

@@ -19,7 +19,7 @@ from f3ast_tff.analysis.method_differences import (
 from f3ast_tff.analysis.method_picture import symmetric_limit
 from f3ast_tff.analysis.method_study import main
 from f3ast_tff.analysis.paired_difference import paired_difference
-from f3ast_tff.analysis.run_groups import Pair
+from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.study_runs import read_study
 
 HEADER = (

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.run_groups import Pair
+from f3ast_tff.analysis.runs import Pair
 
 
 def seeds(*values: float) -> dict[Pair, float]:

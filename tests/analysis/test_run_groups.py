@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.analysis.run_groups import Pair, RunGroup, comparable_groups, group_runs
-from f3ast_tff.analysis.runs import load_runs
+from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, group_runs
+from f3ast_tff.analysis.runs import Pair, load_runs
 from f3ast_tff.analysis.tidy_scores import tidy_scores
 from tests.analysis.conftest import described
 
@@ -76,13 +76,6 @@ def test_a_file_of_a_method_is_its_own(of_table: MakeRun, grouped: Grouped) -> N
     assert one.world == two.world and one.own != two.own
 
 
-def test_of_an_older_run_the_place_of_a_file_counts(make_run: MakeRun, grouped: Grouped) -> None:
-    """It has no digest: two places may hold two files."""
-    for seed, file in enumerate(("sets/A.csv", "sets/B.csv")):
-        make_run(f"run{seed}", availability="table", table_file=file, seed=seed)
-    assert [group.world["table_file"] for group in grouped()] == ["sets/A.csv", "sets/B.csv"]
-
-
 @pytest.mark.parametrize(
     ("kinds", "is_own"),
     [
@@ -92,20 +85,15 @@ def test_of_an_older_run_the_place_of_a_file_counts(make_run: MakeRun, grouped: 
         (["task", "model"], False),
         (["delivery"], False),
         (["algorithm", "availability"], False),
-        (None, True),
     ],
 )
 def test_a_plug_in_is_a_methods_own_by_its_components_in_use(
-    kinds: list[str] | None, is_own: bool, make_run: MakeRun, grouped: Grouped
+    kinds: list[str], is_own: bool, make_run: MakeRun, grouped: Grouped
 ) -> None:
-    """Methods run on two versions of an availability process are not compared.
-
-    Before kinds were recorded all plug-ins were own.
-    """
+    """Methods run on two versions of an availability process are not compared."""
     for algorithm, sha256 in (("fedavg", ONE), ("f3ast", TWO)):
         about = described(plugins=(("mine", sha256),))
-        if kinds is not None:
-            about["plugins"][0]["kinds"] = kinds
+        about["plugins"][0]["kinds"] = kinds
         make_run(algorithm, described=about, algorithm=algorithm)
     fedavg, f3ast = grouped()
     assert (fedavg.world == f3ast.world) is is_own
@@ -152,7 +140,7 @@ def test_data_of_one_draw_are_told_apart_by_their_files(
 def test_data_without_a_digest_and_generated_data_are_not_told_apart(
     make_run: MakeRun, of_files: MakeRun, grouped: Grouped
 ) -> None:
-    """Older runs say none; the last digits of what is generated depend on the processor."""
+    """The last digits of what is generated depend on the processor."""
     of_files("a", ONE)
     of_files("b", None, seed=1)
     for seed, sha256 in enumerate((ONE, TWO)):

@@ -15,7 +15,7 @@ import pytest
 
 from f3ast_tff.analysis.interval_coverage import LAWS
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.run_groups import Pair
+from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.verdicts import (
     HOLDS,
     LARGER,

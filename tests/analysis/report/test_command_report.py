@@ -210,7 +210,7 @@ def test_a_plug_in_is_in_the_figures_and_its_text_is_escaped(
         folder = make_run(f"b{seed}", algorithm="lucky", luck=0.5, described=says, **given)
         for each in (folder, folder.parent / f"a{seed}"):
             selected = np.zeros((4, 1), dtype=int)
-            np.savez(each / "selection.npz", selected=selected, weights=np.ones((4, 1)))
+            np.savez(each / "selection.npz", selected=selected, p=np.ones(1))
     assert main(["report", f"--runs={tmp_path}", f"--out={tmp_path}/out"]) == 0
     assert "4 finished" in capsys.readouterr().out
     page = (tmp_path / "out" / "report.html").read_text()

@@ -12,6 +12,9 @@ from f3ast_tff.analysis.report.reading_forms import Form, departures, forms
 from f3ast_tff.analysis.report.reading_section import count, reading_section, summarise
 from f3ast_tff.analysis.report.readings import readings, switched
 from f3ast_tff.analysis.run_groups import RunGroup
+from f3ast_tff.components import builtin_registry
+from f3ast_tff.components.component import KINDS
+from f3ast_tff.configuration.resolve import applicable
 from tests.analysis.conftest import described
 
 MakeRun = Callable[..., Path]
@@ -30,7 +33,12 @@ def make(make_run: MakeRun, algorithm: str, accuracies: list[float], **given: ob
     preset = {"released": RELEASED, "textbook": TEXTBOOK}.get(str(given.get("reading")), PAPER)
     for draw, accuracy in enumerate(accuracies):
         name = f"{algorithm}{sorted(given.items())}{draw}".replace("/", "")
-        settings = {**COMMON, **preset, "data_seed": draw, **given}
+        settings: dict[str, object] = {"task": "synthetic", **COMMON, "data_seed": draw, **given}
+        components = {n: v for n, v in settings.items() if n in (*KINDS, "availability_parts")}
+        known = settings["availability"] in builtin_registry().components["availability"]
+        chosen = {"algorithm": algorithm, **components}
+        names = applicable(chosen, builtin_registry()) if known else {*preset}
+        settings = {**{n: v for n, v in preset.items() if n in names}, **settings}
         make_run(name, accuracy, algorithm=algorithm, **settings)
 
 

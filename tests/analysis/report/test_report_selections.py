@@ -74,22 +74,19 @@ def test_one_draw_of_the_data_is_shown(make_run: MakeRun, tmp_path: Path) -> Non
     assert "on data draws 0, 1 (of 2 draws); the line is min(1, K p_k)" in drawn.caption
 
 
-def test_older_runs_have_neither_shares_nor_rates(make_run: MakeRun, tmp_path: Path) -> None:
-    """A figure of who was picked by id, and a line in place of the rates."""
+def test_runs_without_rates_are_named(make_run: MakeRun, tmp_path: Path) -> None:
+    """A line stands in place of the figure, or in the caption of the others."""
     selected = np.array([[0, 1], [2, 5]])
     for availability in ("always", "scarce"):
         folder = make_run(availability, availability=availability, num_clients=N)
-        older = {"weights": np.ones((2, 2)), "final_rates": np.full(N, 0.3)}
-        np.savez(folder / "selection.npz", selected=selected, **older)
+        np.savez(folder / "selection.npz", selected=selected, p=np.full(N, 1 / N))
     groups = collect(tmp_path).groups
     found = {group: selections_of(group) for group in groups}
-    assert all(each.shares is None and each.rates is None for each in found.values())
     (variant,) = variants(groups, ("task", "availability"), ("reading",))
     assert isinstance(picked("picked", "synthetic", variant, found), Picture)
     line = rates("rates", "synthetic", variant, found)
     assert isinstance(line, Text)
     assert "F3AST's rates are not drawn, no rates in the runs of Always, Scarce" in line.text
-    assert "older version" in line.text
     # A run with rates is drawn, and the caption says which has none.
     trace = {"initial_rates": np.full(N, 0.5), "rate_rounds": [1, 2], "rates": np.full((2, N), 0.4)}
     file = groups[0].first.path / "selection.npz"

@@ -181,7 +181,10 @@ def test_components_of_plug_ins_come_after_the_papers(make_run: MakeRun, tmp_pat
         for availability in ("always", "rainy", "mix"):
             given = {"task": task, "availability": availability, **k}
             rainy = {"availability": ("Rainy", 1)} if availability == "rainy" else {}
-            base, says = described(**rainy), described(("luck",), **lucky, **rainy)
+            base, says = (
+                described(**rainy, task=("Coins", 1)),
+                described(("luck",), **lucky, **rainy),
+            )
             make_run(f"a{given}", algorithm="fedavg", described=base, **given)
             make_run(f"b{given}", 0.7, algorithm="lucky", luck=0.5, described=says, **given)
     ran = filled("table3", tmp_path)[0]

@@ -8,7 +8,7 @@ import pytest
 
 from f3ast_tff.analysis.report.collect import collect
 from f3ast_tff.analysis.report.variants import variants
-from f3ast_tff.analysis.run_groups import Pair
+from f3ast_tff.analysis.runs import Pair
 
 MakeRun = Callable[..., Path]
 CELL = ("task", "availability")
@@ -29,17 +29,6 @@ def test_draws_and_seeds_alone_are_averaged_over(make_run: MakeRun, tmp_path: Pa
     (several,) = [group for group in groups if len(group.runs) == 3]
     assert several.draws == [0, 4]
     assert "data_seed" not in several.settings
-
-
-def test_runs_of_an_older_version_and_on_workers_belong_together(
-    make_run: MakeRun, tmp_path: Path
-) -> None:
-    make_run("old", seed=0, engine="fused")
-    make_run("new", seed=1, engine="fused", dirichlet_groups=None, tff_runtime="worker")
-    workers = {"num_workers": 2, "ray_address": "auto", "round_timeout": 60.0}
-    make_run("split", seed=2, engine="fused", **workers)
-    (group,) = collect(tmp_path).groups
-    assert sorted(group.runs) == [(0, 0), (0, 1), (0, 2)]
 
 
 def test_metrics_and_periods(make_run: MakeRun, tmp_path: Path) -> None:
