@@ -108,8 +108,9 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
     wide = wide.sort_index(axis="columns")
     num_held_out = len(runs[study.held_out].drop_duplicates())
     found = []
-    for key, table in wide.groupby(names, sort=False):
+    for key, every_pair in wide.groupby(names, sort=False):
         labels = dict(zip(names, map(str, key)))
+        table = every_pair.dropna(axis="columns", how="all")
         _require_all(table, num_held_out, str(runs["task"].iloc[0]), labels)
         found.append({**labels, **_choice(table)})
     return pd.DataFrame(found)

@@ -113,6 +113,12 @@ def test_a_missing_run_is_an_error(scores: Path, capsys: pytest.CaptureFixture[s
     assert not Path(f"{scores}.out").exists()
 
 
+def test_methods_may_have_run_different_pairs(scores: Path) -> None:
+    lines = scores.read_text().splitlines()
+    scores.write_text("\n".join(line for line in lines if ",equal,0.1,0.5" not in line) + "\n")
+    assert list(chosen(scores)["rate_pairs"]) == [4, 3]
+
+
 def test_the_pairs_beside_a_choice_on_the_edge(scores: Path) -> None:
     """FedAvg's choice (.01, 1): of the steps .003, .01, .03 and .3, 1, 3 only itself was run.
 
