@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.timing import machine
-from f3ast_tff.configuration.build import build_data, build_model, build_preprocessing
+from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.optimizers import Sgd
@@ -68,13 +68,13 @@ def learn(task: str, data_dir: str, aim: Aim) -> bool:
             "ridge": 0.0 if aim.model == "softmax_regression" else None,
         }
     )
-    data = build_data(configuration)
-    data = replace(data, train=data.train.pooled())
+    builder = Builder(configuration)
+    data = replace(builder.data, train=builder.data.train.pooled())
     parts = engine_parts(
         *(data, LocalTraining(aim.batch_size, steps=aim.steps)),
         client=Sgd(aim.learning_rate),
-        model=build_model(configuration, data),
-        preprocessing=build_preprocessing(configuration),
+        model=builder.model,
+        preprocessing=builder.preprocessing,
     )
     engine = FusedEngine(parts, device="cpu")
     started, block = time.process_time(), 0

@@ -15,7 +15,7 @@ import numpy as np
 from f3ast_tff.data_files import read_json, read_text
 from f3ast_tff.errors import CheckpointError, RunFolderError
 from f3ast_tff.training.checkpoint import Checkpoint, CheckpointStore
-from f3ast_tff.training.client_scores import read_client_scores
+from f3ast_tff.training.outputs import read_client_scores
 from f3ast_tff.training.results import (
     DamagedResult,
     check_result,

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Protocol
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # A terminal and a wrapper such as `make` or `uv run` may both pass on one Ctrl-C.
@@ -23,8 +24,32 @@ _STOPPING = "stopping after this round; the same signal again ends at once"
 _AT_ONCE = "ended at once: the same command goes on from the last checkpoint, if there is one"
 
 
+class Stop(Protocol):
+    """Asked by the round loop whether to stop."""
+
+    def hold(self) -> contextlib.AbstractContextManager[None]:
+        """Returns a context in which a request waits until the loop asks for it."""
+        ...
+
+    def requested(self) -> bool:
+        """Returns whether the run should stop at this round boundary."""
+        ...
+
+
+class NeverStop:
+    """A `Stop` that is never requested."""
+
+    def hold(self) -> contextlib.AbstractContextManager[None]:
+        """Returns a context that does nothing."""
+        return contextlib.nullcontext()
+
+    def requested(self) -> bool:
+        """Returns `False`."""
+        return False
+
+
 class Signals:
-    """Turns signals into a request to stop; a `training.stopping.Stop`.
+    """Turns signals into a request to stop; a `Stop`.
 
     Outside of `hold` a signal ends the process at once. Within, the first is a request and the next
     ends the process. Nothing is raised: an exception out of a signal handler can be lost inside a
@@ -32,14 +57,12 @@ class Signals:
 
     Attributes:
         message: Printed when a signal ends the process outside of `hold`.
-        cleanup: Called before a signal ends the process, from another thread.
         say: Prints a line while a run goes on.
     """
 
     def __init__(self) -> None:
         """Handles no signal yet."""
         self.message = "interrupted"
-        self.cleanup: Callable[[], None] = _nothing
         self.say: Callable[[str], None] = _print
         self._installed = False
         self._holding = False
@@ -106,13 +129,10 @@ class Signals:
             self._end(signum, _AT_ONCE)
 
     def _end(self, signum: int, message: str) -> None:
-        try:
-            self.cleanup()
-        finally:
-            start = "\n" if os.isatty(2) else ""
-            with contextlib.suppress(OSError):
-                os.write(2, f"{start}{message}\n".encode())
-            os._exit(128 + signum)
+        start = "\n" if os.isatty(2) else ""
+        with contextlib.suppress(OSError):
+            os.write(2, f"{start}{message}\n".encode())
+        os._exit(128 + signum)
 
 
 def _handle() -> None:
@@ -123,10 +143,6 @@ def _handle() -> None:
 
 def _noted(signum: int, frame: FrameType | None) -> None:
     """Does nothing: the thread that reads the wake-up pipe does it."""
-
-
-def _nothing() -> None:
-    pass
 
 
 def _print(line: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,23 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from f3ast_tff.components.registry import registry_with
-from f3ast_tff.configuration.build import build_experiment
 from f3ast_tff.configuration.configuration import Configuration
-from f3ast_tff.configuration.execute import write_config
 from f3ast_tff.configuration.given_objects import settings_of
-from f3ast_tff.configuration.provenance import provenance
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.models import Model
 from f3ast_tff.selection import Cohort
-from f3ast_tff.training.extension import extend_run
 from f3ast_tff.training.metrics import Row
-from f3ast_tff.training.metrics_loggers import MetricsLogger
-from f3ast_tff.training.open_loggers import metrics_loggers
-from f3ast_tff.training.run import run_experiment
-from f3ast_tff.training.run_folder import RunFolder
-from f3ast_tff.training.run_log import run_log
+from f3ast_tff.training.run_experiment import run_experiment
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,25 +94,19 @@ class Simulation:
 
 
 class _Callbacks:
-    """The functions given, as the loop's callback; says nothing of progress."""
+    """The functions given, as a `training.round_loop.Callback`."""
 
     def __init__(self, on_round: OnRound | None, on_evaluation: OnEvaluation | None) -> None:
         self._on_round = on_round
         self._on_evaluation = on_evaluation
 
-    def start(self, first_round: int) -> None:
-        """See `training.run.Progress`."""
-
-    def advance(self, rounds: int, row: Row | None) -> None:
-        """See `training.run.Progress`."""
-
     def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
-        """See `training.run.Callback`."""
+        """Calls the first function, if any."""
         if self._on_round is not None:
             self._on_round(round_number, cohort, outcome)
 
     def on_evaluation(self, row: Row) -> None:
-        """See `training.run.Callback`."""
+        """Calls the second function, if any."""
         if self._on_evaluation is not None:
             self._on_evaluation(row)
 
@@ -181,37 +166,20 @@ def simulate(
     chosen = {"task": task, "algorithm": algorithm, "availability": availability}
     given = {**chosen, "engine": engine, "rounds": rounds, **settings}
     if folder is not None:
-        path = Path(folder).expanduser()
-        given.update(output_dir=str(path.parent), run_name=path.name)
+        place = Path(folder).expanduser()
+        given.update(output_dir=str(place.parent), run_name=place.name)
     configuration = resolve(*settings_of(given, registry))
-    of_engine = configuration.configs["engine"]
-    of_engine.check_installed()
-    of_engine.prepare_environment(os.environ)
-    with ExitStack() as stack:
-        run_folder = None
-        loggers: list[MetricsLogger] = []
-        if folder is not None:
-            extend_run(path, configuration)
-            run_folder = RunFolder(path, configuration.identity)
-            stack.callback(run_folder.close)
-            stack.enter_context(run_log(run_folder.path))
-        experiment = build_experiment(configuration, run_folder.path if run_folder else None)
-        stack.callback(experiment.engine.close)
-        if run_folder is not None:
-            write_config(run_folder, configuration, provenance(), experiment.data_sha256)
-            wanted = configuration.settings["logger"]
-            loggers = metrics_loggers(wanted, run_folder.path, configuration.settings)
-        callbacks = _Callbacks(on_round, on_evaluation)
-        result = run_experiment(experiment, run_folder, callbacks, [callbacks], loggers)
-        weights = experiment.engine.weights()
+    path = None if folder is None else configuration.folder
+    callbacks = _Callbacks(on_round, on_evaluation)
+    result = run_experiment(configuration, path, with_model=True, callbacks=[callbacks])
     return Simulation(
-        configuration,
-        pd.DataFrame(result.rows),
-        result.selection,
-        weights,
-        experiment.model,
-        result.summary,
-        None if run_folder is None else run_folder.path,
+        configuration=configuration,
+        metrics=pd.DataFrame(result.rows),
+        selection=result.selection,
+        weights=list(result.weights),
+        model=result.model,
+        summary=result.summary,
+        folder=path,
     )
 
 

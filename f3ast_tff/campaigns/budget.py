@@ -11,7 +11,7 @@ from f3ast_tff.campaigns.costs import CostFile
 from f3ast_tff.campaigns.kinds import kind_of
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.training.stopping import Stop
+from f3ast_tff.signals import Stop
 
 # What a run of a kind that was never measured must have left, or half of a short budget.
 _UNKNOWN_S = 30.0

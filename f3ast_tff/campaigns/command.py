@@ -45,9 +45,10 @@ from f3ast_tff.errors import (
     is_of_a_path,
 )
 from f3ast_tff.progress import duration, say, warnings_said
-from f3ast_tff.training.late_outputs import add_outputs, lacks_outputs, not_added
+from f3ast_tff.signals import NeverStop, Stop
+from f3ast_tff.training.outputs import lacks_outputs, not_added
+from f3ast_tff.training.run_experiment import add_outputs
 from f3ast_tff.training.run_folder import RunFolder, lock_folder
-from f3ast_tff.training.stopping import NeverStop, Stop
 
 FAILED = 1
 # As of `EX_TEMPFAIL`: call again.

@@ -16,8 +16,8 @@ from f3ast_tff.campaigns.runs import PlannedRun, rounds_done
 from f3ast_tff.campaigns.scheduler import by_environment
 from f3ast_tff.process_memory import available_memory_bytes
 from f3ast_tff.progress import duration, say
+from f3ast_tff.signals import Stop
 from f3ast_tff.training.checkpoint import KEPT_WHILE_RUNNING
-from f3ast_tff.training.stopping import Stop
 
 _MIB = 2**20
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
@@ -10,18 +11,14 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping, MutableMapping
-from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-
-from filelock import Timeout
 
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, now
 from f3ast_tff.components import Registry
 from f3ast_tff.components.registry import registry_with
 from f3ast_tff.configuration.configuration import Configuration
-from f3ast_tff.configuration.execute import execute
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import (
     CheckpointError,
@@ -33,11 +30,8 @@ from f3ast_tff.errors import (
     RunFolderError,
 )
 from f3ast_tff.messages import one_line
-from f3ast_tff.training.late_outputs import add_outputs
-from f3ast_tff.training.results import finished_summary
-from f3ast_tff.training.run_folder import RunFolder
-from f3ast_tff.training.run_log import run_log
-from f3ast_tff.training.stopping import Stop
+from f3ast_tff.signals import Stop
+from f3ast_tff.training.run_experiment import run_experiment
 
 COMPILED = ".compiled"
 # What says all there is to say in one line.
@@ -116,7 +110,7 @@ def run_isolated(
 
     Args:
         configuration: The experiment.
-        provenance: See `f3ast_tff.configuration.execute.execute`.
+        provenance: See `f3ast_tff.training.run_experiment`.
         worker: Name of this process, for the outcome.
         stop: Asked between rounds.
 
@@ -127,42 +121,30 @@ def run_isolated(
         Interrupted: If `stop` was requested; the run has a checkpoint.
     """
     started, clock = now(), time.monotonic()
-    settings = configuration.settings
-    path = Path(settings["output_dir"]) / settings["run_name"]
+    trace = configuration.folder / "error.txt"
     error = None
     try:
-        folder = _open(path, configuration)
-        with closing(folder), run_log(folder.path):
-            folder.file("error.txt").unlink(missing_ok=True)
-            try:
-                if finished_summary(path) is not None:
-                    add_outputs(folder, configuration)
-                else:
-                    # The campaign reads how far a run is from its checkpoints.
-                    execute(configuration, folder, None, provenance, stop=stop)
-            except Interrupted:
-                raise
-            except Exception as caught:  # One run's failure, whatever it is, must not end others.
-                error = _in_one_line(caught)
-                text = traceback.format_exc().encode("utf-8", "backslashreplace")
-                folder.file("error.txt").write_bytes(text)
-    except (RunFolderError, OSError) as caught:  # No folder, or no more room in it.
-        error = error or _in_one_line(caught)
+        # The campaign reads how far a run is from its checkpoints.
+        run_experiment(
+            configuration,
+            configuration.folder,
+            origin=provenance,
+            stop=stop,
+            patience_s=_PATIENCE_S,
+        )
+        trace.unlink(missing_ok=True)
+    except Interrupted:
+        raise
+    except RunFolderError as caught:
+        error = _in_one_line(caught)
+    except Exception as caught:  # One run's failure, whatever it is, must not end others.
+        error = _in_one_line(caught)
+        with contextlib.suppress(OSError):
+            trace.parent.mkdir(parents=True, exist_ok=True)
+            trace.write_bytes(traceback.format_exc().encode("utf-8", "backslashreplace"))
     _forget_programs()
     seconds = time.monotonic() - clock
     return Outcome(FAILED if error else FINISHED, error, started, now(), seconds, worker)
-
-
-def _open(path: Path, configuration: Configuration) -> RunFolder:
-    deadline = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            return RunFolder(path, configuration.identity)
-        except RunFolderError as error:
-            in_use = isinstance(error.__cause__, Timeout)
-            if not in_use or time.monotonic() > deadline:
-                raise
-        time.sleep(0.1)
 
 
 def _forget_programs() -> None:

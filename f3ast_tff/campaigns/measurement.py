@@ -21,8 +21,8 @@ from f3ast_tff.campaigns.runs import FINISHED, Outcome, PlannedRun, rounds_done
 from f3ast_tff.campaigns.scheduler import Worker
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import Interrupted
+from f3ast_tff.signals import Stop
 from f3ast_tff.training.results import read_summary
-from f3ast_tff.training.stopping import Stop
 
 
 class MeasurementError(RuntimeError):

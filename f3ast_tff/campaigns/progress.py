@@ -10,7 +10,7 @@ from f3ast_tff.campaigns.runs import FINISHED, Outcome, PlannedRun, rounds_done
 from f3ast_tff.campaigns.scheduler import Worker
 from f3ast_tff.errors import Interrupted
 from f3ast_tff.progress import duration, say, terminal_bar
-from f3ast_tff.training.stopping import Stop
+from f3ast_tff.signals import Stop
 
 _LINE_EVERY_S = 30.0
 _DRAW_EVERY_S = 0.2

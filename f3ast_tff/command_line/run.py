@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
-from functools import partial
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,6 @@ from f3ast_tff.command_line.failures import BAD_INPUT, FAILED, fail, fail_of_mac
 from f3ast_tff.command_line.flags import setting_flags
 from f3ast_tff.command_line.progress import ProgressBar
 from f3ast_tff.components import Registry
-from f3ast_tff.configuration.configuration import Configuration
-from f3ast_tff.configuration.execute import execute
-from f3ast_tff.configuration.provenance import provenance
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import (
     CheckpointError,
@@ -28,12 +24,8 @@ from f3ast_tff.errors import (
 )
 from f3ast_tff.progress import say, warnings_said
 from f3ast_tff.signals import Signals
-from f3ast_tff.training.extension import extend_run
-from f3ast_tff.training.late_outputs import add_outputs, not_added
-from f3ast_tff.training.results import finished_summary
-from f3ast_tff.training.run_folder import RunFolder
-from f3ast_tff.training.run_log import run_log
-from f3ast_tff.training.unstarted import missing_folders, remove_unstarted
+from f3ast_tff.training.results import RunResult
+from f3ast_tff.training.run_experiment import run_experiment
 
 _AT_START = "interrupted before a round was done: the same command starts or goes on with the run"
 
@@ -88,27 +80,16 @@ def _run(given: Mapping[str, Any], registry: Registry, signals: Signals) -> int:
     names = setting_flags(registry)
     try:
         configuration = resolve(given, registry)
-        configuration.configs["engine"].check_installed()
     except ParameterError as error:
         return fail(error, BAD_INPUT, names)
     settings = configuration.settings
-    path = Path(settings["output_dir"]) / settings["run_name"]
     progress = ProgressBar(settings["run_name"], settings["rounds"])
-    with ExitStack() as stack:
-        stack.callback(progress.close)
+    signals.message, signals.say = _AT_START, say
+    with closing(progress):
         try:
-            made = missing_folders(path)
-            extend_run(path, configuration)
-            folder = RunFolder(path, configuration.identity)
-            stack.callback(folder.close)
-            signals.message, signals.say = _AT_START, say
-            signals.cleanup = partial(remove_unstarted, path, made)
-            stack.callback(signals.cleanup)
-            summary, state = finished_summary(path), "already finished"
-            if summary is None:
-                summary, state = _execute(configuration, folder, progress, signals), "finished"
-            else:
-                _add_outputs(configuration, folder)
+            result = run_experiment(
+                configuration, configuration.folder, progress=progress, stop=signals
+            )
         except (
             *(CheckpointError, ComponentError, DataError, ParameterError, RunFolderError),
         ) as error:
@@ -131,32 +112,19 @@ def _run(given: Mapping[str, Any], registry: Registry, signals: Signals) -> int:
                 else _AT_START
             )
             return signals.exit_code
-        progress.close()
-        _report(folder, summary, state)
+    _report(configuration.folder, result)
     return 0
 
 
-def _execute(
-    configuration: Configuration, folder: RunFolder, progress: ProgressBar, signals: Signals
-) -> dict[str, Any]:
-    with run_log(folder.path):
-        result = execute(configuration, folder, progress, provenance(), stop=signals)
-    return result.summary
-
-
-def _add_outputs(configuration: Configuration, folder: RunFolder) -> None:
-    add_outputs(folder, configuration)
-    recorded = (folder.config() or {}).get("settings", {})
-    left_out = not_added(folder.path, configuration.settings, recorded)
-    if left_out:
-        say(f"{folder.path}: {', '.join(left_out)}: not added to a finished run")
-
-
-def _report(folder: RunFolder, summary: Mapping[str, Any], state: str) -> None:
+def _report(folder: Path, result: RunResult) -> None:
+    if result.not_added:
+        say(f"{folder}: {', '.join(result.not_added)}: not added to a finished run")
+    summary = result.summary
     # JSON has no NaN: a summary read back holds null.
     final = {k: float("nan") if v is None else v for k, v in summary["final"].items()}
     print(
-        f"{folder.path} {state}: round {final['round']}, "
+        f"{folder} {'already finished' if result.finished_before else 'finished'}: "
+        f"round {final['round']}, "
         f"sample accuracy {final['test_sample_accuracy']:.4f}, "
         f"user accuracy {final['test_user_accuracy']:.4f}, "
         f"sample loss {final['test_sample_loss']:.4f}, "

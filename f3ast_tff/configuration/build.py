@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.algorithms.algorithm import World
 from f3ast_tff.availability.label_distribution import label_distribution
 from f3ast_tff.configuration.configuration import Configuration
@@ -26,7 +28,7 @@ from f3ast_tff.randomness import generator
 from f3ast_tff.selection import OfThosePresent, Separated, Strategy
 from f3ast_tff.selection.population import Population
 from f3ast_tff.training.delivering import Payload
-from f3ast_tff.training.run import Experiment
+from f3ast_tff.training.round_loop import Experiment
 
 # The released code seeds availability with the constant 1 (R13).
 _RELEASED_AVAILABILITY_SEED = 1
@@ -35,98 +37,300 @@ _MOST_VISITS = 10**8
 _WHOSE = {"held_out_clients": "training clients", "test_clients": "test clients"}
 
 
-def _built(configuration: Configuration, kind: str, *arguments: Any) -> Any:
-    """What a component builds, checked to be of its kind."""
-    made = configuration.configs[kind].build(*arguments)
-    check_object(kind, made)
-    return made
+class Builder:
+    """The parts of one experiment, each built once, when it is first asked for."""
 
+    def __init__(self, configuration: Configuration, folder: Path | None = None) -> None:
+        """Builds nothing yet.
 
-def build_data(configuration: Configuration) -> FederatedData:
-    """Returns the task's data: clients held out, pooled, test clients thinned out, as asked for.
+        Args:
+            configuration: The experiment.
+            folder: The run's folder, for the engine's own files; `None` for none.
+        """
+        self._configuration = configuration
+        self._configs = configuration.configs
+        self._settings = configuration.settings
+        self._folder = folder
 
-    Raises:
-        ParameterError: If the data contradicts itself, or does not have that many clients.
-        DataError: If a file is missing or damaged.
-    """
-    try:
-        data = _built(configuration, "task")
-    except ParameterError:
-        raise
-    except ValueError as error:
-        # Of `FederatedData`: a label out of range, say.
-        raise ParameterError("task", configuration.settings["task"], str(error)) from error
-    found, wanted = data.train.num_clients, configuration.settings.get("num_clients")
-    if wanted is not None and found != wanted:
-        allowed = f"must be {found}, the number in this data"
-        raise ParameterError("num_clients", wanted, allowed)
-    held = _drawn_clients(configuration, "held_out_clients", found, found - 1)
-    if held is not None:
-        kept = np.setdiff1d(np.arange(found), held)
-        data = replace(data, train=data.train.take(kept), test=data.train.take(held))
-    if configuration.configs["algorithm"].pooled:
-        data = replace(data, train=data.train.pooled())
-    there = data.test.num_clients
-    scored = _drawn_clients(configuration, "test_clients", there, there)
-    return data if scored is None else replace(data, test=data.test.take(scored))
+    def _build(self, kind: str, *arguments: Any) -> Any:
+        """Builds a component and checks that the object is of its kind."""
+        made = self._configs[kind].build(*arguments)
+        check_object(kind, made)
+        return made
 
+    @cached_property
+    def data(self) -> FederatedData:
+        """The task's data, with clients held out, pooled and thinned out as the settings say.
 
-def _drawn_clients(
-    configuration: Configuration, name: str, there: int, most: int
-) -> np.ndarray | None:
-    """Ids, rising, of as many of `there` clients as the setting asks for; `None` for none."""
-    asked = configuration.settings.get(name)
-    if asked is None:
-        return None
-    if asked > most:
-        allowed = f"must be at most {most}: this data has {there} {_WHOSE[name]}"
-        raise ParameterError(name, asked, allowed)
-    seed = configuration.settings["data_seed"]
-    drawn = generator(seed, name.replace("_", " ")).permutation(there)
-    return np.sort(drawn[:asked])
+        Raises:
+            ParameterError: If the data contradicts itself, or has too few clients.
+            DataError: If a file is missing or damaged.
+        """
+        try:
+            data = self._build("task")
+        except ParameterError:
+            raise
+        except ValueError as error:
+            # Of `FederatedData`: a label out of range, say.
+            raise ParameterError("task", self._settings["task"], str(error)) from error
+        found, wanted = data.train.num_clients, self._settings.get("num_clients")
+        if wanted is not None and found != wanted:
+            allowed = f"must be {found}, the number in this data"
+            raise ParameterError("num_clients", wanted, allowed)
+        held = self._drawn_clients("held_out_clients", found, found - 1)
+        if held is not None:
+            kept = np.setdiff1d(np.arange(found), held)
+            data = replace(data, train=data.train.take(kept), test=data.train.take(held))
+        if self._configs["algorithm"].pooled:
+            data = replace(data, train=data.train.pooled())
+        there = data.test.num_clients
+        scored = self._drawn_clients("test_clients", there, there)
+        return data if scored is None else replace(data, test=data.test.take(scored))
 
+    def _drawn_clients(self, name: str, there: int, most: int) -> np.ndarray | None:
+        """Draws the clients that a setting asks for; ids in rising order, `None` for no draw."""
+        asked = self._settings.get(name)
+        if asked is None:
+            return None
+        if asked > most:
+            allowed = f"must be at most {most}: this data has {there} {_WHOSE[name]}"
+            raise ParameterError(name, asked, allowed)
+        rng = generator(self._settings["data_seed"], name.replace("_", " "))
+        return np.sort(rng.permutation(there)[:asked])
 
-def build_preprocessing(configuration: Configuration) -> Preprocessing:
-    """Returns what turns stored features into model inputs."""
-    return configuration.configs["task"].preprocessing(configuration.settings["seed"])
+    @cached_property
+    def preprocessing(self) -> Preprocessing:
+        """Turns stored features into model inputs."""
+        return self._configs["task"].preprocessing(self._settings["seed"])
 
+    @cached_property
+    def model(self) -> Model:
+        """The network.
 
-def build_model(configuration: Configuration, data: FederatedData) -> Model:
-    """Returns the model.
+        Raises:
+            ParameterError: If it does not fit the data.
+        """
+        config, name = self._configs["model"], self._settings["model"]
+        train = self.data.train
+        sequences = train.labels.ndim > 1
+        if sequences != config.labels_sequences:
+            labels = "one per example" if not sequences else "a sequence per example"
+            raise ParameterError("model", name, f"does not fit: this data has {labels} as label")
+        shape = self.preprocessing.output_shape(train.features.shape[1:])
+        try:
+            return self._build("model", shape, self.data.num_classes)
+        except ParameterError:
+            raise
+        except ValueError as error:
+            raise ParameterError("model", name, str(error)) from error
 
-    Raises:
-        ParameterError: If it does not fit the data.
-    """
-    config, name = configuration.configs["model"], configuration.settings["model"]
-    sequences = data.train.labels.ndim > 1
-    if sequences != config.labels_sequences:
-        labels = "one an example" if not sequences else "a sequence an example"
-        raise ParameterError("model", name, f"does not fit: the labels of this data are {labels}")
-    shape = build_preprocessing(configuration).output_shape(data.train.features.shape[1:])
-    try:
-        return _built(configuration, "model", shape, data.num_classes)
-    except ParameterError:
-        raise
-    except ValueError as error:
-        raise ParameterError("model", name, str(error)) from error
+    @cached_property
+    def work(self) -> LocalTraining:
+        """Local training of a client.
 
+        Raises:
+            ParameterError: If no client takes a step, or one takes far too many.
+        """
+        settings = self._settings
+        work = LocalTraining(
+            settings["batch_size"],
+            settings["local_epochs"],
+            settings["local_steps"],
+            drop_remainder=settings["last_batch"] == "drop",
+            seed=settings["seed"],
+        )
+        _check_steps(self.data.train, work)
+        return work
 
-def build_local_training(configuration: Configuration) -> LocalTraining:
-    """Returns what a client does in a round."""
-    settings = configuration.settings
-    return LocalTraining(
-        settings["batch_size"],
-        settings["local_epochs"],
-        settings["local_steps"],
-        drop_remainder=settings["last_batch"] == "drop",
-        seed=settings["seed"],
-    )
+    @cached_property
+    def availability_seed(self) -> int:
+        """Seed of availability and of random K_t (reading R13)."""
+        released = self._settings["availability_draws"] == "by_round_only"
+        return _RELEASED_AVAILABILITY_SEED if released else self._settings["seed"]
 
+    @cached_property
+    def aggregation(self) -> Aggregation:
+        """From the cohort's updates to the server's step."""
+        return self._build("aggregation")
 
-def availability_seed(configuration: Configuration) -> int:
-    """Returns the seed of availability and of random K_t (reading R13)."""
-    released = configuration.settings["availability_draws"] == "by_round_only"
-    return _RELEASED_AVAILABILITY_SEED if released else configuration.settings["seed"]
+    @cached_property
+    def model_bytes(self) -> int:
+        """Bytes of one copy of the model."""
+        weights = self.model.initial_weights(self._settings["seed"])
+        return sum(weight.nbytes for weight in weights)
+
+    @cached_property
+    def payload(self) -> Payload:
+        """Bytes that one client receives and sends per round."""
+        memory = self.aggregation.memory
+        down, up = (1, 1) if memory is None else (memory.vectors_down, memory.vectors_up)
+        return Payload(bytes_down=down * self.model_bytes, bytes_up=up * self.model_bytes)
+
+    @cached_property
+    def world(self) -> World:
+        """Shares, availability, constraint, data and model, with the constraint on updates."""
+        settings, sizes, work = self._settings, self.data.train.sizes, self.work
+        p = client_share(sizes, work, settings["client_share"])
+        seed = self.availability_seed
+        labels = []
+        if self._configs["availability"].needs_labels:
+            labels = [label_distribution(self.data.train, self.data.num_classes)]
+        return World(
+            p=p,
+            sizes=sizes,
+            availability=self._build("availability", p, seed, *labels),
+            constraint=self._build("communication", len(p), seed, self.model_bytes),
+            rounds=settings["rounds"],
+            seed=settings["seed"],
+            train=self.data.train,
+            model=self.model,
+            preprocessing=self.preprocessing,
+        )
+
+    @cached_property
+    def asked_world(self) -> World:
+        """The `world` of the strategy: the constraint is on the clients that are asked."""
+        world = self.world
+        constraint = self._configs["delivery"].asking(world.constraint, world.num_clients)
+        return replace(world, constraint=constraint)
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        """The algorithm's strategy, wrapped as `client_share_of` and separation ask for.
+
+        Raises:
+            ParameterError: If the population changes and a part cannot follow.
+        """
+        settings, world = self._settings, self.asked_world
+        strategy: Strategy = self._build("algorithm", world)
+        if self._configs["algorithm"].made:
+            self._check_made(strategy)
+        if settings["client_share_of"] == "present":
+            strategy = self._of_those_present(strategy)
+        if settings["selection_separation"]:
+            strategy = Separated(strategy, settings["selection_separation"], world.num_clients)
+        return strategy
+
+    def _check_made(self, strategy: Strategy) -> None:
+        """Refuses a strategy that expects another aggregation or loss than the run has."""
+        name = type(strategy).__name__
+        meant_for = getattr(strategy, "aggregation", None)
+        if meant_for is not None and not self._configs["aggregation"].takes_weights(meant_for):
+            allowed = (
+                f"the weights of {name} are meant for {meant_for}: give aggregation={meant_for!r}"
+            )
+            raise ParameterError("aggregation", self._settings["aggregation"], allowed)
+        loss, asked = self._configs["algorithm"].client_loss, getattr(strategy, "client_loss", None)
+        if asked not in (None, loss):
+            allowed = (
+                f"{name} asks for client_loss {asked!r}, which the function must say as attribute"
+            )
+            raise ParameterError("algorithm", self._settings["algorithm"], allowed)
+
+    def _of_those_present(self, strategy: Strategy) -> OfThosePresent:
+        name, world = "client_share_of", self.asked_world
+        population = world.availability
+        if not isinstance(population, Population):
+            who = self._settings["availability"]
+            raise ParameterError(name, "present", f"clients of {who} neither join nor leave")
+        if self.aggregation.memory is not None:
+            which = self._settings["aggregation"]
+            allowed = f"aggregation {which} remembers clients that have left"
+            raise ParameterError(name, "present", allowed)
+        return OfThosePresent(strategy, population, world.p, world.constraint.mean_k)
+
+    @cached_property
+    def masks(self) -> RememberedMasks:
+        """Availability with a memory, for a delivery that looks at other rounds."""
+        return RememberedMasks(self.world.availability)
+
+    @cached_property
+    def delivery(self) -> Delivery:
+        """Whose update arrives.
+
+        Raises:
+            ParameterError: If a parameter does not fit.
+            DataError: If a file is missing or damaged.
+        """
+        world = self.world
+        of_delivery = DeliveryWorld(
+            sizes=world.sizes,
+            examples=self.work.num_visits(world.sizes),
+            bytes_down=self.payload.bytes_down,
+            bytes_up=self.payload.bytes_up,
+            availability=world.availability,
+            masks=self.masks,
+            constraint=world.constraint,
+            seed=self.availability_seed,
+        )
+        return self._build("delivery", of_delivery)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine; imports its framework.
+
+        Raises:
+            EngineError: If what it runs on cannot be started.
+            ParameterError: If there is no such device or cluster.
+        """
+        settings, world = self._settings, self.world
+        algorithm = self._configs["algorithm"]
+        client = self._build("client_optimizer")
+        schedule = client_schedule(settings)
+        if schedule.is_constant:
+            # An optimizer that was given as an object may have one of its own.
+            schedule = client.schedule
+        # So may it have a clip; an algorithm's own comes first.
+        limit = algorithm.client_clip_norm
+        clip_norm = client.clip_norm if limit is None else limit
+        server = self._build("server_optimizer")
+        if not server.is_constant:
+            allowed = "has a schedule, which only a client optimizer can"
+            raise ParameterError("server_optimizer", settings["server_optimizer"], allowed)
+        parts = EngineParts(
+            data=self.data,
+            model=self.model,
+            preprocessing=self.preprocessing,
+            work=self.work,
+            client_optimizer=replace(client, schedule=schedule, clip_norm=clip_norm),
+            server_optimizer=server,
+            aggregation=self.aggregation,
+            p=world.p,
+            client_loss=algorithm.client_loss,
+            cohort_size=min(world.constraint.largest_k, world.num_clients),
+            seed=settings["seed"],
+            tff_clients_at_once=self._configs["task"].tff_clients_at_once,
+            folder=self._folder,
+        )
+        return self._configs["engine"].build(parts)
+
+    def experiment(self) -> Experiment:
+        """Returns all parts that the round loop needs."""
+        # Before any framework with threads: a local cluster is forked off this process.
+        self._configs["engine"].connect()
+        settings, world = self._settings, self.world
+        looks_ahead = self._configs["delivery"].looks_ahead
+        # What refuses a setting comes before the engine starts.
+        delivery, strategy = self.delivery, self.strategy
+        return Experiment(
+            availability=self.masks if looks_ahead else world.availability,
+            constraint=self.asked_world.constraint,
+            strategy=strategy,
+            engine=self.engine,
+            rounds=settings["rounds"],
+            eval_every=settings["eval_every"],
+            checkpoint_every=settings["checkpoint_every"],
+            num_clients=world.num_clients,
+            model=world.model,
+            delivery=delivery,
+            payload=self.payload,
+            p=world.p,
+            data_sha256=None if self._folder is None else self.data.sha256(),
+            checkpoint_seconds=settings["checkpoint_seconds"],
+            client_scores=settings["client_scores"],
+            keep_checkpoints=settings["keep_checkpoints"],
+            write_masks=settings["write_masks"],
+        )
 
 
 def _check_steps(train: ClientExamples, work: LocalTraining) -> None:
@@ -154,201 +358,4 @@ def _check_steps(train: ClientExamples, work: LocalTraining) -> None:
         "%d of %d clients hold less than one batch of %d and take no step, as last_batch is drop; "
         "the first is client %s, with %d examples",
         *(len(idle), len(sizes), work.batch_size, train.name(first), sizes[first]),
-    )
-
-
-def _model_bytes(configuration: Configuration, model: Model) -> int:
-    weights = model.initial_weights(configuration.settings["seed"])
-    return sum(weight.nbytes for weight in weights)
-
-
-def build_world(configuration: Configuration, data: FederatedData, model: Model) -> World:
-    """Returns what a strategy may look at: shares, availability, constraint, data, model."""
-    settings = configuration.settings
-    sizes = data.train.sizes
-    work = build_local_training(configuration)
-    _check_steps(data.train, work)
-    p = client_share(sizes, work, settings["client_share"])
-    seed = availability_seed(configuration)
-    labels = []
-    if configuration.configs["availability"].needs_labels:
-        labels = [label_distribution(data.train, data.num_classes)]
-    return World(
-        p,
-        sizes,
-        _built(configuration, "availability", p, seed, *labels),
-        _built(configuration, "communication", len(p), seed, _model_bytes(configuration, model)),
-        settings["rounds"],
-        settings["seed"],
-        data.train,
-        model,
-        build_preprocessing(configuration),
-    )
-
-
-def build_strategy(configuration: Configuration, world: World) -> Strategy:
-    """Returns what picks the clients: the algorithm's strategy, and what goes with any.
-
-    Raises:
-        ParameterError: If the population changes and a part cannot follow.
-    """
-    settings = configuration.settings
-    strategy: Strategy = _built(configuration, "algorithm", world)
-    if configuration.configs["algorithm"].made:
-        _check_made(configuration, strategy)
-    if settings["client_share_of"] == "present":
-        strategy = _of_those_present(configuration, world, strategy)
-    if settings["selection_separation"]:
-        strategy = Separated(strategy, settings["selection_separation"], world.num_clients)
-    return strategy
-
-
-def _check_made(configuration: Configuration, strategy: Strategy) -> None:
-    """Refuses a strategy whose weights or losses the run would take for others."""
-    configs, name = configuration.configs, type(strategy).__name__
-    meant_for = getattr(strategy, "aggregation", None)
-    if meant_for is not None and not configs["aggregation"].takes_weights(meant_for):
-        allowed = f"the weights of {name} are meant for {meant_for}: give aggregation={meant_for!r}"
-        raise ParameterError("aggregation", configuration.settings["aggregation"], allowed)
-    loss, asked = configs["algorithm"].client_loss, getattr(strategy, "client_loss", None)
-    if asked not in (None, loss):
-        allowed = f"{name} asks for client_loss {asked!r}, which the function must say as attribute"
-        raise ParameterError("algorithm", configuration.settings["algorithm"], allowed)
-
-
-def _of_those_present(
-    configuration: Configuration, world: World, strategy: Strategy
-) -> OfThosePresent:
-    name, population = "client_share_of", world.availability
-    if not isinstance(population, Population):
-        who = configuration.settings["availability"]
-        raise ParameterError(name, "present", f"clients of {who} neither join nor leave")
-    if _built(configuration, "aggregation").memory is not None:
-        which = configuration.settings["aggregation"]
-        allowed = f"aggregation {which} remembers clients that have left"
-        raise ParameterError(name, "present", allowed)
-    return OfThosePresent(strategy, population, world.p, world.constraint.mean_k)
-
-
-def build_engine(
-    configuration: Configuration, data: FederatedData, world: World, folder: Path | None
-) -> Engine:
-    """Returns the engine; imports its framework.
-
-    Args:
-        configuration: The experiment.
-        data: Its data.
-        world: See `build_world`.
-        folder: The run's folder, for the engine's own files; `None` for none.
-
-    Raises:
-        EngineError: If what it runs on cannot be started.
-        ParameterError: If there is no such device or cluster.
-    """
-    settings, configs = configuration.settings, configuration.configs
-    algorithm = configs["algorithm"]
-    client = _built(configuration, "client_optimizer")
-    schedule = client_schedule(settings)
-    if schedule.is_constant:
-        # An optimizer that was given as an object may have one of its own.
-        schedule = client.schedule
-    # So may it have a clip; an algorithm's own comes first.
-    limit = algorithm.client_clip_norm
-    clip_norm = client.clip_norm if limit is None else limit
-    client = replace(client, schedule=schedule, clip_norm=clip_norm)
-    server = _built(configuration, "server_optimizer")
-    if not server.is_constant:
-        allowed = "has a schedule, which only a client optimizer can"
-        raise ParameterError("server_optimizer", settings["server_optimizer"], allowed)
-    parts = EngineParts(
-        data=data,
-        model=world.model,
-        preprocessing=world.preprocessing,
-        work=build_local_training(configuration),
-        client_optimizer=client,
-        server_optimizer=server,
-        aggregation=_built(configuration, "aggregation"),
-        p=world.p,
-        client_loss=algorithm.client_loss,
-        cohort_size=min(world.constraint.largest_k, world.num_clients),
-        seed=settings["seed"],
-        tff_clients_at_once=configs["task"].tff_clients_at_once,
-        folder=folder,
-    )
-    return configs["engine"].build(parts)
-
-
-def build_payload(configuration: Configuration, model: Model) -> Payload:
-    """Returns the bytes that a client gets and sends, by the model and the aggregation."""
-    memory = _built(configuration, "aggregation").memory
-    down, up = (1, 1) if memory is None else (memory.vectors_down, memory.vectors_up)
-    one = _model_bytes(configuration, model)
-    return Payload(down * one, up * one)
-
-
-def build_delivery(
-    configuration: Configuration, world: World, masks: RememberedMasks, payload: Payload
-) -> Delivery:
-    """Returns what says whose update arrives.
-
-    Args:
-        configuration: The experiment.
-        world: See `build_world`; its constraint is that on those received.
-        masks: Of the world's availability.
-        payload: Bytes of a client.
-
-    Raises:
-        ParameterError: If a parameter does not fit.
-        DataError: If a file is missing or damaged.
-    """
-    of_delivery = DeliveryWorld(
-        world.sizes,
-        build_local_training(configuration).num_visits(world.sizes),
-        payload.bytes_down,
-        payload.bytes_up,
-        world.availability,
-        masks,
-        world.constraint,
-        availability_seed(configuration),
-    )
-    return _built(configuration, "delivery", of_delivery)
-
-
-def build_experiment(configuration: Configuration, folder: Path | None) -> Experiment:
-    """Returns all parts of the experiment.
-
-    Args:
-        configuration: The experiment.
-        folder: The run's folder, for the engine's own files; `None` for none.
-    """
-    # Before any framework with threads: a local cluster is forked off this process.
-    configuration.configs["engine"].connect()
-    settings = configuration.settings
-    data = build_data(configuration)
-    model = build_model(configuration, data)
-    world = build_world(configuration, data, model)
-    masks = RememberedMasks(world.availability)
-    payload = build_payload(configuration, model)
-    delivery = build_delivery(configuration, world, masks, payload)
-    config = configuration.configs["delivery"]
-    asks = replace(world, constraint=config.asking(world.constraint, world.num_clients))
-    strategy = build_strategy(configuration, asks)
-    return Experiment(
-        masks if config.looks_ahead else world.availability,
-        asks.constraint,
-        strategy,
-        build_engine(configuration, data, world, folder),
-        settings["rounds"],
-        settings["eval_every"],
-        settings["checkpoint_every"],
-        world.num_clients,
-        world.model,
-        delivery,
-        payload,
-        world.p,
-        data_sha256=None if folder is None else data.sha256(),
-        checkpoint_seconds=settings["checkpoint_seconds"],
-        client_scores=settings["client_scores"],
-        keep_checkpoints=settings["keep_checkpoints"],
-        write_masks=settings["write_masks"],
     )

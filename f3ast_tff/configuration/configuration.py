@@ -39,6 +39,11 @@ class Configuration:
         return {kind: component_of(config) for kind, config in self.configs.items()}
 
     @property
+    def folder(self) -> Path:
+        """The run's folder, `<output_dir>/<run_name>`."""
+        return Path(self.settings["output_dir"]) / self.settings["run_name"]
+
+    @property
     def identity(self) -> dict[str, Any]:
         """What decides the result: settings by name, and digests of plug-ins and input files.
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from filelock import Timeout
 
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.data_files import read_json
-from f3ast_tff.errors import CheckpointError, RunFolderError, is_of_a_path
+from f3ast_tff.errors import CheckpointError, RunFolderError
 from f3ast_tff.training.checkpoint import Checkpoint, CheckpointStore
-from f3ast_tff.training.client_scores import scores_file
-from f3ast_tff.training.masks import remove_masks
+from f3ast_tff.training.outputs import remove_masks, scores_file
 from f3ast_tff.training.rate_trace import traced_rounds
 from f3ast_tff.training.results import SUMMARY
-from f3ast_tff.training.run_folder import lock_folder, run_id_of
+from f3ast_tff.training.run_folder import RunFolder, run_id_of
 
 if TYPE_CHECKING:
     from f3ast_tff.configuration.configuration import Configuration
@@ -27,19 +26,20 @@ if TYPE_CHECKING:
 _ADVICE = "Give another run_name, or remove the folder"
 
 
-def extend_run(path: Path, configuration: Configuration) -> None:
-    """Makes the run in a folder longer, if it is the run given but for fewer rounds.
+def extend_run(path: Path, configuration: Configuration, patience_s: float = 0.0) -> None:
+    """Makes the run in a folder longer, if it is the given run with fewer rounds.
 
-    The last checkpoint stays, under the new number of rounds; an evaluation that only the last
-    round got is taken back. So the longer run ends as if it had been so long from the start.
+    The last checkpoint stays, under the new number of rounds; an evaluation that the last round got
+    for being last is removed. The longer run then ends as if started with so many rounds.
 
     Args:
         path: The run's folder, which need not exist; not locked.
         configuration: The run with its new number of rounds.
+        patience_s: See `RunFolder`.
 
     Raises:
-        RunFolderError: If it is the run given but for more rounds, or cannot be made longer
-            exactly; says why. Of any other difference `RunFolder` tells.
+        RunFolderError: If the folder holds the given run with more rounds, or cannot be made longer
+            exactly; says why. Other differences are left to `RunFolder`.
     """
     try:
         content = read_json(path / "config.json")
@@ -63,15 +63,7 @@ def extend_run(path: Path, configuration: Configuration) -> None:
             f"{path} holds a run of {rounds} rounds, now {wanted}: cannot be made longer, "
             f"{reason}. {_ADVICE}"
         )
-    try:
-        lock = lock_folder(path)
-    except Timeout as error:
-        raise RunFolderError(f"{path} is in use by another process") from error
-    except OSError as error:
-        if not is_of_a_path(error):
-            raise
-        raise RunFolderError(f"cannot write to {path}: {error.strerror}") from error
-    with lock:
+    with closing(RunFolder(path, before, patience_s)):
         _extend(path, content, before, now)
 
 

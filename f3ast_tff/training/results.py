@@ -5,14 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from f3ast_tff.array_files import load_npz
 from f3ast_tff.data_files import hash_of, read_json
+
+if TYPE_CHECKING:
+    from f3ast_tff.models import Model
 
 SUMMARY = "summary.json"
 _SELECTION = "selection.npz"
@@ -20,8 +24,33 @@ SEALED = ("metrics.csv", _SELECTION)
 _FILES, _OWN = "files", "sha256"
 
 
+@dataclass(frozen=True)
+class RunResult:
+    """Result of a run.
+
+    Attributes:
+        summary: Content of `summary.json` without its checksums.
+        rows: Metrics of the evaluated rounds.
+        selection: Content of `selection.npz`: `SelectionHistory.arrays`, `RateTrace.arrays`, `p`
+            (client shares, `float64 [N]`), and the strategy's last state, names prefixed by
+            `final_`.
+        finished_before: Whether the run had finished before, so that no round was executed.
+        not_added: Outputs asked for that a finished run no longer gets, see `add_outputs`.
+        weights: The model's weights, if asked for.
+        model: The network, if asked for.
+    """
+
+    summary: Mapping[str, Any]
+    rows: Sequence[Mapping[str, float]] = ()
+    selection: Mapping[str, np.ndarray] = field(default_factory=dict)
+    finished_before: bool = False
+    not_added: Sequence[str] = ()
+    weights: Sequence[np.ndarray] = ()
+    model: Model | None = None
+
+
 class DamagedResult(ValueError):
-    """A result file is not what the run wrote; says which in one line."""
+    """A result file differs from what the run wrote; names it."""
 
 
 def seal(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]:

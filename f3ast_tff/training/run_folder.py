@@ -1,19 +1,26 @@
-"""The folder of one run: its settings, its lock, its files."""
+"""The folder of one run: its settings, its lock, its files, its log."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from f3ast_tff.atomic import atomic_write
-from f3ast_tff.data_files import read_json
+from f3ast_tff.atomic import atomic_write, remove_temporaries
+from f3ast_tff.data_files import check_appendable, read_json
 from f3ast_tff.errors import RunFolderError, is_of_a_path
+from f3ast_tff.messages import LineFormatter
+
+LOG = "run.log"
+# Logger of this package; of others, only warnings are logged.
+_OWN = "f3ast_tff"
 
 
 class RunFolder:
@@ -24,12 +31,13 @@ class RunFolder:
         run_id: Digest of the settings that decide the result.
     """
 
-    def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, identity: Mapping[str, Any], patience_s: float = 0.0) -> None:
         """Opens or makes the folder and checks that it is ours.
 
         Args:
             path: `<output_dir>/<run_name>`.
             identity: The settings that decide the run's result, as JSON values.
+            patience_s: Seconds to wait for another process to give the folder back.
 
         Raises:
             RunFolderError: If the folder cannot be written, is in use, or holds a run with other
@@ -38,8 +46,9 @@ class RunFolder:
         self.path = path
         self._identity = json.loads(json.dumps(identity))
         self.run_id = run_id_of(self._identity)
+        self._made = [folder for folder in (path, *path.parents) if not folder.exists()]
         try:
-            self._lock = lock_folder(path)
+            self._lock = lock_folder(path, patience_s)
         except Timeout as error:
             raise RunFolderError(f"{path} is in use by another process") from error
         except OSError as error:
@@ -88,8 +97,16 @@ class RunFolder:
         return read_json(path) if path.exists() else None
 
     def close(self) -> None:
-        """Gives the lock back."""
+        """Gives the lock back; removes a folder made for a run that has not started."""
         self._lock.release()
+        if self.path not in self._made or self.file("config.json").exists():
+            return
+        remove_temporaries(self.path)
+        with contextlib.suppress(OSError):
+            if {entry.name for entry in self.path.iterdir()} <= {".lock"}:
+                self.file(".lock").unlink(missing_ok=True)
+            for folder in self._made:
+                folder.rmdir()
 
 
 def run_id_of(identity: Mapping[str, Any]) -> str:
@@ -97,14 +114,18 @@ def run_id_of(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
-def lock_folder(folder: Path) -> FileLock:
+def lock_folder(folder: Path, patience_s: float = 0.0) -> FileLock:
     """Makes a folder if need be, and locks it; however this process ends, the lock goes with it.
+
+    Args:
+        folder: The folder.
+        patience_s: Seconds to wait for another process to unlock it.
 
     Raises:
         OSError: If that cannot be done; `filelock.Timeout` if another process has it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock", timeout=0, thread_local=False)
+    lock = FileLock(folder / ".lock", timeout=patience_s, thread_local=False)
     lock.acquire()
     return lock
 
@@ -153,3 +174,32 @@ def json_values(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [json_values(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextlib.contextmanager
+def run_log(folder: Path) -> Iterator[None]:
+    """Appends warnings, and records of this package's loggers, to `run.log` in a run's folder.
+
+    The file is made with its first line: a run that cannot start leaves none.
+
+    Raises:
+        OSError: If something else than a file is there.
+    """
+    check_appendable(folder / LOG)
+    handler = logging.FileHandler(folder / LOG, delay=True, encoding="utf-8")
+    handler.addFilter(lambda record: record.levelno >= logging.WARNING or _is_own(record))
+    handler.setFormatter(LineFormatter("%(asctime)s %(levelname)s: %(message)s"))
+    root, own = logging.getLogger(), logging.getLogger(_OWN)
+    level = own.level
+    root.addHandler(handler)
+    own.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        own.setLevel(level)
+        root.removeHandler(handler)
+        handler.close()
+
+
+def _is_own(record: logging.LogRecord) -> bool:
+    return record.name.partition(".")[0] == _OWN

@@ -13,8 +13,6 @@ from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-from f3ast_tff.training.metrics_loggers import Scalars
-
 _HPARAMS_TAG = "_hparams_/session_start_info"
 
 
@@ -28,7 +26,7 @@ class TensorBoardEvents:
         self._file: Any = None
         self._records: Any = None
 
-    def begin(self, history: Sequence[tuple[int, Scalars]]) -> None:
+    def begin(self, history: Sequence[tuple[int, Mapping[str, float]]]) -> None:
         """See `MetricsLogger.begin`; starts a fresh event file."""
         for old in self._folder.glob("events.out.tfevents.*"):
             old.unlink()
@@ -40,7 +38,7 @@ class TensorBoardEvents:
         for round_number, scalars in history:
             self.add(round_number, scalars)
 
-    def add(self, round_number: int, scalars: Scalars) -> None:
+    def add(self, round_number: int, scalars: Mapping[str, float]) -> None:
         """See `MetricsLogger.add`."""
         values = [Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
         summary = Summary(value=values)

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.training.metrics_loggers import Scalars
-
 _PROJECT = "f3ast-tff"
 _FOLDER_TAG = "f3ast_tff.folder"
 
@@ -22,7 +20,7 @@ class WandbRun:
         self._settings = settings
         self._run: Any = None
 
-    def begin(self, history: Sequence[tuple[int, Scalars]]) -> None:
+    def begin(self, history: Sequence[tuple[int, Mapping[str, float]]]) -> None:
         """See `MetricsLogger.begin`; goes on with the service's run of the same folder."""
         import wandb
 
@@ -38,7 +36,7 @@ class WandbRun:
         for round_number, scalars in history:
             self.add(round_number, scalars)
 
-    def add(self, round_number: int, scalars: Scalars) -> None:
+    def add(self, round_number: int, scalars: Mapping[str, float]) -> None:
         """See `MetricsLogger.add`; what the service has already is left out."""
         if round_number < self._run.step:
             return
@@ -62,7 +60,7 @@ class MlflowRun:
         self._id = ""
         self._last = 0
 
-    def begin(self, history: Sequence[tuple[int, Scalars]]) -> None:
+    def begin(self, history: Sequence[tuple[int, Mapping[str, float]]]) -> None:
         """See `MetricsLogger.begin`; goes on with the service's run of the same folder."""
         from mlflow.tracking import MlflowClient
 
@@ -88,7 +86,7 @@ class MlflowRun:
         for round_number, scalars in history:
             self.add(round_number, scalars)
 
-    def add(self, round_number: int, scalars: Scalars) -> None:
+    def add(self, round_number: int, scalars: Mapping[str, float]) -> None:
         """See `MetricsLogger.add`; what the service has already is left out."""
         if round_number <= self._last:
             return

@@ -26,9 +26,9 @@ from f3ast_tff.command_line.flags import parse
 from f3ast_tff.components.component import NEUTRAL_KINDS
 from f3ast_tff.components.parameter import parameters_of
 from f3ast_tff.components.registry import builtin_registry
-from f3ast_tff.configuration.execute import execute
 from f3ast_tff.configuration.groups import GROUPS
 from f3ast_tff.errors import ParameterError
+from f3ast_tff.training.run_experiment import run_experiment
 
 CAMPAIGN = ["f3ast-tff", "campaign"]
 TIDY_SCORES = ["python", "-m", "f3ast_tff.analysis.tidy_scores"]
@@ -173,7 +173,7 @@ def wrong_scores(scores: Path) -> list[str]:
     planned = {kept.planned_key(run): run for run in kept.planned}
     for place in sorted({0, len(kept.runs) * 2 // 3}):
         run = kept.runs[place]
-        rows = execute(planned[kept.key(run)].configuration, None, None, {}).rows
+        rows = run_experiment(planned[kept.key(run)].configuration).rows
         again = {row["round"]: row for row in rows}
         for number, expected in run.scores.items():
             for score, value in expected.items():

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from f3ast_tff.analysis import kept_pages, tidy_scores
 from f3ast_tff.analysis.kept_scores import is_scores
-from f3ast_tff.configuration.execute import execute
 from f3ast_tff.errors import DataError
-from f3ast_tff.training.run_folder import RunFolder
+from f3ast_tff.training.run_experiment import run_experiment
 from tests.analysis.kept_results import (
     campaign_of,
     load,
@@ -108,8 +106,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         for run in campaign_of(("tiny.toml",)).runs:
-            with closing(RunFolder(run.folder, run.configuration.identity)) as folder:
-                execute(run.configuration, folder, None, {})
+            run_experiment(run.configuration, run.folder)
         out = "--out=analysis/results/tiny.csv"
         assert tidy_scores.main(["x", "--runs=runs/tiny", "--every=2", out]) == 0
         assert kept_pages.main(["x", f"--page={page}"]) == 0

@@ -14,7 +14,7 @@ from f3ast_tff.availability.mix import MixConfig
 from f3ast_tff.availability.non_stationary import SineConfig, StationaryConfig
 from f3ast_tff.availability.product import ProductConfig
 from f3ast_tff.availability.scarce import ScarceConfig
-from f3ast_tff.configuration.build import build_data, build_model, build_world
+from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples
@@ -77,10 +77,10 @@ class _ByClassZero(StationaryConfig):
 
 def test_an_experiment_gives_its_training_labels() -> None:
     configuration = resolve({"availability": "stationary", "num_clients": 12})
-    data = build_data(configuration)
+    data = Builder(configuration).data
     configs = {**configuration.configs, "availability": _ByClassZero()}
     configuration = replace(configuration, configs=configs)
-    world = build_world(configuration, data, build_model(configuration, data))
+    world = Builder(configuration).world
     expected = [np.mean(data.train.client(k)[1] == 0) for k in range(12)]
     assert max(expected) > 0
     np.testing.assert_allclose(world.availability.q, expected)

@@ -12,9 +12,9 @@ from f3ast_tff.analysis.report.selection_figures import picked, rates
 from f3ast_tff.analysis.report.selections import selections_of
 from f3ast_tff.analysis.report.variants import variants
 from f3ast_tff.analysis.runs import RunsError
-from f3ast_tff.configuration.build import build_experiment
+from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.training.run import run_experiment
+from f3ast_tff.training.round_loop import train
 
 MakeRun = Callable[..., Path]
 N = 6
@@ -23,9 +23,9 @@ N = 6
 def test_shares_and_rates_are_those_of_the_run(make_run: MakeRun, tmp_path: Path) -> None:
     """Written by a run of F3AST itself; its weights say the same, w_k = p_k / r_k(t)."""
     given = {"num_clients": 8, "clients_per_round": 3, "rounds": 6, "eval_every": 1}
-    experiment = build_experiment(resolve({**given, "algorithm": "f3ast", "rate_beta": 0.05}), None)
+    experiment = Builder(resolve({**given, "algorithm": "f3ast", "rate_beta": 0.05})).experiment()
     try:
-        written = run_experiment(experiment, None).selection
+        written = train(experiment, None).selection
     finally:
         experiment.engine.close()
     np.savez_compressed(make_run("a", num_clients=8) / "selection.npz", **written)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.configuration.build import build_experiment
+from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.engines import RoundOutcome
 from f3ast_tff.selection import Cohort
 from f3ast_tff.training.metrics import Row
-from f3ast_tff.training.run import run_experiment
+from f3ast_tff.training.round_loop import train
 from f3ast_tff.training.run_folder import RunFolder
 from tests.f3ast_tff.training.small_run import assert_same_results, selection
 
@@ -65,11 +65,11 @@ class StopsAfter:
 
 def run(folder: Path, given: dict[str, Any], stop: int | None = None) -> list[np.ndarray]:
     """Runs in fresh parts, as a process of its own would; returns the model."""
-    parts = build_experiment(resolve({**SMALL, **given}), None)
+    parts = Builder(resolve({**SMALL, **given})).experiment()
     try:
         with closing(RunFolder(folder, {"name": "test"})) as opened:
             callbacks = () if stop is None else (StopsAfter(stop),)
-            run_experiment(parts, opened, None, callbacks)
+            train(parts, opened, None, callbacks)
         return parts.engine.weights()
     finally:
         parts.engine.close()

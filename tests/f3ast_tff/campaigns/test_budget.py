@@ -15,7 +15,7 @@ from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.command_line.main import main
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.training.stopping import NeverStop
+from f3ast_tff.signals import NeverStop
 from tests.f3ast_tff.campaigns.campaigns import SMALL, manifest
 
 

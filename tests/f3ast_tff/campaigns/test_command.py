@@ -14,7 +14,7 @@ from f3ast_tff.campaigns.isolated_run import run_isolated
 from f3ast_tff.command_line.main import main
 from f3ast_tff.command_line.run import run
 from f3ast_tff.components.registry import builtin_registry
-from f3ast_tff.configuration import build
+from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.signals import Signals
 from f3ast_tff.training.run_folder import RunFolder
 from tests.f3ast_tff.campaigns.campaigns import PLUGIN, SMALL, manifest, metrics
@@ -115,7 +115,7 @@ def test_finished_runs_get_what_they_lack(
 ) -> None:
     """No process is started for that; what no run gets is one line for all of them."""
     grid, where = write_grid(SMALL), {"output_dir": str(tmp_path)}
-    monkeypatch.setattr(build, "build_engine", lambda *_: FakeEngine(12))
+    monkeypatch.setattr(FusedConfig, "build", lambda self, parts: FakeEngine(12))
     runs = plan(grid, where, seeds="0").runs
     for each in runs:
         assert run_isolated(each.configuration, {}, "me").state == "finished"

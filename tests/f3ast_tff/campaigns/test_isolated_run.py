@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from f3ast_tff.campaigns import isolated_run
 from f3ast_tff.campaigns.isolated_run import run_isolated, run_order
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, PlannedRun
 from f3ast_tff.components.registry import registry_with
-from f3ast_tff.configuration import build
 from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.errors import EngineError
 from f3ast_tff.training.run_folder import RunFolder, lock_folder
 from tests.f3ast_tff.campaigns.campaigns import PLUGIN
@@ -63,11 +64,11 @@ def run(
     environment = dict(os.environ)
 
     def run(engine: type[FakeEngine] = FakeEngine, **given: Any) -> Outcome:
-        def make(configuration: Any, *_: Any) -> FakeEngine:
-            engines.append(engine(configuration.settings["num_clients"]))
+        def make(self: FusedConfig, parts: Any) -> FakeEngine:
+            engines.append(engine(parts.data.train.num_clients))
             return engines[-1]
 
-        monkeypatch.setattr(build, "build_engine", make)
+        monkeypatch.setattr(FusedConfig, "build", make)
         small = {"num_clients": 8, "clients_per_round": 3, "rounds": 6, "checkpoint_every": 2}
         where = {"output_dir": str(tmp_path), "run_name": "x"}
         return run_isolated(resolve({**small, **where, **given}), {"git_commit": "abc"}, "me")
@@ -139,11 +140,12 @@ def test_a_folder_of_another_run_is_left_alone(run: Run) -> None:
 def test_a_folder_in_use_is_waited_for(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "x").mkdir()
     folder = RunFolder(tmp_path / "x", {})
     monkeypatch.setattr(isolated_run, "_PATIENCE_S", 0.2)
     assert "in use by another process" in (run().error or "")
     monkeypatch.setattr(isolated_run, "_PATIENCE_S", 60.0)
-    monkeypatch.setattr(isolated_run.time, "sleep", lambda seconds: folder.close())
+    threading.Timer(0.3, folder.close).start()
     assert run().state == FINISHED
 
 

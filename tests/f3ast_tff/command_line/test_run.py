@@ -230,7 +230,7 @@ def test_masks_of_a_run_made_longer_are_of_all_its_rounds(
     with_masks = {"eval_every": 4, "write_masks": "csv"}
     assert run(**with_masks) == 0
     with monkeypatch.context() as killed:
-        killed.setattr("f3ast_tff.training.run._Run.finish", lambda self: 1 / 0)
+        killed.setattr("f3ast_tff.training.round_loop._Run.finish", lambda self: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             run(rounds=11, **with_masks)
     assert run(rounds=11, **with_masks) == 0

@@ -162,7 +162,7 @@ def parts(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, A
     monkeypatch.setattr(type(engine), "connect", lambda self: None)
     if given.get("task") in WITH_FILES:
         monkeypatch.setattr(type(configuration.configs["task"]), "build", small_data)
-    experiment = build.build_experiment(configuration, Path("folder"))
+    experiment = build.Builder(configuration, Path("folder")).experiment()
     (of_engine,) = made
     rounds = range(1, ROUNDS + 1)
     availability = experiment.availability

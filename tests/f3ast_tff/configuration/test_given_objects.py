@@ -20,7 +20,7 @@ from f3ast_tff.availability.home_devices import HomeDevicesConfig
 from f3ast_tff.availability.scarce import ScarceConfig
 from f3ast_tff.components import register
 from f3ast_tff.components.registry import builtin_registry
-from f3ast_tff.configuration.build import build_data, build_model, build_strategy, build_world
+from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.configuration import Configuration
 from f3ast_tff.configuration.given_objects import settings_of
 from f3ast_tff.configuration.resolve import resolve
@@ -130,10 +130,7 @@ def test_a_function_whose_strategy_means_something_else_is_refused() -> None:
     """It is there only when it is built."""
 
     def built(function: Any, **given: Any) -> Any:
-        configuration = configured(algorithm=function, **given)
-        data = build_data(configuration)
-        world = build_world(configuration, data, build_model(configuration, data))
-        return build_strategy(configuration, world)
+        return Builder(configured(algorithm=function, **given)).strategy
 
     def uniform(world: World) -> Uniform:
         return Uniform(np.ones(world.num_clients), world.seed)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from f3ast_tff.command_line.main import main
-from f3ast_tff.configuration.execute import write_config
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.errors import ParameterError, RunFolderError
 from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.training.run_experiment import write_config
 from f3ast_tff.training.run_folder import RunFolder
 from tests.fake_engine import FakeEngine
 

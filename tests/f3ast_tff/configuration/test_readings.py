@@ -9,7 +9,7 @@ import pytest
 from f3ast_tff.components import Derived, Parameter, Reading, parameters_of
 from f3ast_tff.components.defaults import PRESETS
 from f3ast_tff.components.registry import builtin_registry
-from f3ast_tff.configuration.build import availability_seed
+from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.given_objects import settings_of
 from f3ast_tff.configuration.groups import GROUPS
 from f3ast_tff.configuration.resolve import resolve
@@ -177,5 +177,5 @@ def test_a_model_of_ones_own_says_whether_it_is_convex() -> None:
 def test_the_released_code_seeds_availability_with_one(seed: int) -> None:
     """R13, whatever the run's seed is."""
     released = resolve({"task": "synthetic", "seed": seed, "availability_draws": "by_round_only"})
-    assert availability_seed(released) == 1
-    assert availability_seed(resolve({"task": "synthetic", "seed": seed})) == seed
+    assert Builder(released).availability_seed == 1
+    assert Builder(resolve({"task": "synthetic", "seed": seed})).availability_seed == seed

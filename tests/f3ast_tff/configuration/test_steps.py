@@ -7,7 +7,7 @@ import logging
 import numpy as np
 import pytest
 
-from f3ast_tff.configuration.build import build_model, build_world
+from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import FederatedData
@@ -23,9 +23,9 @@ def data() -> FederatedData:
 
 def build(**settings: object) -> None:
     given = {"num_clients": 3, "clients_per_round": 2, **settings}
-    configuration = resolve(given)
-    found = data()
-    build_world(configuration, found, build_model(configuration, found))
+    builder = Builder(resolve(given))
+    builder.data = data()
+    _ = builder.world
 
 
 def test_a_batch_larger_than_every_client_is_refused() -> None:

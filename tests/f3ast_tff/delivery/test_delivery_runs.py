@@ -12,12 +12,13 @@ import pytest
 
 from f3ast_tff import simulate
 from f3ast_tff.components.registry import builtin_registry
-from f3ast_tff.configuration.build import build_experiment
+from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.delivery import Arrivals, Bernoulli, Deadline
 from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.errors import DataError, ParameterError
-from f3ast_tff.training.run import Experiment, RunResult, run_experiment
+from f3ast_tff.training.results import RunResult
+from f3ast_tff.training.round_loop import Experiment, train
 from f3ast_tff.training.run_folder import RunFolder
 from tests.f3ast_tff.training.small_run import assert_same_results
 from tests.fake_engine import Breakdown, FakeEngine
@@ -58,15 +59,15 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def built(break_at: int | None = None, **given: Any) -> Experiment:
-    parts = build_experiment(resolve({**SMALL, **given}), None)
+    parts = Builder(resolve({**SMALL, **given})).experiment()
     return replace(parts, engine=FakeEngine(N, break_at, 100))
 
 
 def ran(folder: Path | None, parts: Experiment) -> RunResult:
     if folder is None:
-        return run_experiment(parts, None)
+        return train(parts, None)
     with closing(RunFolder(folder, {"name": "test"})) as opened:
-        return run_experiment(parts, opened)
+        return train(parts, opened)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.aggregation.weighted_mean import WeightedMean
-from f3ast_tff.configuration.build import build_experiment
+from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.selection import Cohort
 
@@ -46,7 +46,7 @@ def _label(case: dict[str, Any]) -> str:
 def train(engine: str, case: dict[str, Any], folder: Path) -> tuple[list[np.ndarray], list[Cohort]]:
     """Returns the weights after every round and the cohorts."""
     folder.mkdir()
-    parts = build_experiment(resolve({**SMALL, **case, "engine": engine}), folder)
+    parts = Builder(resolve({**SMALL, **case, "engine": engine}), folder).experiment()
     weights, cohorts = [], []
     try:
         for t in range(1, ROUNDS + 1):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.configuration.build import build_experiment
+from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.engines import components
 from f3ast_tff.engines.distributed import ray_workers
@@ -32,7 +32,7 @@ RUNTIMES: dict[str, dict[str, Any]] = {
 
 def weights_after(given: dict[str, Any], folder: Path) -> np.ndarray:
     folder.mkdir()
-    parts = build_experiment(resolve({**SMALL, **given}), folder)
+    parts = Builder(resolve({**SMALL, **given}), folder).experiment()
     try:
         for t in range(1, ROUNDS + 1):
             mask = parts.availability.mask(t)

@@ -11,7 +11,7 @@ import pytest
 from f3ast_tff.algorithms.algorithm import World
 from f3ast_tff.availability import Stays
 from f3ast_tff.components.registry import builtin_registry
-from f3ast_tff.configuration.build import build_data, build_model, build_strategy, build_world
+from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.configuration import Configuration
 from f3ast_tff.configuration.given_objects import settings_of
 from f3ast_tff.configuration.resolve import resolve
@@ -166,9 +166,8 @@ def test_what_cannot_follow_is_refused() -> None:
 def built(**settings: Any) -> tuple[Configuration, World, Strategy]:
     small = {"num_clients": 12, "clients_per_round": 12, "rounds": 6}
     configuration = resolve({**small, **settings})
-    data = build_data(configuration)
-    world = build_world(configuration, data, build_model(configuration, data))
-    return configuration, world, build_strategy(configuration, world)
+    builder = Builder(configuration)
+    return configuration, builder.world, builder.strategy
 
 
 def test_by_settings() -> None:
@@ -192,10 +191,7 @@ def test_an_availability_process_of_ones_own() -> None:
     given = {"availability": own, "num_clients": 12, "clients_per_round": 3}
     for share_of, kind in (("all", F3AST), ("present", OfThosePresent)):
         settings, registry = settings_of({**given, "client_share_of": share_of}, builtin_registry())
-        configuration = resolve(settings, registry)
-        data = build_data(configuration)
-        world = build_world(configuration, data, build_model(configuration, data))
-        assert type(build_strategy(configuration, world)) is kind
+        assert type(Builder(resolve(settings, registry)).strategy) is kind
 
 
 @pytest.mark.parametrize(

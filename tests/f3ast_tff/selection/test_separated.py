@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import IndependentAvailability
-from f3ast_tff.configuration.build import build_data, build_model, build_strategy, build_world
+from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.rates import ParticipationRates
@@ -105,9 +105,7 @@ def test_a_client_drawn_twice_in_a_round_rests_once(no_losses: Losses) -> None:
 def test_by_its_setting(algorithm: str) -> None:
     small = {"num_clients": 12, "clients_per_round": 3, "rounds": 8, "availability": "always"}
     configuration = resolve({"algorithm": algorithm, "selection_separation": 3, **small})
-    data = build_data(configuration)
-    world = build_world(configuration, data, build_model(configuration, data))
-    strategy = build_strategy(configuration, world)
+    strategy = Builder(configuration).strategy
     assert isinstance(strategy, Separated)
     seen = selected(strategy, np.ones(12, bool), 3, 8)
     assert seen.reshape(2, 4, 12).sum(axis=1).max() == 1

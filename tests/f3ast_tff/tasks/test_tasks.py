@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.components import Derived, Published, builtin_registry
-from f3ast_tff.configuration.build import build_data
+from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples, FederatedData
@@ -193,4 +193,4 @@ def test_labels_out_of_range_name_the_task(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(TASKS["synthetic"], "build", build)
     with pytest.raises(ParameterError, match="task = synthetic: labels .* client 1 has 7"):
-        build_data(resolve({"task": "synthetic", "num_clients": 2, "clients_per_round": 1}))
+        _ = Builder(resolve({"task": "synthetic", "num_clients": 2, "clients_per_round": 1})).data

@@ -27,7 +27,8 @@ from f3ast_tff.selection import (
 )
 from f3ast_tff.training.delivering import Payload
 from f3ast_tff.training.metrics_loggers import MetricsLogger
-from f3ast_tff.training.run import Callback, Experiment, RunResult, run_experiment
+from f3ast_tff.training.results import RunResult
+from f3ast_tff.training.round_loop import Callback, Experiment, train
 from f3ast_tff.training.run_folder import RunFolder
 from tests.fake_engine import FakeEngine, SilentProgress
 
@@ -112,9 +113,9 @@ def run(
         write_masks=write_masks,
     )
     if folder is None:
-        return run_experiment(parts, None, progress, callbacks, loggers), engine, progress
+        return train(parts, None, progress, callbacks, loggers), engine, progress
     with closing(RunFolder(folder, {"name": "test"})) as opened:
-        return run_experiment(parts, opened, progress, callbacks, loggers), engine, progress
+        return train(parts, opened, progress, callbacks, loggers), engine, progress
 
 
 def csv_without_seconds(folder: Path) -> list[list[str]]:

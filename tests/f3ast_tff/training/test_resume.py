@@ -62,7 +62,7 @@ def test_wall_seconds_go_on_from_the_interrupted_run(
     the second 3 + 1 for row 6, + 2 for checkpoint 6 and + 3 for row 7.
     """
     clock = SimpleNamespace(monotonic=itertools.count().__next__, perf_counter=lambda: 0.0)
-    monkeypatch.setattr("f3ast_tff.training.run.time", clock)
+    monkeypatch.setattr("f3ast_tff.training.round_loop.time", clock)
     with pytest.raises(Breakdown):
         run(tmp_path, STRATEGIES["proportional"], break_at=5)
     run(tmp_path, STRATEGIES["proportional"])

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.training.metrics_loggers import logger_names
-from f3ast_tff.training.open_loggers import metrics_loggers
+from f3ast_tff.training.metrics_loggers import logger_names, metrics_loggers
 
 SETTINGS = {"task": "synthetic", "rounds": 4}
 

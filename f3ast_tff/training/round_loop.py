@@ -19,14 +19,15 @@ from f3ast_tff.errors import CheckpointError, Interrupted
 from f3ast_tff.models import Model
 from f3ast_tff.process_memory import peak_memory_mib
 from f3ast_tff.selection import Cohort, Losses, Strategy
+from f3ast_tff.signals import NeverStop, Stop
 from f3ast_tff.training.checkpoint import Checkpoint
-from f3ast_tff.training.client_scores import write_client_scores
 from f3ast_tff.training.delivering import Delivered, Payload, deliver
 from f3ast_tff.training.history import SelectionHistory
-from f3ast_tff.training.masks import masks_file, record_masks
 from f3ast_tff.training.metrics import Row, metrics_row, summarise
 from f3ast_tff.training.metrics_loggers import MetricsLogger, scalars_of
+from f3ast_tff.training.outputs import masks_file, record_masks, write_client_scores
 from f3ast_tff.training.rate_trace import RateTrace
+from f3ast_tff.training.results import RunResult
 from f3ast_tff.training.round_outcome import warn_of_trouble, what_came_back
 from f3ast_tff.training.run_files import RunFiles
 from f3ast_tff.training.run_folder import RunFolder
@@ -37,7 +38,6 @@ from f3ast_tff.training.selecting import (
     check_strategy,
     select_cohort,
 )
-from f3ast_tff.training.stopping import NeverStop, Stop
 
 _LOG = logging.getLogger("f3ast_tff.run")
 # Blocks of rounds are so short that progress, signals and checkpoints need not wait for long.
@@ -113,23 +113,6 @@ class Experiment:
     client_scores: bool = False
     keep_checkpoints: int = 1
     write_masks: str = "none"
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """What a run has come to.
-
-    Attributes:
-        summary: The content of `summary.json` but for its checksums.
-        rows: Metrics of the evaluated rounds.
-        selection: The content of `selection.npz`: `SelectionHistory.arrays`, `RateTrace.arrays`,
-            `p` (client shares, `float64 [N]`), and the strategy's state after the last round, its
-            names prefixed by `final_`.
-    """
-
-    summary: dict[str, Any]
-    rows: list[Row]
-    selection: dict[str, np.ndarray]
 
 
 class _Run:
@@ -314,7 +297,7 @@ class _Run:
             summary = self.files.summary()
             if summary is not None:
                 self.files.keep(self.experiment.keep_checkpoints)
-                return RunResult(summary, self.rows, selection)
+                return RunResult(summary, self.rows, selection, finished_before=True)
         result = RunResult(self._summary(), self.rows, selection)
         if self.files is not None:
             self.files.finish(self.rows, selection, result.summary)
@@ -338,7 +321,7 @@ class _Run:
         }
 
 
-def run_experiment(
+def train(
     experiment: Experiment,
     folder: RunFolder | None,
     progress: Progress | None = None,
@@ -346,7 +329,7 @@ def run_experiment(
     loggers: Sequence[MetricsLogger] = (),
     stop: Stop | None = None,
 ) -> RunResult:
-    """Runs an experiment to its end, from its last checkpoint if it has one.
+    """Trains an experiment to its end, from its last checkpoint if any.
 
     Because every draw is a function of (seed, round), a resumed run repeats an uninterrupted one.
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability.mask_files import read_masks
-from f3ast_tff.configuration import build
 from f3ast_tff.configuration.configuration import Configuration
-from f3ast_tff.configuration.execute import execute
 from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.errors import RunFolderError
-from f3ast_tff.training.late_outputs import add_outputs, lacks_outputs, not_added
+from f3ast_tff.training.outputs import lacks_outputs, not_added
 from f3ast_tff.training.results import sound_summary
+from f3ast_tff.training.run_experiment import add_outputs, run_experiment
 from f3ast_tff.training.run_folder import RunFolder
 from tests.fake_engine import FakeEngine
 
@@ -28,11 +28,11 @@ ROUNDS, N = 6, 8
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunFolder]:
     """A run of six rounds of eight clients, finished with two checkpoints."""
-    monkeypatch.setattr(build, "build_engine", lambda *_: FakeEngine(N))
+    monkeypatch.setattr(FusedConfig, "build", lambda self, parts: FakeEngine(N))
     monkeypatch.setattr("f3ast_tff.engines.components.FusedConfig.prepare_environment", _nothing)
     wanted = configuration(tmp_path, keep_checkpoints=2)
+    run_experiment(wanted, wanted.folder)
     with closing(RunFolder(tmp_path / "x", wanted.identity)) as opened:
-        execute(wanted, opened, None, {})
         yield opened
 
 
