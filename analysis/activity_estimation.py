@@ -79,7 +79,7 @@ def estimation_errors(
             AvailabilityPrior.uniform(num_clients), availability_from="chain"
         )
         for t in range(1, observations[-1] + 1):
-            activity.observe(t, process.mask(t))
+            activity = activity.after(t, process.mask(t))
             if t in observations:
                 place = observations.index(t)
                 chain.restore(activity.state())

@@ -35,7 +35,14 @@ from f3ast_tff.rate_region import (
     optimal_rates,
 )
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Feasible, FixedPolicy, Strategy, no_losses
+from f3ast_tff.selection import (
+    F3AST,
+    Feasible,
+    FixedPolicy,
+    Round,
+    Strategy,
+    cohort_of,
+)
 
 BETAS = (1e-1, 1e-2, 1e-3, 1e-4)
 VARIANCE_BETA = 1e-3
@@ -116,7 +123,7 @@ def track(
     )
     distances = []
     for t, mask in enumerate(world.masks(rounds, seed), start=1):
-        strategy.select(t, mask, Feasible(K), no_losses)
+        cohort_of(strategy, Round(t, mask, Feasible(K)))
         if t in looks:
             distances.append(float(np.linalg.norm(strategy.rates.values - best)))
     return np.array(distances)
@@ -211,7 +218,7 @@ def variances(rounds: int, beta: float, seed: int) -> pd.DataFrame:
 def _weights(strategy: Strategy, masks: np.ndarray, first: int) -> np.ndarray:
     weights = np.zeros(masks.shape)
     for t, mask in enumerate(masks):
-        cohort = strategy.select(first + t, mask, Feasible(K), no_losses)
+        cohort = cohort_of(strategy, Round(first + t, mask, Feasible(K)))
         weights[t, cohort.ids] = cohort.weights
     return weights
 

@@ -26,7 +26,7 @@ from f3ast_tff.rate_region import (
     reach,
 )
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Feasible, Proportional, no_losses
+from f3ast_tff.selection import F3AST, Feasible, Proportional, Round, cohort_of
 
 # Table I: independent over rounds and clients; Sec. I: one client a round, equal shares.
 AVAILABILITY = np.array([0.375, 0.8])
@@ -83,7 +83,7 @@ def region_figure(rounds: int, beta: float, seed: int) -> RegionFigure:
     strategy = F3AST(P, ParticipationRates(START, beta), seed=seed)
     trajectory, took_part = [strategy.rates.values], np.zeros((rounds, 2))
     for t in range(1, rounds + 1):
-        took_part[t - 1, strategy.select(t, world.mask(t), Feasible(K), no_losses).ids] = 1
+        took_part[t - 1, cohort_of(strategy, Round(t, world.mask(t), Feasible(K))).ids] = 1
         trajectory.append(strategy.rates.values)
     share = took_part[rounds // 2 :].mean(axis=0)
     return RegionFigure(corners, points, optimum.gap, np.array(trajectory), share)
@@ -94,7 +94,7 @@ def proportional_rates(rounds: int, seed: int) -> np.ndarray:
     world = IndependentAvailability(AVAILABILITY, seed)
     strategy, took_part = Proportional(P, np.ones(2), seed=seed), np.zeros(2)
     for t in range(1, rounds + 1):
-        took_part[strategy.select(t, world.mask(t), Feasible(K), no_losses).ids] += 1
+        took_part[cohort_of(strategy, Round(t, world.mask(t), Feasible(K))).ids] += 1
     return took_part / rounds
 
 

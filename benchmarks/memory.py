@@ -18,7 +18,7 @@ from f3ast_tff.datasets import synthetic
 from f3ast_tff.local_training import LocalTraining, client_share
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Feasible
+from f3ast_tff.selection import F3AST, Feasible, Round, cohort_of
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 LIMIT = 1.05
@@ -45,7 +45,9 @@ def main() -> int:
         parts = engine_parts(data, work, client=Sgd(0.01), folder=Path(folder))
         engine = TffEngine(parts, runtime="worker")
         for t in range(1, LATE + 1):
-            cohort = strategy.select(t, availability.mask(t), Feasible(10), engine.client_losses)
+            cohort = cohort_of(
+                strategy, Round(t, availability.mask(t), Feasible(10), engine.client_losses)
+            )
             engine.run_rounds(t, [cohort])
             if t % 10 == 0:
                 engine.evaluate()

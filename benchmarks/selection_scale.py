@@ -25,7 +25,7 @@ from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.delivery import Delivery, DeliveryWorld
 from f3ast_tff.delivery.remembered_masks import RememberedMasks
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Feasible, no_losses
+from f3ast_tff.selection import F3AST, Feasible, Round, cohort_of
 from f3ast_tff.training.delivering import Payload, deliver
 
 LIMIT_SECONDS, LIMIT_BYTES = 0.15, 24
@@ -60,7 +60,7 @@ def measure(num_clients: int, shares: str, rounds: int) -> dict[str, float]:
         times = [(time.process_time(), time.perf_counter())]
         mask = process.mask(t)
         times.append((time.process_time(), time.perf_counter()))
-        cohort = strategy.select(t, mask, Feasible(k), no_losses)
+        cohort = cohort_of(strategy, Round(t, mask, Feasible(k)))
         times.append((time.process_time(), time.perf_counter()))
         if len(cohort) != min(k, int(np.count_nonzero(mask))):
             raise RuntimeError(f"{len(cohort)} clients selected, K is {k}")
@@ -99,8 +99,9 @@ class Rounds:
         """Returns the processor time of round t."""
         started = time.process_time()
         mask = self.process.mask(t)
-        selected = self.strategy.select(t, mask, self.constraint.limit(t), no_losses)
-        deliver(self.delivery, self.strategy, Payload(1, 1), t, selected)
+        now = Round(t, mask, self.constraint.limit(t))
+        ids = self.strategy.select(now)
+        deliver(self.delivery, self.strategy, Payload(1, 1), now, ids)
         return time.process_time() - started
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -58,7 +59,6 @@ class ParticipationRates:
         self._rounds = 0
         self._unscaled = values
         self._scale = scale
-        self._last = np.zeros(0, np.int64), np.zeros(0), 0.0
 
     @property
     def values(self) -> np.ndarray:
@@ -83,7 +83,7 @@ class ParticipationRates:
         """Moves the rates by one round.
 
         Args:
-            selected: Distinct ids of the selected clients, `int [m]`; empty for an empty round,
+            selected: Distinct ids of the clients that count, `int [m]`; empty for an empty round,
                 which decays every rate.
             share: What stands for the 1 of 1_S, in [0, 1], `float [m]` or the same for all: for
                 a cluster, the share of its clients that was selected.
@@ -96,39 +96,26 @@ class ParticipationRates:
         self._scale *= 1 - self.beta
         if self._scale < _LEAST_SCALE:
             self._move_scale()
-        self._add(selected, self.beta / self._scale, share)
+        self._unscaled[selected] += self.beta / self._scale * share
 
-    def revise(self, selected: np.ndarray, share: np.ndarray | float = 1.0) -> None:
-        """Makes the last `update`, as it was, one of these clients alone.
-
-        Args:
-            selected: Distinct ids, all among those of that update, `int [m]`.
-            share: See `update`.
-        """
-        ids, before, step = self._last
-        self._unscaled[ids] = before
-        self._add(selected, step, share)
-
-    def _add(self, selected: np.ndarray, step: float, share: np.ndarray | float) -> None:
-        # What `revise` takes back, of this round alone: no part of the saved state.
-        self._last = selected, self._unscaled[selected], step
-        self._unscaled[selected] += step * share
-
-    def start(self, clients: np.ndarray, rate: float) -> None:
-        """Sets the rates of clients that join, as r(0) sets those of the first.
+    def started(self, clients: np.ndarray, rate: float) -> ParticipationRates:
+        """Returns rates where clients that join start as r(0) starts the first.
 
         Args:
             clients: Their ids, `int [m]`.
             rate: Their rate, in (0, 1].
         """
-        self._unscaled[clients] = rate / self._scale
+        renewed = copy.copy(self)
+        renewed._unscaled = self._unscaled.copy()
+        renewed._unscaled[clients] = rate / self._scale
+        return renewed
 
     def _count(self, selected: np.ndarray, share: np.ndarray | float) -> None:
         # Whole numbers over t: clients selected equally often tie exactly.
         if self._rounds == 1:
             self._unscaled.fill(_LEAST)
         self._scale = 1 / self._rounds
-        self._add(selected, 1.0, share)
+        self._unscaled[selected] += share
 
     def _move_scale(self) -> None:
         mantissa, exponent = math.frexp(self._scale)

@@ -13,12 +13,14 @@ import numpy as np
 from f3ast_tff.algorithms.algorithm import AlgorithmConfig, World
 from f3ast_tff.components import parameter, register
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection import BaseStrategy, Cohort, Feasible, Losses, Outcome
+from f3ast_tff.selection import BaseStrategy, Outcome, Round
 
 
-@dataclass(frozen=True)
+@dataclass
 class GreedyLoss(BaseStrategy):
     """Ranks the available clients by the loss they last trained with; a share is drawn at random.
+
+    Every update weighs the same, as `BaseStrategy.weigh` has it, for a mean.
 
     Attributes:
         last_losses: Loss of each client's last training, `float64 [N]`; infinite before the first.
@@ -32,17 +34,14 @@ class GreedyLoss(BaseStrategy):
     explore: float
     seed: int = 0
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
-        """Picks the cohort; see `f3ast_tff.selection.Strategy.select`."""
-        rng = generator(self.seed, "selection", round_number)
-        ids = rng.permutation(np.flatnonzero(available))
-        at_random = ids[: int(self.explore * feasible.k)]
+    def select(self, now: Round) -> np.ndarray:
+        """Picks the clients; see `f3ast_tff.selection.Strategy.select`."""
+        rng = generator(self.seed, "selection", now.number)
+        ids = rng.permutation(np.flatnonzero(now.available))
+        at_random = ids[: int(self.explore * now.feasible.k)]
         others = np.setdiff1d(ids, at_random)
         ranked = others[np.argsort(-self.last_losses[others], kind="stable")]
-        cohort = feasible.admit(np.concatenate([at_random, ranked]))
-        return Cohort(cohort, np.ones(len(cohort)))
+        return now.feasible.admit(np.concatenate([at_random, ranked]))
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
         """Notes the losses of those whose update arrived."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from f3ast_tff.errors import ParameterError
@@ -31,7 +33,7 @@ class EstimatedAvailability:
     Example:
         >>> known = EstimatedAvailability(AvailabilityPrior.uniform(1))
         >>> for t in (1, 2, 3):
-        ...     known.observe(t, np.array([True]))
+        ...     known = known.after(t, np.array([True]))
         >>> known.pi, known.eigenvalue
         (array([0.8]), array([0.25]))
     """
@@ -69,12 +71,12 @@ class EstimatedAvailability:
         self._active, self._from_active, self._stayed_active = np.zeros((3, n), np.int64)
         self._from_inactive, self._stayed_inactive = np.zeros((2, n), np.int64)
 
-    def observe(self, round_number: int, available: np.ndarray) -> None:
-        """Counts a round, and the transition into it if the round before was observed.
+    def after(self, round_number: int, available: np.ndarray) -> EstimatedAvailability:
+        """Returns the estimates with one more round counted, and the transition into it.
 
         Args:
-            round_number: Round t, above those observed so far.
-            available: Who is available in it, `bool [N]`.
+            round_number: Round t, above those counted so far.
+            available: Available clients, `bool [N]`.
 
         Raises:
             ValueError: If the round is not a later one, or the mask is not of these clients.
@@ -82,16 +84,18 @@ class EstimatedAvailability:
         mask = mask_checked(available, len(self._active))
         if round_number <= self._last_round:
             raise ValueError(f"round {round_number}: round {self._last_round} was already observed")
+        new = copy.copy(self)
         if round_number == self._last_round + 1 and (self._rounds or self._per_round):
             before = self._last_mask
-            self._from_active += before
-            self._stayed_active += before & mask
-            self._from_inactive += ~before
-            self._stayed_inactive += ~before & ~mask
-        self._active += mask
-        self._rounds += 1
-        self._last_round = round_number
-        self._last_mask = mask.copy()
+            new._from_active = self._from_active + before
+            new._stayed_active = self._stayed_active + (before & mask)
+            new._from_inactive = self._from_inactive + ~before
+            new._stayed_inactive = self._stayed_inactive + (~before & ~mask)
+        new._active = self._active + mask
+        new._rounds = self._rounds + 1
+        new._last_round = round_number
+        new._last_mask = mask.copy()
+        return new
 
     @property
     def pi(self) -> np.ndarray:

@@ -10,8 +10,8 @@ import numpy as np
 class AvailabilityKnowledge(Protocol):
     """Each client's availability as a two-state Markov chain, as far as known (CA-Fed, App. F3)."""
 
-    def observe(self, round_number: int, available: np.ndarray) -> None:
-        """Learns who is available in round t (from 1), `bool [N]`; each round at most once."""
+    def after(self, round_number: int, available: np.ndarray) -> AvailabilityKnowledge:
+        """Returns what is known after round t (from 1), given its mask, `bool [N]`."""
         ...
 
     @property
@@ -55,9 +55,10 @@ class KnownAvailability:
             shapes = f"{self._eigenvalue.shape}, pi {self._pi.shape}"
             raise ValueError(f"eigenvalue has shape {shapes}")
 
-    def observe(self, round_number: int, available: np.ndarray) -> None:
-        """Checks that the mask is of as many clients; an oracle has nothing to learn."""
+    def after(self, round_number: int, available: np.ndarray) -> KnownAvailability:
+        """Returns itself: an oracle has nothing to learn; checks that the mask has N clients."""
         mask_checked(available, len(self._pi))
+        return self
 
     @property
     def pi(self) -> np.ndarray:

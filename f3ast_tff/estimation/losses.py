@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from f3ast_tff.errors import ParameterError
@@ -51,13 +53,12 @@ class LossEstimates:
         if minima is not None:
             self._minima = _checked("minima", minima, num_clients)
 
-    def update(self, ids: np.ndarray, losses: np.ndarray) -> None:
-        """Takes the reports of a round.
+    def after(self, ids: np.ndarray, losses: np.ndarray) -> LossEstimates:
+        """Returns the estimates with the reports of one more round.
 
         Args:
-            ids: Who reported, distinct, `int [m]`.
-            losses: What, `float [m]`. One that is not finite (training diverged, say) counts as
-                not reported.
+            ids: Clients that reported, distinct, `int [m]`.
+            losses: Their losses, `float [m]`. A loss that is not finite counts as not reported.
 
         Raises:
             ValueError: If there are not as many losses as clients.
@@ -67,16 +68,19 @@ class LossEstimates:
             raise ValueError(f"losses {reported.shape} and ids {ids.shape} must be [m]")
         ids, reported = ids[np.isfinite(reported)], reported[np.isfinite(reported)]
         if len(ids) == 0:
-            return
+            return self
+        new = copy.copy(self)
         if self._started:
-            self._values[ids] = (1 - self._beta) * self._values[ids] + self._beta * reported
+            new._values = self._values.copy()
+            new._values[ids] = (1 - self._beta) * self._values[ids] + self._beta * reported
         else:
-            self._values[:] = reported.mean()
-            self._values[ids] = reported
+            new._values = np.full(len(self._values), reported.mean())
+            new._values[ids] = reported
         if not self._known_minima:
-            lowest = self._values if not self._started else np.minimum(self._minima, self._values)
-            self._minima = lowest.copy()
-        self._started = True
+            seen = np.minimum(self._minima, new._values) if self._started else new._values
+            new._minima = seen.copy()
+        new._started = True
+        return new
 
     @property
     def values(self) -> np.ndarray:

@@ -20,7 +20,10 @@ from f3ast_tff.selection.strategy import (
     Cohort,
     Losses,
     Outcome,
+    Round,
     Strategy,
+    asked_once,
+    cohort_of,
     no_losses,
 )
 from f3ast_tff.selection.switching import Switching
@@ -49,6 +52,7 @@ __all__ = [
     "Policy",
     "PowerOfChoice",
     "Proportional",
+    "Round",
     "Separated",
     "Strategy",
     "Switching",
@@ -56,4 +60,6 @@ __all__ = [
     "Unbiased",
     "Uniform",
     "no_losses",
+    "asked_once",
+    "cohort_of",
 ]

@@ -8,12 +8,11 @@ import numpy as np
 
 from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Round
 from f3ast_tff.selection.unbiased import uniform_part
 
 
-@dataclass(frozen=True)
+@dataclass
 class AllAvailable(BaseStrategy):
     """Takes all available clients with weights p_k, for a SUM: Delta = sum_{k in S} p_k D_k.
 
@@ -37,10 +36,12 @@ class AllAvailable(BaseStrategy):
         """See `Renewable.renewed`."""
         return replace(self, p=p)
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
+    def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""
-        rng = generator(self.seed, "selection", round_number)
-        ids, _ = uniform_part(np.flatnonzero(available & (self.p > 0)), feasible, rng)
-        return Cohort(ids, self.p[ids])
+        rng = generator(self.seed, "selection", now.number)
+        ids, _ = uniform_part(np.flatnonzero(now.available & (self.p > 0)), now.feasible, rng)
+        return ids
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        return Cohort(ids[delivered], self.p[ids[delivered]])

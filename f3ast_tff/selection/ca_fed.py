@@ -11,14 +11,13 @@ from f3ast_tff.errors import ParameterError
 from f3ast_tff.estimation import AvailabilityKnowledge, LossEstimates
 from f3ast_tff.randomness import generator
 from f3ast_tff.selection.ca_fed_exclusion import TotalError, included_clients
-from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Round
 from f3ast_tff.selection.unbiased import check_shares, inverse_availability, uniform_part
 
 _AVAILABILITY, _LOSSES = "availability_", "losses_"
 
 
-@dataclass(frozen=True)
+@dataclass
 class CAFed(BaseStrategy):
     """Selection and weights of Algorithm 1.
 
@@ -69,25 +68,37 @@ class CAFed(BaseStrategy):
         """See `BaseStrategy.client_loss`."""
         return "one_batch"
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
-        """See `Strategy.select`; also observes the round and asks all available clients (or K)."""
-        self.knowledge.observe(round_number, available)
-        rng = generator(self.seed, "selection", round_number)
-        ids, factor = uniform_part(np.flatnonzero(available & (self.p > 0)), feasible, rng)
-        if len(ids) == 0:
-            return Cohort(ids, np.zeros(0))
-        self.loss_estimates.update(ids, losses(ids))
-        ids = ids[self.included()[ids]]
-        return Cohort(ids, inverse_availability(self.p, self.knowledge.pi, ids) * factor)
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`; asks all available clients, or K of them, for their loss."""
+        asked, _ = self._asked(now)
+        if len(asked) == 0:
+            return asked
+        return asked[self._included(*self._estimates_in(now, asked))[asked]]
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`; what clients reported to `select` enters the estimates."""
+        asked, factor = self._asked(now)
+        self.knowledge, self.loss_estimates = self._estimates_in(now, asked)
+        arrived = ids[delivered]
+        return Cohort(arrived, inverse_availability(self.p, self.knowledge.pi, arrived) * factor)
+
+    def _asked(self, now: Round) -> tuple[np.ndarray, float]:
+        rng = generator(self.seed, "selection", now.number)
+        return uniform_part(np.flatnonzero(now.available & (self.p > 0)), now.feasible, rng)
+
+    def _estimates_in(
+        self, now: Round, asked: np.ndarray
+    ) -> tuple[AvailabilityKnowledge, LossEstimates]:
+        known, losses = self.knowledge.after(now.number, now.available), self.loss_estimates
+        return known, losses.after(asked, now.losses(asked)) if len(asked) else losses
 
     def included(self) -> np.ndarray:
         """Returns who is included as things stand, available or not, `bool [N]` (lines 5-7)."""
-        estimates = self.loss_estimates
+        return self._included(self.knowledge, self.loss_estimates)
+
+    def _included(self, known: AvailabilityKnowledge, estimates: LossEstimates) -> np.ndarray:
         weight = self.bias_factor * self.kappa2
         error = TotalError(self.p, estimates.gap, estimates.heterogeneity, weight)
-        known = self.knowledge
         return included_clients(error, known.eigenvalue, known.pi, self.tau, strict=self.strict)
 
     def state(self) -> dict[str, np.ndarray]:

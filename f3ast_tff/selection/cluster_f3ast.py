@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,11 +12,10 @@ from f3ast_tff.randomness import generator
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection.choosing import best_feasible
 from f3ast_tff.selection.f3ast import bounded, check_weight_bound
-from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Round
 
 
-@dataclass(frozen=True)
+@dataclass
 class ClusterF3AST(BaseStrategy):
     """Algorithm 1 where the clients of a cluster share a rate.
 
@@ -31,7 +30,7 @@ class ClusterF3AST(BaseStrategy):
     Attributes:
         p: Client shares p_k, `float64 [N]`; where only a cluster's share is known, that over n_g.
         clusters: Cluster of each client, `int [N]`, in 0 .. G - 1, none of them empty.
-        rates: The tracked rates of the clusters, G of them, moved by every `select`.
+        rates: The tracked rates of the clusters, G of them, moved by every `weigh`.
         objective: `"p_squared"` or `"p"`, the case of eq. (3).
         seed: Seed of the tie-breaks.
         weight_bound: Largest p_k / r_g of a selected client, above 0; `None` for no bound. Where
@@ -46,8 +45,6 @@ class ClusterF3AST(BaseStrategy):
     seed: int = 0
     weight_bound: float | None = None
     follow: str = "received"
-    _sizes: np.ndarray = field(init=False, repr=False, compare=False)
-    _mean_c: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_client_shares(self.p)
@@ -58,39 +55,29 @@ class ClusterF3AST(BaseStrategy):
         if len(sizes) > len(self.rates.unscaled) or np.any(sizes == 0):
             raise ValueError(f"{len(self.rates.unscaled)} rates, but clusters of sizes {sizes}")
         total = np.bincount(self.clusters, numerators(self.p, self.objective))
-        object.__setattr__(self, "_sizes", sizes)
-        object.__setattr__(self, "_mean_c", total / sizes)
+        self._sizes, self._mean_c = sizes, total / sizes
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
-        """See `Strategy.select`; also moves the rates by one round."""
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`."""
         by_cluster = self._mean_c / self.rates.unscaled**2
 
         def utility(part: slice) -> np.ndarray:
             return by_cluster[self.clusters[part]]
 
-        rng = generator(self.seed, "selection", round_number)
-        ids = best_feasible(utility, available, feasible, rng)
-        self.rates.update(*self._shares(ids))
-        return self._weighed(ids)
+        rng = generator(self.seed, "selection", now.number)
+        return best_feasible(utility, now.available, now.feasible, rng)
 
-    def received(self, round_number: int, cohort: Cohort, received: np.ndarray) -> Cohort:
-        """See `BaseStrategy.received`: the lost are taken out of r_g, which weighs the others."""
-        if self.follow == "selected":
-            return super().received(round_number, cohort, received)
-        ids = cohort.ids[received]
-        self.rates.revise(*self._shares(ids))
-        return self._weighed(ids)
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`; lost updates do not count in r_g, which weighs the others."""
+        arrived = ids[delivered]
+        self.rates.update(*self._shares(arrived if self.follow == "received" else ids))
+        weights = self.p[arrived] / self.rates.at(self.clusters[arrived])
+        return Cohort(arrived, bounded(weights, self.weight_bound))
 
     def _shares(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Clusters of these clients, and the share of each cluster that they are."""
         touched, picks = np.unique(self.clusters[ids], return_counts=True)
         return touched, picks / self._sizes[touched]
-
-    def _weighed(self, ids: np.ndarray) -> Cohort:
-        weights = self.p[ids] / self.rates.at(self.clusters[ids])
-        return Cohort(ids, bounded(weights, self.weight_bound))
 
     def participation_rates(self) -> np.ndarray:
         """See `BaseStrategy.participation_rates`."""

@@ -13,7 +13,7 @@ from f3ast_tff.randomness import generator
 from f3ast_tff.rates import ParticipationRates
 from f3ast_tff.selection.choosing import BLOCK, Utility, best_feasible
 from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Round
 
 # Whose participation the tracked rates are: see `F3AST`.
 FOLLOWS = ("received", "selected", "both")
@@ -35,7 +35,7 @@ def bounded(weights: np.ndarray, bound: float | None) -> np.ndarray:
     return weights if bound is None else np.minimum(weights, bound)
 
 
-@dataclass(frozen=True)
+@dataclass
 class F3AST(BaseStrategy):
     """Selection and weights of Algorithm 1.
 
@@ -56,7 +56,7 @@ class F3AST(BaseStrategy):
 
     Attributes:
         p: Client shares p_k, `float64 [N]`.
-        rates: The tracked rates that weigh, moved by every `select`.
+        rates: The tracked rates that weigh, moved by every `weigh`.
         objective: `"p_squared"` or `"p"`, the case of eq. (3) (reading R9).
         random_ties: Whether equal utilities are ordered at random; else the lowest id wins
             (reading R11).
@@ -87,28 +87,25 @@ class F3AST(BaseStrategy):
         if self.selected_rates is not None and self.follow != "received":
             raise ValueError("with rates of the selected beside them, rates follow the received")
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
-        """See `Strategy.select`; also moves the rates by one round."""
-        rng = generator(self.seed, "selection", round_number) if self.random_ties else None
-        ids = best_feasible(self._utility(feasible), available, feasible, rng)
-        if self.fill_unavailable and feasible.counts_only and len(ids) < feasible.k:
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`; line 4."""
+        rng = generator(self.seed, "selection", now.number) if self.random_ties else None
+        ids = best_feasible(self._utility(now.feasible), now.available, now.feasible, rng)
+        k = now.feasible.k
+        if self.fill_unavailable and now.feasible.counts_only and len(ids) < k:
             # Masked utilities are 0 for all of these, so ties decide: the lowest ids.
-            ids = np.concatenate([ids, np.flatnonzero(~available)[: feasible.k - len(ids)]])
-        self.rates.update(ids)
+            ids = np.concatenate([ids, np.flatnonzero(~now.available)[: k - len(ids)]])
+        return ids
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`; lines 5 and 9."""
+        arrived = ids[delivered]
+        self.rates.update(arrived if self.follow == "received" else ids)
         if self.selected_rates is not None:
             self.selected_rates.update(ids)
-        divisor = feasible.k if self.divide_by_k else 1
-        weights = bounded(self.p[ids] / self.rates.at(ids), self.weight_bound)
-        return Cohort(ids, weights / divisor)
-
-    def received(self, round_number: int, cohort: Cohort, received: np.ndarray) -> Cohort:
-        """See `BaseStrategy.received`: the lost are taken out of r; no weight changes by that."""
-        kept = super().received(round_number, cohort, received)
-        if self.follow == "received":
-            self.rates.revise(kept.ids)
-        return kept
+        divisor = now.feasible.k if self.divide_by_k else 1
+        weights = bounded(self.p[arrived] / self.rates.at(arrived), self.weight_bound)
+        return Cohort(arrived, weights / divisor)
 
     def _utility(self, feasible: Feasible) -> Utility:
         rates, roots = self.rates.unscaled, self._roots
@@ -134,11 +131,14 @@ class F3AST(BaseStrategy):
         return root_numerators(self.p, self.objective)
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> F3AST:
-        """See `Renewable.renewed`; the rates of those who stay go on."""
-        self.rates.start(joined, initial_rate)
-        if self.selected_rates is not None:
-            self.selected_rates.start(joined, initial_rate)
-        return replace(self, p=p)
+        """See `Renewable.renewed`; clients that stay keep their rates."""
+        asked = self.selected_rates
+        return replace(
+            self,
+            p=p,
+            rates=self.rates.started(joined, initial_rate),
+            selected_rates=None if asked is None else asked.started(joined, initial_rate),
+        )
 
     def participation_rates(self) -> np.ndarray:
         """See `BaseStrategy.participation_rates`."""

@@ -9,12 +9,11 @@ import numpy as np
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.estimation import AvailabilityKnowledge
 from f3ast_tff.selection.choosing import ranked
-from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Round
 from f3ast_tff.selection.unbiased import check_shares, inverse_availability
 
 
-@dataclass(frozen=True)
+@dataclass
 class F3ASTOfCAFed(BaseStrategy):
     """Takes the K available clients of largest p_k / r_k, r_k = (1 - beta) pi_k + beta 1_{A_t}.
 
@@ -39,22 +38,32 @@ class F3ASTOfCAFed(BaseStrategy):
         if not 0 <= self.beta < 1:
             raise ParameterError("rate_beta", self.beta, "must be at least 0 and below 1")
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
-        """See `Strategy.select`; also observes the round.
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`."""
+        candidates, worth = self._worth(now, self._known_in(now))
+        return now.feasible.admit(ranked(candidates, worth, None))
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`.
 
         Raises:
             ValueError: If a client is available whose pi_k is said to be 0, and beta is 0.
         """
-        self.knowledge.observe(round_number, available)
-        candidates = np.flatnonzero(available & (self.p > 0))
-        # Only those available count, so the indicator is 1.
-        rates = (1 - self.beta) * self.knowledge.pi + self.beta
+        self.knowledge = self._known_in(now)
+        arrived = ids[delivered]
+        return Cohort(arrived, self._worth(now, self.knowledge)[1][arrived])
+
+    def _known_in(self, now: Round) -> AvailabilityKnowledge:
+        return self.knowledge.after(now.number, now.available)
+
+    def _worth(self, now: Round, known: AvailabilityKnowledge) -> tuple[np.ndarray, np.ndarray]:
+        """Returns candidates, `int [m]`, and p_k / r_k of these, `float64 [N]`."""
+        candidates = np.flatnonzero(now.available & (self.p > 0))
+        # Only available clients count, so the indicator is 1.
+        rates = (1 - self.beta) * known.pi + self.beta
         worth = np.zeros(len(self.p))
         worth[candidates] = inverse_availability(self.p, rates, candidates)
-        ids = feasible.admit(ranked(candidates, worth, None))
-        return Cohort(ids, worth[ids])
+        return candidates, worth
 
     def state(self) -> dict[str, np.ndarray]:
         """Returns what has been learnt of the availability."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,11 +10,10 @@ import numpy as np
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.saved_state import check_saved
 from f3ast_tff.selection.all_available import AllAvailable
-from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import Cohort, Losses, Outcome
+from f3ast_tff.selection.strategy import Cohort, Outcome, Round
 
 
-@dataclass(frozen=True)
+@dataclass
 class FedAU(AllAvailable):
     """Takes all available clients with weights p_k omega_k, for a SUM.
 
@@ -36,19 +35,15 @@ class FedAU(AllAvailable):
     needs_outcome: ClassVar[bool] = True
 
     cutoff: int | None = None
-    # Of each client: omega_k, how many intervals have ended, and rounds since the last one did.
-    _mean: np.ndarray = field(init=False, repr=False, compare=False)
-    _ended: np.ndarray = field(init=False, repr=False, compare=False)
-    _rounds: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.cutoff is not None and self.cutoff < 1:
             raise ParameterError("fedau_cutoff", self.cutoff, "must be at least 1")
         n = len(self.p)
-        object.__setattr__(self, "_mean", np.ones(n))
-        object.__setattr__(self, "_ended", np.zeros(n, np.int64))
-        object.__setattr__(self, "_rounds", np.zeros(n, np.int64))
+        # omega_k, how many intervals have ended, and rounds since the last one did.
+        self._mean = np.ones(n)
+        self._ended, self._rounds = np.zeros((2, n), np.int64)
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> FedAU:
         """See `Renewable.renewed`: the first interval of who joins starts now."""
@@ -59,11 +54,9 @@ class FedAU(AllAvailable):
         renewed._rounds[joined] = 0
         return renewed
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
-        """See `Strategy.select`."""
-        cohort = super().select(round_number, available, feasible, losses)
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        cohort = super().weigh(now, ids, delivered)
         return Cohort(cohort.ids, cohort.weights * self._mean[cohort.ids])
 
     def observe(self, round_number: int, outcome: Outcome) -> None:

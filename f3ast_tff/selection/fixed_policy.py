@@ -8,9 +8,8 @@ import numpy as np
 
 from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection.feasible import Feasible
 from f3ast_tff.selection.policies import Policy
-from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Round
 
 
 @dataclass(frozen=True)
@@ -35,12 +34,14 @@ class FixedPolicy(BaseStrategy):
     def __post_init__(self) -> None:
         check_client_shares(self.p)
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
+    def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""
-        if not feasible.counts_only:
+        if not now.feasible.counts_only:
             raise ValueError("a fixed policy knows no constraint but the number of clients")
-        rng = generator(self.seed, "selection", round_number)
-        ids = self.policy.choose(available, feasible.k, rng)
-        return Cohort(ids, self.p[ids] / self.rates[ids])
+        rng = generator(self.seed, "selection", now.number)
+        return self.policy.choose(now.available, now.feasible.k, rng)
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        arrived = ids[delivered]
+        return Cohort(arrived, self.p[arrived] / self.rates[arrived])

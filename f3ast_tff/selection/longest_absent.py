@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,11 +11,10 @@ from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.randomness import generator
 from f3ast_tff.saved_state import check_saved
 from f3ast_tff.selection.choosing import admit_by_priority
-from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Round
 
 
-@dataclass(frozen=True)
+@dataclass
 class LongestAbsent(BaseStrategy):
     """Takes the K available clients whose last participation is the longest ago.
 
@@ -37,46 +36,28 @@ class LongestAbsent(BaseStrategy):
     p: np.ndarray
     random_ties: bool = True
     seed: int = 0
-    # Round of the last participation, 0 for never.
-    _last: np.ndarray = field(init=False, repr=False, compare=False)
-    # What it was before this round of those who take part in it.
-    _before: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_client_shares(self.p)
-        object.__setattr__(self, "_last", np.zeros(len(self.p), np.int64))
-        object.__setattr__(self, "_before", np.zeros(0, np.int64))
+        # Round of the last participation, 0 for never.
+        self._last = np.zeros(len(self.p), np.int64)
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
-        """See `Strategy.select`; also notes who takes part.
-
-        Raises:
-            ValueError: If round t is not after those selected for so far.
-        """
-        rng = generator(self.seed, "selection", round_number) if self.random_ties else None
-        ids = admit_by_priority(
-            lambda part: self._absence(part, round_number), available, feasible, rng
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`."""
+        rng = generator(self.seed, "selection", now.number) if self.random_ties else None
+        return admit_by_priority(
+            lambda part: now.number - self._last[part], now.available, now.feasible, rng
         )
-        self.took_part(ids, round_number)
-        return Cohort(ids, self.p[ids])
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`; a client whose update is lost has not taken part."""
+        arrived = ids[delivered]
+        self.took_part(arrived, now.number)
+        return Cohort(arrived, self.p[arrived])
 
     def took_part(self, ids: np.ndarray, round_number: int) -> None:
-        """Notes that these clients take part in a round, for one that was selected elsewhere."""
-        object.__setattr__(self, "_before", self._last[ids])
+        """Notes that these clients take part in a round."""
         self._last[ids] = round_number
-
-    def received(self, round_number: int, cohort: Cohort, received: np.ndarray) -> Cohort:
-        """See `BaseStrategy.received`: a client whose update is lost has not taken part."""
-        self._last[cohort.ids[~received]] = self._before[~received]
-        return super().received(round_number, cohort, received)
-
-    def _absence(self, part: slice, round_number: int) -> np.ndarray:
-        absence = round_number - self._last[part]
-        if np.any(absence <= 0):
-            raise ValueError(f"round {round_number}: a later or the same one was already selected")
-        return absence
 
     @property
     def last_participation(self) -> np.ndarray:

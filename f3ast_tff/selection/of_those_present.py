@@ -7,9 +7,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.selection.feasible import Feasible
 from f3ast_tff.selection.population import Population, present_clients, renewed_shares
-from f3ast_tff.selection.strategy import Cohort, Losses, Strategy
+from f3ast_tff.selection.strategy import Cohort, Round, Strategy
 from f3ast_tff.selection.wrapped import Wrapped
 
 
@@ -62,29 +61,42 @@ class OfThosePresent(Wrapped):
         self._population = population
         self._p = p
         self._mean_k = mean_k
+        # The last round weighed and its clients, so that the next one is compared with no draw.
         self._last: tuple[int, np.ndarray] | None = None
+        self._next: tuple[int, np.ndarray, Renewable] | None = None
         # So that r(0) is what those of round 1 start with.
         self._move_to(1)
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
+    def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""
-        self._move_to(round_number)
-        return super().select(round_number, available, feasible, losses)
+        return self._entering(now.number)[2].select(now)
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        self._move_to(now.number)
+        return super().weigh(now, ids, delivered)
 
     def _move_to(self, round_number: int) -> None:
-        last, now = self._last, self._present(round_number)
-        follows = last is not None and last[0] == round_number - 1
+        _, present, renewed = self._entering(round_number)
+        self.strategy = self._renewable = renewed
+        self._last, self._next = (round_number, present), None
+
+    def _entering(self, round_number: int) -> tuple[int, np.ndarray, Renewable]:
+        """Returns a round, the clients of it, and the strategy with their shares."""
+        if self._next is None or self._next[0] != round_number:
+            present = self._present(round_number)
+            self._next = round_number, present, self._renewed(round_number, present)
+        return self._next
+
+    def _renewed(self, round_number: int, present: np.ndarray) -> Renewable:
+        last = self._last
+        follows = last is not None and round_number - last[0] in (0, 1)
         before = last[1] if last and follows else self._present(round_number - 1)
-        self._last = round_number, now
-        if follows and np.array_equal(now, before):
-            return
-        shares = renewed_shares(self._p, now)
-        if shares is not None:
-            rate = min(1.0, self._mean_k / np.count_nonzero(now))
-            joined = np.flatnonzero(now & ~before)
-            self.strategy = self._renewable = self._renewable.renewed(shares, joined, rate)
+        shares = renewed_shares(self._p, present)
+        if shares is None or (follows and np.array_equal(present, before)):
+            return self._renewable
+        rate = min(1.0, self._mean_k / np.count_nonzero(present))
+        return self._renewable.renewed(shares, np.flatnonzero(present & ~before), rate)
 
     def _present(self, round_number: int) -> np.ndarray:
         n = len(self._p)
@@ -95,4 +107,4 @@ class OfThosePresent(Wrapped):
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """See `Strategy.restore`."""
         super().restore(state)
-        self._last = None
+        self._last = self._next = None

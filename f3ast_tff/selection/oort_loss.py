@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,15 +11,14 @@ from f3ast_tff.errors import ParameterError
 from f3ast_tff.randomness import generator
 from f3ast_tff.saved_state import check_saved
 from f3ast_tff.selection.choosing import draw_by_weight
-from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses, Outcome
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Outcome, Round
 
 # Utilities are clipped at the value that this share of them is below, as in the released code.
 _CLIP = 0.95
 _SMALLEST_SPREAD = 1e-4
 
 
-@dataclass(frozen=True)
+@dataclass
 class OortLoss(BaseStrategy):
     """Draws by utility among the clients that have taken part, and explores those that have not.
 
@@ -61,11 +60,6 @@ class OortLoss(BaseStrategy):
     least: float = 0.2
     cutoff: float = 0.95
     seed: int = 0
-    # Of each client: utility, and round of the last participation, 0 for never.
-    _utility: np.ndarray = field(init=False, repr=False, compare=False)
-    _last: np.ndarray = field(init=False, repr=False, compare=False)
-    # Utilities of this round's cohort, from `select` to `observe`.
-    _found: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name, value, lowest in (
@@ -76,42 +70,47 @@ class OortLoss(BaseStrategy):
         ):
             if not (lowest and value <= 1):
                 raise ParameterError(name, value, "must be a share, at most 1")
-        for name in ("_utility", "_found"):
-            object.__setattr__(self, name, np.zeros(len(self.sizes)))
-        object.__setattr__(self, "_last", np.zeros(len(self.sizes), np.int64))
+        # Utility of each client, and the round in which it last took part, 0 for never.
+        self._utility = np.zeros(len(self.sizes))
+        self._last = np.zeros(len(self.sizes), np.int64)
+        # Utilities of this round's cohort, from `weigh` to `observe`.
+        self._found = np.zeros(len(self.sizes))
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> OortLoss:
-        """See `Renewable.renewed`: who joins has never taken part."""
-        self._utility[joined] = 0
-        self._last[joined] = 0
-        return self
+        """See `Renewable.renewed`: a client that joins has never taken part."""
+        renewed = replace(self)
+        renewed.restore(self.state())
+        renewed._utility[joined] = 0
+        renewed._last[joined] = 0
+        return renewed
 
     @property
     def client_loss(self) -> str:
         """See `BaseStrategy.client_loss`."""
         return "mean_squares"
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
+    def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""
-        rng = generator(self.seed, "selection", round_number)
-        candidates = rng.permutation(np.flatnonzero(available & (self.sizes > 0)))
-        places = len(feasible.admit(candidates))
+        rng = generator(self.seed, "selection", now.number)
+        candidates = rng.permutation(np.flatnonzero(now.available & (self.sizes > 0)))
+        places = len(now.feasible.admit(candidates))
         known = candidates[self._last[candidates] > 0]
         new = candidates[self._last[candidates] == 0]
         # The small number: 0.2 of 10 places are two, also in floating point.
-        for_known = min(int((1 - self.explored_share(round_number)) * places + 1e-9), len(known))
+        for_known = min(int((1 - self.explored_share(now.number)) * places + 1e-9), len(known))
         for_new = min(places - for_known, len(new))
-        drawn = self._draw(known, places - for_new, round_number, rng)
+        drawn = self._draw(known, places - for_new, now.number, rng)
         first = rng.permutation(np.concatenate([drawn, new[:for_new]]))
         others = candidates[~np.isin(candidates, first)]
-        ids = feasible.admit(np.concatenate([first, others]))
+        return now.feasible.admit(np.concatenate([first, others]))
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`; also asks the clients selected for their losses."""
         if len(ids):
-            squares = losses(ids)
+            squares = now.losses(ids)
             known_loss = np.where(np.isfinite(squares), squares, 0.0)
             self._found[ids] = self.sizes[ids] * np.sqrt(known_loss)
-        return Cohort(ids, np.ones(len(ids)))
+        return super().weigh(now, ids, delivered)
 
     def explored_share(self, round_number: int) -> float:
         """Returns e_t."""

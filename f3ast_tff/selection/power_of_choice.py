@@ -10,8 +10,7 @@ import numpy as np
 from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.randomness import generator
 from f3ast_tff.selection.choosing import draw_by_weight, ranked
-from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses, Round
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,7 @@ class PowerOfChoice(BaseStrategy):
         """See `Renewable.renewed`."""
         return replace(self, p=p)
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
+    def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`; a constraint goes through the candidates, highest loss first.
 
         Minimum picks of a group are met as far as its clients are among the candidates.
@@ -61,19 +58,23 @@ class PowerOfChoice(BaseStrategy):
         Raises:
             ValueError: If candidates are drawn with replacement and the constraint is not a number.
         """
-        if self.replace and not feasible.counts_only:
+        if self.replace and not now.feasible.counts_only:
             raise ValueError("sampling with replacement knows no constraint but the number")
-        rng = generator(self.seed, "selection", round_number)
-        reachable = np.flatnonzero(available)
+        rng = generator(self.seed, "selection", now.number)
+        reachable = np.flatnonzero(now.available)
         pool = draw_by_weight(reachable, self.p, self.candidates, rng, replace=self.replace)
         if len(pool) == 0:
-            return Cohort(pool, np.zeros(0))
-        reported = self._losses(pool, losses)
+            return pool
+        reported = self._losses(pool, now.losses)
         # A client without a loss comes last, not in no order.
         reported[np.isnan(reported)] = -np.inf
-        ids = feasible.admit(pool[ranked(np.arange(len(pool)), reported, rng)])
-        weights = np.ones(len(ids)) if self.average_weights is None else self.average_weights[ids]
-        return Cohort(ids, weights)
+        return now.feasible.admit(pool[ranked(np.arange(len(pool)), reported, rng)])
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        if self.average_weights is None:
+            return super().weigh(now, ids, delivered)
+        return Cohort(ids[delivered], self.average_weights[ids[delivered]])
 
     def _losses(self, pool: np.ndarray, losses: Losses) -> np.ndarray:
         asked = pool

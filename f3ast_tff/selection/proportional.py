@@ -10,8 +10,7 @@ import numpy as np
 from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.randomness import generator
 from f3ast_tff.selection.choosing import draw_by_weight
-from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Round
 
 
 @dataclass(frozen=True)
@@ -42,20 +41,20 @@ class Proportional(BaseStrategy):
         """See `Renewable.renewed`."""
         return replace(self, p=p)
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
+    def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`; a constraint goes through the draws in order.
 
         Raises:
             ValueError: If sampling is with replacement and the constraint is not a number.
         """
-        rng = generator(self.seed, "selection", round_number)
-        candidates = np.flatnonzero(available)
-        if feasible.counts_only:
-            ids = draw_by_weight(candidates, self.p, feasible.k, rng, replace=self.replace)
-        elif self.replace:
+        rng = generator(self.seed, "selection", now.number)
+        candidates = np.flatnonzero(now.available)
+        if now.feasible.counts_only:
+            return draw_by_weight(candidates, self.p, now.feasible.k, rng, replace=self.replace)
+        if self.replace:
             raise ValueError("sampling with replacement knows no constraint but the number")
-        else:
-            ids = feasible.admit(draw_by_weight(candidates, self.p, len(available), rng))
-        return Cohort(ids, self.average_weights[ids])
+        return now.feasible.admit(draw_by_weight(candidates, self.p, len(candidates), rng))
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        return Cohort(ids[delivered], self.average_weights[ids[delivered]])

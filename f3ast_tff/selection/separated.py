@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from f3ast_tff.saved_state import check_saved
-from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import Cohort, Losses, Strategy
+from f3ast_tff.selection.strategy import Cohort, Round, Strategy
 from f3ast_tff.selection.wrapped import Wrapped
 
 
@@ -31,14 +32,18 @@ class Separated(Wrapped):
         # First round in which each client can be selected.
         self._free = np.zeros(num_clients, np.int64)
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
+    def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""
-        rested = available & (self._free <= round_number)
-        cohort = super().select(round_number, rested, feasible, losses)
-        self._free[cohort.ids] = round_number + self._separation + 1
+        return super().select(self._rested(now))
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`; a selected client rests for R rounds, its update lost or not."""
+        cohort = super().weigh(self._rested(now), ids, delivered)
+        self._free[ids] = now.number + self._separation + 1
         return cohort
+
+    def _rested(self, now: Round) -> Round:
+        return replace(now, available=now.available & (self._free <= now.number))
 
     def state(self) -> dict[str, np.ndarray]:
         """Returns the strategy's state, and from which round on each client is free."""

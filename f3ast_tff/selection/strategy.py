@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable, ClassVar, Protocol
 
 import numpy as np
@@ -19,9 +19,41 @@ def no_losses(ids: np.ndarray) -> np.ndarray:
     raise RuntimeError(f"asked clients {ids} for their losses, but there is no model")
 
 
+def asked_once(losses: Losses) -> Losses:
+    """Returns a function that asks the same clients once and remembers their answer."""
+    answers: dict[bytes, np.ndarray] = {}
+
+    def remembered(ids: np.ndarray) -> np.ndarray:
+        key = ids.tobytes()
+        if key not in answers:
+            answers[key] = losses(ids)
+        return answers[key]
+
+    return remembered
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round as the server sees it before anybody trains.
+
+    Attributes:
+        number: Round t, from 1.
+        available: Reachable clients, `bool [N]`.
+        feasible: Communication constraint of the round; `feasible.k` is K_t, the most clients that
+            the server can talk to.
+        losses: Asks clients for their current loss, which costs communication. A second call for
+            the same clients returns the first answer, see `asked_once`.
+    """
+
+    number: int
+    available: np.ndarray
+    feasible: Feasible
+    losses: Losses = no_losses
+
+
 @dataclass(frozen=True)
 class Cohort:
-    """Who trains in a round, and with what weight each update enters the aggregate.
+    """The clients that train in a round, and the weight of each update in the aggregate.
 
     Attributes:
         ids: Client ids, `int64 [m]`; with-replacement sampling may repeat a client.
@@ -39,10 +71,6 @@ class Cohort:
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    def only(self, received: np.ndarray) -> Cohort:
-        """Returns the cohort of those received, `bool [m]`, with their weights."""
-        return Cohort(self.ids[received], self.weights[received])
 
 
 @dataclass(frozen=True)
@@ -83,21 +111,27 @@ class Strategy(Protocol):
         """See above; a class attribute does."""
         ...
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
-        """Picks the cohort of a round.
-
-        Args:
-            round_number: Round t, from 1.
-            available: Who is reachable, `bool [N]`.
-            feasible: The communication constraint of this round; `feasible.k` is K_t, the most
-                clients that the server can talk to.
-            losses: Asks clients for their current loss; costs communication, so a strategy asks
-                only those that its definition asks.
+    def select(self, now: Round) -> np.ndarray:
+        """Picks the clients of a round; moves no state.
 
         Returns:
-            The cohort; empty where nobody is available.
+            Client ids, `int64 [m]`; empty where nobody is available.
+        """
+        ...
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """Weighs the updates that arrive and moves the state by one round.
+
+        Called once after each `select`, before anybody trains. Apart from the losses that the
+        strategy asks for, nothing here depends on the model.
+
+        Args:
+            now: The round, as `select` saw it.
+            ids: Clients selected, `int64 [m]`.
+            delivered: Whether each client's update will arrive, `bool [m]`.
+
+        Returns:
+            The clients delivered, in their order, with the weights of their updates.
         """
         ...
 
@@ -115,7 +149,7 @@ class Strategy(Protocol):
 
 
 class BaseStrategy:
-    """Base of strategies: needs nothing, remembers nothing; override what is otherwise.
+    """Base of strategies: equal weights, no state; a subclass defines `select` and what differs.
 
     Attributes:
         aggregation: Name of the aggregation that its weights are meant for. Read where a strategy
@@ -134,21 +168,9 @@ class BaseStrategy:
     def observe(self, round_number: int, outcome: Outcome) -> None:
         """See `Strategy.observe`: nothing is learnt."""
 
-    def received(self, round_number: int, cohort: Cohort, received: np.ndarray) -> Cohort:
-        """Returns the cohort of a round in which not every update arrives.
-
-        Called after `select`, before anybody trains, and only where an update is lost; a strategy
-        need not have it. What it learns of the loss must not depend on the model.
-
-        Args:
-            round_number: Round t.
-            cohort: What `select` returned.
-            received: Whose update will arrive, `bool [m]`, not all of them.
-
-        Returns:
-            Those received, in their order, with the weights of their updates.
-        """
-        return cohort.only(received)
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`: every update counts 1."""
+        return Cohort(ids[delivered], np.ones(np.count_nonzero(delivered)))
 
     def participation_rates(self) -> np.ndarray | None:
         """Returns r(t), the rate that stands for each client, `float64 [N]`, for the run's files.
@@ -165,3 +187,20 @@ class BaseStrategy:
         """Checks that there is nothing to take back."""
         if state:
             raise ValueError(f"unexpected saved state: {sorted(state)}")
+
+
+def cohort_of(strategy: Strategy, now: Round, delivered: np.ndarray | None = None) -> Cohort:
+    """Plays the strategy's part of one round, without a run around it.
+
+    Args:
+        strategy: The strategy; its state moves by one round.
+        now: The round.
+        delivered: Clients whose update would arrive, `bool [N]`; `None` for all.
+
+    Returns:
+        The clients delivered, with their weights.
+    """
+    now = replace(now, losses=asked_once(now.losses))
+    ids = strategy.select(now)
+    arrives = np.ones(len(ids), bool) if delivered is None else delivered[ids]
+    return strategy.weigh(now, ids, arrives)

@@ -7,12 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.selection.feasible import Feasible
 from f3ast_tff.selection.longest_absent import LongestAbsent
-from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses, Strategy
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Round, Strategy
 
 
-@dataclass(frozen=True)
+@dataclass
 class Switching(BaseStrategy):
     """Selects as one strategy until a round, longest absent first from that round on.
 
@@ -31,22 +30,20 @@ class Switching(BaseStrategy):
     then: LongestAbsent
     switch_round: int
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
+    def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""
-        if round_number >= self.switch_round:
-            return self.then.select(round_number, available, feasible, losses)
-        cohort = self.first.select(round_number, available, feasible, losses)
-        self.then.took_part(cohort.ids, round_number)
+        return self._phase(now).select(now)
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`; in the first phase, a mean over the clients delivered."""
+        cohort = self._phase(now).weigh(now, ids, delivered)
+        if now.number >= self.switch_round:
+            return cohort
+        self.then.took_part(cohort.ids, now.number)
         return Cohort(cohort.ids, cohort.weights / cohort.weights.sum())
 
-    def received(self, round_number: int, cohort: Cohort, received: np.ndarray) -> Cohort:
-        """See `BaseStrategy.received`: in the first phase, a mean over those who arrive."""
-        kept = self.then.received(round_number, cohort, received)
-        if round_number >= self.switch_round or len(kept) == 0:
-            return kept
-        return Cohort(kept.ids, kept.weights / kept.weights.sum())
+    def _phase(self, now: Round) -> Strategy:
+        return self.then if now.number >= self.switch_round else self.first
 
     def state(self) -> dict[str, np.ndarray]:
         """Returns the state of the second phase's strategy."""

@@ -11,10 +11,10 @@ from f3ast_tff.estimation import AvailabilityKnowledge, KnownAvailability
 from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.randomness import generator
 from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Round
 
 
-@dataclass(frozen=True)
+@dataclass
 class Unbiased(BaseStrategy):
     """Takes all available clients with q_k = p_k / pi_k (Guideline C).
 
@@ -37,20 +37,30 @@ class Unbiased(BaseStrategy):
     def __post_init__(self) -> None:
         check_shares(self.p, self.knowledge)
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
-        """See `Strategy.select`; also observes the round.
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`."""
+        return self._drawn(now, self._known_in(now))[0]
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`.
 
         Raises:
-            ValueError: If a client is available whose pi_k is said to be 0.
+            ValueError: If a client is selected whose pi_k is said to be 0.
         """
-        self.knowledge.observe(round_number, available)
-        rng = generator(self.seed, "selection", round_number)
-        ids, factor = uniform_part(np.flatnonzero(available & self._may_take_part()), feasible, rng)
-        return Cohort(ids, inverse_availability(self.p, self.knowledge.pi, ids) * factor)
+        self.knowledge = self._known_in(now)
+        arrived, factor = ids[delivered], self._drawn(now, self.knowledge)[1]
+        return Cohort(arrived, inverse_availability(self.p, self.knowledge.pi, arrived) * factor)
 
-    def _may_take_part(self) -> np.ndarray:
+    def _known_in(self, now: Round) -> AvailabilityKnowledge:
+        return self.knowledge.after(now.number, now.available)
+
+    def _drawn(self, now: Round, known: AvailabilityKnowledge) -> tuple[np.ndarray, float]:
+        """See `uniform_part`."""
+        rng = generator(self.seed, "selection", now.number)
+        candidates = np.flatnonzero(now.available & self._may_take_part(known))
+        return uniform_part(candidates, now.feasible, rng)
+
+    def _may_take_part(self, known: AvailabilityKnowledge) -> np.ndarray:
         return self.p > 0
 
     def state(self) -> dict[str, np.ndarray]:
@@ -62,7 +72,7 @@ class Unbiased(BaseStrategy):
         self.knowledge.restore(state)
 
 
-@dataclass(frozen=True)
+@dataclass
 class MoreAvailable(Unbiased):
     """Takes the available clients of pi_k at least `least_pi`, with q_k = p_k / pi_k.
 
@@ -81,18 +91,17 @@ class MoreAvailable(Unbiased):
         if not 0 < self.least_pi <= 1:
             allowed = "must be above 0 and at most 1"
             raise ParameterError("more_available_pi", self.least_pi, allowed)
-        if isinstance(self.knowledge, KnownAvailability) and not np.any(self._often()):
+        if isinstance(self.knowledge, KnownAvailability) and not np.any(
+            self.knowledge.pi >= self.least_pi
+        ):
             allowed = f"no client is available so often (the most: {self.knowledge.pi.max():.4g})"
             raise ParameterError("more_available_pi", self.least_pi, allowed)
 
-    def _often(self) -> np.ndarray:
-        return self.knowledge.pi >= self.least_pi
-
-    def _may_take_part(self) -> np.ndarray:
-        return super()._may_take_part() & self._often()
+    def _may_take_part(self, known: AvailabilityKnowledge) -> np.ndarray:
+        return super()._may_take_part(known) & (known.pi >= self.least_pi)
 
 
-@dataclass(frozen=True)
+@dataclass
 class AdaFed(Unbiased):
     """Takes all available clients with q_k proportional to p_k / pi_k, of sum 1 in every round.
 
@@ -101,21 +110,10 @@ class AdaFed(Unbiased):
     are meant for a SUM; a normalised mean is the same.
     """
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
-        """See `Strategy.select`; also observes the round."""
-        return _of_sum_one(super().select(round_number, available, feasible, losses))
-
-    def received(self, round_number: int, cohort: Cohort, received: np.ndarray) -> Cohort:
-        """See `BaseStrategy.received`: the weights of those who arrive sum to 1."""
-        return _of_sum_one(super().received(round_number, cohort, received))
-
-
-def _of_sum_one(cohort: Cohort) -> Cohort:
-    if len(cohort) == 0:
-        return cohort
-    return Cohort(cohort.ids, cohort.weights / np.sum(cohort.weights))
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        cohort = super().weigh(now, ids, delivered)
+        return Cohort(cohort.ids, cohort.weights / np.sum(cohort.weights))
 
 
 def uniform_part(

@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Losses
+from f3ast_tff.selection.strategy import BaseStrategy, Cohort, Round
 
 
 @dataclass(frozen=True)
@@ -31,14 +30,14 @@ class Uniform(BaseStrategy):
         """See `Renewable.renewed`; it looks at nobody's share."""
         return self
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
+    def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""
-        rng = generator(self.seed, "selection", round_number)
-        candidates = np.flatnonzero(available)
-        if feasible.counts_only:
-            ids = rng.choice(candidates, min(feasible.k, len(candidates)), replace=False)
-        else:
-            ids = feasible.admit(rng.permutation(candidates))
-        return Cohort(ids, self.average_weights[ids])
+        rng = generator(self.seed, "selection", now.number)
+        candidates = np.flatnonzero(now.available)
+        if now.feasible.counts_only:
+            return rng.choice(candidates, min(now.feasible.k, len(candidates)), replace=False)
+        return now.feasible.admit(rng.permutation(candidates))
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        return Cohort(ids[delivered], self.average_weights[ids[delivered]])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.selection.feasible import Feasible
-from f3ast_tff.selection.strategy import Cohort, Losses, Outcome, Strategy
+from f3ast_tff.selection.strategy import Cohort, Outcome, Round, Strategy
 
 
 class Wrapped:
@@ -29,16 +28,13 @@ class Wrapped:
         """See `Strategy`."""
         return self.strategy.needs_outcome
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
+    def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""
-        return self.strategy.select(round_number, available, feasible, losses)
+        return self.strategy.select(now)
 
-    def received(self, round_number: int, cohort: Cohort, received: np.ndarray) -> Cohort:
-        """See `BaseStrategy.received`."""
-        tell = getattr(self.strategy, "received", None)
-        return cohort.only(received) if tell is None else tell(round_number, cohort, received)
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        return self.strategy.weigh(now, ids, delivered)
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
         """See `Strategy.observe`."""

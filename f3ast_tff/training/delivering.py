@@ -9,7 +9,8 @@ import numpy as np
 
 from f3ast_tff.delivery import Arrivals, Delivery
 from f3ast_tff.errors import ComponentError
-from f3ast_tff.selection import Cohort, Strategy
+from f3ast_tff.selection import Cohort, Round, Strategy
+from f3ast_tff.training.selecting import weigh_updates
 
 
 @dataclass(frozen=True)
@@ -52,40 +53,34 @@ def deliver(
     delivery: Delivery,
     strategy: Strategy,
     payload: Payload,
-    round_number: int,
-    selected: Cohort,
+    now: Round,
+    ids: np.ndarray,
     scored: Sequence[np.ndarray] = (),
 ) -> Delivered:
-    """Finds out whose update arrives, and lets the strategy know.
+    """Finds out which updates arrive, and has the strategy weigh these.
 
     Args:
-        delivery: Says whose.
-        strategy: Has selected the cohort.
-        payload: Bytes of a client.
-        round_number: Round t.
-        selected: What the strategy selected.
-        scored: Ids of the clients that it asked for their losses: they got the model too.
+        delivery: Decides which updates arrive.
+        strategy: Has selected the clients.
+        payload: Bytes per client.
+        now: The round.
+        ids: Clients selected, `int [m]`.
+        scored: Ids of the clients that were asked for their losses: these got the model too.
 
     Raises:
         ComponentError: If the delivery returns no `Arrivals` of these clients, or the strategy
-            another cohort than those received.
+            another cohort than the clients delivered.
     """
-    arrivals = delivery.arrivals(round_number, selected.ids)
-    _check_arrivals(delivery, round_number, arrivals, len(selected))
-    received, cohort = arrivals.received & (not arrivals.failed), selected
-    if not received.all():
-        learn = getattr(strategy, "received", None)
-        cohort = selected.only(received)
-        if learn is not None:
-            cohort = learn(round_number, selected, received)
-            _check_received(strategy, round_number, cohort, selected.ids[received])
+    arrivals = delivery.arrivals(now.number, ids)
+    _check_arrivals(delivery, now.number, arrivals, len(ids))
+    received = arrivals.received & (not arrivals.failed)
     return Delivered(
-        selected.ids,
+        ids,
         received,
-        cohort,
+        weigh_updates(strategy, now, ids, received),
         float(arrivals.round_seconds),
-        payload.bytes_down * _distinct([selected.ids, *scored]),
-        payload.bytes_up * _distinct([selected.ids[arrivals.received]]),
+        payload.bytes_down * _distinct([ids, *scored]),
+        payload.bytes_up * _distinct([ids[arrivals.received]]),
         arrivals.failed,
     )
 
@@ -107,13 +102,3 @@ def _check_arrivals(delivery: Delivery, t: int, arrivals: Arrivals, asked: int) 
         f"delivery {type(delivery).__name__}: arrivals({t}) returned {type(arrivals).__name__}: "
         f"must be Arrivals whose received is bool [{asked}], and seconds as long"
     )
-
-
-def _check_received(strategy: Strategy, t: int, cohort: Cohort, ids: np.ndarray) -> None:
-    if not isinstance(cohort, Cohort) or not np.array_equal(cohort.ids, ids):
-        wrong = "must return the cohort of those received"
-    elif not np.isfinite(cohort.weights).all():
-        wrong = "returned weights that are not finite numbers"
-    else:
-        return
-    raise ComponentError(f"algorithm {type(strategy).__name__}: received in round {t} {wrong}")

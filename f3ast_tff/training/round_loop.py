@@ -18,7 +18,7 @@ from f3ast_tff.engines.engine import Engine, RoundOutcome
 from f3ast_tff.errors import CheckpointError, Interrupted
 from f3ast_tff.models import Model
 from f3ast_tff.process_memory import peak_memory_mib
-from f3ast_tff.selection import Cohort, Losses, Strategy
+from f3ast_tff.selection import Cohort, Losses, Round, Strategy, asked_once
 from f3ast_tff.signals import NeverStop, Stop
 from f3ast_tff.training.checkpoint import Checkpoint
 from f3ast_tff.training.delivering import Delivered, Payload, deliver
@@ -36,7 +36,8 @@ from f3ast_tff.training.selecting import (
     Constraint,
     available_clients,
     check_strategy,
-    select_cohort,
+    constraint_of,
+    select_clients,
 )
 
 _LOG = logging.getLogger("f3ast_tff.run")
@@ -180,10 +181,10 @@ class _Run:
             mask = available_clients(parts.availability, parts.num_clients, t)
             num_available.append(int(np.count_nonzero(mask)))
             scored: list[np.ndarray] = []
-            of_round = (parts.constraint, t, mask, self._losses(t, scored))
-            selected = select_cohort(parts.strategy, *of_round)
-            of_delivery = (parts.delivery, parts.strategy, parts.payload)
-            block.append(deliver(*of_delivery, t, selected, scored))
+            constraint = constraint_of(parts.constraint, t)
+            now = Round(t, mask, constraint, self._losses(t, scored))
+            ids = select_clients(parts.strategy, now)
+            block.append(deliver(parts.delivery, parts.strategy, parts.payload, now, ids, scored))
             self.trace.record(t, parts.strategy)
         outcomes = self._execute(rounds[0], block)
         for t, available, delivered, outcome in zip(rounds, num_available, block, outcomes):
@@ -234,13 +235,13 @@ class _Run:
         return scalars_of(row, self.trace.rates_of(int(row["round"])))
 
     def _losses(self, t: int, scored: list[np.ndarray]) -> Losses:
-        """Returns the clients' losses in a round, and notes in `scored` who was asked."""
+        """Returns the clients' losses in a round; notes the clients asked in `scored`."""
 
         def losses(ids: np.ndarray) -> np.ndarray:
             scored.append(ids)
             return self.experiment.engine.client_losses(ids, t)
 
-        return losses
+        return asked_once(losses)
 
     def _block_end(self) -> int:
         """The last round of the next block; one round where cohorts depend on the model."""

@@ -1,4 +1,4 @@
-"""One round's selection, with what the components return checked against their protocols."""
+"""One round's selection and weights; results of components are checked by their protocols."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from f3ast_tff.errors import ComponentError, ParameterError
-from f3ast_tff.selection import Cohort, Losses, Strategy
+from f3ast_tff.selection import Cohort, Round, Strategy
 from f3ast_tff.selection.feasible import Feasible
 
 
@@ -33,7 +33,7 @@ def check_strategy(strategy: Strategy) -> None:
     Raises:
         ComponentError: If it does not; says what is missing.
     """
-    names = ("needs_losses", "needs_outcome", "select", "observe", "state", "restore")
+    names = ("needs_losses", "needs_outcome", "select", "weigh", "observe", "state", "restore")
     missing = [name for name in names if not hasattr(strategy, name)]
     if missing:
         raise ComponentError(f"algorithm {_name(strategy)}: has no {', '.join(missing)}")
@@ -58,25 +58,11 @@ def available_clients(
     return mask
 
 
-def select_cohort(
-    strategy: Strategy,
-    constraint: Constraint,
-    round_number: int,
-    available: np.ndarray,
-    losses: Losses,
-) -> Cohort:
-    """Returns the cohort of a round.
-
-    Args:
-        strategy: Picks it.
-        constraint: Says how many may take part.
-        round_number: Round t.
-        available: Who is reachable, `bool [N]`.
-        losses: See `Strategy.select`.
+def constraint_of(constraint: Constraint, round_number: int) -> Feasible:
+    """Returns the communication constraint of a round.
 
     Raises:
-        ComponentError: If the constraint returns no `Feasible`, or the strategy no cohort of
-            clients that exist, with finite weights.
+        ComponentError: If the component returns anything else.
     """
     feasible = constraint.limit(round_number)
     if not isinstance(feasible, Feasible):
@@ -84,27 +70,58 @@ def select_cohort(
             f"communication {_name(constraint)}: limit({round_number}) returned {feasible!r}: "
             "must be a Feasible"
         )
+    return feasible
+
+
+def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
+    """Returns the clients of a round, `int [m]`.
+
+    Raises:
+        ComponentError: If the strategy does not return ids of clients that exist.
+    """
     try:
-        cohort = strategy.select(round_number, available, feasible, losses)
+        ids = strategy.select(now)
+    except ParameterError:
+        raise
+    except ValueError as error:
+        raise _refused(strategy, "select", now, f"failed: {error}") from error
+    if not isinstance(ids, np.ndarray) or ids.ndim != 1:
+        returned = f"returned {type(ids).__name__}: must be an array of client ids"
+        raise _refused(strategy, "select", now, returned)
+    if len(ids):
+        if ids.dtype.kind not in "iu":
+            reason = f"returned ids of dtype {ids.dtype}: must be integers"
+            raise _refused(strategy, "select", now, reason)
+        first, last = ids.min(), ids.max()
+        if first < 0 or last >= len(now.available):
+            wrong, allowed = first if first < 0 else last, f"0 .. {len(now.available) - 1}"
+            reason = f"returned client {wrong}: must be in {allowed}"
+            raise _refused(strategy, "select", now, reason)
+    return ids
+
+
+def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+    """Returns the cohort of the clients delivered; moves the strategy by one round.
+
+    Args:
+        strategy: Has selected the clients.
+        now: The round.
+        ids: Clients selected, `int [m]`.
+        delivered: Whether each client's update arrives, `bool [m]`.
+
+    Raises:
+        ComponentError: If the strategy returns another cohort, or weights that are not finite.
+    """
+    try:
+        cohort = strategy.weigh(now, ids, delivered)
     except ParameterError:
         raise
     except ValueError as error:  # Such as a cohort with more weights than clients.
-        raise _refused(strategy, round_number, f"failed: {error}") from error
-    if not isinstance(cohort, Cohort):
-        raise _refused(
-            strategy, round_number, f"returned {type(cohort).__name__}: must be a Cohort"
-        )
-    if len(cohort):
-        if cohort.ids.dtype.kind not in "iu":
-            reason = f"returned ids of dtype {cohort.ids.dtype}: must be integers"
-            raise _refused(strategy, round_number, reason)
-        first, last = cohort.ids.min(), cohort.ids.max()
-        if first < 0 or last >= len(available):
-            wrong, allowed = first if first < 0 else last, f"0 .. {len(available) - 1}"
-            reason = f"returned client {wrong}: must be in {allowed}"
-            raise _refused(strategy, round_number, reason)
-        if cohort.weights.dtype.kind not in "fiu" or not np.isfinite(cohort.weights).all():
-            raise _refused(strategy, round_number, "returned weights that are not finite numbers")
+        raise _refused(strategy, "weigh", now, f"failed: {error}") from error
+    if not isinstance(cohort, Cohort) or not np.array_equal(cohort.ids, ids[delivered]):
+        raise _refused(strategy, "weigh", now, "must return the cohort of the clients delivered")
+    if cohort.weights.dtype.kind not in "fiu" or not np.isfinite(cohort.weights).all():
+        raise _refused(strategy, "weigh", now, "returned weights that are not finite numbers")
     return cohort
 
 
@@ -128,8 +145,8 @@ def participation_rates(strategy: Strategy, num_clients: int) -> np.ndarray | No
     return np.array(rates, np.float64)
 
 
-def _refused(strategy: Strategy, round_number: int, reason: str) -> ComponentError:
-    return ComponentError(f"algorithm {_name(strategy)}: select in round {round_number} {reason}")
+def _refused(strategy: Strategy, method: str, now: Round, reason: str) -> ComponentError:
+    return ComponentError(f"algorithm {_name(strategy)}: {method} in round {now.number} {reason}")
 
 
 def _name(part: Any) -> str:

@@ -235,7 +235,7 @@ def test_clients_that_join_start_at_their_rate(falling: bool) -> None:
     for _ in range(5):
         rates.update(np.array([0]))
     before = rates.values[0]
-    rates.start(np.array([1]), 0.3)
+    rates = rates.started(np.array([1]), 0.3)
     np.testing.assert_allclose(rates.values, [before, 0.3])
     rates.update(np.array([1]))
     step = 1 / 6 if falling else 0.05

@@ -21,7 +21,7 @@ from f3ast_tff.command_line.main import main
 from f3ast_tff.errors import ComponentError, ParameterError, RunFolderError
 from f3ast_tff.models import PureModel
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection import BaseStrategy, Cohort, Uniform
+from f3ast_tff.selection import BaseStrategy, Cohort, Round, Uniform
 from f3ast_tff.training.metrics import COLUMNS
 from f3ast_tff.training.run_folder import json_values
 
@@ -118,9 +118,8 @@ class FirstClients(BaseStrategy):
 
     aggregation = "mean"
 
-    def select(self, round_number: int, available: Any, feasible: Any, losses: Any) -> Cohort:
-        ids = feasible.admit(np.flatnonzero(available))
-        return Cohort(ids, np.ones(len(ids)))
+    def select(self, now: Round) -> np.ndarray:
+        return now.feasible.admit(np.flatnonzero(now.available))
 
 
 class Halved(Aggregation):
@@ -237,8 +236,11 @@ class Selects(BaseStrategy):
     def __init__(self, ids: Any, weights: Any) -> None:
         self._cohort = ids, weights
 
-    def select(self, round_number: int, available: Any, feasible: Any, losses: Any) -> Cohort:
-        return Cohort(*(np.array(part) for part in self._cohort))
+    def select(self, now: Round) -> np.ndarray:
+        return np.array(self._cohort[0])
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        return Cohort(ids[delivered], np.array(self._cohort[1]))
 
 
 BROKEN: list[tuple[dict[str, Any], str]] = [

@@ -11,7 +11,7 @@ import pytest
 from f3ast_tff.availability import FourClasses, IndependentAvailability, MarkovClusters
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.estimation import trained_minima
-from f3ast_tff.selection import Feasible, no_losses
+from f3ast_tff.selection import Feasible, Round, cohort_of
 from tests.f3ast_tff.algorithms.small_world import config, small_world
 
 N = 8
@@ -69,7 +69,7 @@ def test_f3ast_of_ca_feds_authors_takes_the_less_available() -> None:
     world = FourClasses(N, 0, order="blocks")
     made = strategy("f3ast_of_ca_fed", world, rate_beta=0.25)
     np.testing.assert_allclose(made.knowledge.pi, world.stationary)
-    cohort = made.select(1, np.ones(N, bool), Feasible(3), no_losses)
+    cohort = cohort_of(made, Round(1, np.ones(N, bool), Feasible(3)))
     assert cohort.ids.tolist() == [4, 5, 6]
 
 

@@ -37,9 +37,11 @@ from f3ast_tff.components import parameter, register
 from f3ast_tff.selection import BaseStrategy, Cohort
 
 class FirstOnes(BaseStrategy):
-    def select(self, round_number, available, feasible, losses):
-        ids = np.flatnonzero(available)[: feasible.k]
-        return Cohort(ids, np.full(len(ids), WEIGHT))
+    def select(self, now):
+        return np.flatnonzero(now.available)[: now.feasible.k]
+
+    def weigh(self, now, ids, delivered):
+        return Cohort(ids[delivered], np.full(delivered.sum(), WEIGHT))
 
 @register("algorithm", "first_ones", about="the lowest ids")
 @dataclass(frozen=True)

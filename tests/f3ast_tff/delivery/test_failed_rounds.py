@@ -10,7 +10,7 @@ import pytest
 
 from f3ast_tff.delivery import Arrivals, Bernoulli, Delivery, DeviceTimes, FailBelow
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Cohort, Feasible, no_losses
+from f3ast_tff.selection import F3AST, Cohort, Feasible, Round, cohort_of
 from f3ast_tff.training.delivering import Payload, deliver
 from tests.f3ast_tff.training.small_run import STRATEGIES, N, assert_same_results, run
 from tests.fake_engine import Breakdown
@@ -77,7 +77,7 @@ def test_failed_round_by_hand() -> None:
     strategy = F3AST(np.full(3, 1 / 3), rates)
 
     def round_of(t: int, *received: int) -> tuple[Cohort, tuple[float, int, int, bool]]:
-        cohort = strategy.select(t, np.ones(3, bool), Feasible(3), no_losses)
+        cohort = cohort_of(strategy, Round(t, np.ones(3, bool), Feasible(3)))
         delivery = FailBelow(Received(*received), 0.8)
         found = deliver(delivery, strategy, Payload(7, 3), t, cohort)
         assert found.received.sum() == len(found.cohort)

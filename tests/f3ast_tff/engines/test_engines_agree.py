@@ -12,7 +12,7 @@ import pytest
 from f3ast_tff.aggregation.weighted_mean import WeightedMean
 from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.selection import Cohort
+from f3ast_tff.selection import Cohort, Round, cohort_of
 
 ROUNDS = 50
 SMALL = {
@@ -51,8 +51,9 @@ def train(engine: str, case: dict[str, Any], folder: Path) -> tuple[list[np.ndar
     try:
         for t in range(1, ROUNDS + 1):
             mask = parts.availability.mask(t)
-            cohort = parts.strategy.select(
-                t, mask, parts.constraint.limit(t), parts.engine.client_losses
+            cohort = cohort_of(
+                parts.strategy,
+                Round(t, mask, parts.constraint.limit(t), parts.engine.client_losses),
             )
             parts.engine.run_rounds(t, [cohort])
             weights.append(np.concatenate([w.ravel() for w in parts.engine.weights()]))

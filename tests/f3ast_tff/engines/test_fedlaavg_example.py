@@ -13,7 +13,13 @@ from f3ast_tff.engines.jax.engine import FusedEngine
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.selection import Feasible, LongestAbsent, Proportional, no_losses
+from f3ast_tff.selection import (
+    Feasible,
+    LongestAbsent,
+    Proportional,
+    Round,
+    cohort_of,
+)
 from tests.f3ast_tff.aggregation.rules_in_numpy import RulesInNumpy
 from tests.f3ast_tff.engines.tiny import engine_parts
 
@@ -29,7 +35,7 @@ def world() -> Alternating:
 def fedavg_at_period_ends(periods: int) -> list[float]:
     strategy, model, ends = Proportional(P, np.ones(2)), 0.0, []
     for t in range(1, periods * (FIRST + SECOND) + 1):
-        cohort = strategy.select(t, world().mask(t), Feasible(1), no_losses)
+        cohort = cohort_of(strategy, Round(t, world().mask(t), Feasible(1)))
         model -= RATE * float(np.mean(model - MEANS[cohort.ids]))
         if t % (FIRST + SECOND) == 0:
             ends.append(model)
@@ -40,7 +46,7 @@ def fedlaavg(rounds: int) -> list[float]:
     strategy, server = LongestAbsent(P), RulesInNumpy(CorrectedSum(), P, np.zeros(1))
     path = []
     for t in range(1, rounds + 1):
-        cohort = strategy.select(t, world().mask(t), Feasible(1), no_losses)
+        cohort = cohort_of(strategy, Round(t, world().mask(t), Feasible(1)))
         server.round(t, cohort, lambda k, model, offset: -RATE * (model - MEANS[k]), RATE)
         path.append(float(server.model[0]))
     return path
@@ -75,7 +81,7 @@ def test_so_does_an_engine() -> None:
         strategy = LongestAbsent(P) if aggregation.memory else Proportional(P, np.ones(2))
         rounds = range(1, 100 * (FIRST + SECOND) + 1)
         one = Feasible(1)
-        engine.run_rounds(1, [strategy.select(t, world().mask(t), one, no_losses) for t in rounds])
+        engine.run_rounds(1, [cohort_of(strategy, Round(t, world().mask(t), one)) for t in rounds])
         logits = engine.weights()[1]
         return float(np.exp(logits[0]) / np.exp(logits).sum())
 

@@ -12,6 +12,7 @@ from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.engines import components
 from f3ast_tff.engines.distributed import ray_workers
+from f3ast_tff.selection import Round, cohort_of
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 
 ROUNDS = 20
@@ -36,8 +37,9 @@ def weights_after(given: dict[str, Any], folder: Path) -> np.ndarray:
     try:
         for t in range(1, ROUNDS + 1):
             mask = parts.availability.mask(t)
-            cohort = parts.strategy.select(
-                t, mask, parts.constraint.limit(t), parts.engine.client_losses
+            cohort = cohort_of(
+                parts.strategy,
+                Round(t, mask, parts.constraint.limit(t), parts.engine.client_losses),
             )
             parts.engine.run_rounds(t, [cohort])
         return np.concatenate([w.ravel() for w in parts.engine.weights()])

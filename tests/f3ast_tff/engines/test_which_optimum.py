@@ -42,7 +42,14 @@ from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.availability import Alternating
 from f3ast_tff.estimation import KnownAvailability
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection import AllAvailable, Feasible, Unbiased, Uniform, no_losses
+from f3ast_tff.selection import (
+    AllAvailable,
+    Feasible,
+    Round,
+    Unbiased,
+    Uniform,
+    cohort_of,
+)
 from tests.f3ast_tff.aggregation.rules_in_numpy import RulesInNumpy
 
 RATE = 0.05
@@ -105,7 +112,7 @@ def run(
 
     found = []
     for t in range(1, rounds + 1):
-        cohort = strategy.select(t, mask(t), Feasible(n), no_losses)
+        cohort = cohort_of(strategy, Round(t, mask(t), Feasible(n)))
         server.round(t, cohort, train, RATE, steps)
         found.append(float(server.model[0]))
     return np.array(found)

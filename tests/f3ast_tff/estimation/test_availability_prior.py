@@ -26,7 +26,7 @@ def test_history_in_the_prior_is_history_observed(seed: int, rounds: int) -> Non
     before = EstimatedAvailability(uniform.after(history))
     observed = EstimatedAvailability(uniform)
     for t, mask in enumerate(history, start=1):
-        observed.observe(t, mask)
+        observed = observed.after(t, mask)
     np.testing.assert_array_equal(before.pi, observed.pi)
     np.testing.assert_array_equal(before.eigenvalue, observed.eigenvalue)
 

@@ -15,7 +15,7 @@ from f3ast_tff.estimation import AvailabilityPrior, EstimatedAvailability
 def observed(masks: np.ndarray, **kwargs: str) -> EstimatedAvailability:
     activity = EstimatedAvailability(AvailabilityPrior.uniform(masks.shape[1]), **kwargs)
     for t, mask in enumerate(masks, start=1):
-        activity.observe(t, mask)
+        activity = activity.after(t, mask)
     return activity
 
 
@@ -41,25 +41,25 @@ def test_a_round_left_out_is_no_transition() -> None:
     activity = EstimatedAvailability(AvailabilityPrior.uniform(1))
     on = np.array([True])
     for t in (1, 2, 4):
-        activity.observe(t, on)
+        activity = activity.after(t, on)
     np.testing.assert_allclose(activity.pi, 4 / 5)
     np.testing.assert_allclose(activity.eigenvalue, 2 / 3 + 1 / 2 - 1)
 
 
 def test_a_round_counts_once() -> None:
     activity = EstimatedAvailability(AvailabilityPrior.uniform(1))
-    activity.observe(3, np.array([True]))
+    activity = activity.after(3, np.array([True]))
     for t in (3, 2):
         with pytest.raises(ValueError, match=f"round {t}: round 3 was already observed"):
-            activity.observe(t, np.array([True]))
+            activity = activity.after(t, np.array([True]))
 
 
 def test_the_mask_is_not_kept() -> None:
     mask = np.array([True])
     activity = EstimatedAvailability(AvailabilityPrior.uniform(1))
-    activity.observe(1, mask)
+    activity = activity.after(1, mask)
     mask[0] = False
-    activity.observe(2, mask)
+    activity = activity.after(2, mask)
     np.testing.assert_allclose(activity.eigenvalue, 1 / 3 + 1 / 2 - 1)
 
 
@@ -74,7 +74,7 @@ def test_per_round_is_the_released_estimator(seed: int, rounds: int) -> None:
     )
     both_active, both_inactive, before = np.zeros(4), np.zeros(4), np.zeros(4, bool)
     for t, mask in enumerate(masks, start=1):
-        activity.observe(t, mask)
+        activity = activity.after(t, mask)
         both_active += before & mask
         both_inactive += ~(before | mask)
         before = mask
@@ -135,7 +135,7 @@ def test_a_restored_estimator_goes_on_alike(reading: str) -> None:
     resumed = EstimatedAvailability(AvailabilityPrior.uniform(5), transitions_per=reading)
     resumed.restore(state)
     for t, mask in enumerate(masks[8:], start=9):
-        resumed.observe(t, mask)
+        resumed = resumed.after(t, mask)
     np.testing.assert_array_equal(resumed.pi, whole.pi)
     np.testing.assert_array_equal(resumed.eigenvalue, whole.eigenvalue)
     assert resumed.state().keys() == whole.state().keys()
@@ -150,7 +150,7 @@ def test_bad_readings_masks_and_states() -> None:
         EstimatedAvailability(AvailabilityPrior.uniform(1), transitions_per="x")
     activity = EstimatedAvailability(AvailabilityPrior.uniform(2))
     with pytest.raises(ValueError, match=r"must be bool \[2\]"):
-        activity.observe(1, np.ones(3, bool))
+        activity = activity.after(1, np.ones(3, bool))
     with pytest.raises(ValueError, match="saved availability lack .*last_round"):
         activity.restore({})
     with pytest.raises(ValueError, match="saved last_mask has shape"):

@@ -12,7 +12,7 @@ PI, EIGENVALUE = np.array([0.9, 0.1]), np.array([0.9, -0.05])
 
 def test_observing_changes_nothing() -> None:
     activity = KnownAvailability(PI, EIGENVALUE)
-    activity.observe(1, np.array([False, True]))
+    activity = activity.after(1, np.array([False, True]))
     assert activity.pi.tolist() == [0.9, 0.1]
     assert activity.eigenvalue.tolist() == [0.9, -0.05]
     assert activity.state() == {}
@@ -52,6 +52,6 @@ def test_bad_masks_and_states() -> None:
     activity = KnownAvailability(PI)
     for mask in (np.ones(3, bool), np.ones(2)):
         with pytest.raises(ValueError, match=r"must be bool \[2\]"):
-            activity.observe(1, mask)
+            activity = activity.after(1, mask)
     with pytest.raises(ValueError, match="unexpected"):
         activity.restore({"pi": PI})

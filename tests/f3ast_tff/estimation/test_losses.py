@@ -9,8 +9,8 @@ from f3ast_tff.errors import ParameterError
 from f3ast_tff.estimation import LossEstimates
 
 
-def report(estimates: LossEstimates, ids: list[int], losses: list[float]) -> None:
-    estimates.update(np.array(ids), np.array(losses))
+def report(estimates: LossEstimates, ids: list[int], losses: list[float]) -> LossEstimates:
+    return estimates.after(np.array(ids), np.array(losses))
 
 
 def test_nothing_reported() -> None:
@@ -23,9 +23,9 @@ def test_nothing_reported() -> None:
 def test_first_reports_stand_for_everybody() -> None:
     """Clients 0 and 2 report 1 and 4; client 1 gets their mean, and then eq. (17) with beta 1/4."""
     estimates = LossEstimates(3, beta=0.25)
-    report(estimates, [2, 0], [4.0, 1.0])
+    estimates = report(estimates, [2, 0], [4.0, 1.0])
     assert estimates.values.tolist() == [1, 2.5, 4]
-    report(estimates, [1, 2], [0.5, 8.0])
+    estimates = report(estimates, [1, 2], [0.5, 8.0])
     np.testing.assert_allclose(estimates.values, [1, 0.75 * 2.5 + 0.25 * 0.5, 0.75 * 4 + 2])
 
 
@@ -34,7 +34,7 @@ def test_minima_are_of_the_smoothed_losses() -> None:
     estimates = LossEstimates(1, beta=0.5)
     gaps = []
     for loss in (4.0, 2.0, 6.0, 0.0):
-        report(estimates, [0], [loss])
+        estimates = report(estimates, [0], [loss])
         gaps.append(float(estimates.gap[0]))
     assert gaps == [0, 0, 1.5, 0]
     assert estimates.minima.tolist() == [2.25]
@@ -42,7 +42,7 @@ def test_minima_are_of_the_smoothed_losses() -> None:
 
 def test_initial_losses_count_among_the_minima() -> None:
     estimates = LossEstimates(2, beta=0.5, initial=np.array([1.0, 2.0]))
-    report(estimates, [0], [3.0])
+    estimates = report(estimates, [0], [3.0])
     assert estimates.values.tolist() == [2, 2]
     assert estimates.minima.tolist() == [1, 2]
     assert estimates.gap.tolist() == [1, 0]
@@ -51,21 +51,21 @@ def test_initial_losses_count_among_the_minima() -> None:
 
 def test_known_minima_stay() -> None:
     estimates = LossEstimates(2, minima=np.array([0.5, 2.0]))
-    report(estimates, [0, 1], [3.0, 1.0])
+    estimates = report(estimates, [0, 1], [3.0, 1.0])
     assert estimates.minima.tolist() == [0.5, 2]
     assert estimates.gap.tolist() == [2.5, -1]
     assert estimates.heterogeneity == 2.5
-    report(estimates, [0], [0.1])
+    estimates = report(estimates, [0], [0.1])
     assert estimates.heterogeneity == 0
 
 
 def test_a_loss_that_is_not_finite_is_no_report() -> None:
     estimates = LossEstimates(3)
-    report(estimates, [0, 1], [np.nan, np.inf])
+    estimates = report(estimates, [0, 1], [np.nan, np.inf])
     assert estimates.gap.tolist() == [0, 0, 0]
-    report(estimates, [0, 1], [np.nan, 2.0])
+    estimates = report(estimates, [0, 1], [np.nan, 2.0])
     assert estimates.values.tolist() == [2, 2, 2]
-    report(estimates, [1], [np.inf])
+    estimates = report(estimates, [1], [np.inf])
     assert estimates.values.tolist() == [2, 2, 2]
 
 
@@ -76,12 +76,12 @@ def test_restored_estimates_go_on_alike(minima: np.ndarray | None) -> None:
     for cut in (0, 4):
         whole, half, resumed = (LossEstimates(3, 0.3, minima=minima) for _ in range(3))
         for t, (ids, losses) in enumerate(rounds):
-            whole.update(ids, losses)
+            whole = whole.after(ids, losses)
             if t < cut:
-                half.update(ids, losses)
+                half = half.after(ids, losses)
         resumed.restore(half.state())
         for ids, losses in rounds[cut:]:
-            resumed.update(ids, losses)
+            resumed = resumed.after(ids, losses)
         np.testing.assert_array_equal(resumed.values, whole.values)
         np.testing.assert_array_equal(resumed.gap, whole.gap)
 

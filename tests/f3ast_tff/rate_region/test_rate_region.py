@@ -27,7 +27,7 @@ from f3ast_tff.rate_region import (
     sampled_states,
 )
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Feasible, FixedPolicy, Policy
+from f3ast_tff.selection import F3AST, Feasible, FixedPolicy, Policy, Round, cohort_of
 
 pytest.importorskip("scipy")
 # SciPy 1.9 calls what NumPy 1.25 deprecates.
@@ -157,7 +157,7 @@ def test_algorithm_2_at_the_optimum_is_unbiased() -> None:
     strategy = FixedPolicy(p, found.rates, greedy_policy(found), seed=5)
     rng, total = np.random.default_rng(5), np.zeros(4)
     for t in range(1, 8001):
-        cohort = strategy.select(t, rng.random(4) < q, Feasible(2), lambda ids: ids)
+        cohort = cohort_of(strategy, Round(t, rng.random(4) < q, Feasible(2)))
         total[cohort.ids] += cohort.weights
     error = p * np.sqrt((1 - found.rates) / found.rates / 8000)
     assert np.all(np.abs(total / 8000 - p) < 4.5 * error)
@@ -177,7 +177,7 @@ def test_f3ast_participates_at_the_optimal_rates(seed: int, objective: str) -> N
     strategy = F3AST(p, ParticipationRates(np.full(5, 0.4), beta), objective, seed=seed)
     burn_in, rounds, count = round(10 / beta), 6000, np.zeros(5)
     for t, mask in enumerate(rng.random((burn_in + rounds, 5)) < q):
-        ids = strategy.select(t, mask, Feasible(2), lambda ids: ids).ids
+        ids = cohort_of(strategy, Round(t, mask, Feasible(2))).ids
         if t >= burn_in:
             count[ids] += 1
     error = np.sqrt(best * (1 - best) / rounds)

@@ -16,7 +16,7 @@ from f3ast_tff.estimation import (
     KnownAvailability,
     LossEstimates,
 )
-from f3ast_tff.selection import Cohort, Feasible, Strategy
+from f3ast_tff.selection import Cohort, Feasible, Round, Strategy, cohort_of
 from f3ast_tff.selection.ca_fed import CAFed
 from f3ast_tff.selection.f3ast_of_ca_fed import F3ASTOfCAFed
 from f3ast_tff.selection.longest_absent import LongestAbsent
@@ -51,7 +51,7 @@ def run(
     strategy: Strategy, masks: np.ndarray, losses: np.ndarray, k: int, start: int = 1
 ) -> list[Cohort]:
     return [
-        strategy.select(t, mask, Feasible(k), lambda ids, values=values: values[ids])
+        cohort_of(strategy, Round(t, mask, Feasible(k), lambda ids, values=values: values[ids]))
         for t, (mask, values) in enumerate(zip(masks, losses), start=start)
     ]
 

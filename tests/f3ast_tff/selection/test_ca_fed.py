@@ -14,7 +14,7 @@ from f3ast_tff.estimation import (
     KnownAvailability,
     LossEstimates,
 )
-from f3ast_tff.selection import Feasible
+from f3ast_tff.selection import Feasible, Round, cohort_of
 from f3ast_tff.selection.ca_fed import CAFed
 from f3ast_tff.selection.unbiased import Unbiased
 
@@ -52,7 +52,7 @@ def test_factor_4_or_1() -> None:
     """
     for factor, ids, weights in ((4.0, [0, 1, 2], [1, 0.3125, 0.625]), (1.0, [0, 1], [1, 0.3125])):
         spy = Spy([1.0, 1.0, 1.5])
-        cohort = ca_fed(bias_factor=factor).select(1, ALL, Feasible(3), spy)
+        cohort = cohort_of(ca_fed(bias_factor=factor), Round(1, ALL, Feasible(3), spy))
         assert cohort.ids.tolist() == ids
         np.testing.assert_allclose(cohort.weights, weights)
         assert spy.asked == [[0, 1, 2]]
@@ -61,14 +61,16 @@ def test_factor_4_or_1() -> None:
 def test_the_excluded_report_and_do_not_train() -> None:
     """Client 2 alone is available, and excluded: asked, but the cohort is empty."""
     strategy = ca_fed(bias_factor=1.0)
-    strategy.select(1, ALL, Feasible(3), Spy([1.0, 1.0, 1.5]))
+    cohort_of(strategy, Round(1, ALL, Feasible(3), Spy([1.0, 1.0, 1.5])))
     spy = Spy([1.0, 1.0, 1.5])
-    cohort = strategy.select(2, np.array([False, False, True]), Feasible(3), spy)
+    cohort = cohort_of(strategy, Round(2, np.array([False, False, True]), Feasible(3), spy))
     assert spy.asked == [[2]]
     assert len(cohort) == 0
     assert strategy.included().tolist() == [True, True, False]
     # Once its loss is like the others', it is let in again.
-    again = strategy.select(3, np.array([False, False, True]), Feasible(3), Spy([1.0, 1.0, 1.0]))
+    again = cohort_of(
+        strategy, Round(3, np.array([False, False, True]), Feasible(3), Spy([1.0, 1.0, 1.0]))
+    )
     assert again.ids.tolist() == [2]
 
 
@@ -82,7 +84,7 @@ def test_small_kappa_excludes_more() -> None:
         strategy = CAFed(
             p, KnownAvailability(pi, eigenvalue), LossEstimates(n, minima=np.zeros(n)), kappa2
         )
-        strategy.select(1, np.ones(n, bool), Feasible(n), lambda ids: losses[ids])
+        cohort_of(strategy, Round(1, np.ones(n, bool), Feasible(n), lambda ids: losses[ids]))
         included.append(int(strategy.included().sum()))
     assert included == sorted(included)
     assert included[0] < n / 2
@@ -94,7 +96,10 @@ def test_first_round_with_running_minima() -> None:
     for strict, expected in ((True, [0, 1, 2]), (False, [0])):
         strategy = CAFed(P, KnownAvailability(PI, EIGENVALUE), LossEstimates(3), strict=strict)
         # Client 0, of the least lambda, is the last to be tried.
-        assert strategy.select(1, ALL, Feasible(3), Spy([1.0, 2.0, 3.0])).ids.tolist() == expected
+        assert (
+            cohort_of(strategy, Round(1, ALL, Feasible(3), Spy([1.0, 2.0, 3.0]))).ids.tolist()
+            == expected
+        )
 
 
 @settings(max_examples=40, deadline=None)
@@ -113,8 +118,10 @@ def test_large_kappa_is_unbiased_bit_for_bit(seed: int, k: int, oracle: bool) ->
     unbiased = Unbiased(p, activities[1], seed=seed % 1000)
     for t in range(1, 16):
         mask, losses = rng.random(n) < pi, rng.random(n)
-        found = ca_fed_.select(t, mask, Feasible(k), lambda ids, losses=losses: losses[ids])
-        expected = unbiased.select(t, mask, Feasible(k), lambda ids: ids)
+        found = cohort_of(
+            ca_fed_, Round(t, mask, Feasible(k), lambda ids, losses=losses: losses[ids])
+        )
+        expected = cohort_of(unbiased, Round(t, mask, Feasible(k)))
         np.testing.assert_array_equal(found.ids, expected.ids)
         np.testing.assert_array_equal(found.weights, expected.weights)
 
@@ -124,7 +131,7 @@ def test_small_k_asks_and_trains_at_most_k() -> None:
     strategy, pairs = ca_fed(kappa2=1e9), set()
     for t in range(1, 61):
         spy = Spy([1.0, 1.0, 1.0])
-        cohort = strategy.select(t, ALL, Feasible(2), spy)
+        cohort = cohort_of(strategy, Round(t, ALL, Feasible(2), spy))
         assert spy.asked == [cohort.ids.tolist()]
         np.testing.assert_allclose(cohort.weights, 1.5 * (P / PI)[cohort.ids])
         pairs.add(tuple(cohort.ids))
@@ -133,14 +140,16 @@ def test_small_k_asks_and_trains_at_most_k() -> None:
 
 def test_nobody_available_asks_nobody() -> None:
     spy = Spy([1.0] * 3)
-    cohort = ca_fed().select(1, ~ALL, Feasible(3), spy)
+    cohort = cohort_of(ca_fed(), Round(1, ~ALL, Feasible(3), spy))
     assert (len(cohort), cohort.ids.dtype, spy.asked) == (0, np.int64, [])
 
 
 def test_estimated_activity_decides_with_the_round_it_sees() -> None:
     """Beta(1, 1), one round: available clients have pi = 2 / 3, so they weigh 1.5 p."""
     strategy = CAFed(P, EstimatedAvailability(AvailabilityPrior.uniform(3)), LossEstimates(3))
-    cohort = strategy.select(1, np.array([True, False, True]), Feasible(3), Spy([1.0] * 3))
+    cohort = cohort_of(
+        strategy, Round(1, np.array([True, False, True]), Feasible(3), Spy([1.0] * 3))
+    )
     np.testing.assert_allclose(cohort.weights, 1.5 * P[[0, 2]])
 
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.estimation import KnownAvailability
-from f3ast_tff.selection import Feasible, Losses
+from f3ast_tff.selection import Feasible, Round, cohort_of
 from f3ast_tff.selection.f3ast_of_ca_fed import F3ASTOfCAFed
 
 
-def test_by_hand(no_losses: Losses) -> None:
+def test_by_hand() -> None:
     """beta = 0.1: r = 0.9 pi + 0.1 = 0.55, 0.19, 0.82; p / r = 0.727, 1.579, 0.366: 1, then 0.
 
     The second round is the same: what was selected, or available before, leaves no trace.
@@ -21,7 +21,7 @@ def test_by_hand(no_losses: Losses) -> None:
     p, activity = np.array([0.4, 0.3, 0.3]), KnownAvailability(np.array([0.5, 0.1, 0.8]))
     strategy = F3ASTOfCAFed(p, activity, beta=0.1)
     for t in (1, 2):
-        cohort = strategy.select(t, np.ones(3, bool), Feasible(2), no_losses)
+        cohort = cohort_of(strategy, Round(t, np.ones(3, bool), Feasible(2)))
         assert cohort.ids.tolist() == [1, 0]
         np.testing.assert_allclose(cohort.weights, [0.3 / 0.19, 0.4 / 0.55])
 
@@ -33,22 +33,26 @@ def test_ranks_by_squares_among_the_available(seed: int, k: int) -> None:
     rates = {c: pi[c] * (1 - 0.01) + (0.01 if mask[c] else 0) for c in range(8)}
     ranked = sorted(np.flatnonzero(mask), key=lambda c: p[c] ** 2 / rates[c] ** 2, reverse=True)[:k]
     strategy = F3ASTOfCAFed(p, KnownAvailability(pi), 0.01)
-    cohort = strategy.select(1, mask, Feasible(k), lambda ids: ids)
+    cohort = cohort_of(strategy, Round(1, mask, Feasible(k)))
     assert cohort.ids.tolist() == ranked
     np.testing.assert_allclose(cohort.weights, [p[c] / rates[c] for c in ranked])
 
 
-def test_equal_clients_go_by_id(no_losses: Losses) -> None:
+def test_equal_clients_go_by_id() -> None:
     strategy = F3ASTOfCAFed(np.full(4, 0.25), KnownAvailability(np.full(4, 0.5)), 0.001)
-    assert strategy.select(1, np.arange(4) > 0, Feasible(2), no_losses).ids.tolist() == [1, 2]
+    assert cohort_of(strategy, Round(1, np.arange(4) > 0, Feasible(2))).ids.tolist() == [
+        1,
+        2,
+    ]
 
 
-def test_bad_values(no_losses: Losses) -> None:
+def test_bad_values() -> None:
     activity = KnownAvailability(np.array([0.5, 0.0]))
     for beta in (-0.1, 1.0):
         with pytest.raises(ParameterError, match="rate_beta"):
             F3ASTOfCAFed(np.array([0.5, 0.5]), activity, beta)
     with pytest.raises(ValueError, match="client 1 is available"):
-        F3ASTOfCAFed(np.array([0.5, 0.5]), activity, 0.0).select(
-            1, np.ones(2, bool), Feasible(2), no_losses
+        cohort_of(
+            F3ASTOfCAFed(np.array([0.5, 0.5]), activity, 0.0),
+            Round(1, np.ones(2, bool), Feasible(2)),
         )

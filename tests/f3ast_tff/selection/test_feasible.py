@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from f3ast_tff.objective import OBJECTIVES, marginal_utility
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Feasible, Losses, PowerOfChoice, Proportional, Uniform
+from f3ast_tff.selection import (
+    F3AST,
+    Feasible,
+    PowerOfChoice,
+    Proportional,
+    Round,
+    Uniform,
+    cohort_of,
+)
 from f3ast_tff.selection.choosing import best_feasible
 
 CLIENT = st.tuples(st.floats(0.01, 1), st.floats(0.01, 1), st.booleans(), st.integers(1, 9))
@@ -117,7 +125,7 @@ def test_costs_and_groups_together_are_refused() -> None:
         Feasible(2, cost=np.ones(2), budget=1.0, group=two, minimum=np.array([1]))
 
 
-def test_every_strategy_keeps_to_a_constraint(no_losses: Losses) -> None:
+def test_every_strategy_keeps_to_a_constraint() -> None:
     p, ones = np.full(8, 1 / 8), np.ones(8)
     cost = np.array([1.0, 2, 3, 4, 5, 6, 7, 8])
     groups = Feasible(3, group=np.arange(8) % 2, minimum=np.array([0, 2]))
@@ -129,13 +137,16 @@ def test_every_strategy_keeps_to_a_constraint(no_losses: Losses) -> None:
         Proportional(p, ones),
         PowerOfChoice(p, candidates=8),
     ]
+
+    def losses(ids: np.ndarray) -> np.ndarray:
+        return ids.astype(float)
+
     for strategy in strategies:
-        losses = (lambda ids: ids.astype(float)) if strategy.needs_losses else no_losses
         for t in range(1, 20):
-            by_group = strategy.select(t, mask, groups, losses).ids
+            by_group = cohort_of(strategy, Round(t, mask, groups, losses)).ids
             assert len(by_group) == 3
             assert np.sum(by_group % 2 == 1) >= 2
-            dear = strategy.select(t, mask, budget, losses).ids
+            dear = cohort_of(strategy, Round(t, mask, budget, losses)).ids
             assert cost[dear].sum() <= 9
             assert mask[by_group].all()
             assert mask[dear].all()
@@ -144,7 +155,7 @@ def test_every_strategy_keeps_to_a_constraint(no_losses: Losses) -> None:
             assert len(dear) == 4 or np.all(cost[rest] > 9 - cost[dear].sum())
 
 
-def test_with_replacement_only_a_number_makes_sense(no_losses: Losses) -> None:
+def test_with_replacement_only_a_number_makes_sense() -> None:
     strategy = Proportional(np.full(2, 0.5), np.ones(2), replace=True)
     with pytest.raises(ValueError, match="with replacement"):
-        strategy.select(1, np.ones(2, bool), Feasible(1, cost=np.ones(2), budget=1.0), no_losses)
+        cohort_of(strategy, Round(1, np.ones(2, bool), Feasible(1, cost=np.ones(2), budget=1.0)))

@@ -6,23 +6,29 @@ import numpy as np
 import pytest
 
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.selection import AllAvailable, Cohort, Feasible, FedAU, Losses, Outcome
+from f3ast_tff.selection import (
+    AllAvailable,
+    Cohort,
+    Feasible,
+    FedAU,
+    Outcome,
+    Round,
+    cohort_of,
+)
 
 P = np.array([0.25, 0.75])
 
 
-def round_of(
-    strategy: FedAU, t: int, there: list[int], losses: Losses, dropped: tuple[int, ...] = ()
-) -> Cohort:
+def round_of(strategy: FedAU, t: int, there: list[int], dropped: tuple[int, ...] = ()) -> Cohort:
     """Selects, then observes that all but `dropped` arrived."""
     n = len(strategy.p)
-    cohort = strategy.select(t, np.isin(np.arange(n), there), Feasible(n), losses)
+    cohort = cohort_of(strategy, Round(t, np.isin(np.arange(n), there), Feasible(n)))
     received = ~np.isin(cohort.ids, dropped)
     strategy.observe(t, Outcome(cohort.ids, received, np.ones(len(cohort))))
     return cohort
 
 
-def test_by_hand(no_losses: Losses) -> None:
+def test_by_hand() -> None:
     """p = (1/4, 3/4). Rounds in which each is there, and omega before each round.
 
     Client 0 in 1, 2, 5: intervals 1, 1, 3; omega 1, 1, 1, 1, 1, 5/3.
@@ -32,15 +38,13 @@ def test_by_hand(no_losses: Losses) -> None:
     """
     strategy = FedAU(P)
     there = {1: [0], 2: [0, 1], 3: [1], 4: [], 5: [0], 6: [1]}
-    weights = {
-        t: round_of(strategy, t, ids, no_losses).weights.tolist() for t, ids in there.items()
-    }
+    weights = {t: round_of(strategy, t, ids).weights.tolist() for t, ids in there.items()}
     assert weights == {1: [0.25], 2: [0.25, 0.75], 3: [1.5], 4: [], 5: [0.25], 6: [1.125]}
     np.testing.assert_allclose(strategy.mean_intervals, [5 / 3, 2])
     np.testing.assert_allclose(strategy.participation_rates(), [3 / 5, 1 / 2])
 
 
-def test_cutoff_by_hand(no_losses: Losses) -> None:
+def test_cutoff_by_hand() -> None:
     """K_cut = 2. Client 0 is there in round 5 alone, client 1 in round 2 alone.
 
     Client 0: rounds 1, 2 without it end an interval of 2, so do 3, 4; round 5 ends one of 1:
@@ -49,7 +53,7 @@ def test_cutoff_by_hand(no_losses: Losses) -> None:
     """
     strategy = FedAU(P, cutoff=2)
     there = [[], [1], [], [], [0]]
-    cohorts = [round_of(strategy, t, ids, no_losses) for t, ids in enumerate(there, 1)]
+    cohorts = [round_of(strategy, t, ids) for t, ids in enumerate(there, 1)]
     assert [cohort.weights.tolist() for cohort in cohorts] == [[], [0.75], [], [], [0.5]]
     np.testing.assert_allclose(strategy.mean_intervals, [5 / 3, 2])
     state = strategy.state()
@@ -57,29 +61,27 @@ def test_cutoff_by_hand(no_losses: Losses) -> None:
     assert state["interval_rounds"].tolist() == [0, 1]
 
 
-def test_a_dropped_update_is_no_participation(no_losses: Losses) -> None:
+def test_a_dropped_update_is_no_participation() -> None:
     """Client 1 is selected in round 1 but dropped; its first interval is 2, ended in round 2."""
     strategy = FedAU(P)
-    round_of(strategy, 1, [0, 1], no_losses, dropped=(1,))
-    round_of(strategy, 2, [0, 1], no_losses)
+    round_of(strategy, 1, [0, 1], dropped=(1,))
+    round_of(strategy, 2, [0, 1])
     assert strategy.mean_intervals.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("cutoff", [None, 1, 50])
-def test_with_everybody_there_it_is_fedavg_over_all(cutoff: int | None, no_losses: Losses) -> None:
+def test_with_everybody_there_it_is_fedavg_over_all(cutoff: int | None) -> None:
     """All intervals are 1; with a cutoff of 1 they are whoever is there."""
     strategy, fedavg = FedAU(P, cutoff=cutoff), AllAvailable(P)
     for t in range(1, 20):
         there = [t % 2] if cutoff == 1 else [0, 1]
-        cohort = round_of(strategy, t, there, no_losses)
-        expected = fedavg.select(t, np.isin([0, 1], there), Feasible(2), no_losses)
+        cohort = round_of(strategy, t, there)
+        expected = cohort_of(fedavg, Round(t, np.isin([0, 1], there), Feasible(2)))
         np.testing.assert_array_equal(cohort.ids, expected.ids)
         np.testing.assert_array_equal(cohort.weights, expected.weights)
 
 
-def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short(
-    no_losses: Losses,
-) -> None:
+def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short() -> None:
     """Bernoulli(q) and K = 2 of 4: omega tends to the inverse frequency of being received.
 
     Means of about 20,000 q geometric intervals, and the frequency is of the same rounds: the two
@@ -89,7 +91,7 @@ def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short(
     strategy, counts = FedAU(np.full(n, 1 / n), seed=3), np.zeros(n)
     for t in range(1, rounds + 1):
         mask = rng.random(n) < [0.9, 0.5, 0.3, 0.1]
-        cohort = strategy.select(t, mask, Feasible(2), no_losses)
+        cohort = cohort_of(strategy, Round(t, mask, Feasible(2)))
         counts[cohort.ids] += 1
         received = np.ones(len(cohort), bool)
         strategy.observe(t, Outcome(cohort.ids, received, np.zeros(len(cohort))))
@@ -97,19 +99,19 @@ def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short(
 
 
 @pytest.mark.parametrize("cut", [0, 1, 17])
-def test_a_restored_strategy_repeats_bit_for_bit(cut: int, no_losses: Losses) -> None:
+def test_a_restored_strategy_repeats_bit_for_bit(cut: int) -> None:
     masks = np.random.default_rng(5).random((30, 2)) < 0.4
     there = [np.flatnonzero(mask).tolist() for mask in masks]
     whole, first, resumed = (FedAU(P, cutoff=4) for _ in range(3))
-    expected = [round_of(whole, t, ids, no_losses) for t, ids in enumerate(there, 1)]
+    expected = [round_of(whole, t, ids) for t, ids in enumerate(there, 1)]
     for t, ids in enumerate(there[:cut], 1):
-        round_of(first, t, ids, no_losses)
+        round_of(first, t, ids)
     saved = first.state()
     # What goes on changes nothing in what was saved.
-    round_of(first, cut + 1, [0, 1], no_losses)
+    round_of(first, cut + 1, [0, 1])
     resumed.restore(saved)
     for t, ids in enumerate(there[cut:], cut + 1):
-        cohort = round_of(resumed, t, ids, no_losses)
+        cohort = round_of(resumed, t, ids)
         np.testing.assert_array_equal(cohort.weights, expected[t - 1].weights)
     for name, value in whole.state().items():
         np.testing.assert_array_equal(resumed.state()[name], value)

@@ -23,14 +23,15 @@ from f3ast_tff.selection import (
     Feasible,
     FedAU,
     LongestAbsent,
-    Losses,
     OfThosePresent,
     OortLoss,
     Outcome,
     PowerOfChoice,
     Proportional,
+    Round,
     Strategy,
     Uniform,
+    cohort_of,
 )
 from f3ast_tff.selection.population import present_clients, renewed_shares
 
@@ -43,7 +44,7 @@ def f3ast(p: np.ndarray = P, beta: float = 0.1) -> F3AST:
     return F3AST(p, ParticipationRates(np.full(len(p), 0.5), beta))
 
 
-def test_f3ast_by_hand(no_losses: Losses) -> None:
+def test_f3ast_by_hand() -> None:
     """K = 1, beta = 0.1. Rates of those who join start at K / N_t.
 
     Round 1: p = (2/3, 1/3, 0), r = (1/2, 1/2): client 0, r_0 = 0.45 + 0.1.
@@ -55,7 +56,7 @@ def test_f3ast_by_hand(no_losses: Losses) -> None:
     assert start is not None and start[:2].tolist() == [0.5, 0.5]
     found = []
     for t in (1, 2, 3):
-        cohort = strategy.select(t, STAYS.mask(t), Feasible(1), no_losses)
+        cohort = cohort_of(strategy, Round(t, STAYS.mask(t), Feasible(1)))
         found.append((int(cohort.ids[0]), float(cohort.weights[0])))
     assert [client for client, _ in found] == [0, 0, 2]
     np.testing.assert_allclose([w for _, w in found], [2 / 3 / 0.55, 0.5 / 0.595, 0.5 / 0.37])
@@ -64,11 +65,11 @@ def test_f3ast_by_hand(no_losses: Losses) -> None:
     np.testing.assert_allclose(rates[1:], [0.3645, 0.37])
 
 
-def test_a_client_that_left_keeps_no_claim(no_losses: Losses) -> None:
+def test_a_client_that_left_keeps_no_claim() -> None:
     """Without client 0 the weights are those of a world in which there was only ever 1 and 2."""
     strategy = OfThosePresent(AllAvailable(P), STAYS, P, mean_k=3)
     for t, weights in ((1, [2 / 3, 1 / 3]), (2, [0.5, 0.25, 0.25]), (3, [0.5, 0.5])):
-        cohort = strategy.select(t, STAYS.mask(t), Feasible(3), no_losses)
+        cohort = cohort_of(strategy, Round(t, STAYS.mask(t), Feasible(3)))
         np.testing.assert_allclose(cohort.weights, weights)
 
 
@@ -85,7 +86,7 @@ def test_the_weights_are_those_of_the_clients_present() -> None:
     strategy = OfThosePresent(f3ast(p, 0.02), stays, p, mean_k=3)
     totals = np.zeros((2, 12))
     for t in range(1, 801):
-        cohort = strategy.select(t, stays.mask(t), Feasible(3), lambda ids: ids)
+        cohort = cohort_of(strategy, Round(t, stays.mask(t), Feasible(3)))
         if (t - 1) % 400 >= 150:
             totals[(t - 1) // 400, cohort.ids] += cohort.weights / 250
     np.testing.assert_allclose(totals[0], p, rtol=0.1)
@@ -110,7 +111,9 @@ def test_resumed_is_uninterrupted(name: str, stop: int) -> None:
     def rounds(strategy: OfThosePresent, first: int, last: int) -> list[tuple[list, list]]:
         found = []
         for t in range(first, last + 1):
-            cohort = strategy.select(t, STAYS.mask(t), Feasible(2), lambda ids: ids + 1.0)
+            cohort = cohort_of(
+                strategy, Round(t, STAYS.mask(t), Feasible(2), lambda ids: ids + 1.0)
+            )
             received = np.arange(len(cohort)) != 1
             strategy.observe(t, Outcome(cohort.ids, received, np.ones(len(cohort))))
             found.append((cohort.ids.tolist(), cohort.weights.tolist()))
@@ -126,12 +129,12 @@ def test_resumed_is_uninterrupted(name: str, stop: int) -> None:
     assert rounds(second, stop + 1, 6) == expected[stop:]
 
 
-def test_fedau_counts_from_the_round_of_joining(no_losses: Losses) -> None:
+def test_fedau_counts_from_the_round_of_joining() -> None:
     """Client 2 joins in round 2 and first takes part in round 3: its interval is 2, not 3."""
     strategy = OfThosePresent(FedAU(P), STAYS, P, mean_k=3)
     for t in (1, 2, 3):
         mask = STAYS.mask(t) & np.array([True, True, t == 3])
-        ids = strategy.select(t, mask, Feasible(3), no_losses).ids
+        ids = cohort_of(strategy, Round(t, mask, Feasible(3))).ids
         strategy.observe(t, Outcome(ids, np.ones(len(ids), bool), np.zeros(len(ids))))
     assert strategy.state()["mean_interval"][1:].tolist() == [1, 2]
 
@@ -144,10 +147,10 @@ def test_shares_among_those_present() -> None:
     assert renewed_shares(np.array([1.0, 0]), np.array([False, True])) is None
 
 
-def test_nobody_present_is_an_empty_round(no_losses: Losses) -> None:
+def test_nobody_present_is_an_empty_round() -> None:
     away = Stays(np.full(3, 2), np.full(3, 2), 0, 10)
     strategy = OfThosePresent(f3ast(), away, P, mean_k=2)
-    sizes = [len(strategy.select(t, away.mask(t), Feasible(2), no_losses)) for t in (1, 2, 3)]
+    sizes = [len(cohort_of(strategy, Round(t, away.mask(t), Feasible(2)))) for t in (1, 2, 3)]
     assert sizes == [0, 2, 0]
 
 
@@ -181,7 +184,7 @@ def test_by_settings() -> None:
     assert isinstance(plain, AllAvailable)
     _, world, renewed = built(**leaving, client_share_of="present")
     for t in range(1, 7):
-        cohort = renewed.select(t, world.availability.mask(t), Feasible(12), lambda ids: ids)
+        cohort = cohort_of(renewed, Round(t, world.availability.mask(t), Feasible(12)))
         assert cohort.weights.sum() == pytest.approx(1)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from f3ast_tff.engines.client_loss import mean_losses
 from f3ast_tff.engines.engine import ExampleScores
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.selection import Cohort, Feasible, Losses, OortLoss, Outcome
+from f3ast_tff.selection import Cohort, Feasible, Losses, OortLoss, Outcome, Round, cohort_of
 
 N = 12
 SIZES = np.array([10.0, 20.0])
@@ -35,7 +35,7 @@ def told(strategy: OortLoss, t: int, ids: list[int], losses: list[float]) -> Non
     """A round in which these clients took part."""
     there = np.isin(np.arange(len(strategy.sizes)), ids)
     feasible = Feasible(len(ids))
-    strategy.select(t, there, feasible, reports(dict(zip(ids, losses))))
+    cohort_of(strategy, Round(t, there, feasible, reports(dict(zip(ids, losses)))))
     arrived(strategy, t, ids)
 
 
@@ -49,16 +49,20 @@ def test_by_hand() -> None:
     0.0007 + sqrt(0.1 ln 3 / 2) = 0.2350: client 0.
     """
     strategy, everybody = OortLoss(SIZES, **GREEDY), np.ones(2, bool)
-    cohort = strategy.select(1, everybody, Feasible(2), reports({0: 0.5, 1: 1.0}))
+    cohort = cohort_of(strategy, Round(1, everybody, Feasible(2), reports({0: 0.5, 1: 1.0})))
     assert sorted(cohort.ids.tolist()) == [0, 1]
     assert cohort.weights.tolist() == [1, 1]
     arrived(strategy, 1, [0, 1])
     assert strategy.state()["utility"].tolist() == [5, 20]
-    assert strategy.select(2, everybody, Feasible(1), reports({1: 0.1})).ids.tolist() == [1]
+    assert cohort_of(
+        strategy, Round(2, everybody, Feasible(1), reports({1: 0.1}))
+    ).ids.tolist() == [1]
     arrived(strategy, 2, [1])
     np.testing.assert_allclose(strategy.state()["utility"], [5, 2])
     assert strategy.state()["last_participation"].tolist() == [1, 2]
-    assert strategy.select(3, everybody, Feasible(1), reports({0: 1.0})).ids.tolist() == [0]
+    assert cohort_of(
+        strategy, Round(3, everybody, Feasible(1), reports({0: 1.0}))
+    ).ids.tolist() == [0]
 
 
 def test_spread_losses_are_worth_more_than_equal_ones() -> None:
@@ -66,7 +70,7 @@ def test_spread_losses_are_worth_more_than_equal_ones() -> None:
     scores = ExampleScores(np.array([0.0, 4.0, 2.0, 2.0]), np.zeros(4), np.ones(4))
     squares = mean_losses(scores, np.array([2, 2]), "mean_squares")
     strategy = OortLoss(np.array([2.0, 2.0]))
-    strategy.select(1, np.ones(2, bool), Feasible(2), lambda ids: squares[ids])
+    cohort_of(strategy, Round(1, np.ones(2, bool), Feasible(2), lambda ids: squares[ids]))
     arrived(strategy, 1, [0, 1])
     np.testing.assert_allclose(strategy.state()["utility"], [2 * np.sqrt(8), 4])
 
@@ -76,7 +80,9 @@ def test_of_equal_utilities_the_longest_absent_has_the_bonus() -> None:
     strategy = OortLoss(np.ones(3), **GREEDY, cutoff=1.0)
     for t, k in ((1, 1), (9, 0), (16, 2)):
         told(strategy, t, [k], [5.0])
-    picked = [strategy.select(20, np.ones(3, bool), Feasible(k), ones).ids for k in (1, 2)]
+    picked = [
+        cohort_of(strategy, Round(20, np.ones(3, bool), Feasible(k), ones)).ids for k in (1, 2)
+    ]
     assert [sorted(ids.tolist()) for ids in picked] == [[1], [0, 1]]
 
 
@@ -92,7 +98,7 @@ def test_above_the_cutoff_draws_are_by_score() -> None:
     for seed in range(4000):
         drawn = OortLoss(np.ones(3), **GREEDY, cutoff=0.5, seed=seed)
         drawn.restore(state)
-        counts[drawn.select(20, np.ones(3, bool), Feasible(1), ones).ids] += 1
+        counts[cohort_of(drawn, Round(20, np.ones(3, bool), Feasible(1), ones)).ids] += 1
     assert counts[2] == 0
     assert abs(counts[0] / 4000 - 0.5426) < 4.5 * 0.5 / np.sqrt(4000)
 
@@ -121,19 +127,19 @@ def test_shares_of_the_places() -> None:
     strategy = OortLoss(sizes, 0.8, 0.5, 0.3)
     told(strategy, 1, [0, 1, 2, 3, 4], [1.0] * 5)
     for t, known in ((1, 2), (2, 5), (3, 5), (9, 5)):
-        ids = strategy.select(t, np.ones(30, bool), Feasible(10), ones).ids
+        ids = cohort_of(strategy, Round(t, np.ones(30, bool), Feasible(10), ones)).ids
         assert np.count_nonzero(ids < 5) == known
         assert len(set(ids.tolist())) == 10
     assert [strategy.explored_share(t) for t in (1, 2, 3)] == [0.8, 0.4, 0.3]
     told(strategy, 2, list(range(5, 9)), [1.0] * 4)
-    ids = strategy.select(1, np.arange(30) < 10, Feasible(5), ones).ids
+    ids = cohort_of(strategy, Round(1, np.arange(30) < 10, Feasible(5), ones)).ids
     assert (len(set(ids.tolist())), 9 in ids) == (5, True)
 
 
 def test_what_was_not_received_is_still_new() -> None:
     strategy = OortLoss(SIZES)
     ids, received = np.array([0, 1]), np.array([True, False])
-    strategy.select(3, np.ones(2, bool), Feasible(2), reports({0: np.inf, 1: 2.0}))
+    cohort_of(strategy, Round(3, np.ones(2, bool), Feasible(2), reports({0: np.inf, 1: 2.0})))
     strategy.observe(3, Outcome(ids, received, np.zeros(2)))
     assert strategy.state()["last_participation"].tolist() == [3, 0]
     assert strategy.state()["utility"].tolist() == [0, 0]
@@ -156,7 +162,7 @@ def run(strategy: OortLoss, masks: np.ndarray, feasible: Feasible, start: int = 
             asked.extend(ids.tolist())
             return 1 + np.sin(7.0 * t + ids)
 
-        cohorts.append(strategy.select(t, mask, feasible, losses))
+        cohorts.append(cohort_of(strategy, Round(t, mask, feasible, losses)))
         ids = cohorts[-1].ids
         # Nobody else says anything.
         assert asked == ids.tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.selection import Feasible, PowerOfChoice
+from f3ast_tff.selection import Feasible, PowerOfChoice, Round, cohort_of
 
 P = np.arange(1, 11) / 55
 ALL = np.ones(10, bool)
@@ -28,7 +28,7 @@ def test_asks_d_available_clients_and_keeps_the_k_of_highest_loss(seed: int) -> 
     losses = np.random.default_rng(seed).permutation(10).astype(float)
     spy = Spy(losses.tolist())
     mask = np.arange(10) != 4
-    cohort = PowerOfChoice(P, candidates=5, seed=seed).select(1, mask, Feasible(3), spy)
+    cohort = cohort_of(PowerOfChoice(P, candidates=5, seed=seed), Round(1, mask, Feasible(3), spy))
     assert len(spy.asked) == 1
     pool = spy.asked[0]
     assert len(set(pool)) == len(pool) == 5
@@ -45,14 +45,14 @@ def test_candidates_are_drawn_by_share() -> None:
     """
     strategy, spy = PowerOfChoice(P, candidates=1), Spy([0.0] * 10)
     for t in range(1, 3001):
-        strategy.select(t, ALL, Feasible(1), spy)
+        cohort_of(strategy, Round(t, ALL, Feasible(1), spy))
     assert abs(np.mean(spy.asked) - 6) < 4.5 * np.sqrt(6 / 3000)
 
 
 def test_fewer_available_than_k_are_all_taken() -> None:
     spy = Spy(list(range(10)))
     mask = np.isin(np.arange(10), [2, 7])
-    cohort = PowerOfChoice(P, candidates=5).select(1, mask, Feasible(3), spy)
+    cohort = cohort_of(PowerOfChoice(P, candidates=5), Round(1, mask, Feasible(3), spy))
     assert sorted(spy.asked[0]) == [2, 7]
     assert cohort.ids.tolist() == [7, 2]
     assert cohort.weights.tolist() == [1, 1]
@@ -60,7 +60,7 @@ def test_fewer_available_than_k_are_all_taken() -> None:
 
 def test_nobody_available_asks_nobody() -> None:
     spy = Spy([0.0] * 10)
-    cohort = PowerOfChoice(P, candidates=5).select(1, ~ALL, Feasible(3), spy)
+    cohort = cohort_of(PowerOfChoice(P, candidates=5), Round(1, ~ALL, Feasible(3), spy))
     assert len(cohort) == 0
     assert spy.asked == []
 
@@ -69,15 +69,19 @@ def test_a_diverged_client_comes_first_and_one_without_a_loss_last() -> None:
     losses = [float(k) for k in range(10)]
     losses[1], losses[8] = float("inf"), float("nan")
     strategy = PowerOfChoice(P, candidates=10)
-    assert strategy.select(1, ALL, Feasible(2), Spy(losses)).ids.tolist() == [1, 9]
-    assert strategy.select(1, ALL, Feasible(10), Spy(losses)).ids[-1] == 8
+    assert cohort_of(strategy, Round(1, ALL, Feasible(2), Spy(losses))).ids.tolist() == [
+        1,
+        9,
+    ]
+    assert cohort_of(strategy, Round(1, ALL, Feasible(10), Spy(losses))).ids[-1] == 8
 
 
 def test_the_answer_is_left_alone() -> None:
     """NaN is replaced in a copy: the engine may have kept the array."""
     answer = np.array([np.nan, 1.0])
-    PowerOfChoice(np.array([0.5, 0.5]), 2).select(
-        1, np.ones(2, bool), Feasible(1), lambda ids: answer
+    cohort_of(
+        PowerOfChoice(np.array([0.5, 0.5]), 2),
+        Round(1, np.ones(2, bool), Feasible(1), lambda ids: answer),
     )
     assert np.isnan(answer[0])
 
@@ -85,7 +89,9 @@ def test_the_answer_is_left_alone() -> None:
 def test_equal_losses_are_ordered_at_random() -> None:
     """All tie, d = N: over 200 rounds each of 10 clients is picked, but for 10 * 0.9^200."""
     strategy, spy = PowerOfChoice(np.full(10, 0.1), candidates=10), Spy([1.0] * 10)
-    picked = {int(strategy.select(t, ALL, Feasible(1), spy).ids[0]) for t in range(1, 201)}
+    picked = {
+        int(cohort_of(strategy, Round(t, ALL, Feasible(1), spy)).ids[0]) for t in range(1, 201)
+    }
     assert picked == set(range(10))
 
 
@@ -93,7 +99,7 @@ def test_draws_are_a_function_of_seed_and_round() -> None:
     def pools(seed: int) -> list[list[int]]:
         strategy, spy = PowerOfChoice(P, candidates=5, seed=seed), Spy([0.0] * 10)
         for t in range(1, 20):
-            strategy.select(t, ALL, Feasible(3), spy)
+            cohort_of(strategy, Round(t, ALL, Feasible(3), spy))
         return spy.asked
 
     assert pools(1) == pools(1) != pools(2)
@@ -112,7 +118,7 @@ def test_released_form_may_train_a_client_several_times() -> None:
     spy, mask = Spy(losses), np.isin(np.arange(10), [2, 7])
     seen = set()
     for t in range(1, 30):
-        cohort = strategy.select(t, mask, Feasible(3), spy)
+        cohort = cohort_of(strategy, Round(t, mask, Feasible(3), spy))
         assert len(cohort) == 3
         assert cohort.ids.tolist() == sorted(cohort.ids.tolist(), reverse=True)
         assert cohort.weights.tolist() == (cohort.ids + 1.0).tolist()
@@ -124,4 +130,4 @@ def test_released_form_may_train_a_client_several_times() -> None:
 def test_with_replacement_knows_no_groups() -> None:
     groups = Feasible(3, group=np.zeros(10, int), minimum=np.array([1]))
     with pytest.raises(ValueError, match="no constraint but the number"):
-        PowerOfChoice(P, 5, replace=True).select(1, ALL, groups, Spy([0.0] * 10))
+        cohort_of(PowerOfChoice(P, 5, replace=True), Round(1, ALL, groups, Spy([0.0] * 10)))

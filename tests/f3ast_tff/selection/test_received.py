@@ -16,16 +16,16 @@ from f3ast_tff.selection import (
     F3AST,
     AdaFed,
     ClusterF3AST,
-    Cohort,
     Feasible,
     FedAU,
     FixedPolicy,
     GreedyMixture,
     LongestAbsent,
-    Losses,
     Outcome,
     Proportional,
+    Round,
     Switching,
+    cohort_of,
 )
 
 Z = 4.5
@@ -38,32 +38,31 @@ LOSS = np.array([0.0, 0.5, 0.2, 0.9])
 PAIR_LOSS = np.array([0.0, 0.75])
 
 
-def expected_weights(rates: np.ndarray, normalised: bool, losses: Losses) -> np.ndarray:
+def expected_weights(rates: np.ndarray, normalised: bool) -> np.ndarray:
     """Returns E[weight of client k], summed over the 16 available sets and 16 sets of losses."""
     policy = GreedyMixture(np.array([[4.0, 2.0, 3.0, 1.0]]), np.ones(1))
     strategy, total = FixedPolicy(P, rates, policy), np.zeros(4)
     sets = [np.array(s) for s in itertools.product([False, True], repeat=4)]
     for mask in sets:
-        cohort = strategy.select(1, mask, Feasible(2), losses)
         for arrives in sets:
             chance = np.prod(np.where(mask, Q, 1 - Q) * np.where(arrives, 1 - LOSS, LOSS))
-            kept = strategy.received(1, cohort, arrives[cohort.ids])
+            kept = cohort_of(strategy, Round(1, mask, Feasible(2)), arrives)
             scale = max(kept.weights.sum(), 1e-9) if normalised else 1.0
             total[kept.ids] += chance * kept.weights / scale
     return total
 
 
-def test_rates_of_the_received_leave_the_sum_unbiased(no_losses: Losses) -> None:
+def test_rates_of_the_received_leave_the_sum_unbiased() -> None:
     """E[1{k received}] = R_k (1 - l_k), so that p_k over it has expectation p_k."""
-    np.testing.assert_allclose(expected_weights(R * (1 - LOSS), False, no_losses), P, rtol=1e-12)
+    np.testing.assert_allclose(expected_weights(R * (1 - LOSS), False), P, rtol=1e-12)
 
 
-def test_rates_of_the_selected_bias_it_by_the_losses(no_losses: Losses) -> None:
+def test_rates_of_the_selected_bias_it_by_the_losses() -> None:
     """Client k counts for p_k (1 - l_k): another objective, with shorter steps."""
-    found = expected_weights(R, False, no_losses)
+    found = expected_weights(R, False)
     np.testing.assert_allclose(found, P * (1 - LOSS), rtol=1e-12)
     # A mean brings the length of the steps back, not the shares.
-    mean = expected_weights(R, True, no_losses)
+    mean = expected_weights(R, True)
     assert mean.sum() > 0.75 > found.sum()
     assert mean[3] / mean[0] < 0.5 * P[3] / P[0]
 
@@ -89,7 +88,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("follow", EXPECTED)
-def test_example_of_table_one_with_losses(follow: str, no_losses: Losses) -> None:
+def test_example_of_table_one_with_losses(follow: str) -> None:
     """P(A1) = 0.375, P(A2) = 0.8, K = 1, p = (1/2, 1/2), losses (0, 3/4), by hand.
 
     Asked are s1 <= 0.375, s2 <= 0.8, s1 + s2 = 0.875; received r = (s1, s2 / 4).
@@ -107,10 +106,10 @@ def test_example_of_table_one_with_losses(follow: str, no_losses: Losses) -> Non
     arrives = rng.random((rounds, 2)) >= PAIR_LOSS
     asked, weights = np.zeros((rounds, 2)), np.zeros((rounds, 2))
     for t, mask in enumerate(masks, start=1):
-        cohort = strategy.select(t, mask, Feasible(1), no_losses)
-        asked[t - 1, cohort.ids] = 1
-        received = arrives[t - 1, cohort.ids]
-        kept = cohort if received.all() else strategy.received(t, cohort, received)
+        now = Round(t, mask, Feasible(1))
+        ids = strategy.select(now)
+        asked[t - 1, ids] = 1
+        kept = strategy.weigh(now, ids, arrives[t - 1, ids])
         weights[t - 1, kept.ids] = kept.weights
     s = EXPECTED[follow]
     assert np.all(np.abs(asked.mean(axis=0) - s) < Z * np.sqrt(s * (1 - s) / rounds))
@@ -124,7 +123,7 @@ def test_example_of_table_one_with_losses(follow: str, no_losses: Losses) -> Non
 
 @pytest.mark.parametrize("falling", [False, True])
 @pytest.mark.parametrize("follow", ["received", "selected"])
-def test_rates_are_those_of_whom_they_follow(follow: str, falling: bool, no_losses: Losses) -> None:
+def test_rates_are_those_of_whom_they_follow(follow: str, falling: bool) -> None:
     """As rates that never saw the others; clusters of one client each do the same."""
     rng, initial = np.random.default_rng(0), np.array([0.1, 0.5, 0.3, 0.2])
     by_hand, own, of_clusters = (
@@ -134,42 +133,41 @@ def test_rates_are_those_of_whom_they_follow(follow: str, falling: bool, no_loss
     clusters = ClusterF3AST(P, np.arange(4), of_clusters, follow=follow)
     for t in range(1, 60):
         mask = rng.random(4) < Q
-        cohort = strategy.select(t, mask, Feasible(2), no_losses)
-        other = clusters.select(t, mask, Feasible(2), no_losses)
-        received = rng.random(len(cohort)) < 0.5
-        if not received.all():
-            kept = strategy.received(t, cohort, received)
-            assert kept.ids.tolist() == cohort.ids[received].tolist()
-            np.testing.assert_array_equal(kept.weights, cohort.weights[received])
-            np.testing.assert_array_equal(kept.weights, (P / own.values)[kept.ids])
-            other = clusters.received(t, other, received)
-            np.testing.assert_allclose(other.weights, kept.weights)
-        by_hand.update(cohort.ids[received] if follow == "received" else cohort.ids)
+        now = Round(t, mask, Feasible(2))
+        ids = strategy.select(now)
+        received = rng.random(len(ids)) < 0.5
+        np.testing.assert_array_equal(clusters.select(now), ids)
+        kept = strategy.weigh(now, ids, received)
+        assert kept.ids.tolist() == ids[received].tolist()
+        np.testing.assert_array_equal(kept.weights, (P / own.values)[kept.ids])
+        np.testing.assert_allclose(clusters.weigh(now, ids, received).weights, kept.weights)
+        by_hand.update(ids[received] if follow == "received" else ids)
         np.testing.assert_array_equal(own.values, by_hand.values)
         np.testing.assert_allclose(of_clusters.values, by_hand.values)
 
 
-def test_cluster_of_three_by_hand(no_losses: Losses) -> None:
+def test_cluster_of_three_by_hand() -> None:
     """Of three selected two are received: r_g = 0.9 * 0.3 + 0.1 * 2/3, which weighs both."""
     rates = ParticipationRates(np.array([0.3]), 0.1)
     strategy = ClusterF3AST(np.full(3, 1 / 3), np.zeros(3, int), rates)
-    cohort = strategy.select(1, np.ones(3, bool), Feasible(3), no_losses)
-    kept = strategy.received(1, cohort, np.array([True, False, True]))
+    everybody, delivered = np.ones(3, bool), np.array([True, False, True])
+    kept = cohort_of(strategy, Round(1, everybody, Feasible(3)), delivered)
     np.testing.assert_allclose(rates.values, 0.27 + 0.2 / 3)
     np.testing.assert_allclose(kept.weights, 1 / 3 / (0.27 + 0.2 / 3))
 
 
-def test_rates_of_both_are_saved(no_losses: Losses) -> None:
+ROUND_7 = Round(7, np.ones(2, bool), Feasible(2))
+
+
+def test_rates_of_both_are_saved() -> None:
     one, other = pair("both", 0.1), pair("both", 0.1)
     for strategy in (one, other):
         if strategy is other:
             other.restore(one.state())
-        cohort = strategy.select(7, np.ones(2, bool), Feasible(2), no_losses)
-        strategy.received(7, cohort, np.array([True, False]))
+        cohort_of(strategy, ROUND_7, np.array([True, False]))
     twice = pair("both", 0.1)
     for _ in range(2):
-        cohort = twice.select(7, np.ones(2, bool), Feasible(2), no_losses)
-        twice.received(7, cohort, np.array([True, False]))
+        cohort_of(twice, ROUND_7, np.array([True, False]))
     assert twice.state().keys() == other.state().keys()
     for name, value in twice.state().items():
         np.testing.assert_array_equal(other.state()[name], value)
@@ -177,52 +175,49 @@ def test_rates_of_both_are_saved(no_losses: Losses) -> None:
         F3AST(P, ParticipationRates(P, 0.1), "p", follow="selected", selected_rates=one.rates)
 
 
-def test_adafed_weighs_those_received_to_one(no_losses: Losses) -> None:
+def test_adafed_weighs_those_received_to_one() -> None:
     """p / pi = 0.8, 0.375, 0.5: of clients 0 and 2 alone 8/13 and 5/13."""
     strategy = AdaFed(P, KnownAvailability(Q))
-    cohort = strategy.select(1, np.array([True, True, True, False]), Feasible(4), no_losses)
-    kept = strategy.received(1, cohort, np.array([True, False, True]))
+    now = Round(1, np.array([True, True, True, False]), Feasible(4))
+    kept = cohort_of(strategy, now, np.array([True, False, True, True]))
     assert kept.ids.tolist() == [0, 2]
     np.testing.assert_allclose(kept.weights, [8 / 13, 5 / 13])
-    assert len(strategy.received(1, cohort, np.zeros(3, bool))) == 0
+    assert len(cohort_of(strategy, now, np.zeros(4, bool))) == 0
 
 
-def test_lost_client_stays_longest_absent(no_losses: Losses) -> None:
+def test_lost_client_stays_longest_absent() -> None:
     strategy = LongestAbsent(P, random_ties=False)
     everybody = np.ones(4, bool)
-    first = strategy.select(1, everybody, Feasible(2), no_losses)
-    kept = strategy.received(1, first, np.array([False, True]))
-    assert (first.ids.tolist(), kept.ids.tolist(), kept.weights.tolist()) == ([0, 1], [1], [0.3])
+    now = Round(1, everybody, Feasible(2))
+    assert strategy.select(now).tolist() == [0, 1]
+    kept = cohort_of(strategy, now, np.array([False, True, True, True]))
+    assert (kept.ids.tolist(), kept.weights.tolist()) == ([1], [0.3])
     assert strategy.last_participation.tolist() == [0, 1, 0, 0]
-    assert strategy.select(2, everybody, Feasible(2), no_losses).ids.tolist() == [0, 2]
+    assert cohort_of(strategy, Round(2, everybody, Feasible(2))).ids.tolist() == [0, 2]
     assert strategy.last_participation.tolist() == [2, 1, 2, 0]
 
 
-def test_switching_averages_those_received_then_goes_by_absence(no_losses: Losses) -> None:
+def test_switching_averages_those_received_then_goes_by_absence() -> None:
     """A client that is drawn twice in the first phase and lost has not taken part."""
     strategy = Switching(
         Proportional(P, np.ones(4), replace=True), LongestAbsent(P, random_ties=False), 2
     )
-    drawn = strategy.select(1, np.ones(4, bool), Feasible(6), no_losses)
-    lost = drawn.ids == np.bincount(drawn.ids).argmax()
+    now = Round(1, np.ones(4, bool), Feasible(6))
+    drawn = strategy.select(now)
+    lost = drawn == np.bincount(drawn).argmax()
     assert lost.sum() > 1
-    kept = strategy.received(1, drawn, ~lost)
+    kept = strategy.weigh(now, drawn, ~lost)
     np.testing.assert_allclose(kept.weights, 1 / (~lost).sum())
     took_part = np.isin(np.arange(4), kept.ids)
     assert strategy.then.last_participation.tolist() == took_part.astype(int).tolist()
-    second = strategy.select(2, np.ones(4, bool), Feasible(2), no_losses)
-    kept = strategy.received(2, second, np.array([True, False]))
+    now = Round(2, np.ones(4, bool), Feasible(2))
+    second = strategy.select(now)
+    kept = strategy.weigh(now, second, np.array([True, False]))
     np.testing.assert_array_equal(kept.weights, P[kept.ids])
-    assert strategy.then.last_participation[second.ids].tolist() == [2, 0]
+    assert strategy.then.last_participation[second].tolist() == [2, 0]
 
 
-def test_cohort_of_those_received() -> None:
-    cohort = Cohort(np.array([4, 1, 4]), np.array([1.0, 2.0, 3.0]))
-    kept = cohort.only(np.array([True, False, True]))
-    assert (kept.ids.tolist(), kept.weights.tolist()) == ([4, 4], [1, 3])
-
-
-def test_fedau_learns_the_rates_of_the_received(no_losses: Losses) -> None:
+def test_fedau_learns_the_rates_of_the_received() -> None:
     """Weights p_k omega_k have expectation p_k, omega_k the mean interval between arrivals.
 
     Of 3000 rounds, the first 1000 to learn in; a weight's standard error as with r known, and 8%
@@ -231,11 +226,12 @@ def test_fedau_learns_the_rates_of_the_received(no_losses: Losses) -> None:
     rng, rounds, sums = np.random.default_rng(1), 2000, np.zeros(4)
     strategy = FedAU(P)
     for t in range(1, rounds + 1001):
-        cohort = strategy.select(t, rng.random(4) < Q, Feasible(4), no_losses)
-        received = rng.random(len(cohort)) >= LOSS[cohort.ids]
-        kept = cohort.only(received)
+        now = Round(t, rng.random(4) < Q, Feasible(4))
+        ids = strategy.select(now)
+        received = rng.random(len(ids)) >= LOSS[ids]
+        kept = strategy.weigh(now, ids, received)
         sums[kept.ids] += kept.weights * (t > 1000)
-        strategy.observe(t, Outcome(cohort.ids, received, np.zeros(len(cohort))))
+        strategy.observe(t, Outcome(ids, received, np.zeros(len(ids))))
     r = Q * (1 - LOSS)
     error = P * (Z * np.sqrt((1 - r) / r / rounds) + 0.08)
     assert np.all(np.abs(sums / rounds - P) < error)

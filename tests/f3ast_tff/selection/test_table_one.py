@@ -6,20 +6,25 @@ import numpy as np
 import pytest
 
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Feasible, Losses, Proportional, Strategy
+from f3ast_tff.selection import (
+    F3AST,
+    Feasible,
+    Proportional,
+    Round,
+    Strategy,
+    cohort_of,
+)
 
 P = np.array([0.5, 0.5])
 Z = 4.5
 
 
-def participation(
-    strategy: Strategy, losses: Losses, rounds: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
+def participation(strategy: Strategy, rounds: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Returns who was available and with what weight each client took part, `[rounds, 2]`."""
     masks = np.random.default_rng(seed).random((rounds, 2)) < np.array([0.375, 0.8])
     weights = np.zeros((rounds, 2))
     for t, mask in enumerate(masks, start=1):
-        cohort = strategy.select(t, mask, Feasible(1), losses)
+        cohort = cohort_of(strategy, Round(t, mask, Feasible(1)))
         assert len(cohort) == mask.any()
         weights[t - 1, cohort.ids] = cohort.weights
     return masks, weights
@@ -32,9 +37,7 @@ def standard_error(r: np.ndarray, rounds: int) -> np.ndarray:
 
 @pytest.mark.parametrize("objective", ["p_squared", "p"])
 @pytest.mark.parametrize("initial", [(0.5, 0.5), (0.9, 0.1)])
-def test_f3ast_learns_the_optimal_rates(
-    objective: str, initial: tuple[float, float], no_losses: Losses
-) -> None:
+def test_f3ast_learns_the_optimal_rates(objective: str, initial: tuple[float, float]) -> None:
     """Rates (0.375, 0.5), and tracked rates near them.
 
     With equal p both cases of eq. (3) are c (1/r1 + 1/r2). Achievable are r1 <= 0.375,
@@ -50,7 +53,7 @@ def test_f3ast_learns_the_optimal_rates(
     beta, optimal = 0.001, np.array([0.375, 0.5])
     rates = ParticipationRates(np.array(initial), beta)
     strategy = F3AST(P, rates, objective, random_ties=False)
-    masks, weights = participation(strategy, no_losses, 25_000, seed=1)
+    masks, weights = participation(strategy, 25_000, seed=1)
     available, took_part = masks[5_000:], weights[5_000:] > 0
     error = Z * standard_error(optimal, 20_000)
     assert np.all(np.abs(took_part.mean(axis=0) - optimal) < error)
@@ -59,7 +62,7 @@ def test_f3ast_learns_the_optimal_rates(
     assert np.all(np.abs(tracked - optimal) < Z * np.sqrt(beta / 2 * optimal * (1 - optimal)))
 
 
-def test_f3ast_weighs_every_client_by_its_share(no_losses: Losses) -> None:
+def test_f3ast_weighs_every_client_by_its_share() -> None:
     """The mean over rounds of 1[k in S] p_k / r_k(t) is p_k = 1/2 (Lemma B.1), r tracked or not.
 
     Were r fixed, the variance a round would be p^2 (1 - r) / r, the standard error of 20,000
@@ -69,19 +72,19 @@ def test_f3ast_weighs_every_client_by_its_share(no_losses: Losses) -> None:
     """
     optimal = np.array([0.375, 0.5])
     strategy = F3AST(P, ParticipationRates(optimal, 0.0005), random_ties=False)
-    _, weights = participation(strategy, no_losses, 20_000, seed=2)
+    _, weights = participation(strategy, 20_000, seed=2)
     error = Z * P * np.sqrt((1 - optimal) / optimal / 20_000)
     assert np.all(np.abs(weights.mean(axis=0) - P) < error)
 
 
 @pytest.mark.parametrize("replace", [False, True])
-def test_proportional_sampling_does_not(replace: bool, no_losses: Losses) -> None:
+def test_proportional_sampling_does_not(replace: bool) -> None:
     """Rates (0.225, 0.65), as in Sec. I.
 
     r1 = P(A1, not A2) + P(A1, A2) / 2 = 0.075 + 0.15; r2 = 0.5 + 0.15. Standard errors of 5000
     rounds: 0.006 and 0.007. With one draw a round, replacement changes nothing.
     """
     strategy, expected = Proportional(P, np.ones(2), replace), np.array([0.225, 0.65])
-    _, weights = participation(strategy, no_losses, 5_000, seed=3)
+    _, weights = participation(strategy, 5_000, seed=3)
     error = Z * standard_error(expected, 5_000)
     assert np.all(np.abs((weights > 0).mean(axis=0) - expected) < error)

@@ -24,7 +24,7 @@ import pytest
 
 from f3ast_tff.delivery.bernoulli import loss_by_rank
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Feasible, Losses
+from f3ast_tff.selection import F3AST, Feasible, Round, cohort_of
 
 N, ROUNDS = 20, 6000
 P = np.arange(1, N + 1) / (N * (N + 1) / 2)
@@ -56,7 +56,7 @@ class Settled:
     drift: np.ndarray
 
 
-def simulated(follow: str, beta: float, losses: Losses) -> Settled:
+def simulated(follow: str, beta: float) -> Settled:
     """Selects 2 of 20 clients, each there in half of the rounds; 3 / beta rounds go before."""
     rng, before = np.random.default_rng(5), int(3 / beta)
     asked = ParticipationRates(P, beta) if follow == "both" else None
@@ -64,9 +64,8 @@ def simulated(follow: str, beta: float, losses: Losses) -> Settled:
     weights, logs, times = np.zeros((3, N))
     first = P
     for t in range(1, before + ROUNDS + 1):
-        cohort = strategy.select(t, rng.random(N) < 0.5, Feasible(2), losses)
-        received = rng.random(N)[cohort.ids] >= LOSS[cohort.ids]
-        kept = cohort if received.all() else strategy.received(t, cohort, received)
+        now = Round(t, rng.random(N) < 0.5, Feasible(2))
+        kept = cohort_of(strategy, now, rng.random(N) >= LOSS)
         if t == before:
             first = strategy.rates.values
         elif t > before:
@@ -79,7 +78,7 @@ def simulated(follow: str, beta: float, losses: Losses) -> Settled:
 
 
 @pytest.mark.parametrize("follow", ["received", "both"])
-def test_bias_falls_with_beta(follow: str, no_losses: Losses) -> None:
+def test_bias_falls_with_beta(follow: str) -> None:
     """The equality above, then its approximation, then the direction; client 0 is the rarest.
 
     Without the drift a client of rate r counts for 1 - beta (1 - r) / (2 r): always too little,
@@ -87,7 +86,7 @@ def test_bias_falls_with_beta(follow: str, no_losses: Losses) -> None:
     """
     bias = {}
     for beta in BETAS:
-        found = simulated(follow, beta, no_losses)
+        found = simulated(follow, beta)
         np.testing.assert_allclose(found.logs, -np.log1p(-beta) + found.drift, rtol=1e-9)
         bias[beta] = found.weight - 1 - found.drift / beta
         first_order = -beta * (1 - found.rate) / (2 * found.rate)

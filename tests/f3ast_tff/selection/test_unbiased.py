@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.estimation import AvailabilityPrior, EstimatedAvailability, KnownAvailability
-from f3ast_tff.selection import Feasible, Losses
+from f3ast_tff.selection import Feasible, Round, cohort_of
 from f3ast_tff.selection.unbiased import Unbiased
 
 P = np.array([0.4, 0.3, 0.2, 0.1])
@@ -18,35 +18,35 @@ FULL = P @ UPDATES
 ORACLE = KnownAvailability(PI)
 
 
-def test_weights_are_p_over_pi(no_losses: Losses) -> None:
-    cohort = Unbiased(P, ORACLE).select(
-        1, np.array([True, False, True, True]), Feasible(4), no_losses
+def test_weights_are_p_over_pi() -> None:
+    cohort = cohort_of(
+        Unbiased(P, ORACLE), Round(1, np.array([True, False, True, True]), Feasible(4))
     )
     assert cohort.ids.tolist() == [0, 2, 3]
     np.testing.assert_allclose(cohort.weights, [0.8, 0.5, 1 / 9])
 
 
-def test_independent_clients_exactly(no_losses: Losses) -> None:
+def test_independent_clients_exactly() -> None:
     total = np.zeros(5)
     for mask in map(np.array, itertools.product([False, True], repeat=4)):
         chance = np.prod(np.where(mask, PI, 1 - PI))
-        cohort = Unbiased(P, ORACLE).select(1, mask, Feasible(4), no_losses)
+        cohort = cohort_of(Unbiased(P, ORACLE), Round(1, mask, Feasible(4)))
         total += chance * (cohort.weights @ UPDATES[cohort.ids])
     np.testing.assert_allclose(total, FULL, rtol=1e-12)
 
 
-def test_clients_that_come_and_go_together_exactly(no_losses: Losses) -> None:
+def test_clients_that_come_and_go_together_exactly() -> None:
     """One uniform u decides for all: client k is there if u < pi_k. Five sets, by u."""
     total = np.zeros(5)
     edges = np.concatenate([[0], np.sort(PI), [1]])
     for low, high in zip(edges, edges[1:]):
         mask = (low + high) / 2 < PI
-        cohort = Unbiased(P, ORACLE).select(1, mask, Feasible(4), no_losses)
+        cohort = cohort_of(Unbiased(P, ORACLE), Round(1, mask, Feasible(4)))
         total += (high - low) * (cohort.weights @ UPDATES[cohort.ids])
     np.testing.assert_allclose(total, FULL, rtol=1e-12)
 
 
-def test_a_small_k_keeps_the_expectation(no_losses: Losses) -> None:
+def test_a_small_k_keeps_the_expectation() -> None:
     """K = 2: z-test of the mean over 10,000 rounds, 5 coordinates, each within 4.5 errors.
 
     The same without the factor (K = 2 of m available weigh m / 2 more) fails by far.
@@ -54,7 +54,7 @@ def test_a_small_k_keeps_the_expectation(no_losses: Losses) -> None:
     masks, strategy = np.random.default_rng(4).random((10_000, 4)) < PI, Unbiased(P, ORACLE)
     values, unscaled = [], []
     for t, mask in enumerate(masks, start=1):
-        cohort = strategy.select(t, mask, Feasible(2), no_losses)
+        cohort = cohort_of(strategy, Round(t, mask, Feasible(2)))
         assert len(cohort) == min(2, mask.sum())
         values.append(cohort.weights @ UPDATES[cohort.ids])
         unscaled.append((P / PI)[cohort.ids] @ UPDATES[cohort.ids])
@@ -67,25 +67,25 @@ def test_a_small_k_keeps_the_expectation(no_losses: Losses) -> None:
     assert z_score(unscaled) > 10
 
 
-def test_estimated_pi_counts_the_round(no_losses: Losses) -> None:
+def test_estimated_pi_counts_the_round() -> None:
     """Beta(1, 1); client 0 available in rounds 1 and 2: pi = 3 / 4, so it weighs 0.4 / 0.75."""
     strategy = Unbiased(P, EstimatedAvailability(AvailabilityPrior.uniform(4)))
     only_0 = np.arange(4) == 0
-    strategy.select(1, only_0, Feasible(4), no_losses)
+    cohort_of(strategy, Round(1, only_0, Feasible(4)))
     np.testing.assert_allclose(
-        strategy.select(2, only_0, Feasible(4), no_losses).weights, [0.4 / 0.75]
+        cohort_of(strategy, Round(2, only_0, Feasible(4))).weights, [0.4 / 0.75]
     )
 
 
-def test_a_share_of_0_takes_no_part(no_losses: Losses) -> None:
+def test_a_share_of_0_takes_no_part() -> None:
     strategy = Unbiased(np.array([1.0, 0.0]), KnownAvailability(np.array([0.5, 0.0])))
-    assert strategy.select(1, np.ones(2, bool), Feasible(2), no_losses).ids.tolist() == [0]
+    assert cohort_of(strategy, Round(1, np.ones(2, bool), Feasible(2))).ids.tolist() == [0]
 
 
-def test_bad_values(no_losses: Losses) -> None:
+def test_bad_values() -> None:
     strategy = Unbiased(np.array([0.5, 0.5]), KnownAvailability(np.array([0.5, 0.0])))
     with pytest.raises(ValueError, match="client 1 is available, but its pi is 0"):
-        strategy.select(1, np.ones(2, bool), Feasible(2), no_losses)
+        cohort_of(strategy, Round(1, np.ones(2, bool), Feasible(2)))
     for p, says in (([0.5, 0.4], "sums to 0.9"), ([1.5, -0.5], r"p\[1\]"), ([1.0], "shape")):
         with pytest.raises(ValueError, match=says):
             Unbiased(np.array(p), KnownAvailability(np.array([0.5, 0.5])))

@@ -16,12 +16,11 @@ from f3ast_tff.selection import (
     F3AST,
     BaseStrategy,
     Cohort,
-    Feasible,
-    Losses,
     OfThosePresent,
     Outcome,
     PowerOfChoice,
     Proportional,
+    Round,
     Separated,
     Strategy,
 )
@@ -48,12 +47,12 @@ class Learner(BaseStrategy):
         self.last = np.full(N, np.inf)
         self.observed: list[tuple[int, Outcome]] = []
 
-    def select(
-        self, round_number: int, available: np.ndarray, feasible: Feasible, losses: Losses
-    ) -> Cohort:
-        ids = np.flatnonzero(available)
-        ids = ids[np.argsort(-self.last[ids], kind="stable")][: feasible.k]
-        return Cohort(ids, np.full(len(ids), 0.5))
+    def select(self, now: Round) -> np.ndarray:
+        ids = np.flatnonzero(now.available)
+        return ids[np.argsort(-self.last[ids], kind="stable")][: now.feasible.k]
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        return Cohort(ids[delivered], np.full(np.count_nonzero(delivered), 0.5))
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
         self.observed.append((round_number, outcome))

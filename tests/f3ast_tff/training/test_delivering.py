@@ -10,7 +10,7 @@ import pytest
 
 from f3ast_tff.delivery import Arrivals, Certain
 from f3ast_tff.errors import ComponentError
-from f3ast_tff.selection import BaseStrategy, Cohort
+from f3ast_tff.selection import BaseStrategy, Feasible, Round
 from f3ast_tff.training.delivering import Payload, deliver
 from tests.f3ast_tff.training.small_run import (
     STRATEGIES,
@@ -33,8 +33,7 @@ class Fate:
         return Arrivals(self.received, np.ones(len(self.received)), self.seconds)
 
 
-def cohort(*ids: int) -> Cohort:
-    return Cohort(np.array(ids, np.int64), np.arange(1.0, len(ids) + 1))
+NOW = Round(2, np.ones(5, bool), Feasible(5))
 
 
 @pytest.fixture(scope="module")
@@ -120,45 +119,24 @@ def test_round_in_which_all_are_lost_is_said(caplog: pytest.LogCaptureFixture) -
 
 
 def test_one_drawn_twice_counts_once_in_bytes() -> None:
-    found = deliver(Certain(), BaseStrategy(), Payload(7, 3), 1, cohort(4, 4, 2))
+    found = deliver(Certain(), BaseStrategy(), Payload(7, 3), NOW, np.array([4, 4, 2]))
     assert (found.bytes_down, found.bytes_up) == (14, 6)
-    scored = [np.array([1, 2]), np.array([0])]
-    found = deliver(Fate([False, True]), BaseStrategy(), Payload(7, 3), 1, cohort(4, 2), scored)
+    scored, ids = [np.array([1, 2]), np.array([0])], np.array([4, 2])
+    found = deliver(Fate([False, True]), BaseStrategy(), Payload(7, 3), NOW, ids, scored)
     assert (found.bytes_down, found.bytes_up) == (28, 3)
 
 
-def test_strategy_without_the_hook_loses_its_lost() -> None:
-    found = deliver(Fate([True, False, True]), object(), Payload(), 1, cohort(3, 1, 2))  # type: ignore[arg-type]
-    assert (found.cohort.ids.tolist(), found.cohort.weights.tolist()) == ([3, 2], [1, 3])
-
-
-class Sloppy(BaseStrategy):
-    """Gives back what it is told to."""
-
-    def __init__(self, returned: Any) -> None:
-        self.returned = returned
-
-    def received(self, round_number: int, cohort: Cohort, received: np.ndarray) -> Cohort:
-        return self.returned
-
-
 @pytest.mark.parametrize(
-    ("delivery", "strategy", "message"),
+    ("delivery", "message"),
     [
-        (Fate([True]), BaseStrategy(), r"delivery Fate: arrivals\(2\) .* bool \[2\]"),
-        (Fate([True, True], -1.0), BaseStrategy(), "has a round of -1.0 s: must be finite"),
-        (Fate([True, True], np.inf), BaseStrategy(), "has a round of inf s: must be finite"),
-        (Fate([False, True]), Sloppy(cohort(3, 1)), "Sloppy: received in round 2 must return"),
-        (Fate([False, True]), Sloppy(None), "Sloppy: received in round 2 must return"),
-        (
-            *(Fate([False, True]), Sloppy(Cohort(np.array([1]), np.array([np.nan])))),
-            "Sloppy: received in round 2 returned weights that are not finite",
-        ),
+        (Fate([True]), r"delivery Fate: arrivals\(2\) .* bool \[2\]"),
+        (Fate([True, True], -1.0), "has a round of -1.0 s: must be finite"),
+        (Fate([True, True], np.inf), "has a round of inf s: must be finite"),
     ],
 )
-def test_broken_protocols_are_named(delivery: Any, strategy: Any, message: str) -> None:
+def test_broken_deliveries_are_named(delivery: Any, message: str) -> None:
     with pytest.raises(ComponentError, match=message):
-        deliver(delivery, strategy, Payload(), 2, cohort(3, 1))
+        deliver(delivery, BaseStrategy(), Payload(), NOW, np.array([3, 1]))
 
 
 def test_certain_delivery_has_no_clock() -> None:

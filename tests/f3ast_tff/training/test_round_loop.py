@@ -14,9 +14,9 @@ import pytest
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.errors import ComponentError
 from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import BaseStrategy, Cohort, Strategy, no_losses
+from f3ast_tff.selection import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.training.metrics import Row
-from f3ast_tff.training.selecting import available_clients, select_cohort
+from f3ast_tff.training.selecting import available_clients, constraint_of
 from tests.f3ast_tff.training.small_run import (
     BETA,
     ROUNDS,
@@ -255,35 +255,47 @@ def test_without_a_folder_the_result_is_the_same_and_nothing_is_written(
 
 
 class Broken(BaseStrategy):
-    """Returns what it is told to."""
+    """Selects and weighs as it is told to."""
 
-    def __init__(self, cohort: Callable[[], Any]) -> None:
-        self._cohort = cohort
+    def __init__(self, ids: Any, weigh: Callable[[np.ndarray], Any]) -> None:
+        self._ids, self._weigh = ids, weigh
 
-    def select(self, *_: Any) -> Any:
-        return self._cohort()
+    def select(self, now: Round) -> Any:
+        return self._ids
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Any:
+        return self._weigh(ids)
 
 
-BAD_COHORTS: dict[str, tuple[Callable[[], Any], str]] = {
-    "none": (lambda: None, "returned NoneType: must be a Cohort"),
+def weights(*values: Any) -> Callable[[np.ndarray], Cohort]:
+    return lambda ids: Cohort(ids, np.array(values))
+
+
+TWO = np.array([0, 2])
+BROKEN: dict[str, tuple[Any, Callable[[np.ndarray], Any], str]] = {
+    "none": (None, weights(), "select in round 1 returned NoneType: must be an array"),
     "too_far": (
-        lambda: Cohort(np.array([0, N]), np.ones(2)),
-        f"returned client {N}: must be in 0 .. {N - 1}",
+        *(np.array([0, N]), weights(1, 1)),
+        f"select in round 1 returned client {N}: must be in 0 .. {N - 1}",
     ),
-    "negative": (lambda: Cohort(np.array([-1]), np.ones(1)), "returned client -1: must be in 0"),
-    "fractions": (lambda: Cohort(np.array([0.0]), np.ones(1)), "ids of dtype float64: must be int"),
-    "nan": (lambda: Cohort(np.array([0]), np.array([np.nan])), "weights that are not finite"),
-    "texts": (lambda: Cohort(np.array([0]), np.array(["a"])), "weights that are not finite"),
-    "lengths": (lambda: Cohort(np.array([0]), np.ones(2)), "failed: ids (1,) and weights (2,)"),
+    "negative": (np.array([-1]), weights(1), "returned client -1: must be in 0"),
+    "fractions": (np.array([0.0]), weights(1), "ids of dtype float64: must be int"),
+    "no_cohort": (TWO, lambda ids: None, "weigh in round 1 must return the cohort of the clients"),
+    "others": (TWO, lambda ids: Cohort(ids[::-1], np.ones(2)), "weigh in round 1 must return the"),
+    "nan": (TWO, weights(1, np.nan), "weigh in round 1 returned weights that are not finite"),
+    "texts": (TWO, weights("a", "b"), "weigh in round 1 returned weights that are not finite"),
+    "lengths": (TWO, weights(1, 1, 1), "weigh in round 1 failed: ids (2,) and weights (3,)"),
 }
 
 
-@pytest.mark.parametrize(("cohort", "says"), BAD_COHORTS.values(), ids=BAD_COHORTS)
-def test_strategy_that_breaks_its_protocol_is_named(cohort: Callable[[], Any], says: str) -> None:
+@pytest.mark.parametrize(("ids", "weigh", "says"), BROKEN.values(), ids=BROKEN)
+def test_strategy_that_breaks_its_protocol_is_named(
+    ids: Any, weigh: Callable[[np.ndarray], Any], says: str
+) -> None:
     with pytest.raises(ComponentError) as caught:
-        run(None, lambda: Broken(cohort))
+        run(None, lambda: Broken(ids, weigh))
     message = str(caught.value)
-    assert message.startswith("algorithm Broken: select in round 1 ")
+    assert message.startswith("algorithm Broken: ")
     assert says in message and "\n" not in message
 
 
@@ -318,6 +330,6 @@ def test_process_whose_mask_is_wrong_is_named(mask: Any, says: str) -> None:
 
 
 def test_constraint_that_returns_a_number_is_named() -> None:
-    parts = Learner(), SimpleNamespace(limit=lambda round_number: 3)
+    constraint = SimpleNamespace(limit=lambda round_number: 3)
     with pytest.raises(ComponentError, match="communication SimpleNamespace: limit.* returned 3: "):
-        select_cohort(*parts, 1, np.ones(N, bool), no_losses)
+        constraint_of(constraint, 1)
