@@ -16,8 +16,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
 from f3ast_tff.analysis.line_styles import Look, literal, looks_of
-from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, counted, describe
+from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, describe
 from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.texts import counted
 from f3ast_tff.analysis.x_axis import X_AXES, positions
 from f3ast_tff.atomic import atomic_write
 
@@ -161,7 +162,7 @@ def trace_of(group: RunGroup, column: str, label: str, x: str = "rounds") -> Tra
     spread = None
     if scores.shape[1] > 1:
         spread = scores.std(axis=1, ddof=1, skipna=False).to_numpy()
-    runs = group.first.path.name if len(group.runs) == 1 else f"mean of {counted([group])}"
+    runs = group.first.path.name if len(group.runs) == 1 else f"mean of {counted([group.runs])}"
     mean = scores.mean(axis=1, skipna=False)
     at = positions(group, mean.index.to_numpy(), x)
     return Trace(label, runs, at, mean.to_numpy(), spread)
@@ -223,7 +224,7 @@ def _title(groups: Sequence[RunGroup], names: Sequence[str], num_unfinished: int
     shared = [n for n in CONDITION if n in names and len({g.setting(n) for g in groups}) == 1]
     constant = describe(groups[0].condition(shared), shared)
     several = any(len(group.runs) > 1 for group in groups)
-    over = counted(groups)
+    over = counted(group.runs for group in groups)
     parts = [f"mean of {over}, band: one standard deviation" if several else over]
     if num_unfinished:
         parts.append(f"{num_unfinished} unfinished left out")

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
 
+import pandas as pd
+
 from f3ast_tff.analysis.runs import SCORES, Pair, RunsError
 from f3ast_tff.conditions import conditions
 from f3ast_tff.data_files import read_text
@@ -103,6 +105,28 @@ def read_scores(path: Path) -> list[KeptRun]:
     if not found:
         raise RunsError(f"{path} has no runs")
     return list(found.values())
+
+
+def scores_at(runs: Sequence[KeptRun], when: When) -> pd.DataFrame:
+    """Returns the scores of a round or period, a row per run.
+
+    Returns:
+        The settings as texts, `draw`, `seed`, `rounds` (those that are meant), and `SCORES`.
+
+    Raises:
+        RunsError: If the file does not have that round of a run.
+    """
+    return pd.DataFrame(
+        [
+            {
+                **run.settings,
+                **run.pair._asdict(),
+                "rounds": tuple(run.rounds(when)),
+                **run.at(when),
+            }
+            for run in runs
+        ]
+    )
 
 
 def runs_where(runs: Sequence[KeptRun], where: str | None) -> Sequence[KeptRun]:

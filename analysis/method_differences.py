@@ -13,7 +13,7 @@ import pandas as pd
 
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.runs import Pair, RunsError
-from f3ast_tff.analysis.score_cells import label
+from f3ast_tff.analysis.score_tables import label
 from f3ast_tff.analysis.study_methods import (
     FEDAVG,
     Method,

@@ -19,7 +19,6 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.markdown import markdown_table
 from f3ast_tff.analysis.method_differences import (
     OWN,
     guess_loss,
@@ -29,6 +28,7 @@ from f3ast_tff.analysis.method_differences import (
 from f3ast_tff.analysis.method_picture import draw_differences
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE, at_tuned_rates, read_study
+from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.components import REQUIRED, parameter
 

@@ -14,18 +14,24 @@ from dataclasses import dataclass
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, read_finished, runs_flag
-from f3ast_tff.analysis.coverage import one_availability, over
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.run_groups import (
     RunGroup,
     comparable_groups,
-    counted,
     describe,
     higher_is_better,
     is_own,
     summarised,
 )
 from f3ast_tff.analysis.runs import SCORES, Pair, Run, RunsError
+from f3ast_tff.analysis.texts import (
+    ONE_AVAILABILITY,
+    counted,
+    interval,
+    one_availability,
+    over,
+    spread_text,
+)
 from f3ast_tff.components import parameter
 from f3ast_tff.errors import ParameterError
 
@@ -131,7 +137,7 @@ def render(ranking: Ranking, against: str | None) -> str:
     columns = {
         "draws": [str(len(_draws(scores))) for scores in every],
         "runs": [str(len(scores)) for scores in every],
-        ranking.score.replace("_", " "): [_spread(scores) for scores in every],
+        ranking.score.replace("_", " "): [spread_text(summarised(scores)) for scores in every],
         "minus the next": [_minus(*pair) for pair in zip(every, [*every[1:], None])],
     }
     if against is not None:
@@ -144,10 +150,10 @@ def render(ranking: Ranking, against: str | None) -> str:
     table = pd.DataFrame(columns, index=[name for name, _, _ in ranking.methods])
     text = f"{ranking.condition}\n\n{table.to_string()}"
     if any(len(scores) > 1 for scores in every):
-        text += f"\n\nmean ± standard deviation over {counted(g for _, g, _ in ranking.methods)};"
+        text += f"\n\nmean ± standard deviation over {counted(every)};"
         text += f"\n{_INTERVALS}"
-        shared = one_availability(group for _, group, _ in ranking.methods)
-        text += f"\n{shared}" if shared else ""
+        if one_availability(group for _, group, _ in ranking.methods):
+            text += f"\n{ONE_AVAILABILITY}"
     return text
 
 
@@ -163,21 +169,12 @@ def _draws(scores: Iterable[Pair]) -> set[int]:
     return {pair.draw for pair in scores}
 
 
-def _spread(scores: Mapping[Pair, float]) -> str:
-    found = summarised(scores)
-    if math.isnan(found.deviation):
-        return f"{found.mean:.4f}"
-    return f"{found.mean:.4f} ± {found.deviation:.4f}"
-
-
 def _minus(scores: Mapping[Pair, float], other: Mapping[Pair, float] | None) -> str:
     if other is None or other is scores or len(scores.keys() & other.keys()) < 2:
         return "-"
     difference = paired_difference(scores, other)
-    if difference.num_diverged:
-        return f"diverged in {difference.num_diverged} of {difference.num_pairs}"
-    ends = f"[{difference.low:+.4f}, {difference.high:+.4f}]"
-    return f"{difference.mean:+.4f} {ends} ({over(difference)})"
+    covers = "" if difference.num_diverged else f" ({over(difference)})"
+    return f"{interval(difference)}{covers}"
 
 
 if __name__ == "__main__":

@@ -162,30 +162,6 @@ def summarised(scores: Mapping[Pair, float]) -> Score:
     return Score(float(values.mean()), deviation, len(scores), len(draws))
 
 
-def counted(groups: Iterable[RunGroup]) -> str:
-    """Returns what means and deviations of these groups are taken over, such as `12 draws`.
-
-    Groups with several draws count draws, those with one count its seeds.
-    """
-    draws: list[int] = []
-    seeds: list[int] = []
-    for group in groups:
-        several = len(group.draws) > 1
-        (draws if several else seeds).append(len(group.draws) if several else len(group.runs))
-    parts = []
-    if draws:
-        parts.append(f"{_range(draws)} draws of the data")
-    if seeds:
-        one = " of one draw of the data" if max(seeds) > 1 else ""
-        parts.append(f"{_range(seeds)} seed{'s' * (max(seeds) > 1)}{one}")
-    return " or ".join(parts)
-
-
-def _range(counts: Sequence[int]) -> str:
-    fewest, most = min(counts), max(counts)
-    return f"{fewest} to {most}" if fewest < most else f"{most}"
-
-
 def higher_is_better(metric: str) -> bool:
     """Whether a score is an accuracy, not a loss."""
     return metric.endswith("accuracy")

@@ -6,10 +6,15 @@ python -m f3ast_tff.analysis.score_tables --scores analysis/results/table3_synth
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.kept_scores import (
@@ -18,27 +23,35 @@ from f3ast_tff.analysis.kept_scores import (
     read_scores,
     require_setting,
     runs_where,
+    scores_at,
 )
-from f3ast_tff.analysis.markdown import markdown_table
-from f3ast_tff.analysis.paired_difference import PairedDifference
-from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair
-from f3ast_tff.analysis.score_cells import (
-    Block,
-    Key,
-    blocks,
-    key_text,
-    label,
-    minus_text,
-    spread,
-    unstable_text,
+from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.report.readings import readings
+from f3ast_tff.analysis.run_groups import describe, summarised
+from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, RunsError, display_of
+from f3ast_tff.analysis.texts import (
+    NOTHING,
+    ONE_AVAILABILITY,
+    counted,
+    interval,
+    markdown_table,
+    of_intervals,
+    spread_text,
 )
-from f3ast_tff.components import REQUIRED, parameter
+from f3ast_tff.components import REQUIRED, builtin_registry, parameter
+from f3ast_tff.components.component import KINDS
+from f3ast_tff.components.defaults import PRESETS
 from f3ast_tff.errors import ParameterError
 
 # As the first of a pair of rows.
 EACH = "each"
 # ln 10: the loss of a uniform guess among 10 classes.
 UNIFORM_LOSS = 2.302585
+# Place of a component that is unknown here.
+_LAST = 1000
+# Values of settings, in the order of the settings' names.
+Key = tuple[str, ...]
+Scores = Mapping[Pair, float]
 
 
 @dataclass(frozen=True)
@@ -137,88 +150,188 @@ def score_tables(runs: Sequence[KeptRun], layout: Layout) -> str:
         ParameterError: If there is no row for a part of `layout.minus`.
         RunsError: If the runs of a cell differ in a setting, or a round was not kept.
     """
-    found = blocks(runs, layout.rows, layout.columns, layout.by)
-    rows = {key_text(key): key for block in found for key in block.rows}
-    minus = []
-    for a, b in layout.minus:
-        firsts = [text for text in rows if text != b] if a == EACH else [a]
-        for text in (*firsts, b):
-            if text not in rows:
-                allowed = f"must be rows of {', '.join(rows)}"
-                raise ParameterError("minus", f"{a}:{b}", allowed)
-        minus += [(rows[first], rows[b]) for first in firsts]
-    return "\n\n".join(_tables(block, layout, minus) for block in found)
+    frame = scores_at(runs, layout.when)
+    for name in dict.fromkeys((*layout.rows, *layout.columns, *layout.by)):
+        frame[name] = _ordered(frame[name])
+    minus = _minus(_keys(frame, layout.rows), layout.minus)
+    return "\n\n".join(
+        _tables(frame[_is(frame, layout.by, value)], value, layout, minus)
+        for value in _keys(frame, layout.by)
+    )
 
 
-@dataclass(frozen=True)
-class _Column:
-    """A column: the texts of the rows, then of the differences, if it has them."""
+def label(names: Sequence[str], key: Key) -> str:
+    """Returns a row or column in words.
 
-    heading: str
-    texts: Sequence[str]
-    differences: Sequence[PairedDifference | None] = ()
+    A setting that its runs do not have is left out, and the aggregation of an algorithm that is
+    its own.
+    """
+    values = {name: value for name, value in zip(names, key) if value}
+    algorithm = builtin_registry().components["algorithm"].get(values.get("algorithm", ""))
+    if algorithm is not None and values.get("aggregation") == algorithm.config.aggregation:
+        del values["aggregation"]
+    parts = [display_of(n, v) if n in KINDS else f"{n} {v}" for n, v in values.items()]
+    return ", ".join(parts) or NOTHING
 
 
-def _tables(block: Block, layout: Layout, minus: Sequence[tuple[Key, Key]]) -> str:
-    names = [label(layout.rows, row) for row in block.rows]
-    names += [f"{label(layout.rows, a)} − {label(layout.rows, b)}" for a, b in minus]
-    by_score = [
-        [_column(block, layout, minus, column, score) for column in block.columns]
-        for score in layout.scores
-    ]
-    unstable = [] if layout.loss_above is None else _unstable(block, layout, layout.loss_above)
-    where = f"{_when(block, layout.when)}{block.condition}:"
-    if layout.columns:
-        titled = [(_words(score).capitalize(), c) for score, c in zip(layout.scores, by_score)]
-        if layout.loss_above is not None:
-            titled.append((f"Runs with a {_unstable_words(layout.loss_above)}", unstable))
-        parts = [_markdown(f"{title} {where}", names, columns) for title, columns in titled]
+def _ordered(values: pd.Series) -> pd.Categorical:
+    """Components in the order of their kind, numbers rising, other texts as they come."""
+    distinct = list(dict.fromkeys(values))
+    if values.name in KINDS:
+        components = builtin_registry().components[str(values.name)]
+        distinct.sort(key=lambda each: components[each].order if each in components else _LAST)
     else:
-        headed = [replace(c, heading=_words(s)) for s, (c,) in zip(layout.scores, by_score)]
-        if layout.loss_above is not None:
-            heading = f"runs with a {_unstable_words(layout.loss_above)}"
-            headed += [replace(column, heading=heading) for column in unstable]
-        parts = [_markdown(f"{where[0].upper()}{where[1:]}", names, headed)]
-    found = [each for columns in by_score for column in columns for each in column.differences]
-    return "\n\n".join([*parts, block.population(found)])
+        with suppress(ValueError):
+            distinct.sort(key=lambda each: float(each) if each else -math.inf)
+    return pd.Categorical(values, distinct, ordered=True)
 
 
-def _column(
-    block: Block, layout: Layout, minus: Sequence[tuple[Key, Key]], column: Key, score: str
-) -> _Column:
-    def scores(row: Key) -> dict[Pair, float]:
-        return block.scores(row, column, score, layout.when)
-
-    subtracted = [minus_text(scores(a), scores(b)) for a, b in minus]
-    texts = [spread(scores(row)) for row in block.rows] + [text for text, _ in subtracted]
-    return _Column(label(layout.columns, column), texts, [found for _, found in subtracted])
+def _keys(frame: pd.DataFrame, names: Sequence[str]) -> list[Key]:
+    """The distinct values of settings, in order; one empty key of no settings."""
+    if not names:
+        return [()]
+    distinct = frame[[*names]].drop_duplicates().sort_values([*names])
+    return list(distinct.itertuples(index=False, name=None))
 
 
-def _unstable(block: Block, layout: Layout, above: float) -> list[_Column]:
+def _is(frame: pd.DataFrame, names: Sequence[str], key: Key) -> np.ndarray:
+    """Which rows have these values, `bool [n]`."""
+    if not names:
+        return np.ones(len(frame), bool)
+    return (frame[[*names]] == key).all(axis="columns").to_numpy()
+
+
+def _minus(rows: Sequence[Key], pairs: Sequence[tuple[str, str]]) -> list[tuple[Key, Key]]:
+    """The keys of the rows to subtract; a command line has `/` between the values of a key."""
+    by_text = {"/".join(value for value in key if value): key for key in rows}
     found = []
-    for column in block.columns:
-        losses = [block.scores(row, column, "sample_loss", layout.when) for row in block.rows]
-        texts = [unstable_text(each, above) for each in losses]
-        found.append(_Column(label(layout.columns, column), texts))
+    for a, b in pairs:
+        firsts = [text for text in by_text if text != b] if a == EACH else [a]
+        for text in (*firsts, b):
+            if text not in by_text:
+                allowed = f"must be rows of {', '.join(by_text)}"
+                raise ParameterError("minus", f"{a}:{b}", allowed)
+        found += [(by_text[first], by_text[b]) for first in firsts]
     return found
 
 
-def _unstable_words(above: float) -> str:
-    return f"sample loss above {above:.4g} or not finite"
+def _tables(
+    block: pd.DataFrame, value: Key, layout: Layout, minus: Sequence[tuple[Key, Key]]
+) -> str:
+    """The tables of one value of `layout.by`, and a line on what ± is taken over."""
+    rows, columns = _keys(block, layout.rows), _keys(block, layout.columns)
+    cells: dict[tuple[Key, Key], pd.DataFrame] = {}
+    for row in rows:
+        for column in columns:
+            names = (*layout.rows, *layout.columns)
+            cells[row, column] = block[_is(block, names, (*row, *column))]
+            _refuse_mixture(cells[row, column])
+    found: list[PairedDifference | None] = []
+
+    def texts(score: str) -> list[list[str]]:
+        """The cells of a score by row: scores, then differences."""
+        scores = {key: dict(zip(_pairs(cell), cell[score])) for key, cell in cells.items()}
+        lines = [[_spread(scores[row, column]) for column in columns] for row in rows]
+        for a, b in minus:
+            pairs = [
+                _difference(scores.get((a, column), {}), scores.get((b, column), {}))
+                for column in columns
+            ]
+            found.extend(difference for _, difference in pairs)
+            lines.append([text for text, _ in pairs])
+        return lines
+
+    names = [label(layout.rows, row) for row in rows]
+    names += [f"{label(layout.rows, a)} − {label(layout.rows, b)}" for a, b in minus]
+    tables = {score.replace("_", " "): texts(score) for score in layout.scores}
+    above = layout.loss_above
+    if above is not None:
+        tables[f"runs with a sample loss above {above:.4g} or not finite"] = [
+            [_unstable(cells[row, key]["sample_loss"], above) for key in columns] for row in rows
+        ]
+    condition = {n: display_of(n, v) if n in KINDS else v for n, v in zip(layout.by, value) if v}
+    where = ", ".join(filter(None, [_when(block, layout.when), describe(condition, condition)]))
+    if layout.columns:
+        headings = ["", *(label(layout.columns, column) for column in columns)]
+        parts = [
+            f"{title[0].upper()}{title[1:]} {where}:\n\n"
+            + markdown_table(headings, [(name, *line) for name, line in zip(names, lines)])
+            for title, lines in tables.items()
+        ]
+    else:
+        # A column a score; there are no differences of unstable runs.
+        height = max(map(len, tables.values()))
+        records = [
+            [name, *(t[place][0] if place < len(t) else "" for t in tables.values())]
+            for place, name in enumerate(names[:height])
+        ]
+        parts = [f"{where[0].upper()}{where[1:]}:\n\n{markdown_table(['', *tables], records)}"]
+    return "\n\n".join([*parts, _population(cells.values(), found)])
 
 
-def _markdown(title: str, names: Sequence[str], columns: Sequence[_Column]) -> str:
-    height = max(len(column.texts) for column in columns)
-    rows = [
-        [name, *("".join(column.texts[place : place + 1]) for column in columns)]
-        for place, name in enumerate(names[:height])
-    ]
-    headings = ["", *(column.heading for column in columns)]
-    return f"{title}\n\n{markdown_table(headings, rows)}"
+def _pairs(runs: pd.DataFrame) -> list[Pair]:
+    return [Pair(draw, seed) for draw, seed in zip(runs["draw"], runs["seed"])]
 
 
-def _when(block: Block, when: When) -> str:
-    every = {tuple(run.rounds(when)) for run in block.runs}
+def _refuse_mixture(cell: pd.DataFrame) -> None:
+    own = ("draw", "seed", "rounds", *SCORES)
+    differing = [str(n) for n in cell if n not in own and cell[n].nunique() > 1]
+    if differing:
+        raise RunsError(
+            f"runs of one cell differ in {', '.join(differing)}; name it in --rows, --columns, "
+            "--by or --where"
+        )
+
+
+def _spread(scores: Scores) -> str:
+    if not scores:
+        return NOTHING
+    return _diverged(scores.values()) or spread_text(summarised(scores))
+
+
+def _difference(a: Scores, b: Scores) -> tuple[str, PairedDifference | None]:
+    """A minus B over common pairs with its 95% interval, and the difference behind it."""
+    common = a.keys() & b.keys()
+    if len(common) < 2:
+        return NOTHING, None
+    if diverged := _diverged(a[pair] - b[pair] for pair in common):
+        return diverged, None
+    found = paired_difference(a, b)
+    some = f" ({len(common)} common pairs)" if len(common) < max(len(a), len(b)) else ""
+    return f"{interval(found, 3)}{some}", found
+
+
+def _diverged(values: Iterable[float]) -> str:
+    finite = [math.isfinite(value) for value in values]
+    return "" if all(finite) else f"diverged {finite.count(False)} of {len(finite)}"
+
+
+def _unstable(losses: pd.Series, above: float) -> str:
+    return f"{(~(losses <= above)).sum()} of {len(losses)}" if len(losses) else NOTHING
+
+
+def _population(cells: Iterable[pd.DataFrame], found: Sequence[PairedDifference | None]) -> str:
+    """A line on what ± is taken over and what the intervals cover."""
+    ran = [cell for cell in cells if len(cell)]
+    parts = [f"± over {counted(map(_pairs, ran))}"]
+    if intervals := of_intervals(found):
+        parts.append(f"95% {intervals}")
+    if any(_one_availability(cell.iloc[0]) for cell in ran):
+        parts.append(ONE_AVAILABILITY)
+    return f"{'; '.join(parts)}."
+
+
+def _one_availability(settings: pd.Series) -> bool:
+    """Whether runs of all seeds share one draw of the availability (R13)."""
+    name = "availability_draws"
+    value = settings.get(name)
+    if not value and settings.get("reading") in PRESETS:
+        value = readings()[name].reading.value(settings["reading"])
+    return value == "by_round_only"
+
+
+def _when(block: pd.DataFrame, when: When) -> str:
+    every = {*block["rounds"]}
     if when == "mean_of_last_10_percent":
         if len(every) > 1:
             return "in the mean of the last 10% of the kept evaluations"
@@ -227,10 +340,6 @@ def _when(block: Block, when: When) -> str:
     if len(every) > 1:
         return "at the last round of each run"
     return f"at round {every.pop()[0]}"
-
-
-def _words(score: str) -> str:
-    return score.replace("_", " ")
 
 
 def _list(text: str | None) -> list[str]:

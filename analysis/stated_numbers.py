@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.markdown import markdown_table
 from f3ast_tff.analysis.stated_phrases import (
     as_stated,
     numbers_of,
@@ -33,6 +32,7 @@ from f3ast_tff.analysis.stated_phrases import (
     stated,
     wrong_phrases,
 )
+from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.components import parameter
 
 PHRASES = "analysis/results/stated_numbers.toml"

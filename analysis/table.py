@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from f3ast_tff.analysis.run_groups import RunGroup, describe, score
+from f3ast_tff.analysis.run_groups import RunGroup, Score, describe, score
 from f3ast_tff.analysis.runs import PERIODS, SCORES
+from f3ast_tff.analysis.texts import spread_text
 
 _HEADINGS = {"final": "final round", "mean_of_last_10_percent": "mean of last 10%"}
-# Beyond this, four decimals would take the table past 100 columns.
-_LARGE = 100.0
 _WIDTH = 100
 
 
@@ -87,16 +85,9 @@ def _block(part: pd.DataFrame, period: str) -> str:
         columns["draws"] = [str(number) for number in part["draws"]]
     for metric in SCORES:
         pairs = zip(part[f"{period}_{metric}"], part[f"{period}_{metric}_sd"])
-        columns[metric.replace("_", " ")] = [
-            _number(mean) if math.isnan(sd) else f"{_number(mean)} ± {_number(sd)}"
-            for mean, sd in pairs
-        ]
+        columns[metric.replace("_", " ")] = [spread_text(Score(*pair, 0, 0)) for pair in pairs]
     # Of one width, so that blocks line up.
     width = max(map(len, _HEADINGS.values()))
     names = [name.ljust(width) for name in part["display"]]
     header = pd.Index(columns, name=_HEADINGS[period])
     return pd.DataFrame(columns, index=names).set_axis(header, axis="columns").to_string()
-
-
-def _number(value: float) -> str:
-    return f"{value:.1e}" if abs(value) >= _LARGE else f"{value:.4f}"

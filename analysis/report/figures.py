@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from f3ast_tff.analysis.coverage import over
 from f3ast_tff.analysis.curves import Trace, add_legend, draw_panel, legend_columns, plain
 from f3ast_tff.analysis.line_styles import literal, looks_of, styles_of
 from f3ast_tff.analysis.report.document import Panel, Picture
 from f3ast_tff.analysis.report.tables import FilledTable
-from f3ast_tff.analysis.run_groups import RunGroup, counted, in_order
+from f3ast_tff.analysis.run_groups import RunGroup, in_order
+from f3ast_tff.analysis.texts import counted, over
 from f3ast_tff.analysis.x_axis import X_AXES, has_clock
 
 DPI = 100
@@ -98,9 +98,10 @@ def curves(
     for panel, (_, _, x) in zip(panels[-1], shown):
         panel.set_xlabel(X_AXES[x])
     add_legend(figure, looks.values(), "lower center")
+    population = counted(group.runs for group in groups)
     caption = (
-        f"{what}: scores on test data against the round; mean of {counted(groups)}, band one "
-        "standard deviation over them."
+        f"{what}: scores on test data against the round; mean of {population}, band one standard "
+        "deviation over them."
     )
     return Picture(name, caption, figure, tuple(drawn))
 
@@ -175,7 +176,8 @@ def against_k(name: str, filled: FilledTable) -> Picture:
     figure.legend(loc="lower center", ncols=5, frameon=False, handlelength=4)
     label, of = "", ""
     if filled.variant is not None:
-        label, of = filled.variant.label, f" of {counted(filled.variant.groups)}"
+        label = filled.variant.label
+        of = f" of {counted(group.runs for group in filled.variant.groups)}"
     what = f"{filled.display(task, 'task')}, {label}"
     caption = f"{what}: accuracy against K; mean{of}, bars one standard deviation."
     return Picture(name, caption, figure, (to_show(panel, "K", traces),))

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from f3ast_tff.analysis.coverage import of_intervals, of_spread, over
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.report.comparison import Comparison
 from f3ast_tff.analysis.report.document import Grid
-from f3ast_tff.analysis.report.tables import NOT_RUN, Cell, FilledTable
-from f3ast_tff.analysis.run_groups import RunGroup, Score
+from f3ast_tff.analysis.report.tables import Cell, FilledTable
+from f3ast_tff.analysis.run_groups import RunGroup
+from f3ast_tff.analysis.texts import (
+    NOT_RUN,
+    interval,
+    of_intervals,
+    of_spread,
+    one_availability,
+    over,
+    p_text,
+    spread_text,
+)
 from f3ast_tff.analysis.verdicts import Verdict
 from f3ast_tff.components.component import KINDS
 
@@ -22,30 +30,6 @@ _HEADS = {"synthetic_alpha": "alpha", "clients_per_round": "K"}
 _MOST_COLUMNS = 5
 _NO_CLAIM = "no claim"
 _SIGNS = {"better": ">", "same": "=", "not worse": "≥"}
-
-
-def number(value: float | None) -> str:
-    """Returns a score with four digits, or why there is none."""
-    if value is None:
-        return NOT_RUN
-    if math.isnan(value):
-        return "diverged"
-    return f"{value:.1e}" if abs(value) >= 1000 else f"{value:.4f}"
-
-
-def spread_text(score: Score) -> str:
-    """Returns mean ± standard deviation."""
-    spread = "" if math.isnan(score.deviation) else f" ± {number(score.deviation)}"
-    return f"{number(score.mean)}{spread}"
-
-
-def interval(found: PairedDifference | None) -> str:
-    """Returns mean [low, high] of a difference."""
-    if found is None:
-        return "–"
-    if found.num_diverged:
-        return f"diverged in {found.num_diverged} of {found.num_pairs}"
-    return f"{found.mean:+.4f} [{found.low:+.4f}, {found.high:+.4f}]"
 
 
 def interval_columns(found: PairedDifference | None, name: str) -> dict[str, float | None]:
@@ -58,13 +42,6 @@ def count_columns(found: PairedDifference | None) -> dict[str, object]:
     """Returns pairs, draws and the population covered as columns of a data frame."""
     values = (0, 0, "") if found is None else (found.num_pairs, found.num_draws, found.covers)
     return dict(zip(("pairs", "draws", "covers"), values))
-
-
-def p_text(found: PairedDifference | None) -> str:
-    """Returns a p value."""
-    if found is None or math.isnan(found.p_value):
-        return "–"
-    return "< 0.0001" if found.p_value < 1e-4 else f"{found.p_value:.4f}"
 
 
 def heading(filled: FilledTable, value: Any) -> str:
@@ -151,7 +128,7 @@ def comparison_grid(name: str, filled: FilledTable) -> Grid:
             )
         )
         groups.append(f"{claim.title or 'beside the claims'}, {filled.display(claim.task, 'task')}")
-    covered = of_intervals((c.found for c in filled.comparisons), _groups(filled))
+    covered = of_intervals((c.found for c in filled.comparisons), one_availability(_groups(filled)))
     caption = f"Paired differences ({filled.label}){covered and '; ' + covered}"
     return Grid(name, caption, head, tuple(rows), groups=tuple(groups))
 

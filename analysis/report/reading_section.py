@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from f3ast_tff.analysis.coverage import of_intervals, over
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.report import layout
 from f3ast_tff.analysis.report.claims import paper_values
@@ -22,6 +21,7 @@ from f3ast_tff.analysis.report.reading_effects import (
 from f3ast_tff.analysis.report.reading_forms import forms
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup
+from f3ast_tff.analysis.texts import interval, number, of_intervals, one_availability, over, p_text
 from f3ast_tff.components import Reading
 
 _METRIC = "sample_accuracy"
@@ -124,11 +124,11 @@ def summarise(effects: Sequence[Effect]) -> list[ReadingSummary]:
     every_number = {*differ, *ONE_FORM, _OTHER_TASK, *switched}
     numbers = sorted(every_number, key=lambda number: int(number[1:]))
     found = []
-    for number in numbers:
-        of_it = [e for e in effects if e.switch.partition(" ")[0] == number and e.found is not None]
+    for label in numbers:
+        of_it = [e for e in effects if e.switch.partition(" ")[0] == label and e.found is not None]
         of_it.sort(key=lambda e: (e.moves != "yes", -abs(e.found.mean) if e.found else 0.0))
         leads = tuple(e for e in of_it if e.what == "lead")
-        found.append(ReadingSummary(number, leads, tuple(e for e in of_it if e.what != "lead")))
+        found.append(ReadingSummary(label, leads, tuple(e for e in of_it if e.what != "lead")))
     return found
 
 
@@ -147,8 +147,7 @@ def _summary(found: Sequence[Effect]) -> str:
     if not moving:
         return "No reading is seen to move a result."
     said = "; ".join(
-        f"{e.switch} ({e.preset}, {e.place}): {e.display} {layout.interval(e.found)} over "
-        f"{over(e.found)}"
+        f"{e.switch} ({e.preset}, {e.place}): {e.display} {interval(e.found)} over {over(e.found)}"
         for e in moving[:5]
     )
     return f"{len(moving)} of {len(found)} effects move a result. The largest: {said}."
@@ -184,7 +183,7 @@ def _summary_blocks(found: Sequence[Effect], groups: Sequence[RunGroup]) -> list
 def _covered(
     caption: str, found: Sequence[PairedDifference | None], groups: Sequence[RunGroup]
 ) -> str:
-    covered = of_intervals(found, groups)
+    covered = of_intervals(found, one_availability(groups))
     return f"{caption}; {covered}" if covered else caption
 
 
@@ -194,7 +193,7 @@ def _largest(effects: Sequence[Effect]) -> str:
     first = effects[0]
     whose = "" if first.what == "lead" else f"{first.display}, "
     where = f"{whose}{first.preset}, {first.place}, {over(first.found)}"
-    return f"{layout.interval(first.found)} ({where})"
+    return f"{interval(first.found)} ({where})"
 
 
 def _effect_grid(
@@ -208,9 +207,9 @@ def _effect_grid(
         (
             each.switch,
             each.display,
-            layout.number(each.base),
-            layout.interval(each.found),
-            layout.p_text(each.found),
+            number(each.base),
+            interval(each.found),
+            p_text(each.found),
             over(each.found),
             f"{each.moves}\n{each.obstacle}" if each.obstacle else each.moves,
         )
@@ -250,7 +249,7 @@ def _ordering_grid(orderings: Sequence[Ordering], groups: Sequence[RunGroup]) ->
 
 
 def _lead_text(lead: PairedDifference | None) -> str:
-    return layout.interval(lead) if lead is None else f"{layout.interval(lead)}\n{over(lead)}"
+    return interval(lead) if lead is None else f"{interval(lead)}\n{over(lead)}"
 
 
 def _effect_row(each: Effect) -> dict[str, object]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from f3ast_tff.analysis.coverage import of_spread, over
 from f3ast_tff.analysis.line_styles import labelled
-from f3ast_tff.analysis.report import layout
 from f3ast_tff.analysis.report.curve_figures import curve_figures
 from f3ast_tff.analysis.report.document import Block, Grid, Section
 from f3ast_tff.analysis.report.networks import network_of
@@ -14,6 +12,7 @@ from f3ast_tff.analysis.report.published_tables import PaperTable
 from f3ast_tff.analysis.report.told_apart import told_apart
 from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, describe, in_order, score
 from f3ast_tff.analysis.runs import SCORES
+from f3ast_tff.analysis.texts import of_spread, over, spread_text
 
 # Of a table that need not be opened.
 _MOST_ROWS = 40
@@ -62,7 +61,7 @@ def _grid(name: str, groups: Sequence[RunGroup], period: str) -> Grid:
     lost = any(guessing(group) for group in groups)
     for group in ordered:
         scores = [score(group, metric, period) for metric in SCORES]
-        texts = map(layout.spread_text, scores)
+        texts = map(spread_text, scores)
         count = guessing(group)
         ends = [f"{count} of {len(group.runs)}" if count else ""] if lost else []
         rows.append((labelled(group, told[group]), over(scores[0]), *texts, *ends))

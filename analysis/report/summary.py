@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from f3ast_tff.analysis.coverage import one_availability
 from f3ast_tff.analysis.report import layout
 from f3ast_tff.analysis.report.collect import Collected
 from f3ast_tff.analysis.report.document import Block, Grid, Listing, Section, Text
 from f3ast_tff.analysis.report.networks import PUBLISHED
 from f3ast_tff.analysis.report.results_section import guessing
 from f3ast_tff.analysis.report.tables import FilledTable
+from f3ast_tff.analysis.texts import ONE_AVAILABILITY, interval, one_availability
 from f3ast_tff.analysis.verdicts import DIRECTIONS, SIZES, Verdict
 
 _MOST_LINES = 5
@@ -38,9 +38,8 @@ def summary(
     if lost := sum(guessing(group) for group in collected.groups):
         text = f"{lost} of them end no better than a guess among the classes: sample loss at least "
         blocks.append(Text(f"{text}ln C; the last column of Runs counts them."))
-    if shared := one_availability(collected.groups):
-        text = f"{shared[0].upper()}{shared[1:]}: neither by ± nor by intervals."
-        blocks.append(Text(text))
+    if one_availability(collected.groups):
+        blocks.append(Text(f"R{ONE_AVAILABILITY[1:]}: neither by ± nor by intervals."))
     for title, lines in (
         ("Unfinished, left out", collected.unfinished),
         ("Damaged, left out", collected.damaged),
@@ -76,7 +75,7 @@ def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
             where = f"{claim.title}, {each.display(claim.task, 'task')}: "
             text = where + layout.claim_text(each, comparison)
             both = (verdict.direction or "–", verdict.size or "–")
-            row = (text, *both, layout.interval(comparison.found), verdict.reason)
+            row = (text, *both, interval(comparison.found), verdict.reason)
             lines.setdefault(each.label, []).append((f"{name}-{place}", row))
     claims = {
         (comparison.claim, comparison.at)

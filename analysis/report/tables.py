@@ -13,9 +13,9 @@ from f3ast_tff.analysis.report.published_tables import PaperTable
 from f3ast_tff.analysis.report.variants import Variant, variants
 from f3ast_tff.analysis.run_groups import RunGroup, Score, in_order, score
 from f3ast_tff.analysis.runs import display_of
+from f3ast_tff.analysis.texts import NOT_RUN
 from f3ast_tff.components.component import KINDS
 
-NOT_RUN = "not run"
 # Synthetic(1, 1), and runs that do not say.
 _ONE_ONE = ((1, 1), (None, None))
 

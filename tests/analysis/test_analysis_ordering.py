@@ -136,7 +136,7 @@ def test_one_seed_has_no_interval_and_divergence_is_last(
     _, lines, _ = order()
     assert [line.split() for line in lines[3:5]] == [
         ["CA-Fed", "1", "1", "0.1000", "-"],
-        ["Unbiased", "1", "1", "nan", "-"],
+        ["Unbiased", "1", "1", "diverged", "-"],
     ]
 
 

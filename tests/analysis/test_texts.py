@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from f3ast_tff.analysis.coverage import of_intervals, of_spread, over
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.report.collect import collect
 from f3ast_tff.analysis.run_groups import Score
+from f3ast_tff.analysis.texts import of_intervals, of_spread, over
 
 MakeRun = Callable[..., Path]
 
@@ -24,21 +24,15 @@ def test_over() -> None:
     assert over(None) == "–"
 
 
-def test_intervals_over_draws_and_over_seeds_are_told_apart(
-    make_run: MakeRun, tmp_path: Path
-) -> None:
-    make_run("a")
-    groups = collect(tmp_path).groups
+def test_intervals_over_draws_and_over_seeds_are_told_apart() -> None:
     seeds, six, nine = difference(3, 1), difference(6, 6), difference(18, 9)
-    assert of_intervals([seeds, None], groups) == "intervals cover seeds of one draw of the data"
-    assert of_intervals([six, nine], groups) == (
-        "intervals cover draws of the data, 6 to 9 of them"
-    )
-    assert of_intervals([six, seeds], groups) == (
+    assert of_intervals([seeds, None]) == "intervals cover seeds of one draw of the data"
+    assert of_intervals([six, nine]) == ("intervals cover draws of the data, 6 to 9 of them")
+    assert of_intervals([six, seeds]) == (
         "intervals cover draws of the data, 6 of them, or (rows that count seeds) seeds of one "
         "draw of the data"
     )
-    assert of_intervals([None], groups) == ""
+    assert of_intervals([None]) == ""
 
 
 def test_spread_names_the_shared_availability(make_run: MakeRun, tmp_path: Path) -> None:

@@ -1,0 +1,138 @@
+"""How numbers, differences and what they are taken over are written in all tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+
+from f3ast_tff.analysis.paired_difference import PairedDifference
+from f3ast_tff.analysis.run_groups import RunGroup, Score
+from f3ast_tff.analysis.runs import Pair
+
+NOTHING = "–"
+NOT_RUN = "not run"
+# Beyond this a number has two digits: four decimals would make tables too wide.
+_LARGE = 100.0
+
+
+def number(value: float | None) -> str:
+    """Returns a score with four decimals, or why there is none."""
+    if value is None:
+        return NOT_RUN
+    if math.isnan(value):
+        return "diverged"
+    return f"{value:.1e}" if abs(value) >= _LARGE else f"{value:.4f}"
+
+
+def spread_text(score: Score) -> str:
+    """Returns mean ± standard deviation."""
+    spread = "" if math.isnan(score.deviation) else f" ± {number(score.deviation)}"
+    return f"{number(score.mean)}{spread}"
+
+
+def interval(found: PairedDifference | None, decimals: int = 4) -> str:
+    """Returns mean [low, high] of a difference."""
+    if found is None:
+        return NOTHING
+    if found.num_diverged:
+        return f"diverged in {found.num_diverged} of {found.num_pairs}"
+    mean, low, high = (
+        f"{value:+.1e}" if abs(value) >= _LARGE else f"{value:+.{decimals}f}"
+        for value in (found.mean, found.low, found.high)
+    )
+    return f"{mean} [{low}, {high}]"
+
+
+def p_text(found: PairedDifference | None) -> str:
+    """Returns a p value."""
+    if found is None or math.isnan(found.p_value):
+        return NOTHING
+    return "< 0.0001" if found.p_value < 1e-4 else f"{found.p_value:.4f}"
+
+
+def over(found: PairedDifference | Score | None) -> str:
+    """Returns what a number is taken over, such as `12 draws` or `3 seeds`; `–` for nothing."""
+    if found is None:
+        return NOTHING
+    if found.num_draws > 1:
+        return f"{found.num_draws} draws"
+    runs = found.num_pairs if isinstance(found, PairedDifference) else found.num_runs
+    return f"{runs} seed{'s' * (runs != 1)}"
+
+
+def counted(cells: Iterable[Collection[Pair]]) -> str:
+    """Returns what the means of cells are taken over, such as `12 draws of the data`.
+
+    A cell with several draws counts draws, a cell with one draw counts its seeds.
+
+    Args:
+        cells: Data draw and seed of the runs of each cell.
+    """
+    draws: list[int] = []
+    seeds: list[int] = []
+    own_seeds = True
+    for pairs in cells:
+        num_draws = len({pair.draw for pair in pairs})
+        if num_draws > 1:
+            draws.append(num_draws)
+            own_seeds &= len({pair.seed for pair in pairs}) == len(pairs) == num_draws
+        else:
+            seeds.append(len(pairs))
+    parts = []
+    if draws:
+        own = ", each with its own seed" if own_seeds else ""
+        parts.append(f"{_range(draws)} draws of the data{own}")
+    if seeds:
+        parts.append(f"{_range(seeds)} seed{'s' * (max(seeds) > 1)} of one draw of the data")
+    return " or ".join(parts)
+
+
+def of_intervals(found: Iterable[PairedDifference | None], shared: bool = False) -> str:
+    """Returns the population that the intervals of a table cover, `""` if it has none.
+
+    Args:
+        found: The differences of the table.
+        shared: Whether runs share one draw of the availability (`one_availability`).
+    """
+    there = [each for each in found if each is not None]
+    draws = [each.num_draws for each in there if each.num_draws > 1]
+    parts = [f"draws of the data, {_range(draws)} of them"] if draws else []
+    if len(draws) < len(there):
+        parts.append("seeds of one draw of the data")
+    if not parts:
+        return ""
+    text = f"intervals cover {', or (rows that count seeds) '.join(parts)}"
+    return f"{text}; {ONE_AVAILABILITY}" if shared else text
+
+
+def of_spread(groups: Sequence[RunGroup]) -> str:
+    """Returns what ± is taken over in a table of these groups, at least one."""
+    text = f"± over {counted(group.runs for group in groups)}"
+    return f"{text}; {ONE_AVAILABILITY}" if one_availability(groups) else text
+
+
+ONE_AVAILABILITY = (
+    "runs under R13's by_round_only share one draw of the availability, which is not covered"
+)
+
+
+def one_availability(groups: Iterable[RunGroup]) -> bool:
+    """Whether runs of all seeds share one draw of the availability (R13)."""
+    return any(group.setting("availability_draws") == "by_round_only" for group in groups)
+
+
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Returns a Markdown table; a bar within a cell is escaped.
+
+    Args:
+        headings: Headings of the columns, `""` for none.
+        rows: Texts of the cells.
+    """
+    cells = [[cell.replace("|", r"\|") for cell in row] for row in (headings, *rows)]
+    lines = ["|" + "|".join(f" {cell} " if cell else " " for cell in row) + "|" for row in cells]
+    return "\n".join([lines[0], "|" + "---|" * len(headings), *lines[1:]])
+
+
+def _range(counts: Sequence[int]) -> str:
+    fewest, most = min(counts), max(counts)
+    return f"{fewest} to {most}" if fewest < most else f"{most}"
