@@ -20,7 +20,7 @@ import pandas as pd
 from scipy import special  # type: ignore[import-untyped]
 
 from f3ast_tff.analysis.command_line import command, out_flag
-from f3ast_tff.analysis.skewness import reach
+from f3ast_tff.analysis.paired_difference import reach
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.components import parameter
 from f3ast_tff.randomness import generator

@@ -7,11 +7,12 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from f3ast_tff.analysis.runs import Pair, Run, RunsError
+from f3ast_tff.analysis.runs import Pair, Run, RunsError, load_run, run_folders, unfinished_line
 from f3ast_tff.components import builtin_registry
 
 # Named in every table and title; those of `_WHERE_THERE` only where they are in use.
@@ -316,3 +317,47 @@ def _order(group: RunGroup) -> tuple[Any, ...]:
     world = [sortable(value) for _, value in sorted(group.world.items())]
     own = [sortable(value) for _, value in sorted(group.own.items())]
     return (group.first.order("algorithm"), group.algorithm, world, own)
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What a folder holds.
+
+    Attributes:
+        groups: The finished runs, those that differ by data draw and seed alone together.
+        unfinished: A line for each run without a summary.
+        damaged: A line for each run that cannot be read.
+        repeated: A line for each run that is there again, of the same settings, data draw and
+            seed; left out.
+    """
+
+    groups: list[RunGroup]
+    unfinished: list[str]
+    damaged: list[str]
+    repeated: list[str]
+
+    @property
+    def num_finished(self) -> int:
+        """Runs that the report is made of."""
+        return sum(len(group.runs) for group in self.groups)
+
+
+def collect(folder: Path | str) -> Collected:
+    """Reads every run at or below a folder.
+
+    Raises:
+        RunsError: If it is not a folder, or holds no run at all.
+    """
+    finished, unfinished, damaged = [], [], []
+    for path in run_folders(folder):
+        try:
+            run = load_run(path)
+        except RunsError as error:
+            damaged.append(str(error))
+            continue
+        if run.summary is None:
+            unfinished.append(unfinished_line(run))
+        else:
+            finished.append(run)
+    groups, repeated = group_runs(finished)
+    return Collected(groups, unfinished, damaged, repeated)

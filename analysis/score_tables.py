@@ -223,8 +223,8 @@ def _tables(
     cells: dict[tuple[Key, Key], pd.DataFrame] = {}
     for row in rows:
         for column in columns:
-            names = (*layout.rows, *layout.columns)
-            cells[row, column] = block[_is(block, names, (*row, *column))]
+            chosen = _is(block, layout.rows, row) & _is(block, layout.columns, column)
+            cells[row, column] = block[chosen]
             _refuse_mixture(cells[row, column])
     found: list[PairedDifference | None] = []
 

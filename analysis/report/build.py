@@ -7,20 +7,17 @@ from collections.abc import Sequence
 import pandas as pd
 
 from f3ast_tff.analysis.report import figures, layout, selection_figures
-from f3ast_tff.analysis.report.collect import Collected
-from f3ast_tff.analysis.report.curve_figures import NAMED
 from f3ast_tff.analysis.report.document import Block, Document, Listing, Section, Text
-from f3ast_tff.analysis.report.explanation import explanation
-from f3ast_tff.analysis.report.networks import PUBLISHED
+from f3ast_tff.analysis.report.figures import NAMED
 from f3ast_tff.analysis.report.published_tables import PaperTable, published_tables
 from f3ast_tff.analysis.report.reading_section import reading_section
 from f3ast_tff.analysis.report.readings import switched
-from f3ast_tff.analysis.report.results_section import results_sections
-from f3ast_tff.analysis.report.selections import Selections, selections_of
+from f3ast_tff.analysis.report.results_section import explanation, results_sections
+from f3ast_tff.analysis.report.selection_figures import Selections, selections_of
 from f3ast_tff.analysis.report.summary import summary
 from f3ast_tff.analysis.report.tables import FilledTable, column_of, fill
-from f3ast_tff.analysis.report.variants import Variant, variants
-from f3ast_tff.analysis.run_groups import RunGroup, in_order, score
+from f3ast_tff.analysis.report.variants import PUBLISHED, Variant, variants
+from f3ast_tff.analysis.run_groups import Collected, RunGroup, in_order, score
 from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError
 
 # Tables whose runs also give the figures of selections.

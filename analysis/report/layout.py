@@ -8,9 +8,8 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.paired_difference import PairedDifference
-from f3ast_tff.analysis.report.comparison import Comparison
 from f3ast_tff.analysis.report.document import Grid
-from f3ast_tff.analysis.report.tables import Cell, FilledTable
+from f3ast_tff.analysis.report.tables import Cell, Comparison, FilledTable
 from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.analysis.texts import (
     NOT_RUN,

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.report.reading_forms import (
+from f3ast_tff.analysis.report.readings import (
     Form,
     Settings,
     place_text,
+    readings,
     switch_text,
     told_apart,
 )
-from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, higher_is_better, summarised
 from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.verdicts import holm, obstacle_to_verdict

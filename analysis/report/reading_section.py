@@ -9,8 +9,8 @@ import pandas as pd
 
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.report import layout
-from f3ast_tff.analysis.report.claims import paper_values
 from f3ast_tff.analysis.report.document import Block, Grid, Listing, Section, Text
+from f3ast_tff.analysis.report.published_tables import paper_values
 from f3ast_tff.analysis.report.reading_effects import (
     ALPHAS,
     Effect,
@@ -18,8 +18,7 @@ from f3ast_tff.analysis.report.reading_effects import (
     effects,
     table9_orderings,
 )
-from f3ast_tff.analysis.report.reading_forms import forms
-from f3ast_tff.analysis.report.readings import readings
+from f3ast_tff.analysis.report.readings import forms, readings
 from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.analysis.texts import interval, number, of_intervals, one_availability, over, p_text
 from f3ast_tff.components import Reading

@@ -1,8 +1,8 @@
-"""Readings of unclear points: which settings they are, and which runs depart from their preset."""
+"""Readings of unclear points: their settings, and which form of an experiment runs are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -10,8 +10,9 @@ from typing import Any
 
 from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.components import Derived, Reading, builtin_registry, parameters_of
+from f3ast_tff.components.component import KINDS
 from f3ast_tff.configuration.groups import GROUPS
-from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.configuration.resolve import applicable, resolve
 from f3ast_tff.errors import ParameterError
 
 
@@ -74,3 +75,119 @@ def _preset(group: RunGroup, recorded: Mapping[str, Any]) -> dict[str, Any]:
             known = recorded
         values.update({name: known[name] for name in derived})
     return values
+
+
+# Settings with values, sorted by name.
+Settings = tuple[tuple[str, Any], ...]
+_ALWAYS_NAMED = ("task", "availability")
+
+
+@dataclass(frozen=True)
+class Form:
+    """What tells groups apart whose difference a reading could make.
+
+    Attributes:
+        place: What comparable runs share: all settings of the world but the readings, and the
+            methods' own that `departures` names. An F3AST with another step size is at another
+            place, where FedAvg is not.
+        preset: Setting `reading`.
+        switches: The readings that depart from it, with their values.
+        algorithm: Name of the algorithm.
+    """
+
+    place: Settings
+    preset: str
+    switches: Settings
+    algorithm: str
+
+
+def forms(groups: Iterable[RunGroup]) -> tuple[dict[Form, RunGroup], list[str]]:
+    """Returns the group of each form, and what is left out since several claim one.
+
+    Returns:
+        The groups by form, in their order; and a line for each form that several groups are, such
+        as runs of a plug-in whose defaults are not known here.
+    """
+    every: dict[Form, list[RunGroup]] = {}
+    for group in groups:
+        every.setdefault(_form(group), []).append(group)
+    found = {form: members[0] for form, members in every.items() if len(members) == 1}
+    several = [_several(form, members) for form, members in every.items() if len(members) > 1]
+    return found, several
+
+
+def departures(group: RunGroup) -> dict[str, Any]:
+    """Returns the method's own settings, readings aside, that are not what they are by default.
+
+    A default is that of the task, algorithm and preset. What cannot be derived here, of a plug-in
+    for example, departs.
+    """
+    own = {n: v for n, v in group.own.items() if n != "algorithm" and n not in readings()}
+    default = _defaults({n: v for n, v in group.settings.items() if n not in own})
+    return {n: v for n, v in own.items() if n not in default or default[n] != v}
+
+
+def switch_text(switches: Settings) -> str:
+    """Returns switched readings in words, such as `R1 rate_init: p`."""
+    return ", ".join(f"{readings()[n].reading.number} {n}: {value}" for n, value in switches)
+
+
+def place_text(place: Settings, places: Iterable[Settings]) -> str:
+    """Returns a place in words: task, availability, and what tells it from other places."""
+    settings = dict(place)
+    always = [f"{settings[name]}" for name in _ALWAYS_NAMED]
+    return ", ".join([*always, *told_apart(place, places)])
+
+
+def told_apart(place: Settings, places: Iterable[Settings]) -> list[str]:
+    """Returns what tells a place from others beside task and availability, such as `rounds 300`."""
+    settings = dict(place)
+    others = [dict(other) for other in places]
+    same = [o for o in others if all(o.get(n) == settings.get(n) for n in _ALWAYS_NAMED)]
+    return [
+        f"{name} {value}".rstrip()
+        for name, value in settings.items()
+        if name not in _ALWAYS_NAMED
+        and (
+            any(other.get(name, value) != value for other in others)
+            # Of one task and availability, what one has and another has not is a difference.
+            or any(name not in other for other in same)
+        )
+    ]
+
+
+def _form(group: RunGroup) -> Form:
+    world = {n: v for n, v in group.world.items() if n != "reading" and n not in readings()}
+    place = tuple(sorted({**world, **departures(group)}.items()))
+    switches = tuple((name, group.settings[name]) for name in switched(group))
+    return Form(place, str(group.setting("reading")), switches, group.algorithm)
+
+
+def _defaults(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the settings of an experiment follow to be; nothing for a method of a plug-in."""
+    registry = builtin_registry()
+    if given["algorithm"] not in registry.components["algorithm"]:
+        return {}
+    # A method's defaults do not follow from components that are unknown here.
+    known = {
+        name: value
+        for name, value in given.items()
+        if name not in KINDS or name == "communication" or value in registry.components[name]
+    }
+    chosen = {n: v for n, v in known.items() if n in (*KINDS, "availability_parts")}
+    try:
+        names = applicable(chosen, registry)
+        return resolve({n: v for n, v in known.items() if n in names}, registry).settings
+    except ParameterError:
+        return {}
+
+
+def _several(form: Form, members: Sequence[RunGroup]) -> str:
+    names = dict.fromkeys(name for group in members for name in group.settings)
+    differ = [n for n in names if len({repr(group.setting(n)) for group in members}) > 1]
+    what = [form.algorithm, f"reading {form.preset}", switch_text(form.switches)]
+    paths = " and ".join(str(group.first.path) for group in members)
+    return (
+        f"{', '.join(filter(None, what))}: {paths} are of one form and differ in "
+        f"{', '.join(differ)}"
+    )

@@ -7,7 +7,7 @@ import hashlib
 import io
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import jinja2
@@ -18,8 +18,8 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Picture, Text
-from f3ast_tff.analysis.report.latex import to_latex
-from f3ast_tff.analysis.report.report_files import replace_files
+from f3ast_tff.atomic import atomic_write
+from f3ast_tff.data_files import hash_of, read_json
 
 FORMATS = ("svg", "png", "pdf")
 _PNG_DPI = 150
@@ -185,3 +185,86 @@ def _row(cells: Sequence[str]) -> str:
 def _escape(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;")
     return "".join(f"\\{c}" if c in "\\|*_[]`" else c for c in text)
+
+
+_SIGNS = {
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"<": "$<$", ">": "$>$", "|": "$|$", "±": r"$\pm$", "−": "$-$", "≥": r"$\geq$", "–": "--"},
+}
+
+
+def to_latex(grid: Grid) -> str:
+    r"""Returns a `table` environment, to be read by a document with `\usepackage{booktabs}`.
+
+    A cell of several lines takes several rows. Headings of groups span the table.
+    """
+    width = len(grid.head)
+    lines = [r"\begin{table}", r"\centering", rf"\caption{{{_latex_text(grid.caption)}}}"]
+    lines += [rf"\label{{tab:{grid.name}}}", rf"\begin{{tabular}}{{{'l' * width}}}", r"\toprule"]
+    lines += [_latex_row(grid.head), r"\midrule"]
+    shown = None
+    for number, row in enumerate(grid.rows):
+        if grid.groups and grid.groups[number] != shown:
+            lines += [r"\midrule"] if shown is not None else []
+            shown = grid.groups[number]
+            lines.append(rf"\multicolumn{{{width}}}{{l}}{{\emph{{{_latex_text(shown)}}}}} \\")
+        parts = [cell.split("\n") for cell in row]
+        for place in range(max(map(len, parts))):
+            lines.append(_latex_row(["".join(part[place : place + 1]) for part in parts]))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(map(_latex_text, cells)) + r" \\"
+
+
+def _latex_text(text: str) -> str:
+    return "".join(_SIGNS.get(c, c) for c in text)
+
+
+# SHA-256 by name of every file of the last report.
+LISTING = "report_files.json"
+
+
+def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Writes the files of a report, and removes those that only the report before it had.
+
+    A file is known as one of ours by its name and SHA-256 in `LISTING`: one that somebody has
+    changed stays, and so do files of reports before there was that list.
+
+    Args:
+        folder: Where; must be there.
+        files: Contents by name.
+
+    Raises:
+        OSError: If a file cannot be written or removed.
+    """
+    for name, digest in _listed(folder).items():
+        if name not in files and _is_ours(folder / name, digest):
+            (folder / name).unlink()
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    # Before the files: what is then not written is not there, or is not of this digest.
+    listing = json.dumps(digests, indent=2, sort_keys=True) + "\n"
+    for name, content in {LISTING: listing.encode(), **files}.items():
+        with atomic_write(folder / name, "wb") as file:
+            file.write(content)
+
+
+def _listed(folder: Path) -> dict[str, str]:
+    """The names and digests of an earlier report; none where the list is no such list."""
+    try:
+        found = read_json(folder / LISTING)
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    # Names alone: a path could lead out of the folder.
+    return {n: str(digest) for n, digest in found.items() if n and n == Path(n).name}
+
+
+def _is_ours(path: Path, digest: str) -> bool:
+    try:
+        return path.is_file() and not path.is_symlink() and hash_of(path) == digest
+    except (OSError, ValueError):
+        return False

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from f3ast_tff.analysis.report import layout
-from f3ast_tff.analysis.report.collect import Collected
 from f3ast_tff.analysis.report.document import Block, Grid, Listing, Section, Text
-from f3ast_tff.analysis.report.networks import PUBLISHED
 from f3ast_tff.analysis.report.results_section import guessing
 from f3ast_tff.analysis.report.tables import FilledTable
+from f3ast_tff.analysis.report.variants import PUBLISHED
+from f3ast_tff.analysis.run_groups import Collected
 from f3ast_tff.analysis.texts import ONE_AVAILABILITY, interval, one_availability
 from f3ast_tff.analysis.verdicts import DIRECTIONS, SIZES, Verdict
 

@@ -1,4 +1,4 @@
-"""Which groups of runs fit into one table."""
+"""Which runs fit into one table: their networks, and the settings that tell them apart."""
 
 from __future__ import annotations
 
@@ -7,9 +7,93 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from f3ast_tff.analysis.report.networks import PUBLISHED, by_network
-from f3ast_tff.analysis.report.readings import readings
+from f3ast_tff.analysis.report.readings import readings, switched
 from f3ast_tff.analysis.run_groups import RunGroup, describe
+from f3ast_tff.components import builtin_registry
+
+PUBLISHED = ""
+SMALL = "small networks"
+OTHER = "other networks"
+# Small enough for all of Table III on two cores; rounds that a verdict on them needs.
+_SMALL: dict[str, dict[str, object]] = {
+    "cifar100": {"model": "small_cnn"},
+    "shakespeare": {"model": "character_lstm", "lstm_units": 32},
+}
+SMALL_ROUNDS = {"cifar100": 500, "shakespeare": 300}
+
+
+def network_of(group: RunGroup) -> str:
+    """Returns `PUBLISHED` for the network that the task has by itself, else `SMALL` or `OTHER`.
+
+    A network is another one if it is another model, or a parameter of it that neither the
+    reading nor the task decides is not the default. Tasks of plug-ins have no published network.
+    """
+    components = builtin_registry().components
+    task = components["task"].get(group.settings["task"])
+    if task is None:
+        return PUBLISHED
+    name = group.settings.get("model", task.config.model)
+    model = components["model"].get(name)
+    declared = () if model is None else model.parameters
+    plain = all(
+        group.settings.get(p.name, p.default) == p.default
+        for p in declared
+        # Others follow from the reading or the task.
+        if isinstance(p.default, (int, float, str))
+    )
+    if name == task.config.model and plain:
+        return PUBLISHED
+    small = _SMALL.get(group.settings["task"])
+    if small is not None and all(group.settings.get(n) == v for n, v in small.items()):
+        return SMALL
+    return OTHER
+
+
+def by_network(groups: Iterable[RunGroup]) -> dict[str, list[RunGroup]]:
+    """Returns groups by `network_of`, the published ones first."""
+    found: dict[str, list[RunGroup]] = {}
+    for group in groups:
+        found.setdefault(network_of(group), []).append(group)
+    return {name: found[name] for name in (PUBLISHED, SMALL, OTHER) if name in found}
+
+
+_CELL = ("algorithm", "task", "availability")
+
+
+def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
+    """Returns by group the settings that differ between groups of its method.
+
+    Readings that follow from the preset are left out where presets differ: the preset names them.
+    """
+    found: dict[RunGroup, dict[str, Any]] = {}
+    by_method: dict[str, list[RunGroup]] = {}
+    for group in groups:
+        by_method.setdefault(group.algorithm, []).append(group)
+    for members in by_method.values():
+        names = _differing(members)
+        presets = "reading" in names
+        for group in members:
+            left_out = set(readings()) - set(switched(group)) if presets else set()
+            shown = [n for n in names if group.has(n) and n not in left_out]
+            found[group] = {name: group.setting(name) for name in shown}
+    return {group: found[group] for group in groups}
+
+
+def _differing(groups: Sequence[RunGroup]) -> list[str]:
+    """Names of settings that differ between groups of one cell; the world's come first."""
+    cells: dict[tuple[Any, ...], list[RunGroup]] = {}
+    for group in groups:
+        cells.setdefault(tuple(map(group.settings.get, _CELL)), []).append(group)
+    names: dict[str, None] = {}
+    for members in cells.values():
+        every = dict.fromkeys(name for group in members for name in group.settings)
+        having = {n: [g for g in members if g.has(n)] for n in every}
+        differing = [n for n in every if len({repr(g.setting(n)) for g in having[n]}) > 1]
+        if len({repr([g.setting(n) for n in differing]) for g in members}) < len(members):
+            # Some have a setting that others have not.
+            differing = [n for n in every if len({repr(g.setting(n)) for g in members}) > 1]
+        names.update(dict.fromkeys(differing))
+    return sorted(names, key=lambda name: any(name in group.own for group in groups))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,13 +12,11 @@ from pathlib import Path
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, runs_flag, say_left_out
-from f3ast_tff.analysis.curves import draw_curves
+from f3ast_tff.analysis.curves import X_AXES, draw_curves
 from f3ast_tff.analysis.line_styles import looks_of
-from f3ast_tff.analysis.report.collect import Collected, collect
-from f3ast_tff.analysis.run_groups import RunGroup, arranged
+from f3ast_tff.analysis.run_groups import Collected, RunGroup, arranged, collect
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.table import final_table, render
-from f3ast_tff.analysis.x_axis import X_AXES
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.components import REQUIRED, parameter
 from f3ast_tff.errors import ParameterError

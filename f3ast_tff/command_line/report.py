@@ -11,8 +11,8 @@ from pathlib import Path
 
 from f3ast_tff.analysis.command_line import command, runs_flag
 from f3ast_tff.analysis.report.build import build
-from f3ast_tff.analysis.report.collect import Collected, collect
 from f3ast_tff.analysis.report.render import FORMATS, write
+from f3ast_tff.analysis.run_groups import Collected, collect
 from f3ast_tff.analysis.runs import PERIODS
 from f3ast_tff.components import REQUIRED, parameter
 from f3ast_tff.errors import ParameterError

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from f3ast_tff.analysis.paired_difference import PairedDifference
-from f3ast_tff.analysis.report.collect import collect
-from f3ast_tff.analysis.run_groups import Score
+from f3ast_tff.analysis.run_groups import Score, collect
 from f3ast_tff.analysis.texts import of_intervals, of_spread, over
 
 MakeRun = Callable[..., Path]

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
 from f3ast_tff.analysis.paired_difference import PairedDifference
-from f3ast_tff.analysis.report.collect import collect
+from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.analysis.verdicts import (
     AS_PRINTED,
     HOLDS,

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.report.collect import collect
-from f3ast_tff.analysis.report.curve_figures import curve_figures
-from f3ast_tff.analysis.report.told_apart import told_apart
+from f3ast_tff.analysis.report.figures import curve_figures
+from f3ast_tff.analysis.report.variants import told_apart
+from f3ast_tff.analysis.run_groups import collect
 from tests.analysis.conftest import described
 
 MakeRun = Callable[..., Path]

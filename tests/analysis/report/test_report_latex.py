@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from f3ast_tff.analysis.report.document import Grid
-from f3ast_tff.analysis.report.latex import to_latex
+from f3ast_tff.analysis.report.render import to_latex
 
 
 def test_a_table() -> None:

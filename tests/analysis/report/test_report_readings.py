@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.report.collect import collect
 from f3ast_tff.analysis.report.document import Listing
 from f3ast_tff.analysis.report.reading_effects import effects, table9_orderings
-from f3ast_tff.analysis.report.reading_forms import Form, departures, forms
 from f3ast_tff.analysis.report.reading_section import count, reading_section, summarise
-from f3ast_tff.analysis.report.readings import readings, switched
-from f3ast_tff.analysis.run_groups import RunGroup
+from f3ast_tff.analysis.report.readings import Form, departures, forms, readings, switched
+from f3ast_tff.analysis.run_groups import RunGroup, collect
 from f3ast_tff.components import builtin_registry
 from f3ast_tff.components.component import KINDS
 from f3ast_tff.configuration.resolve import applicable

@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.report.collect import collect
 from f3ast_tff.analysis.report.document import Picture, Text
-from f3ast_tff.analysis.report.selection_figures import picked, rates
-from f3ast_tff.analysis.report.selections import selections_of
+from f3ast_tff.analysis.report.selection_figures import picked, rates, selections_of
 from f3ast_tff.analysis.report.variants import variants
+from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.analysis.report.collect import collect
 from f3ast_tff.analysis.report.layout import table_grids
 from f3ast_tff.analysis.report.published_tables import PaperTable, published_tables
 from f3ast_tff.analysis.report.tables import FilledTable, fill
+from f3ast_tff.analysis.run_groups import collect
 from tests.analysis.conftest import described
 
 MakeRun = Callable[..., Path]

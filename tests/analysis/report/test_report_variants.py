@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.report.collect import collect
 from f3ast_tff.analysis.report.variants import variants
+from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.analysis.runs import Pair
 
 MakeRun = Callable[..., Path]
