@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from f3ast_tff.components import builtin_registry
-from f3ast_tff.components.component import OWN_KINDS
+from f3ast_tff.components.kinds import OWN_KINDS
 from f3ast_tff.data_files import read_json, read_text
 from f3ast_tff.messages import is_plain, one_line
 from f3ast_tff.training.results import DamagedResult, check_result, read_summary

@@ -39,8 +39,8 @@ from f3ast_tff.analysis.texts import (
     spread_text,
 )
 from f3ast_tff.components import REQUIRED, builtin_registry, parameter
-from f3ast_tff.components.component import KINDS
 from f3ast_tff.components.defaults import PRESETS
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.errors import ParameterError
 
 # As the first of a pair of rows.

@@ -23,8 +23,8 @@ from f3ast_tff.analysis.report.readings import (
 from f3ast_tff.analysis.run_groups import RunGroup, higher_is_better, summarised
 from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.verdicts import holm, obstacle_to_verdict
-from f3ast_tff.components.component import NEUTRAL_KINDS
 from f3ast_tff.components.defaults import PRESETS
+from f3ast_tff.components.kinds import KINDS
 
 NOT_ENOUGH = "not enough runs"
 LEAD = ("f3ast", "fedavg")
@@ -306,5 +306,5 @@ def _of_table9(group: RunGroup) -> bool:
         and group.setting("synthetic_beta") == alpha
         and group.algorithm in LEAD
         and group.setting("communication") is None
-        and group.setting("delivery") in (None, NEUTRAL_KINDS["delivery"])
+        and group.setting("delivery") in (None, KINDS["delivery"].neutral)
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.components import Derived, Reading, builtin_registry, parameters_of
-from f3ast_tff.components.component import KINDS
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.configuration.groups import GROUPS
 from f3ast_tff.configuration.resolve import applicable, resolve
 from f3ast_tff.errors import ParameterError

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from f3ast_tff.components import Registry, parameters_of
-from f3ast_tff.components.component import KINDS
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.configuration.groups import GROUPS
 from f3ast_tff.errors import ParameterError
 

@@ -16,7 +16,7 @@ from f3ast_tff.campaigns.grid_file import LABEL, CampaignError, GridFile, read_g
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.campaigns.where import runs_where
 from f3ast_tff.components import Registry, builtin_registry
-from f3ast_tff.components.component import KINDS
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.configuration.resolve import applicable, resolve
 from f3ast_tff.configuration.run_names import name_part, run_name
 from f3ast_tff.errors import ParameterError

@@ -7,7 +7,7 @@ from typing import Any
 
 from f3ast_tff.campaigns import axes
 from f3ast_tff.campaigns.runs import PlannedRun
-from f3ast_tff.components.component import KINDS
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.conditions import conditions
 from f3ast_tff.errors import ParameterError
 

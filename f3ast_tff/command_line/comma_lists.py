@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from f3ast_tff.components import Parameter
-from f3ast_tff.components.component import KINDS
+from f3ast_tff.components.kinds import KINDS
 
 
 def split_lists(

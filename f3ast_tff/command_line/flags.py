@@ -21,7 +21,7 @@ from f3ast_tff.command_line.parameter_flags import (
     plugins_given,
 )
 from f3ast_tff.components import Parameter, Registry, parameters_of
-from f3ast_tff.components.component import KINDS
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.components.registry import registry_with
 from f3ast_tff.configuration.describe import by_takers, kind_text, parameter_text
 from f3ast_tff.configuration.groups import GROUPS

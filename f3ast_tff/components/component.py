@@ -11,62 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import Any, TypeVar
 
+from f3ast_tff.components.kinds import KINDS, Kind
 from f3ast_tff.components.parameter import Parameter, parameters_of
 from f3ast_tff.errors import ComponentError
 
-# Kinds of component, in the order of `--help`; each is a setting whose value is a component's name.
-KINDS = (
-    "task",
-    "model",
-    "algorithm",
-    "aggregation",
-    "availability",
-    "communication",
-    "delivery",
-    "client_optimizer",
-    "server_optimizer",
-    "engine",
-)
-# With these the results are those of runs from before there was the kind; see `Parameter.neutral`.
-NEUTRAL_KINDS = {"delivery": "certain"}
-# Methods may differ in these and still be compared.
-OWN_KINDS = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")
-# What a `Config` of each kind has, as of the base class of that name, and what `build` gets.
-_PROTOCOLS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
-    "task": (
-        "TaskConfig",
-        (),
-        (
-            "model",
-            "published",
-            "preprocessing",
-            "tff_clients_at_once",
-            "generates_data",
-            "num_classes",
-        ),
-    ),
-    "model": (
-        "ModelConfig",
-        ("input_shape", "num_classes"),
-        ("engines", "labels_sequences", "convex"),
-    ),
-    "algorithm": (
-        "AlgorithmConfig",
-        ("world",),
-        ("aggregation", "server_optimizer", "fixed", "pooled", "published", "client_loss"),
-    ),
-    "aggregation": ("AggregationConfig", (), ("engines", "takes_weights")),
-    "availability": (
-        "AvailabilityConfig",
-        ("p", "seed"),
-        ("positively_correlated", "needs_labels"),
-    ),
-    "communication": ("ConstraintConfig", ("num_clients", "seed", "update_bytes"), ("form",)),
-    "delivery": ("DeliveryConfig", ("world",), ("asking", "looks_ahead")),
-    "client_optimizer": ("OptimizerConfig", (), ()),
-    "server_optimizer": ("OptimizerConfig", (), ()),
-    "engine": ("EngineConfig", ("parts",), ("framework", "check_installed", "connect")),
-}
 _ATTRIBUTE = "component"
 # Of an instance of a `Config`: names of the fields that its constructor was given.
 _GIVEN = "_given"
@@ -79,7 +27,7 @@ class Component:
     """What is known of a registered component.
 
     Attributes:
-        kind: One of `KINDS`.
+        kind: Name of its kind, see `KINDS`.
         name: Its name, unique among its kind.
         display: Its name in tables and figures.
         about: One line on what it is.
@@ -111,7 +59,7 @@ def register(
     Nothing global changes: the class is found by whoever looks through its module.
 
     Args:
-        kind: One of `KINDS`.
+        kind: Name of a kind, see `KINDS`.
         name: Lower-case letters, digits and underscores.
         display: Name in tables and figures; by default `name`.
         about: One line on what it is.
@@ -129,7 +77,7 @@ def register(
             raise ComponentError(f"{label}: its name must be lower-case letters, digits and _")
         if not dataclasses.is_dataclass(config) or not _is_frozen(config):
             raise ComponentError(f"{label}: must be a frozen dataclass")
-        _check_protocol(config, kind, label)
+        _check_protocol(config, KINDS[kind], label)
         if not about.strip() or "\n" in about:
             raise ComponentError(f"{label}: about must be one line")
         component = Component(kind, name, display or name, about, config, order)
@@ -144,18 +92,15 @@ def register(
     return decorate
 
 
-def _check_protocol(config: Any, kind: str, label: str) -> None:
-    base, arguments, attributes = _PROTOCOLS[kind]
-    if not callable(getattr(config, "build", None)):
-        raise ComponentError(f"{label}: has no method build")
+def _check_protocol(config: Any, kind: Kind, label: str) -> None:
+    base = kind.base_class
+    if not issubclass(config, base):
+        raise ComponentError(f"{label}: must derive from {base.__name__}")
     try:
-        inspect.signature(config.build).bind(config, *arguments)
+        inspect.signature(config.build).bind(config, *kind.build_arguments)
     except TypeError as error:
-        wanted = ", ".join(("self", *arguments))
+        wanted = ", ".join(("self", *kind.build_arguments))
         raise ComponentError(f"{label}: its build must take ({wanted})") from error
-    missing = [name for name in ("check", *attributes) if not hasattr(config, name)]
-    if missing:
-        raise ComponentError(f"{label}: has no {', '.join(missing)}: derive it from {base}")
 
 
 def component_of(config: Any) -> Component:

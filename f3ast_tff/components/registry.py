@@ -9,23 +9,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 
-from f3ast_tff.components.component import KINDS, Component, registered_in
+from f3ast_tff.components.component import Component, registered_in
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.components.parameter import Parameter, one_of
 from f3ast_tff.components.plugins import Plugin, installed_plugins, load_plugin
 from f3ast_tff.errors import ParameterError
-
-# Folders of components; each module in them is looked through.
-_PACKAGES = (
-    "f3ast_tff.tasks",
-    "f3ast_tff.models",
-    "f3ast_tff.algorithms",
-    "f3ast_tff.aggregation",
-    "f3ast_tff.availability",
-    "f3ast_tff.availability.constraints",
-    "f3ast_tff.delivery",
-    "f3ast_tff.optimizers",
-    "f3ast_tff.engines",
-)
 
 
 @dataclass(frozen=True)
@@ -107,7 +95,7 @@ class Registry:
 def builtin_registry() -> Registry:
     """Returns the registry of this package's own components."""
     components = []
-    for package in _PACKAGES:
+    for package in dict.fromkeys(f"f3ast_tff.{kind.package}" for kind in KINDS.values()):
         module = importlib.import_module(package)
         for entry in pkgutil.iter_modules(module.__path__):
             if not entry.ispkg and not entry.name.startswith("__"):

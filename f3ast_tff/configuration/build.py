@@ -13,8 +13,8 @@ import numpy as np
 from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.algorithms.algorithm import World
 from f3ast_tff.availability.label_distribution import label_distribution
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.configuration.configuration import Configuration
-from f3ast_tff.configuration.protocols import check_object
 from f3ast_tff.delivery import Delivery, DeliveryWorld
 from f3ast_tff.delivery.remembered_masks import RememberedMasks
 from f3ast_tff.engines.engine import Engine, EngineParts
@@ -55,7 +55,7 @@ class Builder:
     def _build(self, kind: str, *arguments: Any) -> Any:
         """Builds a component and checks that the object is of its kind."""
         made = self._configs[kind].build(*arguments)
-        check_object(kind, made)
+        KINDS[kind].check_object(made)
         return made
 
     @cached_property

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from f3ast_tff.components import Component, Registry
-from f3ast_tff.components.component import NEUTRAL_KINDS, OWN_KINDS, component_of
+from f3ast_tff.components.component import component_of
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.components.parameter import parameters_of
 from f3ast_tff.components.plugins import Plugin
 from f3ast_tff.data_files import hash_of
@@ -91,10 +92,10 @@ class Configuration:
     @property
     def own_settings(self) -> list[str]:
         """Settings that runs of other methods may differ in and still be compared with this."""
-        own = list(OWN_KINDS)
+        own = [name for name, kind in KINDS.items() if kind.own]
         for kind, config in self.configs.items():
             for p in parameters_of(type(config)):
-                if p.own if p.own is not None else kind in OWN_KINDS:
+                if p.own if p.own is not None else KINDS[kind].own:
                     own.append(p.name)
         own += [p.name for g in self.groups.values() for p in parameters_of(type(g)) if p.own]
         return own
@@ -129,7 +130,7 @@ class Configuration:
     @property
     def _not_compared(self) -> list[str]:
         """Settings that decide no result, or do not with the value that they have."""
-        neutral = [kind for kind, name in NEUTRAL_KINDS.items() if self.settings[kind] == name]
+        neutral = [n for n, k in KINDS.items() if k.neutral and self.settings[n] == k.neutral]
         return neutral + [
             p.name
             for p in self._parameters()

@@ -6,32 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from f3ast_tff.components import REQUIRED, Derived, Parameter, Published, Reading, Registry
-from f3ast_tff.components.component import KINDS, Component
+from f3ast_tff.components.component import Component
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.components.parameter import parameters_of
 from f3ast_tff.configuration.groups import GROUPS
-from f3ast_tff.configuration.resolve import kind_default
-
-# What each kind is, one line.
-KIND_HELP: dict[str, str] = {
-    "task": "which client holds which data",
-    "model": "the network",
-    "algorithm": "which clients train, and with which weight",
-    "aggregation": "from the cohort's updates to the server's step",
-    "availability": "who is reachable when",
-    "communication": "how many clients a round, in place of clients_per_round",
-    "delivery": "whose update arrives, of the clients asked, and when",
-    "client_optimizer": "optimizer of the local steps",
-    "server_optimizer": "optimizer of the step along the aggregate",
-    "engine": "what executes a round: XLA programs, or TFF",
-}
 
 
 def kind_text(kind: str) -> str:
-    """Returns what a kind is, and its default."""
-    default = kind_default(kind)
+    """Returns the help of a kind, and its default."""
+    default = KINDS[kind].default
     if isinstance(default, Derived):
-        return f"{KIND_HELP[kind]}; default: {default.words}"
-    return KIND_HELP[kind] + (f"; default: {default}" if default else "")
+        default = default.words
+    return KINDS[kind].help + (f"; default: {default}" if default else "")
 
 
 def by_takers(registry: Registry, kind: str) -> dict[tuple[str, ...], list[Parameter]]:

@@ -13,30 +13,12 @@ from typing import Any, Callable
 
 import numpy as np
 
-from f3ast_tff.aggregation.aggregation import AggregationConfig
-from f3ast_tff.algorithms.algorithm import AlgorithmConfig
-from f3ast_tff.availability import AvailabilityConfig, ConstraintConfig, Table
+from f3ast_tff.availability import Table
 from f3ast_tff.components import Registry, parameters_of, register
-from f3ast_tff.components.component import KINDS, component_of, given_fields, without_note
+from f3ast_tff.components.component import component_of, given_fields, without_note
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.components.plugins import Plugin
-from f3ast_tff.configuration.protocols import check_object
-from f3ast_tff.delivery import DeliveryConfig
 from f3ast_tff.errors import ComponentError, ParameterError
-from f3ast_tff.models import ModelConfig
-from f3ast_tff.optimizers.optimizer import OptimizerConfig
-from f3ast_tff.tasks.task import TaskConfig
-
-_BASES: dict[str, type] = {
-    "task": TaskConfig,
-    "model": ModelConfig,
-    "algorithm": AlgorithmConfig,
-    "aggregation": AggregationConfig,
-    "availability": AvailabilityConfig,
-    "communication": ConstraintConfig,
-    "delivery": DeliveryConfig,
-    "client_optimizer": OptimizerConfig,
-    "server_optimizer": OptimizerConfig,
-}
 
 
 def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str, Any], Registry]:
@@ -93,7 +75,7 @@ def _fields_of(config: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _config_of(kind: str, value: Any, registry: Registry) -> type:
-    if kind not in _BASES:
+    if not KINDS[kind].members:
         raise ParameterError(kind, value, f"must be one of {', '.join(registry.names(kind))}")
     if kind == "availability" and isinstance(value, np.ndarray):
         if value.dtype != np.bool_ or value.ndim != 2:
@@ -104,14 +86,14 @@ def _config_of(kind: str, value: Any, registry: Registry) -> type:
         value = Table(value)
     makes = kind == "algorithm" and callable(value) and not hasattr(value, "select")
     if not makes:
-        check_object(kind, value)
+        KINDS[kind].check_object(value)
     subject = value if inspect.isclass(value) or inspect.isfunction(value) else type(value)
     display = subject.__name__ if subject.__name__ != "<lambda>" else f"own {kind}"
     name = re.sub(r"\W+|(?<=[a-z0-9])(?=[A-Z])", "_", display).strip("_").lower()
     if name in registry.names(kind) or not name[:1].isalpha():
         name = f"own_{name}"
     members = {"__module__": __name__, "build": _build(kind, value, makes), **_facts(kind, value)}
-    config: Any = type(f"{subject.__name__}Config", (_BASES[kind],), members)
+    config: Any = type(f"{subject.__name__}Config", (KINDS[kind].base_class,), members)
     about = f"{subject.__module__}.{subject.__qualname__}"
     return register(kind, name, display, about=about)(dataclass(frozen=True)(config))
 
@@ -121,7 +103,7 @@ def _build(kind: str, value: Any, makes: bool) -> Callable[..., Any]:
         if not makes:
             return value
         strategy = value(*arguments)
-        check_object(kind, strategy)
+        KINDS[kind].check_object(strategy)
         return strategy
 
     return build

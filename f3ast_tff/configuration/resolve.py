@@ -10,8 +10,9 @@ from typing import Any
 
 from f3ast_tff.availability.constraints.constraint import is_count
 from f3ast_tff.components import Derived, Parameter, Published, Reading, Registry, parameters_of
-from f3ast_tff.components.component import KINDS, component_of
+from f3ast_tff.components.component import component_of
 from f3ast_tff.components.defaults import REQUIRED
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.configuration.configuration import Configuration
 from f3ast_tff.configuration.groups import GROUPS
@@ -20,31 +21,9 @@ from f3ast_tff.errors import ParameterError
 from f3ast_tff.optimizers.schedules import client_schedule
 from f3ast_tff.training.metrics_loggers import logger_names
 
-# What a kind is where it is not given.
-_DEFAULTS: dict[str, Any] = {
-    "task": "synthetic",
-    "model": Derived(lambda known: known.config_class("task").model, "the task's"),
-    "algorithm": "f3ast",
-    "aggregation": Derived(
-        lambda known: known.config_class("algorithm").aggregation, "the algorithm's"
-    ),
-    "availability": "home_devices",
-    "communication": None,
-    "delivery": "certain",
-    "client_optimizer": "sgd",
-    "server_optimizer": Derived(
-        lambda known: known.config_class("algorithm").server_optimizer, "the algorithm's"
-    ),
-    "engine": "fused",
-}
 _FIXED_COMMUNICATION = "fixed"
 # File systems allow 255.
 _LONGEST_NAME_BYTES = 200
-
-
-def kind_default(kind: str) -> Any:
-    """Returns the default of a kind: a name, `Derived`, or `None` for `clients_per_round`."""
-    return _DEFAULTS[kind]
 
 
 def resolve(given: Mapping[str, Any], registry: Registry | None = None) -> Configuration:
@@ -161,7 +140,7 @@ class _Resolver:
         named = ("task", "algorithm", "availability", "reading")
         parts = [self[name] for name in named]
         for kind in KINDS:
-            default = _DEFAULTS[kind]
+            default = KINDS[kind].default
             default = default.compute(self) if isinstance(default, Derived) else default
             if kind in self._given and kind not in named and self[kind] != default:
                 parts.append(name_part(kind, self[kind]))
@@ -206,7 +185,7 @@ class _Resolver:
         return self._given.get(kind)
 
     def _component_name(self, kind: str) -> str:
-        value = self._given.get(kind, _DEFAULTS[kind])
+        value = self._given.get(kind, KINDS[kind].default)
         if kind == "algorithm" or kind not in (fixed := self._fixed_kinds()):
             if isinstance(value, Derived):
                 value = value.compute(self)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from f3ast_tff.components import builtin_registry, parameters_of
-from f3ast_tff.components.component import OWN_KINDS
+from f3ast_tff.components.kinds import OWN_KINDS
 from f3ast_tff.configuration.groups import GROUPS
 
 SETTINGS = {

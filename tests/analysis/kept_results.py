@@ -23,7 +23,7 @@ from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.command_line.flags import parse
-from f3ast_tff.components.component import NEUTRAL_KINDS
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.components.parameter import parameters_of
 from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.configuration.groups import GROUPS
@@ -67,7 +67,7 @@ def neutral_values() -> Mapping[str, object]:
     parameters = [p for component in registry.all() for p in component.parameters]
     parameters += [p for group in GROUPS.values() for p in parameters_of(group)]
     neutral = {p.name: p.neutral for p in parameters if p.neutral is not None}
-    return {**neutral, **NEUTRAL_KINDS}
+    return {**neutral, **{name: kind.neutral for name, kind in KINDS.items() if kind.neutral}}
 
 
 def canonical(value: object) -> object:

@@ -204,7 +204,7 @@ def test_a_model_in_jax_alone_is_refused_by_tff(tmp_path: Path) -> None:
         ),
         ("return Commuters(", "return print(", "availability NoneType: has no num_clients, mask"),
         (">= self._away", "* 1.0", "Commuters: mask(1) returned shape (10,) and dtype float64"),
-        ("(AvailabilityConfig)", "", "derive it from AvailabilityConfig"),
+        ("(AvailabilityConfig)", "", "must derive from AvailabilityConfig"),
     ],
 )
 def test_a_plugin_that_breaks_a_protocol_ends_in_one_line(

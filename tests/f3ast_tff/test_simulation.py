@@ -253,7 +253,7 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"algorithm": lambda world: None}, "algorithm NoneType: has no select"),
     ({"algorithm": Selects([99], [1.0])}, "Selects"),
     ({"algorithm": Selects([0], [np.nan])}, "Selects"),
-    ({"task": [1, 2]}, "must be a name, a TaskConfig or FederatedData"),
+    ({"task": [1, 2]}, "task list: has no train, test, num_classes"),
     ({"model": object()}, "model object: has no initial_weights"),
     ({"aggregation": object()}, "aggregation object: has no normalise"),
     ({"communication": object()}, "communication object: has no largest_k"),

@@ -12,7 +12,7 @@ import pytest
 
 from f3ast_tff.command_line.main import main
 from f3ast_tff.components import Parameter, builtin_registry
-from f3ast_tff.components.component import KINDS
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.engines.components import FusedConfig, TffConfig
 from tests.fake_engine import FakeEngine
 from tests.fuzz.generate import TEXTS, Failures, cases, value_of

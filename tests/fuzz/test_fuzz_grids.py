@@ -11,7 +11,7 @@ import pytest
 
 from f3ast_tff.command_line.main import main
 from f3ast_tff.components import builtin_registry
-from f3ast_tff.components.component import KINDS
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.engines.components import FusedConfig, TffConfig
 from tests.fuzz.generate import DAMAGES, TEXTS, Failures, cases, value_of
 

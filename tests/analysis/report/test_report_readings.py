@@ -11,7 +11,7 @@ from f3ast_tff.analysis.report.reading_section import count, reading_section, su
 from f3ast_tff.analysis.report.readings import Form, departures, forms, readings, switched
 from f3ast_tff.analysis.run_groups import RunGroup, collect
 from f3ast_tff.components import builtin_registry
-from f3ast_tff.components.component import KINDS
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.configuration.resolve import applicable
 from tests.analysis.conftest import described
 

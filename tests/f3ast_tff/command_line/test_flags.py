@@ -10,7 +10,7 @@ from absl import flags
 from f3ast_tff.command_line.flags import CAMPAIGN, parse, setting_flags
 from f3ast_tff.command_line.main import main
 from f3ast_tff.components import parameters_of
-from f3ast_tff.components.component import KINDS
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.configuration.describe import markdown
 from f3ast_tff.configuration.groups import GROUPS

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.components import Parameter, parameters_of
-from f3ast_tff.components.component import KINDS
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.configuration import build
 from f3ast_tff.configuration.groups import GROUPS

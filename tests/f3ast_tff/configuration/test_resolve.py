@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.components.component import KINDS
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.components.parameter import parameters_of
 from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.configuration.groups import GROUPS
