@@ -16,7 +16,7 @@ from matplotlib.ticker import NullFormatter
 
 from f3ast_tff.analysis.command_line import command, out_flag, require_png
 from f3ast_tff.analysis.curves import plain, save
-from f3ast_tff.availability import FourClasses
+from f3ast_tff.availability import FourClassesConfig
 from f3ast_tff.components import parameter
 from f3ast_tff.estimation import AvailabilityPrior, EstimatedAvailability
 
@@ -72,7 +72,7 @@ def estimation_errors(
     """
     errors = {name: np.zeros((num_seeds, len(observations))) for name in ESTIMATES}
     for seed in range(num_seeds):
-        process = FourClasses(num_clients, seed)
+        process = FourClassesConfig().build(np.ones(num_clients), seed)
         truth = {"pi": process.pi, "pi_chain": process.pi, "lambda": process.eigenvalue}
         activity = EstimatedAvailability(AvailabilityPrior.uniform(num_clients))
         chain = EstimatedAvailability(

@@ -19,9 +19,9 @@ from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.availability import (
     AvailabilityProcess,
+    Grouped,
     IndependentAvailability,
     Markov,
-    MarkovClusters,
 )
 from f3ast_tff.components import REQUIRED, parameter
 from f3ast_tff.objective import variance_bound
@@ -103,7 +103,7 @@ def worlds() -> list[World]:
             "clustered",
             "p",
             together,
-            lambda seed: MarkovClusters(N, seed, by_cluster, np.zeros(CLUSTERS), clusters),
+            lambda seed: Grouped(Markov(by_cluster, np.zeros(CLUSTERS), seed), clusters),
         ),
     ]
 

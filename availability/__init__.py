@@ -3,9 +3,8 @@
 Installed as `f3ast_tff.availability`; a folder of its own in the checkout.
 """
 
-from f3ast_tff.availability.alternating import Alternating
-from f3ast_tff.availability.always import Always
-from f3ast_tff.availability.arrival_departure import ArrivalDeparture
+from f3ast_tff.availability.arrivals import ArrivalDepartureConfig, PoissonArrivalsConfig
+from f3ast_tff.availability.combined import Mix, MixConfig, Product, ProductConfig
 from f3ast_tff.availability.constraints import (
     ByteBudget,
     CommunicationConstraint,
@@ -20,68 +19,101 @@ from f3ast_tff.availability.constraints import (
     UniformK,
     constraint_from_text,
 )
-from f3ast_tff.availability.cyclic import Cyclic
 from f3ast_tff.availability.device_traces import DeviceTraces
-from f3ast_tff.availability.four_classes import FourClasses
-from f3ast_tff.availability.home_devices import HomeDevices
-from f3ast_tff.availability.label_distribution import LabelledConfig, label_distribution
+from f3ast_tff.availability.dirichlet_participation import (
+    DirichletBernoulliConfig,
+    DirichletCyclicConfig,
+    DirichletMarkovConfig,
+)
+from f3ast_tff.availability.five_models import (
+    AlwaysConfig,
+    HomeDevicesConfig,
+    ScarceConfig,
+    SmartphonesConfig,
+    UnevenConfig,
+)
+from f3ast_tff.availability.label_distribution import (
+    LabelledConfig,
+    SmallestLabelConfig,
+    label_distribution,
+)
 from f3ast_tff.availability.markov import Markov
-from f3ast_tff.availability.markov_clusters import MarkovClusters
-from f3ast_tff.availability.minimum_separation import MinimumSeparation
-from f3ast_tff.availability.mix import Mix
-from f3ast_tff.availability.non_stationary import NonStationary
-from f3ast_tff.availability.periodic_groups import PeriodicGroups
+from f3ast_tff.availability.markov_models import (
+    FourClassesConfig,
+    MarkovClustersConfig,
+    MarkovTransitionConfig,
+)
+from f3ast_tff.availability.minimum_separation import MinimumSeparation, MinimumSeparationConfig
+from f3ast_tff.availability.non_stationary import (
+    InterleavedSineConfig,
+    SineConfig,
+    StaircaseConfig,
+    StationaryConfig,
+)
 from f3ast_tff.availability.process import (
     AvailabilityConfig,
     AvailabilityProcess,
     IndependentAvailability,
+    NonStationary,
 )
-from f3ast_tff.availability.product import Product
-from f3ast_tff.availability.scarce import Scarce
-from f3ast_tff.availability.smallest_label import SmallestLabel
-from f3ast_tff.availability.smartphones import Smartphones
-from f3ast_tff.availability.stays import Stays
-from f3ast_tff.availability.table import Table
-from f3ast_tff.availability.trace import Trace
+from f3ast_tff.availability.stays import Stays, StaysFileConfig
+from f3ast_tff.availability.table import Table, TableConfig
+from f3ast_tff.availability.trace import Trace, TraceConfig
 from f3ast_tff.availability.trace_files import read_traces
-from f3ast_tff.availability.uneven import Uneven
+from f3ast_tff.availability.turns import AlternatingConfig, Grouped, PeriodicGroupsConfig, Turns
 
 __all__ = [
-    "Alternating",
-    "Always",
-    "ArrivalDeparture",
+    "AlternatingConfig",
+    "AlwaysConfig",
+    "ArrivalDepartureConfig",
     "AvailabilityConfig",
     "AvailabilityProcess",
     "ByteBudget",
     "CommunicationConstraint",
     "ConstraintConfig",
-    "Cyclic",
     "DeviceTraces",
+    "DirichletBernoulliConfig",
+    "DirichletCyclicConfig",
+    "DirichletMarkovConfig",
     "FixedK",
-    "FourClasses",
+    "FourClassesConfig",
     "GroupMinimum",
-    "HomeDevices",
+    "Grouped",
+    "HomeDevicesConfig",
     "IndependentAvailability",
+    "InterleavedSineConfig",
     "LabelledConfig",
     "Markov",
-    "MarkovClusters",
+    "MarkovClustersConfig",
     "MarkovK",
+    "MarkovTransitionConfig",
     "MinimumSeparation",
+    "MinimumSeparationConfig",
     "Mix",
+    "MixConfig",
     "NonStationary",
-    "PeriodicGroups",
+    "PeriodicGroupsConfig",
+    "PoissonArrivalsConfig",
     "PoissonK",
     "Product",
-    "Scarce",
+    "ProductConfig",
+    "ScarceConfig",
     "Schedule",
     "Signal",
-    "SmallestLabel",
-    "Smartphones",
+    "SineConfig",
+    "SmallestLabelConfig",
+    "SmartphonesConfig",
+    "StaircaseConfig",
+    "StationaryConfig",
     "Stays",
+    "StaysFileConfig",
     "Steps",
     "Table",
+    "TableConfig",
     "Trace",
-    "Uneven",
+    "TraceConfig",
+    "Turns",
+    "UnevenConfig",
     "UniformK",
     "constraint_from_text",
     "label_distribution",

@@ -1,18 +1,21 @@
-"""What the combinators `Product` and `Mix` share."""
+"""Processes made of others: `Product` and `Mix`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, cast
 
 import numpy as np
 
-from f3ast_tff.availability.process import AvailabilityConfig, AvailabilityProcess
-from f3ast_tff.components import REQUIRED, parameter
+from f3ast_tff.availability.draws import smallest_integers
+from f3ast_tff.availability.process import AvailabilityConfig, AvailabilityProcess, numbers
+from f3ast_tff.components import REQUIRED, parameter, register
 from f3ast_tff.components.parameter import one_of
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.randomness import generator
+from f3ast_tff.selection.population import Population
 
 _PARTS = "availability_parts"
 _COMBINATORS = ("product", "mix")
@@ -29,25 +32,6 @@ def part_seed(seed: int, part: int) -> int:
         part: Number of the part, from 0.
     """
     return int(generator(seed, "availability part", part).integers(2**32))
-
-
-def common_size(parts: Sequence[AvailabilityProcess]) -> int:
-    """Returns the number of clients of the parts.
-
-    Raises:
-        ValueError: If there is no part, or they differ.
-    """
-    sizes = {part.num_clients for part in parts}
-    if len(sizes) != 1:
-        raise ValueError(f"parts have {sorted(sizes)} clients: must be one number")
-    return sizes.pop()
-
-
-def stationary_of(parts: Sequence[AvailabilityProcess]) -> list[np.ndarray] | None:
-    """Returns the stationary availability of every part, `None` if one has none."""
-    found = [part.stationary for part in parts]
-    known = [values for values in found if values is not None]
-    return known if len(known) == len(found) else None
 
 
 def build_process(
@@ -119,3 +103,163 @@ class CombinatorConfig(AvailabilityConfig):
         if any(isinstance(part, CombinatorConfig) for part in self.parts):
             allowed = "a part must not be made of others itself"
             raise ParameterError(_PARTS, self.availability_parts, allowed)
+
+
+def _stationary_of(parts: Sequence[AvailabilityProcess]) -> list[np.ndarray] | None:
+    """Returns the stationary availability of every part, `None` if one has none."""
+    found = [part.stationary for part in parts]
+    known = [values for values in found if values is not None]
+    return known if len(known) == len(found) else None
+
+
+class Product:
+    """For example reachable over the network, and charging."""
+
+    # Not known for every choice of parts; see `AvailabilityProcess`.
+    positively_correlated = True
+
+    def __init__(self, parts: Sequence[AvailabilityProcess]) -> None:
+        """Takes the parts.
+
+        Args:
+            parts: Processes over the same clients, each made with a seed of its own: see
+                `part_seed`.
+        """
+        self.num_clients = parts[0].num_clients
+        self.parts = tuple(parts)
+        self.periodic = any(part.periodic for part in parts)
+
+    @property
+    def stationary(self) -> np.ndarray | None:
+        """The parts' product; `None` for two periodic parts, which may be in or out of step."""
+        known = _stationary_of(self.parts)
+        if known is None or sum(part.periodic for part in self.parts) > 1:
+            return None
+        return reduce(np.multiply, known)
+
+    def present(self, round_number: int) -> np.ndarray:
+        """See `Population.present`: present where all parts say so."""
+        present = np.ones(self.num_clients, bool)
+        for part in self.parts:
+            if isinstance(part, Population):
+                present &= part.present(round_number)
+        return present
+
+    def mask(self, round_number: int) -> np.ndarray:
+        """See `AvailabilityProcess.mask`."""
+        mask = self.parts[0].mask(round_number)
+        for part in self.parts[1:]:
+            mask &= part.mask(round_number)
+        return mask
+
+
+@register(
+    "availability", "product", "Product", about="available where all of its parts say so", order=11
+)
+@dataclass(frozen=True)
+class ProductConfig(CombinatorConfig):
+    """Available where all parts say so."""
+
+    def build(self, p: np.ndarray, seed: int, labels: np.ndarray | None = None) -> Product:
+        """See `AvailabilityConfig.build`."""
+        return Product(self.build_parts(p, seed, labels))
+
+
+def draw_members(shares: Sequence[float], num_clients: int, seed: int) -> np.ndarray:
+    """Draws which process each client follows, with group sizes as near the shares as can be.
+
+    Args:
+        shares: Share of each process, at least 0; only their proportions count.
+        num_clients: Number of clients N.
+        seed: Seed of who is in which group.
+
+    Returns:
+        `int64 [N]`, in 0..len(shares)-1.
+
+    Raises:
+        ParameterError: If a share is negative or not finite, or all are 0.
+    """
+    weights = np.asarray(shares, float)
+    if not (np.all(np.isfinite(weights)) and np.all(weights >= 0) and weights.sum() > 0):
+        text = ",".join(f"{share:g}" for share in shares)
+        raise ParameterError("mix_shares", text, "must be finite, at least 0, and not all 0")
+    ends = np.rint(np.cumsum(weights) / weights.sum() * num_clients).astype(np.int64)
+    members = np.repeat(np.arange(len(weights)), np.diff(ends, prepend=0))
+    return generator(seed, "mix").permutation(members)
+
+
+class Mix:
+    """For example a third of the clients on home devices, the rest on smartphones.
+
+    Attributes:
+        members: Number of the process that each client follows, unsigned `int [N]`.
+    """
+
+    # Not known for every choice of parts; see `AvailabilityProcess`.
+    positively_correlated = True
+
+    def __init__(self, parts: Sequence[AvailabilityProcess], members: np.ndarray) -> None:
+        """Takes the parts and who follows which.
+
+        Args:
+            parts: Processes over the same clients, each made with a seed of its own: see
+                `part_seed`.
+            members: Number of the part that each client follows, `int [N]`.
+        """
+        self.num_clients = len(members)
+        self.parts = tuple(parts)
+        self.members = smallest_integers(members)
+        self.periodic = any(part.periodic for part in parts)
+
+    @property
+    def stationary(self) -> np.ndarray | None:
+        """That of each client's process, `float [N]`; `None` if a part has none."""
+        known = _stationary_of(self.parts)
+        if known is None:
+            return None
+        chosen = known[0].astype(np.result_type(*known))
+        for number, values in enumerate(known[1:], 1):
+            np.copyto(chosen, values, where=self.members == number)
+        return chosen
+
+    def present(self, round_number: int) -> np.ndarray:
+        """See `Population.present`: what each client's process says, else always."""
+        present = np.ones(self.num_clients, bool)
+        for number, part in enumerate(self.parts):
+            if isinstance(part, Population):
+                present &= part.present(round_number) | (self.members != number)
+        return present
+
+    def mask(self, round_number: int) -> np.ndarray:
+        """See `AvailabilityProcess.mask`."""
+        mask = np.zeros(self.num_clients, bool)
+        for number, part in enumerate(self.parts):
+            mask |= part.mask(round_number) & (self.members == number)
+        return mask
+
+
+@register(
+    "availability", "mix", "Mix", about="each client follows one of its parts, drawn once", order=12
+)
+@dataclass(frozen=True)
+class MixConfig(CombinatorConfig):
+    """Each client follows one of the parts."""
+
+    mix_shares: str = parameter("", "share of each part, separated by commas; equal if empty")
+
+    def build(self, p: np.ndarray, seed: int, labels: np.ndarray | None = None) -> Mix:
+        """See `AvailabilityConfig.build`."""
+        return Mix(self.build_parts(p, seed, labels), draw_members(self._shares(), len(p), seed))
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        super().check(settings)
+        draw_members(self._shares(), num_clients=1, seed=0)
+
+    def _shares(self) -> tuple[float, ...]:
+        num_parts = len(self.parts)
+        shares = numbers("mix_shares", self.mix_shares) if self.mix_shares else (1.0,) * num_parts
+        if len(shares) != num_parts:
+            allowed = f"must be one number for each of the {num_parts} availability_parts"
+            raise ParameterError("mix_shares", self.mix_shares, allowed)
+        return shares

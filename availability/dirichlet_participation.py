@@ -11,48 +11,23 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.availability.cyclic import Cyclic
 from f3ast_tff.availability.label_distribution import LabelledConfig
 from f3ast_tff.availability.markov import Markov
-from f3ast_tff.availability.markov_transition import TransitionConfig, transition_eigenvalue
-from f3ast_tff.availability.process import AvailabilityProcess, IndependentAvailability
+from f3ast_tff.availability.markov_models import TransitionConfig
+from f3ast_tff.availability.process import IndependentAvailability
+from f3ast_tff.availability.turns import Turns, cyclic
 from f3ast_tff.components import parameter, register
-from f3ast_tff.errors import ParameterError
 from f3ast_tff.randomness import generator
-
-
-def dirichlet_participation(
-    labels: np.ndarray, seed: int, alpha: float = 0.1, mean: float = 0.1, least: float = 0.02
-) -> np.ndarray:
-    """Draws kappa ~ Dirichlet(alpha, .., alpha) and returns pi_k, `float64 [N]`.
-
-    pi_k = min(max(C mean <nu_k, kappa>, least), 1). As kappa_c is 1 / C in the mean, the pi_k
-    are `mean` in the mean before the bounds. The public code has no upper bound: C mean is 1
-    there.
-
-    Args:
-        labels: nu, `float64 [N, C]`.
-        seed: Seed of the draw; equal seeds give the three processes equal pi.
-        alpha: Concentration, above 0: the smaller, the more pi_k differ.
-        mean: Mean of pi_k before the bounds, in [0, 1].
-        least: Least pi_k, in [0, 1].
-
-    Raises:
-        ParameterError: If a value is not allowed.
-    """
-    if not (alpha > 0 and np.isfinite(alpha)):
-        raise ParameterError("participation_alpha", alpha, "must be above 0 and finite")
-    for name, value in (("mean", mean), ("least", least)):
-        if not 0 <= value <= 1:
-            raise ParameterError(f"participation_{name}", value, "must be in [0, 1]")
-    num_classes = labels.shape[1]
-    kappa = generator(seed, "dirichlet participation").dirichlet(np.full(num_classes, alpha))
-    return np.clip(num_classes * mean * (labels @ kappa), least, 1)
 
 
 @dataclass(frozen=True)
 class ParticipationConfig(LabelledConfig):
-    """Base of the three processes."""
+    """Base of the three: pi_k = min(max(C mean <nu_k, kappa>, least), 1).
+
+    kappa ~ Dirichlet(alpha, .., alpha). As kappa_c is 1 / C in the mean, the pi_k are `mean` in the
+    mean before the bounds. The public code has no upper bound: C mean is 1 there. Equal seeds give
+    the three processes equal pi.
+    """
 
     participation_alpha: float = parameter(
         0.1, "concentration of the Dirichlet law of kappa", above=0
@@ -63,12 +38,12 @@ class ParticipationConfig(LabelledConfig):
     participation_least: float = parameter(0.02, "least pi_k", minimum=0, maximum=1)
 
     def pi(self, labels: np.ndarray, seed: int) -> np.ndarray:
-        """Returns pi_k, `float64 [N]`."""
-        return dirichlet_participation(
-            *(labels, seed, self.participation_alpha),
-            mean=self.participation_mean,
-            least=self.participation_least,
-        )
+        """Returns pi_k, `float64 [N]`, of label distributions nu, `float64 [N, C]`."""
+        num_classes = labels.shape[1]
+        alpha = np.full(num_classes, self.participation_alpha)
+        kappa = generator(seed, "dirichlet participation").dirichlet(alpha)
+        mean = num_classes * self.participation_mean * (labels @ kappa)
+        return np.clip(mean, self.participation_least, 1)
 
 
 @register(
@@ -80,7 +55,7 @@ class ParticipationConfig(LabelledConfig):
 )
 @dataclass(frozen=True)
 class DirichletBernoulliConfig(ParticipationConfig):
-    """Configuration of independent availability with `dirichlet_participation`."""
+    """Clients available independently with pi_k."""
 
     def build_labelled(self, labels: np.ndarray, seed: int) -> IndependentAvailability:
         """See `LabelledConfig.build_labelled`."""
@@ -96,12 +71,11 @@ class DirichletBernoulliConfig(ParticipationConfig):
 )
 @dataclass(frozen=True)
 class DirichletMarkovConfig(ParticipationConfig, TransitionConfig):
-    """Configuration of `Markov` with `dirichlet_participation`."""
+    """On-off chains of stationary probability pi_k."""
 
-    def build_labelled(self, labels: np.ndarray, seed: int) -> AvailabilityProcess:
+    def build_labelled(self, labels: np.ndarray, seed: int) -> Markov:
         """See `LabelledConfig.build_labelled`."""
-        pi = self.pi(labels, seed)
-        return Markov(pi, transition_eigenvalue(pi, self.transition_largest), seed)
+        return self.chains(self.pi(labels, seed), seed)
 
 
 @register(
@@ -113,12 +87,12 @@ class DirichletMarkovConfig(ParticipationConfig, TransitionConfig):
 )
 @dataclass(frozen=True)
 class DirichletCyclicConfig(ParticipationConfig):
-    """Configuration of `Cyclic` with `dirichlet_participation`."""
+    """One turn per cycle, for the share pi_k of it."""
 
-    positively_correlated: ClassVar[bool] = Cyclic.positively_correlated
+    positively_correlated: ClassVar[bool] = True
 
     cyclic_rounds: int = parameter(100, "length of the cycle", minimum=1, units="rounds")
 
-    def build_labelled(self, labels: np.ndarray, seed: int) -> Cyclic:
+    def build_labelled(self, labels: np.ndarray, seed: int) -> Turns:
         """See `LabelledConfig.build_labelled`."""
-        return Cyclic(self.pi(labels, seed), seed, self.cyclic_rounds)
+        return cyclic(self.pi(labels, seed), seed, self.cyclic_rounds)

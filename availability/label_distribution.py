@@ -1,4 +1,4 @@
-"""Label distributions of the clients, and the base of processes that follow them."""
+"""Label distributions of the clients, and processes that follow them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.availability.process import AvailabilityConfig, AvailabilityProcess
+from f3ast_tff.availability.process import (
+    AvailabilityConfig,
+    AvailabilityProcess,
+    IndependentAvailability,
+)
+from f3ast_tff.components import parameter, register
 from f3ast_tff.components.component import component_of
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples
@@ -80,3 +85,31 @@ class LabelledConfig(AvailabilityConfig):
     def build_labelled(self, labels: np.ndarray, seed: int) -> AvailabilityProcess:
         """Returns the process of a label distribution; a subclass says which."""
         raise TypeError(f"{type(self).__name__} does not say what it builds")
+
+
+@register(
+    "availability",
+    "smallest_label",
+    "Smallest label",
+    about="independent, q_k from 0.1 to 1 by the client's smallest label (MIFA)",
+    order=17,
+)
+@dataclass(frozen=True)
+class SmallestLabelConfig(LabelledConfig):
+    """q_k = p_min + (1 - p_min) min(labels of k) / (C - 1).
+
+    Gu et al., "Fast Federated Learning in the Presence of Arbitrary Device Unavailability",
+    NeurIPS 2021, arXiv 2106.04159, Sec. 7: two classes a client. Its public code calls p_min the
+    least participation rate, as here. FLGo reads the text with p_min and 1 - p_min exchanged, so
+    that q_k is at least 0.9.
+    """
+
+    smallest_label_least: float = parameter(
+        0.1, "p_min, probability of a client whose smallest label is 0", minimum=0, maximum=1
+    )
+
+    def build_labelled(self, labels: np.ndarray, seed: int) -> IndependentAvailability:
+        """See `LabelledConfig.build_labelled`; a client without a label gets p_min."""
+        least, smallest = self.smallest_label_least, np.argmax(labels > 0, axis=1)
+        q = least + (1 - least) * smallest / max(labels.shape[1] - 1, 1)
+        return IndependentAvailability(q, seed)

@@ -46,26 +46,6 @@ class Masks(Protocol):
 
 
 @dataclass(frozen=True)
-class DenseMasks:
-    """Masks as a matrix, `bool [T, N]`."""
-
-    table: np.ndarray
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """T and N."""
-        return self.table.shape[0], self.table.shape[1]
-
-    def row(self, round_number: int) -> np.ndarray:
-        """See `Masks.row`."""
-        return np.array(self.table[round_number - 1])
-
-    def mean(self) -> np.ndarray:
-        """See `Masks.mean`."""
-        return self.table.mean(axis=0)
-
-
-@dataclass(frozen=True)
 class PackedMasks:
     """Masks as bits, `uint8 [T, ceil(N / 8)]`."""
 
@@ -171,23 +151,21 @@ def read_masks(path: Path) -> Masks:
         table = open_npy(path) if form == ".npy" else _numbers(read_text(path))
     except (OSError, ValueError, OverflowError) as error:
         raise DataError(f"{path}: not a table of zeros and ones: {error}") from error
-    if table.ndim != 2:
-        raise DataError(f"{path}: has shape {table.shape}, must be [rounds, clients]")
-    return dense_masks(table, str(path))
+    return packed_masks(table, str(path))
 
 
-def dense_masks(table: np.ndarray, name: str) -> DenseMasks:
-    """Returns the masks of a matrix, `[T, N]`, checked; a copy.
+def packed_masks(table: np.ndarray, name: str) -> PackedMasks:
+    """Returns the masks of a matrix, `[T, N]`, checked.
 
     Args:
         table: Zeros and ones, or booleans.
-        name: What it is called in messages.
+        name: Name in messages.
 
     Raises:
         DataError: If it is empty, or has another entry than 0 or 1.
     """
     if table.ndim != 2 or 0 in table.shape:
-        raise DataError(f"{name}: shape {table.shape}: must be [T, N], neither of them 0")
+        raise DataError(f"{name}: has shape {table.shape}, must be [rounds, clients], neither 0")
     if table.dtype.kind not in "biuf":
         raise DataError(f"{name}: dtype {table.dtype}: must be boolean or numeric")
     for t, row in enumerate(table):
@@ -195,7 +173,7 @@ def dense_masks(table: np.ndarray, name: str) -> DenseMasks:
         if len(wrong):
             k = wrong[0]
             raise DataError(f"{name}: row {t}, column {k} is {row[k]}: must be 0 or 1")
-    return DenseMasks(table.astype(bool))
+    return PackedMasks(np.packbits(table != 0, axis=1), (table.shape[0], table.shape[1]))
 
 
 def _numbers(text: str) -> np.ndarray:
@@ -232,21 +210,17 @@ def _of_arrays(arrays: dict[str, np.ndarray]) -> Masks:
 
 
 def _of_csr(arrays: dict[str, np.ndarray], shape: tuple[int, int]) -> ListedMasks:
-    offsets, clients, data = (arrays[name] for name in ("indptr", "indices", "data"))
+    from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
+
     if arrays["format"].shape != () or arrays["format"].item() not in (b"csr", "csr"):
         raise ValueError("its sparse format is not csr")
-    whole = offsets.dtype.kind in "iu" and clients.dtype.kind in "iu"
-    if not (whole and offsets.shape == (shape[0] + 1,) and clients.shape == data.shape):
-        raise ValueError("its indices are not those of a CSR matrix of its shape")
-    if offsets[0] != 0 or offsets[-1] != len(clients) or np.any(offsets[1:] < offsets[:-1]):
-        raise ValueError("its row offsets do not rise from 0 to the number of entries")
-    if clients.ndim != 1 or (len(clients) and not 0 <= clients.min() <= clients.max() < shape[1]):
-        raise ValueError(f"it has a client that is not one of {shape[1]}")
-    if data.dtype.kind not in "biuf" or np.any(data != 1):
-        raise ValueError("it has another entry than 1")
-    same_row = np.ones(max(len(clients) - 1, 0), bool)
-    starts = offsets[1:-1]
-    same_row[starts[(starts > 0) & (starts < len(clients))] - 1] = False
-    if np.any(same_row & (clients[1:] <= clients[:-1])):
+    try:
+        matrix = csr_matrix(tuple(arrays[name] for name in ("data", "indices", "indptr")), shape)
+        matrix.check_format(full_check=True)
+    except (TypeError, IndexError) as error:
+        raise ValueError(str(error)) from error
+    if not matrix.has_canonical_format:
         raise ValueError("the clients of a round must rise")
-    return ListedMasks(offsets, clients, shape)
+    if not np.all(matrix.data == 1):
+        raise ValueError("it has another entry than 1")
+    return ListedMasks(matrix.indptr, matrix.indices, shape)

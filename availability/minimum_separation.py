@@ -44,11 +44,8 @@ class MinimumSeparation:
             separation: R, rounds away after an available one, at least 0.
 
         Raises:
-            ParameterError: If R is negative.
             ValueError: If a probability is not in [0, 1].
         """
-        if separation < 0:
-            raise ParameterError("separation_rounds", separation, "must be at least 0")
         self.q = probabilities_checked("q", q)
         self.num_clients = len(self.q)
         self.seed = seed
@@ -105,7 +102,7 @@ class MinimumSeparation:
 )
 @dataclass(frozen=True)
 class MinimumSeparationConfig(AvailabilityConfig):
-    """Configuration of `MinimumSeparation` with q_k ~ U(least, most), drawn from the seed."""
+    """`MinimumSeparation` with q_k ~ U(least, most), drawn from the seed."""
 
     separation_rounds: int = parameter(
         10, "R, time away after an available round", minimum=0, units="rounds"
@@ -115,7 +112,6 @@ class MinimumSeparationConfig(AvailabilityConfig):
 
     def build(self, p: np.ndarray, seed: int) -> MinimumSeparation:
         """See `AvailabilityConfig.build`."""
-        self.check({})
         least, most = self.separation_least_q, self.separation_most_q
         q = least + (most - least) * generator(seed, "minimum separation q").random(len(p))
         return MinimumSeparation(q, seed, self.separation_rounds)
@@ -123,8 +119,6 @@ class MinimumSeparationConfig(AvailabilityConfig):
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `AlgorithmConfig.check`."""
         least, most = self.separation_least_q, self.separation_most_q
-        if not 0 <= least <= most:
-            allowed = f"must be at least 0 and at most separation_most_q, {most:g}"
+        if least > most:
+            allowed = f"must be at most separation_most_q, {most:g}"
             raise ParameterError("separation_least_q", least, allowed)
-        if not most <= 1:
-            raise ParameterError("separation_most_q", most, "must be at most 1")

@@ -1,4 +1,4 @@
-"""What an availability process is, and the family of independent ones."""
+"""What an availability process is, and the two laws with independent clients."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ class AvailabilityProcess(Protocol):
 
 @dataclass(frozen=True)
 class AvailabilityConfig:
-    """Base of an availability process's `Config`.
+    """Base of an availability process's `Config`: its parameters, and how they make the process.
+
+    `build` computes arrays from the parameters, N, p and the seed, and returns one of the laws of
+    this folder (`IndependentAvailability`, `Markov`, `Turns` ...), or any `AvailabilityProcess`.
 
     Attributes:
         positively_correlated: See `AvailabilityProcess`; known before the process is built.
@@ -113,18 +116,17 @@ def probabilities_checked(name: str, values: np.ndarray) -> np.ndarray:
 
 
 class IndependentAvailability:
-    """Clients available independently, client k in round t with probability q_{k,t}.
+    """Clients available independently, client k in every round with probability q_k.
 
-    A subclass says the probabilities; the draws of a round depend on (seed, round) alone, so
-    every algorithm sees the same available sets (reading R13). From a million clients on, q is
-    held as `float32`: 5 bytes a client in all.
+    The draws of a round depend on (seed, round) alone, so every algorithm sees the same available
+    sets (reading R13). From a million clients on, q is held as `float32`: 5 bytes a client in all.
     """
 
     positively_correlated = False
     periodic = False
 
     def __init__(self, q: np.ndarray, seed: int) -> None:
-        """Sets the base probabilities.
+        """Sets the probabilities.
 
         Args:
             q: q_k, `float [N]`, each in [0, 1].
@@ -139,7 +141,7 @@ class IndependentAvailability:
         self._levels = byte_levels(self.q) if self.q.dtype == np.float32 else None
 
     def probabilities(self, round_number: int) -> np.ndarray:
-        """Returns q_{k,t}, `float [N]`, in [0, 1]."""
+        """Returns q_{k,t}, `float [N]`; a subclass may change it with the round."""
         return self.q
 
     @property
@@ -154,3 +156,58 @@ class IndependentAvailability:
 
     def _rng(self, round_number: int) -> np.random.Generator:
         return generator(self.seed, "availability", round_number)
+
+
+class NonStationary(IndependentAvailability):
+    """q_kt = f_t q_k, and 0 where that is below the cut; f has a period.
+
+    Clients are independent given the round, but share f_t: over the rounds their availability is
+    positively correlated.
+    """
+
+    positively_correlated = True
+    periodic = True
+
+    def __init__(self, base: np.ndarray, seed: int, factors: np.ndarray, cut: float = 0.0) -> None:
+        """Makes the process.
+
+        Args:
+            base: q_k, `float [N]`, in [0, 1].
+            seed: Seed of the draws.
+            factors: f_1 .. f_P, `float [P]`, in [0, 1]; round t takes f at (t - 1) mod P.
+            cut: Probabilities below it become 0; in [0, 1].
+
+        Raises:
+            ValueError: If a probability is not in [0, 1].
+        """
+        super().__init__(base, seed)
+        self._factors = np.array(factors, np.float64)
+        self._cut = cut
+
+    def probabilities(self, round_number: int) -> np.ndarray:
+        """Returns q_kt, `float [N]`."""
+        return self._at(self._factor(round_number))
+
+    def mask(self, round_number: int) -> np.ndarray:
+        """See `AvailabilityProcess.mask`; without a cut, no array of probabilities is made."""
+        factor, rng = self._factor(round_number), self._rng(round_number)
+        if self._cut > 0:
+            return bernoulli(self._at(factor), rng)
+        return bernoulli(self.q, rng, factor=factor)
+
+    @property
+    def stationary(self) -> np.ndarray:
+        """Mean of q_kt over a period, `float [N]`; q_k times the mean of f without a cut."""
+        if not self._cut > 0:
+            return self.q * float(self._factors.mean())
+        total = np.zeros(self.num_clients)
+        for factor in self._factors:
+            total += self._at(float(factor))
+        return total / len(self._factors)
+
+    def _factor(self, round_number: int) -> float:
+        return float(self._factors[(round_number - 1) % len(self._factors)])
+
+    def _at(self, factor: float) -> np.ndarray:
+        q = self.q * factor
+        return q * (q >= self._cut)

@@ -16,7 +16,7 @@ from f3ast_tff.availability.draws import bernoulli
 from f3ast_tff.availability.process import AvailabilityConfig
 from f3ast_tff.components import REQUIRED, Derived, parameter, register
 from f3ast_tff.data_files import read_text
-from f3ast_tff.errors import DataError, ParameterError
+from f3ast_tff.errors import DataError
 from f3ast_tff.randomness import generator
 
 FOREVER = np.iinfo(np.int64).max
@@ -48,11 +48,7 @@ class Stays:
             seed: Seed of the availability of those present.
             horizon: H, the rounds that `stationary` is the mean over, at least 1.
             q: Probability to be available while present, in [0, 1].
-
-        Raises:
-            ParameterError: If a value is not allowed.
         """
-        check_presence(horizon, q)
         self.first, self.last = first, last
         self.num_clients = len(first)
         self.seed = seed
@@ -73,18 +69,6 @@ class Stays:
         """See `AvailabilityProcess.mask`."""
         rng = generator(self.seed, "availability", round_number)
         return self.present(round_number) & bernoulli(self._q, rng)
-
-
-def check_presence(horizon: int, q: float) -> None:
-    """Checks what all processes of stays have.
-
-    Raises:
-        ParameterError: If H is below 1 or q not in [0, 1].
-    """
-    if horizon < 1:
-        raise ParameterError("presence_rounds", horizon, "must be at least 1")
-    if not 0 <= q <= 1:
-        raise ParameterError("presence_q", q, "must be in [0, 1]")
 
 
 def read_stays(path: Path, num_clients: int) -> tuple[np.ndarray, np.ndarray]:
@@ -138,7 +122,7 @@ def _stay(line: list[str], number: int) -> tuple[int, int, int]:
 class StaysConfig(AvailabilityConfig):
     """Base of processes of stays."""
 
-    positively_correlated: ClassVar[bool] = Stays.positively_correlated
+    positively_correlated: ClassVar[bool] = True
 
     presence_q: float = parameter(
         1.0, "probability of being available between joining and leaving", minimum=0, maximum=1
@@ -165,7 +149,7 @@ class StaysConfig(AvailabilityConfig):
 )
 @dataclass(frozen=True)
 class StaysFileConfig(StaysConfig):
-    """Configuration of `Stays` read from a file."""
+    """Stays read from a file."""
 
     stays_file: str = parameter(REQUIRED, "a CSV file: client, first and last round", is_input=True)
 

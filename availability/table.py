@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.availability.mask_files import Masks, dense_masks, read_masks
+from f3ast_tff.availability.mask_files import Masks, packed_masks, read_masks
 from f3ast_tff.availability.process import AvailabilityConfig
 from f3ast_tff.components import REQUIRED, parameter, register
 from f3ast_tff.errors import ParameterError
@@ -20,19 +20,18 @@ class Table:
     positively_correlated = True
     periodic = True
 
-    def __init__(self, table: np.ndarray | Path | str, seed: int = 0) -> None:
-        """Takes the matrix; the seed changes nothing.
+    def __init__(self, table: np.ndarray | Path | str) -> None:
+        """Takes the matrix.
 
         Args:
             table: Zeros and ones (or booleans), `[T, N]`, or the file that `read_masks` reads.
-            seed: Unused.
 
         Raises:
             DataError: If it cannot be read, is empty, or has another entry than 0 or 1.
         """
         self._masks: Masks
         if isinstance(table, np.ndarray):
-            self._masks = dense_masks(table, "table")
+            self._masks = packed_masks(table, "table")
         else:
             self._masks = read_masks(Path(table))
         self.num_clients = self._masks.shape[1]
@@ -52,9 +51,9 @@ class Table:
 )
 @dataclass(frozen=True)
 class TableConfig(AvailabilityConfig):
-    """Configuration of `Table`."""
+    """A `Table` read from a file."""
 
-    positively_correlated: ClassVar[bool] = Table.positively_correlated
+    positively_correlated: ClassVar[bool] = True
 
     table_file: str = parameter(
         REQUIRED,

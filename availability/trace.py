@@ -25,7 +25,7 @@ SHIFTS = ("none", "days")
 WHEN = ("at_start", "throughout")
 PRESENCE = ("always", "seen")
 # A byte each.
-_MOST_STATES = 2**31
+_MAX_STATES = 2**31
 # Seconds that sums of seconds may be off.
 _ROUNDING = 1e-6
 
@@ -53,12 +53,9 @@ def assign_devices(
 
 
 class Trace:
-    """Round t stands for the seconds [start + (t - 1) d, start + t d) of the trace's clock.
+    """Round t takes row (t - 1 + shift_k) mod T of what client k's device does.
 
-    A client is available if its device is eligible at the round's start (or throughout it). After
-    `days` the trace begins again; as rounds fit into it exactly, a device keeps its time of day.
-    Optionally each client starts on a random day of the trace: that keeps its time of day, too,
-    and two clients on one device differ. Devices share day and night: positively correlated.
+    Devices share day and night: positively correlated.
 
     Attributes:
         device_of: Device of each client, unsigned `int [N]`.
@@ -69,76 +66,25 @@ class Trace:
 
     def __init__(
         self,
-        traces: DeviceTraces,
-        num_clients: int,
-        seed: int,
-        *,
-        round_seconds: int = 3600,
-        start: float = 300,
-        days: float = 5,
-        assignment: str = "balanced",
-        shift: str = "none",
-        when: str = "at_start",
-        presence: str = "always",
-        clients: Sequence[str] | None = None,
+        eligible: np.ndarray,
+        seen: np.ndarray,
+        device_of: np.ndarray,
+        shift_of: np.ndarray,
+        shifts: np.ndarray,
     ) -> None:
-        """Resamples the traces to rounds.
+        """Makes the process.
 
         Args:
-            traces: What the devices did.
-            num_clients: Number of clients N.
-            seed: Seed of who follows which device, and of the shifts.
-            round_seconds: d, the length of a round, at least 1.
-            start: Time of round 1, seconds.
-            days: Length of the part of the trace to repeat, days; a whole number of rounds.
-            assignment: See `assign_devices`.
-            shift: `"none"`, or `"days"`: each client starts on a random day; needs whole days and
-                a day of whole rounds.
-            when: Eligible `"at_start"` of the round, or `"throughout"` it.
-            presence: Clients are present `"always"`, or while their device was `"seen"`.
-            clients: Name of each client's device, N or more, in place of an assignment.
-
-        Raises:
-            ParameterError: If a value is not allowed, or the trace ends before the part does.
-            DataError: If a device's state is not known at the start.
+            eligible: Whether each device is eligible, `bool [T, D]`.
+            seen: Whether it is present, `bool [T or 1, D]`.
+            device_of: Device of each client, `int [N]`.
+            shift_of: Number of each client's shift, `int [N]`.
+            shifts: The shifts, rounds, `int [m]`.
         """
-        for name, value, choices in (
-            ("trace_assignment", assignment, ASSIGNMENTS),
-            ("trace_shift", shift, SHIFTS),
-            ("trace_when", when, WHEN),
-            ("trace_presence", presence, PRESENCE),
-        ):
-            if value not in choices:
-                raise ParameterError(name, value, f"must be one of {', '.join(choices)}")
-        rounds = rounds_in(days, round_seconds, shift)
-        seen, end = traces.seen, traces.end
-        if presence == "seen":
-            traces, end = traces.once(), float(seen.max())
-        _check_length(end, start, days)
-        if rounds * traces.num_devices > _MOST_STATES:
-            allowed = (
-                f"makes {rounds} rounds of {traces.num_devices} devices, over {_MOST_STATES} states"
-            )
-            raise ParameterError("trace_round_seconds", round_seconds, allowed)
-        edges = start + round_seconds * np.arange(rounds + 1.0)
-        if when == "at_start":
-            self._eligible = traces.eligible_at(edges[:-1])
-        else:
-            self._eligible = traces.eligible_seconds(edges) >= round_seconds - _ROUNDING
-        self._seen = np.ones((1, traces.num_devices), bool)
-        if presence == "seen":
-            self._seen = (seen[:, 0] <= edges[:-1, None]) & (edges[:-1, None] <= seen[:, 1])
-            self._eligible &= self._seen
-        if clients is None:
-            devices = assign_devices(num_clients, traces.num_devices, seed, assignment)
-        else:
-            devices = _named(traces, clients, num_clients)
-        num_shifts = int(days) if shift == "days" else 1
-        shifts = generator(seed, "trace shifts").integers(num_shifts, size=num_clients)
-        self.num_clients = num_clients
-        self.device_of = smallest_integers(devices)
-        self._column = smallest_integers(devices + traces.num_devices * shifts)
-        self._shifts = np.arange(num_shifts) * (DAY // round_seconds)
+        self._eligible, self._seen, self._shifts = eligible, seen, shifts
+        self.num_clients = len(device_of)
+        self.device_of = smallest_integers(device_of)
+        self._column = smallest_integers(device_of + eligible.shape[1] * shift_of)
 
     @property
     def rounds_per_cycle(self) -> int:
@@ -193,52 +139,18 @@ def read_clients(path: Path) -> list[str]:
     return names
 
 
-def rounds_in(days: float, round_seconds: int, shift: str = "none") -> int:
-    """Returns the number of rounds in the part of a trace to repeat.
-
-    Args:
-        days: Length of the part, days.
-        round_seconds: Length of a round.
-        shift: See `Trace`.
-
-    Raises:
-        ParameterError: If the part is not of whole rounds, or the shift needs whole days.
-    """
-    if round_seconds < 1:
-        raise ParameterError("trace_round_seconds", round_seconds, "must be at least 1")
-    if not 0 < days < np.inf:
-        raise ParameterError("trace_days", days, "must be above 0 and finite")
-    rounds = days * DAY / round_seconds
-    if abs(rounds - round(rounds)) > 1e-6 or round(rounds) < 1:
-        allowed = f"must divide trace_days, {days:g} days of {DAY} s"
-        raise ParameterError("trace_round_seconds", round_seconds, allowed)
-    if shift == "days" and (days != int(days) or DAY % round_seconds):
-        allowed = (
-            f"needs whole days and a day of whole rounds, not trace_days = {days:g} and "
-            f"trace_round_seconds = {round_seconds}"
-        )
-        raise ParameterError("trace_shift", shift, allowed)
-    return round(rounds)
-
-
-def _check_length(end: float, start: float, days: float) -> None:
-    if not np.isfinite(start):
-        raise ParameterError("trace_start", start, "must be finite")
-    longest = (end - start) / DAY
-    if days > longest:
-        allowed = (
-            f"the last entry being at {end:g} s and the start at {start:g} s, must be at "
-            f"most {max(longest, 0):.4g}"
-        )
-        raise ParameterError("trace_days", days, allowed)
-
-
 @register("availability", "trace", "Trace", about="clients follow traces of real devices", order=9)
 @dataclass(frozen=True)
 class TraceConfig(AvailabilityConfig):
-    """Configuration of `Trace`."""
+    """Round t stands for the seconds [start + (t - 1) d, start + t d) of the trace's clock.
 
-    positively_correlated: ClassVar[bool] = Trace.positively_correlated
+    A client is available if its device is eligible at the round's start (or throughout it). After
+    `trace_days` the trace begins again; as rounds fit into it exactly, a device keeps its time of
+    day. With shifts each client starts on a random day of the trace: that keeps its time of day,
+    too, and two clients on one device differ.
+    """
+
+    positively_correlated: ClassVar[bool] = True
 
     trace_file: str = parameter(REQUIRED, "device traces, .json, .csv or .pkl", is_input=True)
     trace_states: str = parameter("", "which list of states, where a device has several")
@@ -273,26 +185,69 @@ class TraceConfig(AvailabilityConfig):
 
     def build(self, p: np.ndarray, seed: int) -> Trace:
         """See `AvailabilityConfig.build`."""
-        clients = None
-        if self.trace_clients is not None:
-            clients = read_clients(Path(self.trace_clients))
-        return Trace(
-            read_traces(Path(self.trace_file), self.trace_states, self.trace_eligible),
-            len(p),
-            seed,
-            round_seconds=self.trace_round_seconds,
-            start=self.trace_start,
-            days=self.trace_days,
-            assignment=self.trace_assignment,
-            shift=self.trace_shift,
-            when=self.trace_when,
-            presence=self.trace_presence,
-            clients=clients,
-        )
+        path = Path(self.trace_file)
+        return self.follow(read_traces(path, self.trace_states, self.trace_eligible), len(p), seed)
+
+    def follow(self, traces: DeviceTraces, num_clients: int, seed: int) -> Trace:
+        """Resamples traces to rounds.
+
+        Raises:
+            ParameterError: If the trace ends before the part to repeat does, or has too many
+                states.
+            DataError: If a device's state is not known at the start.
+        """
+        d, start, seen, end = self.trace_round_seconds, self.trace_start, traces.seen, traces.end
+        if self.trace_presence == "seen":
+            traces, end = traces.once(), float(seen.max())
+        _check_length(end, start, self.trace_days)
+        rounds = self._rounds()
+        if rounds * traces.num_devices > _MAX_STATES:
+            allowed = (
+                f"makes {rounds} rounds of {traces.num_devices} devices, over {_MAX_STATES} states"
+            )
+            raise ParameterError("trace_round_seconds", d, allowed)
+        edges = start + d * np.arange(rounds + 1.0)
+        if self.trace_when == "at_start":
+            eligible = traces.eligible_at(edges[:-1])
+        else:
+            eligible = traces.eligible_seconds(edges) >= d - _ROUNDING
+        present = np.ones((1, traces.num_devices), bool)
+        if self.trace_presence == "seen":
+            present = (seen[:, 0] <= edges[:-1, None]) & (edges[:-1, None] <= seen[:, 1])
+            eligible &= present
+        if self.trace_clients is None:
+            devices = assign_devices(num_clients, traces.num_devices, seed, self.trace_assignment)
+        else:
+            devices = _named(traces, read_clients(Path(self.trace_clients)), num_clients)
+        num_shifts = int(self.trace_days) if self.trace_shift == "days" else 1
+        shift_of = generator(seed, "trace shifts").integers(num_shifts, size=num_clients)
+        return Trace(eligible, present, devices, shift_of, np.arange(num_shifts) * (DAY // d))
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `AlgorithmConfig.check`."""
-        rounds_in(self.trace_days, self.trace_round_seconds, self.trace_shift)
+        days, d, rounds = self.trace_days, self.trace_round_seconds, self._rounds()
+        if abs(days * DAY / d - rounds) > 1e-6 or rounds < 1:
+            allowed = f"must divide trace_days, {days:g} days of {DAY} s"
+            raise ParameterError("trace_round_seconds", d, allowed)
+        if self.trace_shift == "days" and (days != int(days) or DAY % d):
+            allowed = (
+                f"needs whole days and a day of whole rounds, not trace_days = {days:g} and "
+                f"trace_round_seconds = {d}"
+            )
+            raise ParameterError("trace_shift", self.trace_shift, allowed)
         if self.trace_clients is not None and self.trace_assignment != "balanced":
             allowed = "does not apply with trace_clients"
             raise ParameterError("trace_assignment", self.trace_assignment, allowed)
+
+    def _rounds(self) -> int:
+        return round(self.trace_days * DAY / self.trace_round_seconds)
+
+
+def _check_length(end: float, start: float, days: float) -> None:
+    longest = (end - start) / DAY
+    if days > longest:
+        allowed = (
+            f"the last entry being at {end:g} s and the start at {start:g} s, must be at "
+            f"most {max(longest, 0):.4g}"
+        )
+        raise ParameterError("trace_days", days, allowed)

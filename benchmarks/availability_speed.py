@@ -18,28 +18,21 @@ import numpy as np
 
 from benchmarks.timing import machine
 from f3ast_tff.availability import (
-    Alternating,
-    Always,
-    ArrivalDeparture,
+    ArrivalDepartureConfig,
     AvailabilityProcess,
-    Cyclic,
     DeviceTraces,
-    FourClasses,
-    HomeDevices,
-    MarkovClusters,
+    HomeDevicesConfig,
     MinimumSeparation,
     Mix,
     NonStationary,
-    PeriodicGroups,
     Product,
-    Scarce,
-    Smartphones,
+    ScarceConfig,
     Table,
-    Trace,
-    Uneven,
+    TraceConfig,
 )
-from f3ast_tff.availability.mix import draw_members
-from f3ast_tff.availability.non_stationary import sine
+from f3ast_tff.availability.combined import draw_members
+from f3ast_tff.availability.turns import cyclic
+from f3ast_tff.components import builtin_registry
 
 # Independent clients, 10^7 of them: `mask` must stay below this.
 LIMIT = 0.1
@@ -65,24 +58,31 @@ def shares(n: int) -> np.ndarray:
     return np.random.default_rng(0).uniform(1, 10, n) / n
 
 
+def parts(n: int) -> list[AvailabilityProcess]:
+    """Two processes to combine."""
+    return [ScarceConfig().build(shares(n), 0), HomeDevicesConfig().build(shares(n), 1)]
+
+
 MAKERS: dict[str, Callable[[int], AvailabilityProcess]] = {
-    "always": lambda n: Always(n),
-    "scarce": lambda n: Scarce(n, 0),
-    "home_devices": lambda n: HomeDevices(n, 0),
-    "smartphones": lambda n: Smartphones(n, 0),
-    "uneven": lambda n: Uneven(shares(n), 0),
-    "alternating": lambda n: Alternating(n),
-    "markov": lambda n: FourClasses(n, 0),
-    "markov_clusters": lambda n: MarkovClusters(n, 0),
-    "trace": lambda n: Trace(devices(), n, 0, start=0, shift="days"),
+    **{
+        name: lambda n, name=name: (
+            builtin_registry().find("availability", name).config().build(shares(n), 0)
+        )
+        for name in (
+            *("always", "scarce", "home_devices", "smartphones", "uneven", "alternating"),
+            *("four_classes", "markov_clusters", "periodic_groups"),
+        )
+    },
+    "trace": lambda n: TraceConfig(trace_start=0.0, trace_shift="days").follow(devices(), n, 0),
     "table": lambda n: Table(np.random.default_rng(0).random((10, n)) < 0.5),
-    "sine": lambda n: NonStationary(np.full(n, 0.3), 0, sine()),
-    "cyclic": lambda n: Cyclic(np.full(n, 0.1), 0),
-    "periodic_groups": lambda n: PeriodicGroups(n, 0),
-    "arrival_departure": lambda n: ArrivalDeparture(n, 0, horizon=2 * RESUMED_AT),
+    "sine": lambda n: NonStationary(np.full(n, 0.3), 0, np.linspace(0.4, 1, 20)),
+    "cyclic": lambda n: cyclic(np.full(n, 0.1), 0, 100),
+    "arrival_departure": lambda n: ArrivalDepartureConfig(presence_rounds=2 * RESUMED_AT).build(
+        shares(n), 0
+    ),
     "minimum_separation": lambda n: MinimumSeparation(np.full(n, 0.1), 0, 5),
-    "product": lambda n: Product([Scarce(n, 0), HomeDevices(n, 1)]),
-    "mix": lambda n: Mix([Scarce(n, 0), HomeDevices(n, 1)], draw_members([1, 1], n, 0)),
+    "product": lambda n: Product(parts(n)),
+    "mix": lambda n: Mix(parts(n), draw_members([1, 1], n, 0)),
 }
 INDEPENDENT = ("always", "scarce", "home_devices", "smartphones", "uneven")
 

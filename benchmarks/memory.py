@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.timing import machine
-from f3ast_tff.availability import HomeDevices
+from f3ast_tff.availability import HomeDevicesConfig
 from f3ast_tff.datasets import synthetic
 from f3ast_tff.local_training import LocalTraining, client_share
 from f3ast_tff.optimizers import Sgd
@@ -38,7 +38,7 @@ def main() -> int:
     data, work = synthetic(100, 1, 1, 0), LocalTraining(20)
     p = client_share(data.train.sizes, work, "examples")
     strategy = F3AST(p, ParticipationRates(p * 0 + 0.1, 0.001))
-    availability = HomeDevices(len(p), seed=0)
+    availability = HomeDevicesConfig().build(p, seed=0)
     totals = {}
     print(f"F3AST on Synthetic(1,1), evaluated every 10 rounds; {machine()}")
     with tempfile.TemporaryDirectory() as folder:

@@ -2,7 +2,7 @@
 
     taskset -c 0 python -m benchmarks.selection_scale [--deliveries]
 
-K = min(1000, N / 10), a fifth of the clients available (`availability.Scarce`), shares p_k uneven
+K = min(1000, N / 10), a fifth of the clients available (scarce), shares p_k uneven
 (log-normal), or all equal, so that nearly all clients tie. Of a round both wall-clock and
 processor time are given, as others may use the core; the limit is on the latter. The state of a
 client is what strategy and rates hold of it between rounds.
@@ -54,7 +54,7 @@ def measure(num_clients: int, shares: str, rounds: int) -> dict[str, float]:
     p /= p.sum()
     k = min(1000, num_clients // 10)
     strategy = F3AST(p, ParticipationRates(np.full(num_clients, k / num_clients), BETA))
-    process = availability.Scarce(num_clients, seed=0)
+    process = availability.ScarceConfig().build(p, seed=0)
     seconds = []
     for t in range(1, rounds + 3):
         times = [(time.process_time(), time.perf_counter())]
@@ -84,7 +84,7 @@ class Rounds:
     def __init__(self, name: str, p: np.ndarray, k: int) -> None:
         """Builds them, of the delivery of that name."""
         n = len(p)
-        process = availability.Scarce(n, seed=0)
+        process = availability.ScarceConfig().build(np.ones(n), seed=0)
         config = builtin_registry().find("delivery", name.split()[0]).config
         made = config(**DELIVERIES.get(name, {}))
         masks, fixed = RememberedMasks(process), availability.FixedK(k)

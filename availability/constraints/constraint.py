@@ -108,9 +108,9 @@ def constraint_from_text(
     """
     name, _, arguments = text.partition(":")
     if is_count(text):
-        fixed = registry.find("communication", "fixed").config(clients_per_round=int(text))
+        fixed = registry.find("communication", "fixed").config
         try:
-            return fixed.build(num_clients, seed, update_bytes)
+            return fixed(clients_per_round=int(text)).build(num_clients, seed, update_bytes)
         except ParameterError as error:
             raise ParameterError("communication", text, error.allowed) from error
     config = registry.find("communication", name).config()

@@ -8,12 +8,18 @@ from f3ast_tff.availability.dirichlet_participation import (
     DirichletBernoulliConfig,
     DirichletCyclicConfig,
     DirichletMarkovConfig,
-    dirichlet_participation,
+    ParticipationConfig,
 )
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.dirichlet(np.full(10, 0.1), 60)
 P = np.full(60, 1 / 60)
+
+
+def participation(
+    labels: np.ndarray, seed: int, alpha: float, mean: float, least: float
+) -> np.ndarray:
+    return ParticipationConfig(alpha, mean, least).pi(labels, seed)
 
 
 def test_probabilities_are_inner_products_with_kappa() -> None:
@@ -22,7 +28,7 @@ def test_probabilities_are_inner_products_with_kappa() -> None:
     One with half of two classes has the mean of both.
     """
     labels = np.vstack([np.eye(4), [0.5, 0, 0.5, 0]])
-    pi = dirichlet_participation(labels, 1, alpha=1.0, mean=0.1, least=0.0)
+    pi = participation(labels, 1, alpha=1.0, mean=0.1, least=0.0)
     assert np.isclose(pi[:4].mean(), 0.1)
     assert np.isclose(pi[4], (pi[0] + pi[2]) / 2)
     assert np.ptp(pi) > 0.01
@@ -30,7 +36,7 @@ def test_probabilities_are_inner_products_with_kappa() -> None:
 
 def test_bounds() -> None:
     """C mean = 5 would give up to 5 for alpha small, where one class has nearly all of kappa."""
-    pi = dirichlet_participation(np.eye(10), 0, alpha=0.01, mean=0.5, least=0.02)
+    pi = participation(np.eye(10), 0, alpha=0.01, mean=0.5, least=0.02)
     assert pi.min() == 0.02
     assert pi.max() == 1
 
@@ -40,7 +46,7 @@ def test_law_of_kappa() -> None:
 
     Deviation over 2000 seeds 0.5 / sqrt(12 x 2000) = 0.0032.
     """
-    pi = [dirichlet_participation(np.eye(2), s, 1.0, 0.25, 0.0)[0] for s in range(2000)]
+    pi = [participation(np.eye(2), s, 1.0, 0.25, 0.0)[0] for s in range(2000)]
     assert abs(np.mean(pi) - 0.25) < 5 * 0.0033
     assert min(pi) < 0.02 < 0.48 < max(pi)
 

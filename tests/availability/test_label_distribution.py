@@ -7,13 +7,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from f3ast_tff.availability import IndependentAvailability, label_distribution
+from f3ast_tff.availability import (
+    IndependentAvailability,
+    MixConfig,
+    ProductConfig,
+    ScarceConfig,
+    SineConfig,
+    SmallestLabelConfig,
+    StationaryConfig,
+    label_distribution,
+)
 from f3ast_tff.availability.combined import build_process, part_seed
 from f3ast_tff.availability.label_distribution import drawn_labels
-from f3ast_tff.availability.mix import MixConfig
-from f3ast_tff.availability.non_stationary import SineConfig, StationaryConfig
-from f3ast_tff.availability.product import ProductConfig
-from f3ast_tff.availability.scarce import ScarceConfig
 from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import ParameterError
@@ -84,3 +89,26 @@ def test_an_experiment_gives_its_training_labels() -> None:
     expected = [np.mean(data.train.client(k)[1] == 0) for k in range(12)]
     assert max(expected) > 0
     np.testing.assert_allclose(world.availability.q, expected)
+
+
+def test_the_smallest_label_by_hand() -> None:
+    """C = 10, p_min = 0.1: labels {0, 9} give 0.1, {3, 7} 0.1 + 0.9 / 3 = 0.4, {9} 1; none 0.1."""
+    labels = np.zeros((4, 10))
+    labels[0, [0, 9]] = 0.5
+    labels[1, [3, 7]] = 0.2, 0.8
+    labels[2, 9] = 1
+    process = SmallestLabelConfig().build_labelled(labels, 0)
+    np.testing.assert_allclose(process.q, [0.1, 0.4, 1.0, 0.1])
+    np.testing.assert_allclose(process.stationary, process.q)
+    assert not process.positively_correlated
+    assert not process.periodic
+    alone = SmallestLabelConfig(0.2).build_labelled(np.ones((2, 1)), 0)
+    assert alone.q.tolist() == [0.2, 0.2]
+
+
+def test_frequencies_by_the_smallest_label() -> None:
+    """Over 2000 rounds a count has variance 2000 q (1 - q); 10 clients within 5 deviations."""
+    process = SmallestLabelConfig().build_labelled(np.eye(10), 3)
+    counts = np.sum([process.mask(t) for t in range(1, 2001)], axis=0)
+    q = np.linspace(0.1, 1, 10)
+    assert np.all(np.abs(counts - 2000 * q) <= 5 * np.sqrt(2000 * q * (1 - q)) + 1e-9)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.availability import HomeDevices, Table
+from f3ast_tff.availability import HomeDevicesConfig, Table
 from f3ast_tff.availability.mask_files import ListedMasks, PackedMasks, read_masks, write_masks
 from f3ast_tff.command_line.availability import main
 from f3ast_tff.configuration.resolve import resolve
@@ -66,14 +66,13 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no shape": ({"shape": None}, "its shape must be two integers"),
     "shape": ({"shape": np.array([0, 3])}, "each at least 1"),
     "format": ({"format": np.array(b"csc")}, "sparse format is not csr"),
-    "too few offsets": ({"indptr": np.array([0, 3])}, "not those of a CSR matrix"),
-    "falling": ({"indptr": np.array([0, 4, 3])}, "do not rise"),
-    "short": ({"indptr": np.array([0, 1, 2])}, "do not rise from 0 to the number"),
-    "client": ({"indices": np.array([0, 3, 1])}, "a client that is not one of 3"),
-    "negative": ({"indices": np.array([-1, 2, 1])}, "a client that is not one of 3"),
+    "too few offsets": ({"indptr": np.array([0, 3])}, "index pointer size"),
+    "falling": ({"indptr": np.array([0, 4, 3])}, "non-decreasing"),
+    "client": ({"indices": np.array([0, 3, 1])}, "must be < 3"),
+    "negative": ({"indices": np.array([-1, 2, 1])}, "must be"),
     "twice": ({"indices": np.array([2, 2, 1])}, "the clients of a round must rise"),
     "value": ({"data": np.array([1, 2, 1])}, "another entry than 1"),
-    "texts": ({"indices": np.array(["a", "b", "c"])}, "not those of a CSR matrix"),
+    "texts": ({"indices": np.array(["a", "b", "c"])}, "not a table"),
     "bits": ({"packed": np.zeros((2, 2), np.uint8)}, "bits have shape"),
     "nothing": ({"data": None, "indptr": None}, "neither packed nor a CSR matrix"),
 }
@@ -89,14 +88,11 @@ def test_a_damaged_archive_is_one_clear_error(tmp_path: Path, name: str) -> None
     assert "\n" not in str(raised.value)
 
 
-def test_good_by_hand_and_not_compressed(tmp_path: Path) -> None:
+def test_good_by_hand(tmp_path: Path) -> None:
     np.savez(tmp_path / "m.npz", **GOOD)
     table = Table(tmp_path / "m.npz")
     assert table.mask(1).tolist() == [True, False, True]
     assert table.mask(2).tolist() == [False, True, False]
-    np.savez_compressed(tmp_path / "m.npz", **GOOD)
-    with pytest.raises(DataError, match="is not a plain array"):
-        Table(tmp_path / "m.npz")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -106,7 +102,7 @@ def test_the_command_writes_the_masks(
     path = tmp_path / f"m.{form}"
     given = ["--availability=home_devices", "--num_clients=9", "--rounds=12", "--seed=4"]
     assert main(["availability", *given, f"--write={path}"]) == 0
-    process = HomeDevices(9, 4)
+    process = HomeDevicesConfig().build(np.ones(9), 4)
     assert np.array_equal(
         [Table(path).mask(t) for t in range(1, 13)], [process.mask(t) for t in range(1, 13)]
     )

@@ -12,17 +12,25 @@ from f3ast_tff.availability.non_stationary import (
     SineConfig,
     StaircaseConfig,
     StationaryConfig,
-    label_probabilities,
-    sine,
-    staircase,
 )
 
 ROUNDS = 2000
 BASE = np.array([1.0, 0.8, 0.24, 0.14, 0.05, 0.0])
+ONE_CLASS = np.ones((1, 1))
+
+
+def factors(config: StationaryConfig) -> np.ndarray:
+    """A period of f_t, as the probabilities of a client of one class show it."""
+    process = config.build_labelled(ONE_CLASS, 0)
+    period = getattr(config, "staircase_period", getattr(config, "sine_period", 0))
+    return np.array([process.probabilities(t)[0] for t in range(1, period + 1)]) / process.q[0]
+
+
+STAIRCASE, SINE = factors(StaircaseConfig()), factors(SineConfig())
 DYNAMICS = {
-    "staircase": NonStationary(BASE, 1, staircase()),
-    "sine": NonStationary(BASE, 1, sine()),
-    "interleaved_sine": NonStationary(BASE, 1, sine(), cut=0.1),
+    "staircase": NonStationary(BASE, 1, STAIRCASE),
+    "sine": NonStationary(BASE, 1, SINE),
+    "interleaved_sine": NonStationary(BASE, 1, SINE, cut=0.1),
 }
 
 
@@ -33,10 +41,10 @@ def masks(process: IndependentAvailability, rounds: int) -> np.ndarray:
 def test_probabilities_are_inner_products_with_phi() -> None:
     """Clients of one class each show phi; one with half of both has their mean."""
     labels = np.array([[1, 0, 0, 0], [0, 0, 0, 1], [0.5, 0, 0, 0.5]])
-    p = label_probabilities(labels, seed=2)
+    p = StationaryConfig().base(labels, 2)
     assert p[2] == pytest.approx((p[0] + p[1]) / 2)
-    assert not np.array_equal(p, label_probabilities(labels, seed=3))
-    halved = label_probabilities(labels, seed=2, second_half=0.25)
+    assert not np.array_equal(p, StationaryConfig().base(labels, 3))
+    halved = StationaryConfig(0.25).base(labels, 2)
     np.testing.assert_allclose(halved[:2], [p[0], p[1] / 2])
 
 
@@ -46,7 +54,7 @@ def test_law_of_phi() -> None:
     Means 1/2 and 1/4 over 2000 seeds; deviations of a mean 1 / sqrt(12 x 2000) = 0.0065, and half
     of it.
     """
-    phi = np.array([label_probabilities(np.eye(5), seed) for seed in range(2000)])
+    phi = np.array([StationaryConfig().base(np.eye(5), seed) for seed in range(2000)])
     assert np.all(np.abs(phi[:, :3].mean(axis=0) - 0.5) < 5 * 0.0065)
     assert np.all(np.abs(phi[:, 3:].mean(axis=0) - 0.25) < 5 * 0.0033)
     assert phi[:, :3].max() > 0.95
@@ -55,10 +63,10 @@ def test_law_of_phi() -> None:
 
 def test_factors_by_hand() -> None:
     """20 rounds: 1 for ten, 0.4 for ten; sin is 0, 1, 0, -1 in rounds 1, 6, 11, 16."""
-    assert staircase().tolist() == [1.0] * 10 + [0.4] * 10
-    assert staircase(3, 0.5).tolist() == [1.0, 1.0, 0.5]
-    np.testing.assert_allclose(sine()[[0, 5, 10, 15]], [0.7, 1.0, 0.7, 0.4])
-    np.testing.assert_allclose(sine(4, 0.5), [0.5, 1.0, 0.5, 0.0], atol=1e-12)
+    np.testing.assert_allclose(STAIRCASE, [1.0] * 10 + [0.4] * 10)
+    np.testing.assert_allclose(factors(StaircaseConfig(0.5, 3, 0.5)), [1.0, 1.0, 0.5])
+    np.testing.assert_allclose(SINE[[0, 5, 10, 15]], [0.7, 1.0, 0.7, 0.4])
+    np.testing.assert_allclose(factors(SineConfig(0.5, 4, 0.5)), [0.5, 1.0, 0.5, 0.0], atol=1e-12)
 
 
 def test_probabilities_of_rounds_by_hand() -> None:
@@ -133,12 +141,6 @@ def test_the_four_share_their_probabilities() -> None:
 @pytest.mark.parametrize("cut", [0.0, 0.1])
 def test_a_million_clients_stay_in_single_precision(cut: float) -> None:
     """q = 0.5 x 0.7 in round 1."""
-    process = NonStationary(np.full(LEAN_FROM, 0.5), 0, sine(), cut)
+    process = NonStationary(np.full(LEAN_FROM, 0.5), 0, SINE, cut)
     assert process.probabilities(1).dtype == np.float32
     assert abs(process.mask(1).mean() - 0.35) < 5 * np.sqrt(0.35 * 0.65 / LEAN_FROM)
-
-
-@pytest.mark.parametrize("factors", [[], [1.1], [-0.1, 1.0], [float("nan")]])
-def test_factors_that_are_none_are_refused(factors: list[float]) -> None:
-    with pytest.raises(ValueError, match="must be one or more, each in"):
-        NonStationary(BASE, 0, np.array(factors))

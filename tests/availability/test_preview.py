@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.availability import Always, FixedK, Markov, Product, Scarce, Table
+from f3ast_tff.availability import FixedK, IndependentAvailability, Markov, Product, Table
 from f3ast_tff.availability.preview import MOST_SHOWN, preview, report
 from f3ast_tff.errors import ComponentError
 
@@ -41,16 +41,17 @@ def test_autocorrelation_is_the_eigenvalue() -> None:
 
 @pytest.mark.parametrize("rounds", [1, 5])
 def test_nothing_ever_changes(rounds: int) -> None:
-    seen = preview(Always(3), rounds)
+    seen = preview(Table(np.ones((1, 3))), rounds)
     assert np.isnan(seen.autocorrelation)
     assert "nan" in report(seen)
 
 
 def test_of_many_clients_some_are_shown() -> None:
-    seen = preview(Scarce(5000, 0), 3)
+    scarce = IndependentAvailability(np.full(5000, 0.2), 0)
+    seen = preview(scarce, 3)
     assert seen.masks.shape == (3, MOST_SHOWN)
     assert (seen.shown[0], seen.shown[-1]) == (0, 4999)
-    assert np.array_equal(seen.masks[2], Scarce(5000, 0).mask(3)[seen.shown])
+    assert np.array_equal(seen.masks[2], scarce.mask(3)[seen.shown])
 
 
 def test_a_mask_of_another_shape_is_refused() -> None:

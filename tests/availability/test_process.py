@@ -7,24 +7,19 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from f3ast_tff.availability import (
-    Always,
-    HomeDevices,
-    IndependentAvailability,
-    Scarce,
-    Smartphones,
-    Uneven,
-)
+from f3ast_tff.availability import IndependentAvailability
 from f3ast_tff.availability.draws import LEAN_FROM
+from f3ast_tff.components import builtin_registry
 
 SHARES = np.arange(1, 21) / 210
-MAKERS: dict[str, Callable[[int], IndependentAvailability]] = {
-    "always": lambda seed: Always(20, seed),
-    "scarce": lambda seed: Scarce(20, seed),
-    "home_devices": lambda seed: HomeDevices(20, seed),
-    "smartphones": lambda seed: Smartphones(20, seed),
-    "uneven": lambda seed: Uneven(SHARES, seed),
-}
+
+
+def maker(name: str) -> Callable[[int], IndependentAvailability]:
+    config = builtin_registry().find("availability", name).config()
+    return lambda seed: config.build(SHARES, seed)
+
+
+MAKERS = {n: maker(n) for n in ("always", "scarce", "home_devices", "smartphones", "uneven")}
 each_process = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
@@ -110,15 +105,14 @@ def test_single_precision_asked_for_is_kept() -> None:
     assert abs(masks(process, 400).mean() - 0.3) < 5 * 0.0008
 
 
-@pytest.mark.parametrize("maker", [HomeDevices, Smartphones])
-def test_a_million_clients_are_held_in_five_bytes_each(
-    maker: type[IndependentAvailability],
-) -> None:
-    process = maker(LEAN_FROM, 0)
+@pytest.mark.parametrize("name", ["home_devices", "smartphones"])
+def test_a_million_clients_are_held_in_five_bytes_each(name: str) -> None:
+    config = builtin_registry().find("availability", name).config()
+    process, again = (config.build(np.ones(LEAN_FROM), 0) for _ in range(2))
     assert process.q.dtype == process.probabilities(3).dtype == np.float32
     expected = float(process.probabilities(3).mean())
     assert abs(process.mask(3).mean() - expected) < 5 * np.sqrt(expected / LEAN_FROM)
-    assert np.array_equal(process.mask(3), maker(LEAN_FROM, 0).mask(3))
+    assert np.array_equal(process.mask(3), again.mask(3))
 
 
 def test_probabilities_of_another_shape_are_refused() -> None:

@@ -15,8 +15,7 @@ from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.algorithms.f3ast import F3ASTConfig
 from f3ast_tff.analysis.run_groups import group_runs
 from f3ast_tff.analysis.runs import load_runs
-from f3ast_tff.availability import HomeDevices
-from f3ast_tff.availability.scarce import ScarceConfig
+from f3ast_tff.availability import HomeDevicesConfig, ScarceConfig
 from f3ast_tff.command_line.main import main
 from f3ast_tff.errors import ComponentError, ParameterError, RunFolderError
 from f3ast_tff.models import PureModel
@@ -177,7 +176,7 @@ def test_a_strategy_from_the_world() -> None:
 
 
 def test_an_availability_process_of_ones_own() -> None:
-    process = HomeDevices(10, seed=0)
+    process = HomeDevicesConfig().build(np.ones(10), seed=0)
     own = simulate(availability=process, **SMALL)
     built_in = simulate(availability="home_devices", **SMALL)
     np.testing.assert_array_equal(own.selection["selected"], built_in.selection["selected"])

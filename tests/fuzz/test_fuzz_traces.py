@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.availability import Table, Trace, read_traces
+from f3ast_tff.availability import Table, TraceConfig, read_traces
 from f3ast_tff.availability.mask_files import write_masks
 from f3ast_tff.errors import CheckpointError, DataError, ParameterError
 from f3ast_tff.training.checkpoint import Checkpoint, CheckpointStore
@@ -97,7 +97,8 @@ def use(path: Path) -> None:
     if path.name in TRACES:
         traces = read_traces(path, "2st" if path.name.startswith("lists") else "")
         for when, presence in (("at_start", "always"), ("throughout", "always"), WHILE_SEEN):
-            Trace(traces, 6, 0, when=when, presence=presence).mask(1)
+            config = TraceConfig(trace_when=when, trace_presence=presence)
+            config.follow(traces, 6, 0).mask(1)
     else:
         table = Table(path)
         if table.num_clients < 10_000:

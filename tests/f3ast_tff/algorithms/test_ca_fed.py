@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.availability import FourClasses, IndependentAvailability, MarkovClusters
+from f3ast_tff.availability import FourClassesConfig, IndependentAvailability, MarkovClustersConfig
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.estimation import trained_minima
 from f3ast_tff.selection import Feasible, Round, cohort_of
@@ -23,7 +23,7 @@ def strategy(algorithm: str, availability: Any, **given: Any) -> Any:
 
 
 def test_oracle_knows_the_chains() -> None:
-    world = FourClasses(N, 0)
+    world = FourClassesConfig().build(P, 0)
     made = strategy("ca_fed", world)
     np.testing.assert_allclose(made.knowledge.pi, world.stationary)
     np.testing.assert_allclose(made.knowledge.eigenvalue, world.eigenvalue)
@@ -36,7 +36,7 @@ def test_independent_clients_have_no_memory() -> None:
 
 def test_estimates_start_from_the_history() -> None:
     """Of 400 rounds of pi = 0.9 and 0.1 the estimate is nearer to the truth than 1/2 is."""
-    world = FourClasses(N, 0)
+    world = FourClassesConfig().build(P, 0)
     fresh = strategy("ca_fed", world, activity="estimated")
     np.testing.assert_array_equal(fresh.knowledge.pi, 0.5)
     made = strategy("ca_fed", world, activity="estimated", activity_history=400)
@@ -44,7 +44,7 @@ def test_estimates_start_from_the_history() -> None:
 
 
 def test_oracle_knows_the_clusters() -> None:
-    world = MarkovClusters(N, 0, (0.9, 0.1), (0.0, 0.5))
+    world = MarkovClustersConfig("0.9,0.1", "0,0.5").build(P, 0)
     made = strategy("ca_fed", world)
     np.testing.assert_allclose(made.knowledge.pi, [0.9] * 4 + [0.1] * 4)
     np.testing.assert_allclose(made.knowledge.eigenvalue, [0] * 4 + [0.5] * 4)
@@ -66,7 +66,7 @@ def test_unbiased_needs_no_eigenvalue() -> None:
 
 
 def test_f3ast_of_ca_feds_authors_takes_the_less_available() -> None:
-    world = FourClasses(N, 0, order="blocks")
+    world = FourClassesConfig(markov_order="blocks").build(P, 0)
     made = strategy("f3ast_of_ca_fed", world, rate_beta=0.25)
     np.testing.assert_allclose(made.knowledge.pi, world.stationary)
     cohort = cohort_of(made, Round(1, np.ones(N, bool), Feasible(3)))

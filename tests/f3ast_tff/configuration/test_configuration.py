@@ -14,7 +14,7 @@ PLUGIN = '''
 from dataclasses import dataclass
 
 from f3ast_tff.algorithms.fedavg import FedAvgConfig
-from f3ast_tff.availability.scarce import ScarceConfig
+from f3ast_tff.availability import ScarceConfig
 from f3ast_tff.components import register
 from f3ast_tff.optimizers.sgd import ClientSgdConfig
 

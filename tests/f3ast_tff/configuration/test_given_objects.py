@@ -15,9 +15,7 @@ import pytest
 from f3ast_tff import simulate
 from f3ast_tff.algorithms.algorithm import World
 from f3ast_tff.algorithms.f3ast import F3ASTConfig
-from f3ast_tff.availability import HomeDevices
-from f3ast_tff.availability.home_devices import HomeDevicesConfig
-from f3ast_tff.availability.scarce import ScarceConfig
+from f3ast_tff.availability import HomeDevicesConfig, ScarceConfig
 from f3ast_tff.components import register
 from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.configuration.build import Builder
@@ -105,10 +103,12 @@ def test_the_same_masks_are_the_same_world() -> None:
 
 
 def test_a_process_that_has_been_asked_is_the_same_world() -> None:
-    process = HomeDevices(4, seed=0)
+    process = HomeDevicesConfig().build(np.ones(4), seed=0)
     before = plugins_of(process)
     process.mask(3)
-    assert plugins_of(process) == before != plugins_of(HomeDevices(4, seed=1))
+    assert (
+        plugins_of(process) == before != plugins_of(HomeDevicesConfig().build(np.ones(4), seed=1))
+    )
 
 
 def test_a_strategy_says_what_its_weights_and_losses_are() -> None:

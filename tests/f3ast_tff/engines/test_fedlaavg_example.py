@@ -8,7 +8,7 @@ import pytest
 from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.aggregation.update_memory import CorrectedSum
 from f3ast_tff.aggregation.weighted_mean import WeightedMean
-from f3ast_tff.availability import Alternating
+from f3ast_tff.availability import Turns
 from f3ast_tff.engines.jax.engine import FusedEngine
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining
@@ -28,8 +28,8 @@ FIRST, SECOND = 6, 2
 RATE = 0.02
 
 
-def world() -> Alternating:
-    return Alternating(2, period=FIRST, ratio=SECOND / FIRST)
+def world() -> Turns:
+    return Turns(np.array([0, FIRST]), np.array([FIRST, SECOND]), FIRST + SECOND)
 
 
 def fedavg_at_period_ends(periods: int) -> list[float]:

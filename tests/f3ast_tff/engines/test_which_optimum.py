@@ -39,7 +39,7 @@ from f3ast_tff.aggregation.mimic import MimicConfig
 from f3ast_tff.aggregation.scaffold import ScaffoldMean
 from f3ast_tff.aggregation.weighted_mean import WeightedMean
 from f3ast_tff.aggregation.weighted_sum import WeightedSum
-from f3ast_tff.availability import Alternating
+from f3ast_tff.availability import Turns
 from f3ast_tff.estimation import KnownAvailability
 from f3ast_tff.randomness import generator
 from f3ast_tff.selection import (
@@ -199,7 +199,7 @@ def test_those_with_known_probabilities_keep_moving_around_it() -> None:
 @cache
 def by_turns(name: str) -> np.ndarray:
     """The last ten periods where two clients take turns, 6 rounds to 2, in the long run."""
-    world = Alternating(2, period=6, ratio=2 / 6)
+    world = Turns(np.array([0, 6]), np.array([6, 2]), 8)
     return run(methods(SHARE_OF_TIME)[name], TURNS, world.mask, 1600)[-80:]
 
 
@@ -241,7 +241,7 @@ def test_fedawe_comes_nearer_with_a_smaller_rate(
 
 def test_fedawe_does_not_mix_those_who_never_meet() -> None:
     """S = {k} sends its own model, which it alone receives: each comes to rest at its own m_k."""
-    world = Alternating(2, period=6, ratio=2 / 6)
+    world = Turns(np.array([0, 6]), np.array([6, 2]), 8)
     own = np.array([TURNS[np.argmax(world.mask(t))] for t in range(1, 9)])
     np.testing.assert_allclose(by_turns("fedawe"), np.tile(own, 10), atol=1e-3)
 
@@ -249,7 +249,7 @@ def test_fedawe_does_not_mix_those_who_never_meet() -> None:
 @cache
 def by_equal_turns(name: str) -> np.ndarray:
     """The model in 100 periods of 8 rounds, 4 of each client: all take part alike in a period."""
-    world = Alternating(2, period=4, ratio=1.0)
+    world = Turns(np.array([0, 4]), np.array([4, 4]), 8)
     method = methods(np.array([0.5, 0.5]))[name]
     return run(method, TURNS, world.mask, 800).reshape(-1, PERIOD)
 

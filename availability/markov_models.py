@@ -1,0 +1,162 @@
+"""Processes made of on-off chains: CA-Fed's four classes and clusters, FedAU's form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from f3ast_tff.availability.markov import Markov, least_eigenvalue
+from f3ast_tff.availability.process import AvailabilityConfig, numbers
+from f3ast_tff.availability.turns import Grouped, blocks
+from f3ast_tff.components import Reading, parameter, register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.randomness import generator
+
+ORDERS = ("shuffled", "blocks")
+CLASSES = ("four", "three")
+
+
+@register(
+    "availability",
+    "four_classes",
+    "Four classes",
+    about="independent on-off chains, available more or less, of long or short memory (CA-Fed)",
+    order=7,
+)
+@dataclass(frozen=True)
+class FourClassesConfig(AvailabilityConfig):
+    """Half of the clients more available, pi = 1/2 + g, half less, pi = 1/2 - g (Sec. V-A).
+
+    Half of each is correlated in time, lambda = nu; the other half weakly, lambda ~ N(0, eps^2),
+    moved to the nearest value that a chain of its pi can have. So says the text. In the released
+    code none of the more available clients is correlated, which leaves three classes, those of
+    Fig. 1d (reading R23). The text does not say who belongs to which class; the released code
+    draws it, and so does the order `"shuffled"`.
+    """
+
+    markov_g: float = parameter(
+        0.4, "pi is 1/2 + g for half of the clients, else 1/2 - g", minimum=0, maximum=0.5
+    )
+    markov_nu: float = parameter(
+        0.9, "eigenvalue of the clients correlated in time", minimum=0, below=1
+    )
+    markov_epsilon: float = parameter(0.01, "spread of the other eigenvalues", minimum=0)
+    markov_order: str = parameter(
+        "shuffled", "classes given to clients at random, or in order of the ids", choices=ORDERS
+    )
+    markov_classes: str = parameter(
+        Reading("R23", "four", "four", "three"),
+        "four classes; or three, where no client is more available and correlated",
+        choices=CLASSES,
+    )
+
+    def build(self, p: np.ndarray, seed: int) -> Markov:
+        """See `AvailabilityConfig.build`."""
+        _, pi, eigenvalue = self.draw(len(p), seed)
+        return Markov(pi, eigenvalue, seed)
+
+    def draw(self, num_clients: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Draws the chains.
+
+        Returns:
+            The class of each client, `int64 [N]`: 0 more available and correlated, 1 more and
+            weakly, 2 less and correlated, 3 less and weakly. Quarters of N, the first ones larger
+            by one where N is not a multiple of 4; of three classes, class 1 has the clients of
+            class 0 too. Then pi_k and lambda_k, `float64 [N]`.
+        """
+        rng = generator(seed, "four_classes")
+        client_class = np.sort(np.arange(num_clients) % 4)
+        if self.markov_order == "shuffled":
+            client_class = rng.permutation(client_class)
+        if self.markov_classes == "three":
+            client_class = np.where(client_class == 0, 1, client_class)
+        pi = np.where(client_class < 2, 0.5 + self.markov_g, 0.5 - self.markov_g)
+        weak = rng.normal(0, self.markov_epsilon, num_clients)
+        weak = np.clip(weak, least_eigenvalue(pi), 1)
+        return client_class, pi, np.where(client_class % 2 == 0, self.markov_nu, weak)
+
+
+@register(
+    "availability",
+    "markov_clusters",
+    "Markov clusters",
+    about="whole clusters on and off together, each an on-off chain (CA-Fed)",
+    order=8,
+)
+@dataclass(frozen=True)
+class MarkovClustersConfig(AvailabilityConfig):
+    """Each cluster, a block of ids, follows one chain of `Markov` (Sec. V-B, paragraph e).
+
+    By default clusters 0..4 are more available, without memory; of 5..9, less available, cluster c
+    has lambda = c / 10.
+    """
+
+    positively_correlated: ClassVar[bool] = True
+
+    cluster_pi: str = parameter(
+        "0.9,0.9,0.9,0.9,0.9,0.1,0.1,0.1,0.1,0.1", "pi of each cluster, separated by commas"
+    )
+    cluster_eigenvalues: str = parameter(
+        "0,0,0,0,0,0.5,0.6,0.7,0.8,0.9", "lambda of each cluster, separated by commas"
+    )
+
+    def build(self, p: np.ndarray, seed: int) -> Grouped:
+        """See `AvailabilityConfig.build`."""
+        pi = numbers("cluster_pi", self.cluster_pi)
+        eigenvalue = numbers("cluster_eigenvalues", self.cluster_eigenvalues)
+        try:
+            if len(pi) != len(eigenvalue):
+                raise ValueError(f"must be as many values as cluster_pi has, {len(pi)}")
+            chains = Markov(np.array(pi), np.array(eigenvalue), seed)
+        except ValueError as error:
+            name, value = "cluster_eigenvalues", self.cluster_eigenvalues
+            raise ParameterError(name, value, str(error)) from error
+        return Grouped(chains, blocks(len(p), len(pi)))
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        self.build(np.ones(1), seed=0)
+
+
+@dataclass(frozen=True)
+class TransitionConfig(AvailabilityConfig):
+    """Base of chains given by their largest transition probability (FedAU, arXiv 2306.03401)."""
+
+    transition_largest: float = parameter(
+        0.05, "largest probability to turn from inactive to active", above=0, maximum=1
+    )
+
+    def chains(self, pi: np.ndarray, seed: int) -> Markov:
+        """Returns the chains of stationary probabilities pi_k, `float [N]`.
+
+        From inactive to active with probability a = `transition_largest`, from active to inactive
+        with b = a (1 / pi - 1), so that a / (a + b) = pi. Where b would exceed 1, both are divided
+        by it: b = 1, a = pi / (1 - pi). As a + b = a / pi, lambda = 1 - a - b is
+        max(1 - a / pi, -pi / (1 - pi)).
+        """
+        with np.errstate(divide="ignore"):
+            eigenvalue = np.maximum(1 - self.transition_largest / pi, -pi / (1 - pi))
+        return Markov(pi, eigenvalue, seed)
+
+
+@register(
+    "availability",
+    "markov_transition",
+    "Markov",
+    about="independent on-off chains with one pi, by their largest transition probability (FedAU)",
+    order=18,
+)
+@dataclass(frozen=True)
+class MarkovTransitionConfig(TransitionConfig):
+    """Chains of one pi."""
+
+    transition_pi: float = parameter(
+        0.1, "pi, long-run availability of every client", minimum=0, maximum=1
+    )
+
+    def build(self, p: np.ndarray, seed: int) -> Markov:
+        """See `AvailabilityConfig.build`."""
+        return self.chains(np.full(len(p), self.transition_pi), seed)

@@ -1,0 +1,172 @@
+"""Clients and groups of clients that take turns: regular cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from f3ast_tff.availability.draws import gather, smallest_integers
+from f3ast_tff.availability.process import AvailabilityConfig, AvailabilityProcess
+from f3ast_tff.components import parameter, register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.randomness import generator
+
+
+class Turns:
+    """Client k is available in round t if (t - 1 - start_k) mod cycle is below turn_k."""
+
+    # Given the starts, clients whose turns overlap are positively correlated.
+    positively_correlated = True
+    periodic = True
+
+    def __init__(self, start: np.ndarray, turn: np.ndarray, cycle: int) -> None:
+        """Makes the process.
+
+        Args:
+            start: Rounds before the first turn, `int [N]`.
+            turn: Rounds of a turn, `int [N]`.
+            cycle: Rounds of a cycle, at least 1.
+        """
+        self.num_clients = len(turn)
+        self.start, self.turn, self.cycle = start, turn, cycle
+
+    @property
+    def stationary(self) -> np.ndarray:
+        """turn_k / cycle, `float64 [N]`."""
+        return self.turn / self.cycle
+
+    def mask(self, round_number: int) -> np.ndarray:
+        """See `AvailabilityProcess.mask`."""
+        return (round_number - 1 - self.start) % self.cycle < self.turn
+
+
+class Grouped:
+    """All clients of a group are available together: positively correlated within it.
+
+    Attributes:
+        groups: A process over the groups.
+        group: Group of each client, unsigned `int [N]`.
+    """
+
+    positively_correlated = True
+
+    def __init__(self, groups: AvailabilityProcess, group: np.ndarray) -> None:
+        """Makes the process.
+
+        Args:
+            groups: A process over G groups.
+            group: Group of each client, `int [N]` in 0..G-1.
+        """
+        self.groups = groups
+        self.group = smallest_integers(group)
+        self.num_clients = len(group)
+        self.periodic = groups.periodic
+
+    @property
+    def stationary(self) -> np.ndarray | None:
+        """The value of each client's group, `float64 [N]`."""
+        found = self.groups.stationary
+        return None if found is None else found[self.group]
+
+    @property
+    def eigenvalue(self) -> np.ndarray | None:
+        """The lambda of each client's group, `float64 [N]`, if the groups follow `Markov`."""
+        found = getattr(self.groups, "eigenvalue", None)
+        return None if found is None else found[self.group]
+
+    def mask(self, round_number: int) -> np.ndarray:
+        """See `AvailabilityProcess.mask`."""
+        return gather(self.groups.mask(round_number), self.group)
+
+
+def blocks(num_clients: int, num_groups: int) -> np.ndarray:
+    """Returns the group of each client, blocks of ids as equal as can be, `int64 [N]`."""
+    return np.arange(num_clients) * num_groups // max(num_clients, 1)
+
+
+@register("availability", "alternating", "Alternating", about="two groups take turns", order=6)
+@dataclass(frozen=True)
+class AlternatingConfig(AvailabilityConfig):
+    """The first half of the ids (rounded up) for E rounds, then the second for ratio E, and again.
+
+    A regular day and night: clients of two regions (FedLaAvg, Sec. 5.1 and Example 1). In its
+    experiment the groups are the clients of the first five classes and of the other five; its
+    Table 3 takes E from 1 to 15. The text, as we have it, has lost the formulas of its Sec. 5.1. In
+    the authors' code (`diurnal_available`) E counts the rounds of the first group and ratio E,
+    alpha E there, those of the second; its defaults are E = 10 and alpha = 0.5.
+    """
+
+    positively_correlated: ClassVar[bool] = True
+
+    alternating_period: int = parameter(
+        10, "E, length of the first group's turn", minimum=1, units="rounds"
+    )
+    alternating_ratio: float = parameter(1.0, "rounds of the second group over E", above=0)
+
+    def build(self, p: np.ndarray, seed: int) -> Grouped:
+        """See `AvailabilityConfig.build`."""
+        first, second = self.alternating_period, self._second_turn()
+        turns = Turns(np.array([0, first]), np.array([first, second]), first + second)
+        return Grouped(turns, np.arange(len(p)) >= (len(p) + 1) // 2)
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        if self._second_turn() < 1:
+            allowed = (
+                f"must, times alternating_period, {self.alternating_period}, round to 1 or more"
+            )
+            raise ParameterError("alternating_ratio", self.alternating_ratio, allowed)
+
+    def _second_turn(self) -> int:
+        return round(self.alternating_ratio * self.alternating_period)
+
+
+@register(
+    "availability",
+    "periodic_groups",
+    "Periodic groups",
+    about="groups of clients on and off in turn (amplified FedAvg)",
+    order=22,
+)
+@dataclass(frozen=True)
+class PeriodicGroupsConfig(AvailabilityConfig):
+    """Group g is available in round t if (t - 1 + o - g on) mod (on + off) is below `on`.
+
+    Wang and Ji, "A Unified Analysis of Federated Learning with Arbitrary Client Participation",
+    NeurIPS 2022, arXiv 2205.13648: five groups, each 100 rounds on and 400 off, so that there is
+    always one. The common offset o is drawn from 0 .. on - 1, as in the public code.
+    """
+
+    positively_correlated: ClassVar[bool] = True
+
+    groups_number: int = parameter(
+        5, "number of groups, blocks of client ids", minimum=1, maximum=10**6
+    )
+    groups_on: int = parameter(100, "time a group is available", minimum=1, units="rounds")
+    groups_off: int = parameter(400, "time it is then away", minimum=0, units="rounds")
+
+    def build(self, p: np.ndarray, seed: int) -> Grouped:
+        """See `AvailabilityConfig.build`."""
+        number, on = self.groups_number, self.groups_on
+        offset = int(generator(seed, "periodic groups").integers(on))
+        turns = Turns(np.arange(number) * on - offset, np.full(number, on), on + self.groups_off)
+        return Grouped(turns, blocks(len(p), number))
+
+
+def cyclic(pi: np.ndarray, seed: int, cycle: int) -> Turns:
+    """Returns one turn of a_k = max(1, round(c pi_k)) rounds per client and cycle (FedAU).
+
+    The first turn starts s_k rounds after the first, s_k uniform on 0 .. c - a_k - 1 (0 where the
+    turn fills the cycle): every turn lies within a cycle, as in the public code. With few rounds
+    of a cycle for each client, those in its middle have more clients than those at its ends.
+
+    Args:
+        pi: Share of the cycle that each client is available for, `float [N]`, in [0, 1].
+        seed: Seed of the starts.
+        cycle: c, rounds of a cycle, at least 1.
+    """
+    turn = np.maximum(np.rint(cycle * pi), 1).astype(np.int64)
+    return Turns(generator(seed, "cyclic").integers(0, np.maximum(cycle - turn, 1)), turn, cycle)
