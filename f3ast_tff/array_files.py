@@ -31,12 +31,9 @@ def open_npy(path: Path) -> np.memmap:
     with open_regular(path):
         pass
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        return np.lib.format.open_memmap(path, mode="r")
     except _DAMAGED as error:
         raise ValueError(f"it is damaged ({error})") from error
-    if not isinstance(found, np.memmap):
-        raise ValueError("it is not a .npy file")
-    return found
 
 
 def load_npz(path: Path) -> dict[str, np.ndarray]:
