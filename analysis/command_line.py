@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from f3ast_tff.analysis.runs import Run, RunsError, finished_runs, load_runs, unfinished_line
+from f3ast_tff.command_line.failures import BAD_INPUT, FAILED, fail
+from f3ast_tff.command_line.parameter_flags import (
+    UsageError,
+    flag_lines,
+    parse_flags,
+    wants_help,
+)
 from f3ast_tff.components import REQUIRED, Parameter, parameter, parameters_of
 from f3ast_tff.errors import ParameterError, is_of_a_path
-from f3ast_tff.messages import one_line, print_any_character
+from f3ast_tff.messages import print_any_character
 
-BAD_INPUT, FAILED = 2, 1
 _Flags = TypeVar("_Flags")
-
-
-class UsageError(ValueError):
-    """The command line is wrong; says in one line how."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
 
 
 def command(
@@ -51,15 +47,13 @@ def command(
             return 0
         out = getattr(values, "out", None)
         return execute(values) or 0
-    except ParameterError as error:
-        return _fail(f"--{error.name}={error.value}: {error.allowed}")
-    except (RunsError, UsageError) as error:
-        return _fail(str(error))
+    except (ParameterError, RunsError, UsageError) as error:
+        return fail(error)
     except OSError as error:
         if out is None or isinstance(error, BrokenPipeError):
             raise
         code = BAD_INPUT if is_of_a_path(error) else FAILED
-        return _fail(f"--out={out}: cannot write: {error.strerror or error}", code)
+        return fail(f"--out={out}: cannot write: {error.strerror or error}", code)
 
 
 def runs_flag() -> Any:
@@ -104,33 +98,19 @@ def require_png(out: str) -> None:
 
 def _parse(argv: Sequence[str], about: str, flags: type[_Flags]) -> _Flags | None:
     """Returns the flags; `None` after `--help`."""
-    parser = _Parser(
-        usage=argparse.SUPPRESS,
-        description=about.strip(),
-        add_help=False,
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--help", "-h", action="store_true", help="show this help and exit")
-    parameters = parameters_of(flags)
-    for p in parameters:
-        how = {"action": "store_const", "const": True} if p.kind is bool else {"type": p.kind}
-        parser.add_argument(f"--{p.name}", help=_help(p), **how)
-    found, rest = parser.parse_known_args(list(argv[1:]))
-    given = vars(found)
-    if given.pop("help"):
-        print(parser.format_help().rstrip())
+    words, parameters = list(argv[1:]), {p.name: p for p in parameters_of(flags)}
+    if wants_help(words):
+        lines = [about.strip(), ""]
+        for p in parameters.values():
+            lines += flag_lines(p.name, _help(p))
+        print("\n".join(lines))
         return None
-    if rest:
-        raise UsageError(f"{rest[0]!r} is not a flag; see --help")
-    required = [p.name for p in parameters if p.default is REQUIRED]
-    missing = [f"--{name}" for name in required if not given[name]]
+    given = parse_flags(words, parameters)
+    required = [name for name, p in parameters.items() if p.default is REQUIRED]
+    missing = [f"--{name}" for name in required if not given.get(name)]
     if missing:
         raise UsageError(f"{' and '.join(missing)} must be given; see --help")
-    values: dict[str, Any] = {
-        p.name: p.checked(p.default if given[p.name] is None else given[p.name]) for p in parameters
-    }
-    return flags(**values)
+    return flags(**{name: p.checked(given.get(name, p.default)) for name, p in parameters.items()})
 
 
 def _help(p: Parameter) -> str:
@@ -139,10 +119,4 @@ def _help(p: Parameter) -> str:
         parts.append(f"one of {', '.join(p.choices)}")
     if p.default is not REQUIRED and p.default is not None:
         parts.append(f"default: {p.default}")
-    # argparse would format it.
-    return "; ".join(parts).replace("%", "%%")
-
-
-def _fail(message: str, code: int = BAD_INPUT) -> int:
-    print(f"error: {one_line(message)}", file=sys.stderr)
-    return code
+    return "; ".join(parts)

@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from absl import flags
-
 from f3ast_tff.availability.combined import build_process
-from f3ast_tff.availability.constraints import CommunicationConstraint
-from f3ast_tff.availability.constraints.constraint import constraint_from_text, is_count
 from f3ast_tff.availability.label_distribution import drawn_labels
 from f3ast_tff.availability.mask_files import FORMS, write_masks
 from f3ast_tff.availability.picture import draw
 from f3ast_tff.availability.preview import preview, report
-from f3ast_tff.availability.process import AvailabilityConfig
 from f3ast_tff.command_line.failures import fail
 from f3ast_tff.command_line.parameter_flags import (
     PLUGIN,
     PLUGIN_HELP,
-    define_flags,
-    define_plugin_flag,
+    UsageError,
     flag_lines,
+    parse_flags,
     plugins_given,
+    wants_help,
 )
-from f3ast_tff.components import (
-    REQUIRED,
-    Derived,
-    Parameter,
-    Published,
-    Reading,
-    Registry,
-    parameter,
-    parameters_of,
-)
+from f3ast_tff.components import Parameter, Registry, parameter, parameters_of
 from f3ast_tff.components.component import component_of
 from f3ast_tff.components.registry import registry_with
 from f3ast_tff.configuration.describe import by_takers, parameter_text
+from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import ComponentError, DataError, ParameterError
 from f3ast_tff.randomness import generator
 from f3ast_tff.training.selecting import available_clients
@@ -50,14 +39,13 @@ Shows who is available when, and how often.
 f3ast-tff availability --availability=smartphones --num_clients=100 --rounds=200 --plot=out.png
 f3ast-tff availability --availability=smartphones --num_clients=100 --rounds=200 --write=masks.npz
 """
-_HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
 _KIND = "availability"
 _KINDS = (_KIND, "communication")
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the command takes beside the parameters of availability processes."""
+    """Flags of the command, besides the parameters of availability processes."""
 
     availability: str = parameter("home_devices", "who is reachable when")
     num_clients: int = parameter(100, "number of clients N", minimum=1, maximum=10**7)
@@ -85,20 +73,13 @@ def main(argv: Sequence[str]) -> int:
         argv: The program's name, and its arguments.
     """
     words = list(argv[1:])
-    values = flags.FlagValues()
     try:
         registry = registry_with(plugins_given(words))
-        if any(word in _HELP for word in words):
+        if wants_help(words):
             print(_help(registry))
-            return 0
-        define_flags(_parameters(registry), values)
-        define_plugin_flag(values)
-        rest = values(["", *words])[1:]
-        if rest:
-            return fail(f"{rest[0]!r} is not a flag; see --help")
-        given = {name: values[name].value for name in _parameters(registry)}
-        _show({n: value for n, value in given.items() if value is not None}, registry)
-    except (flags.Error, UnicodeDecodeError, ComponentError, DataError, ParameterError) as error:
+        else:
+            _show(parse_flags(words, _parameters(registry), plugins=True), registry)
+    except (ComponentError, DataError, ParameterError, UsageError) as error:
         return fail(error)
     return 0
 
@@ -111,112 +92,63 @@ def _parameters(registry: Registry) -> dict[str, Parameter]:
 
 
 def _show(given: Mapping[str, Any], registry: Registry) -> None:
-    options = _made(Options, given, {})
+    options = Options(
+        **{p.name: p.checked(given.get(p.name, p.default)) for p in parameters_of(Options)}
+    )
     out = Path(options.plot) if options.plot else None
     if out is not None:
         _check_picture(out)
     masks = Path(options.write) if options.write else None
     if masks is not None:
         _check_place("write", masks, FORMS)
-    config = _process_config(options, given, registry)
     n, rounds, seed = options.num_clients, options.rounds, options.seed
-    constraint = _constraint(options, given, registry)
+    configs = resolve(_settings(options, given), registry).configs
+    config = configs[_KIND]
+    constraint = configs["communication"].build(n, seed, 0) if options.communication else None
     shares = generator(seed, "preview shares").lognormal(0, options.shares_spread, n)
     labels = None
     if config.needs_labels:
         labels = drawn_labels(n, options.num_classes, options.labels_alpha, seed)
     process = build_process(config, shares / shares.sum(), seed, labels)
     seen = preview(process, rounds, constraint)
-    names = ",".join(component_of(part).name for part in getattr(config, "parts", ()))
+    parts = getattr(config, "parts", ())
+    names = ",".join(component_of(part).name for part in parts)
     name = component_of(config).name + (f" of {names}" if names else "")
     heading = f"{name}, {n} clients, {rounds} rounds, seed {seed}"
     print(f"{heading}\n{report(seen)}")
     if out is not None:
-        try:
+        with _written("plot", out):
             draw(seen, heading, out)
-        except OSError as error:
-            raise ParameterError("plot", out, f"cannot write: {error.strerror or error}") from error
         print(f"picture: {out}")
     if masks is not None:
         rows = (available_clients(process, n, t) for t in range(1, rounds + 1))
-        try:
+        with _written("write", masks):
             write_masks(masks, rows, (rounds, n))
-        except OSError as error:
-            raise ParameterError(
-                "write", masks, f"cannot write: {error.strerror or error}"
-            ) from error
-        together = any(c.positively_correlated for c in (config, *getattr(config, "parts", ())))
+        together = any(c.positively_correlated for c in (config, *parts))
         print(f"masks: {masks}; read by --availability=table --table_file={masks}")
         print(f"F3AST as here: --availability_objective={'p' if together else 'p_squared'}")
 
 
-def _constraint(
-    options: Options, given: Mapping[str, Any], registry: Registry
-) -> CommunicationConstraint | None:
-    text, n, seed = options.communication, options.num_clients, options.seed
-    if not text:
-        return None
-    if is_count(text):
-        return constraint_from_text(text, n, seed, registry)
-    name, _, arguments = text.partition(":")
-    config = registry.find("communication", name).config
-    made = replace(_made(config, given, {}), arguments=arguments)
-    made.check({"num_clients": n})
-    return made.build(n, seed, 0)
+def _settings(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of an experiment with this availability."""
+    own = {parameter.name for parameter in parameters_of(Options)}
+    settings = {name: value for name, value in given.items() if name not in own}
+    if options.communication:
+        settings["communication"] = options.communication
+    elif "clients_per_round" not in given:
+        # The task's would be too many for a few clients.
+        settings["clients_per_round"] = 1
+    common = ("availability", "num_clients", "rounds", "seed")
+    return {**settings, **{name: getattr(options, name) for name in common}}
 
 
-def _process_config(
-    options: Options, given: Mapping[str, Any], registry: Registry
-) -> AvailabilityConfig:
-    """The chosen process's `Config`, with those of its parts, checked."""
-    chosen = registry.find(_KIND, options.availability)
-    configs = [chosen.config]
-    if hasattr(chosen.config, "part_names"):
-        names = chosen.config.part_names(given, registry.names(_KIND))
-        configs += [registry.find(_KIND, name).config for name in names]
-    takers = [Options, *configs]
-    if options.communication and not is_count(options.communication):
-        name = options.communication.partition(":")[0]
-        takers.append(registry.find("communication", name).config)
-    taken = {p.name for config in takers for p in parameters_of(config)}
-    for name in given:
-        if name not in taken:
-            others = [c for c in registry.takers(name) if c.kind in _KINDS]
-            names = " or ".join(c.name for c in others if c.kind == others[0].kind)
-            allowed = f"only applies with --{others[0].kind}={names}"
-            raise ParameterError(name, given[name], allowed)
-    known = {field.name: getattr(options, field.name) for field in fields(options)}
-    config, *parts = [_made(config, given, known) for config in configs]
-    if hasattr(config, "part_names"):
-        config = replace(config, parts=tuple(parts))
-    for part in (config, *parts):
-        part.check(known)
-    return config
-
-
-def _made(config: type, given: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
-    """The `Config` with what is given, the paper's readings and defaults."""
-    values: dict[str, Any] = {}
-    for p in parameters_of(config):
-        value = (
-            given[p.name] if p.name in given else _default(p.name, p.default, {**known, **values})
-        )
-        values[p.name] = p.checked(value)
-    return config(**values)
-
-
-def _default(name: str, default: Any, known: Any) -> Any:
-    if isinstance(default, Reading):
-        return _default(name, default.paper, known)
-    if isinstance(default, Published):
-        return _default(name, default.fallback, known)
-    if isinstance(default, Derived):
-        try:
-            return default.compute(known)
-        except KeyError as error:
-            allowed = f"must be given: without an experiment, its default has no {error}"
-            raise ParameterError(name, "", allowed) from error
-    return None if default is REQUIRED else default
+@contextlib.contextmanager
+def _written(name: str, path: Path) -> Iterator[None]:
+    """Turns a failure to write a file into the error of its flag."""
+    try:
+        yield
+    except OSError as error:
+        raise ParameterError(name, path, f"cannot write: {error.strerror or error}") from error
 
 
 def _check_picture(out: Path) -> None:

@@ -9,15 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from absl import flags
-
 from f3ast_tff.command_line.comma_lists import split_lists
 from f3ast_tff.command_line.parameter_flags import (
     PLUGIN,
     PLUGIN_HELP,
-    define_flags,
-    define_plugin_flag,
     flag_lines,
+    parse_flags,
     plugins_given,
 )
 from f3ast_tff.components import Parameter, Registry, parameters_of
@@ -101,24 +98,14 @@ def parse(arguments: Sequence[str]) -> Parsed:
     """Parses a command line, without the program's name.
 
     Raises:
-        absl.flags.Error: On a flag that there is not, or a value of another type.
-        ParameterError: On a plug-in or flag file that cannot be loaded, or a word too many.
+        UsageError: On an unknown flag, a value of another type, or a word that is no flag.
+        ParameterError: On a plug-in or flag file that cannot be loaded.
     """
     words = expand_flagfiles(arguments, Path())
     registry = registry_with(plugins_given(words), {PLUGIN, "flagfile", *CAMPAIGN, *_own_names()})
     parameters = setting_flags(registry)
     words, lists = split_lists(words, parameters)
-    values = flags.FlagValues()
-    define_flags({**parameters, **CAMPAIGN}, values)
-    define_plugin_flag(values)
-    rest = values(["", *words])[1:]
-    if rest:
-        raise ParameterError("argument", rest[0], "is not a flag; see --help")
-    given = {
-        name: values[name].value
-        for name in (*parameters, *CAMPAIGN)
-        if values[name].value is not None
-    }
+    given = parse_flags(words, {**parameters, **CAMPAIGN}, plugins=True)
     of_campaign = {n: p.checked(given.pop(n)) for n, p in CAMPAIGN.items() if n in given}
     given.update({name: _typed(parameters[name], texts) for name, texts in lists.items()})
     return Parsed(given, of_campaign, registry)
@@ -130,10 +117,8 @@ def _typed(parameter: Parameter, texts: Sequence[str]) -> list[Any]:
     if not all(texts):
         raise ParameterError(parameter.name, ",".join(texts), "has an empty value")
     for text in texts:
-        values = flags.FlagValues()
-        define_flags({parameter.name: parameter}, values)
-        values(["", f"--{parameter.name}={text}"])
-        found.append(values[parameter.name].value)
+        given = parse_flags([f"--{parameter.name}={text}"], {parameter.name: parameter})
+        found.append(given[parameter.name])
     if any(value in found[:i] for i, value in enumerate(found)):
         raise ParameterError(parameter.name, ",".join(texts), "names a value twice")
     return found

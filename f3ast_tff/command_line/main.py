@@ -28,7 +28,6 @@ runs/<run>/ for each. The same command goes on with what was interrupted.
 `f3ast-tff COMMAND --help` lists the flags of a command; `run` is the command where none is named.
 """
 COMMANDS = ("run", "campaign", "report", "compare", "export", "availability")
-HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,7 +43,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     signals = Signals()
     if argv is None:
-        _open_closed_streams()
         print_any_character()
         # Before anything slow is imported.
         signals.install()
@@ -63,18 +61,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = fail_of_machine(error)
     signals.ignore()
     return code
-
-
-def _open_closed_streams() -> None:
-    """Opens those of the three standard streams that are closed: files must not take their place.
-
-    As in `f3ast-tff run ... >&-`.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            # The lowest number free is that of the stream.
-            number = os.open(os.devnull, os.O_RDWR)
-            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
 
 
 def _discard_output() -> None:
@@ -123,26 +109,21 @@ def _command(name: str, signals: Signals) -> Callable[[Sequence[str]], int]:
 
 
 def _run(arguments: Sequence[str], command: str, signals: Signals) -> int:
-    from absl import flags
-
     from f3ast_tff.command_line.failures import fail
     from f3ast_tff.command_line.flags import expand_flagfiles, help_text, parse
-    from f3ast_tff.command_line.parameter_flags import plugins_given
+    from f3ast_tff.command_line.parameter_flags import UsageError, plugins_given, wants_help
     from f3ast_tff.errors import ParameterError
 
     words = list(arguments)
     if command == "campaign" and words and not words[0].startswith("-"):
         words[0] = f"--campaign={words[0]}"
-    wants_help = any(word in HELP for word in words)
     try:
-        if wants_help:
+        if wants_help(words):
             plugins = plugins_given(expand_flagfiles(words, Path()))
             print(help_text(USAGE, parse([f"--plugin={each}" for each in plugins]).registry))
             return 0
         parsed = parse(words)
-    except (flags.Error, UnicodeDecodeError) as error:
-        return fail(str(error))
-    except ParameterError as error:
+    except (ParameterError, UsageError) as error:
         return fail(error)
     if "campaign" in parsed.campaign:
         # Here, so that a single run does without it.

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from absl import flags
 
 from f3ast_tff.analysis.kept_pages import commands, refreshed
 from f3ast_tff.analysis.kept_scores import KeptRun, read_scores
@@ -23,6 +22,7 @@ from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.command_line.flags import parse
+from f3ast_tff.command_line.parameter_flags import UsageError
 from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.components.parameter import parameters_of
 from f3ast_tff.components.registry import builtin_registry
@@ -121,7 +121,7 @@ def campaign_of(words: tuple[str, ...]) -> Campaign:
         path = find_grid_file(options["campaign"])
         ranges = (options.get("seeds"), options.get("draws"), options.get("where"))
         return plan(path, settings, *ranges, registry=parsed.registry)
-    except (CampaignError, ParameterError, flags.Error) as error:
+    except (CampaignError, ParameterError, UsageError) as error:
         raise ValueError(f"f3ast-tff campaign {' '.join(words)}: {error}") from error
 
 

@@ -82,11 +82,11 @@ BAD = {
     "spread": (["--shares_spread=nan"], ["--shares_spread=nan", "at least 0"]),
     "of_another": (
         ["--availability=scarce", "--markov_g=0.1"],
-        ["--markov_g=0.1: only applies with --availability=four_classes"],
+        ["--markov_g=0.1: only applies with availability four_classes"],
     ),
     "of_others": (
         ["--availability=scarce", "--lognormal_spread=sigma"],
-        ["only applies with --availability=home_devices or smartphones"],
+        ["only applies with availability home_devices, smartphones"],
     ),
     "q": (["--availability=scarce", "--scarce_q=2"], ["--scarce_q=2", "at most 1"]),
     "choice": (
@@ -96,13 +96,16 @@ BAD = {
     "no_file": (["--availability=table", "--table_file=gone.csv"], ["gone.csv", "no such file"]),
     "constraint": (["--communication=cycles:1"], ["--communication=cycles", "mean cycle?"]),
     "its_form": (["--communication=uniform:1"], ["uniform:1: must be uniform:LEAST:MOST"]),
-    "too_large_k": (["--communication=101"], ["--communication=101", "at most num_clients, 100"]),
+    "too_large_k": (
+        ["--communication=101"],
+        ["--clients_per_round=101", "at most num_clients, 100"],
+    ),
     "no_bytes": (["--communication=bytes:1e6"], ["--communication=bytes:1e6", "no sizes"]),
     "plugin": (["--plugin=gone.py"], ["--plugin=gone.py: not found"]),
     "no_signal": (["--communication=signal"], ["--signal_file=: must be given"]),
     "of_a_signal": (
         ["--signal_rule=budget"],
-        ["--signal_rule=budget: only applies with --communication=signal"],
+        ["--signal_rule=budget: only applies with communication signal"],
     ),
     "no_pickle": (
         ["--availability=trace", "--trace_file=setup.cfg"],
@@ -177,13 +180,6 @@ class FirstConfig(AvailabilityConfig):
     until: int = parameter(Derived(lambda known: known["rounds"] // 4, "a quarter"), "last round")
     def build(self, p, seed):
         return First(len(p), self.until, bool if self.until else float)
-
-@register("availability", "tasks_own", about="has a default that needs a task")
-@dataclass(frozen=True)
-class TasksOwnConfig(AvailabilityConfig):
-    of_task: int = parameter(Derived(lambda known: known["task"], "the task's"), "a number")
-    def build(self, p, seed):
-        return First(len(p), self.of_task)
 """
 
 
@@ -202,8 +198,6 @@ def test_a_process_from_a_plugin(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "--until" in capsys.readouterr().out
     assert main(["preview", plugin, "--availability=first", "--until=0"]) == BAD_INPUT
     assert "availability First: mask(1) returned" in capsys.readouterr().err
-    assert main(["preview", plugin, "--availability=tasks_own"]) == BAD_INPUT
-    assert "--of_task=: must be given: without an experiment" in capsys.readouterr().err
 
 
 def test_the_command_runs_and_bad_input_imports_nothing_slow() -> None:

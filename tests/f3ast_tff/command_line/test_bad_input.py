@@ -20,7 +20,7 @@ BAD = {
     "unknown_flag": (["--foo=1"], ["foo"]),
     "misspelt_flag": (["--algoritm=poc"], ["algoritm", "algorithm"]),
     "not_a_command": (["f3ast"], ["'f3ast'", "run, campaign"]),
-    "not_a_flag": (["run", "--rounds=1", "f3ast"], ["argument=f3ast", "--help"]),
+    "not_a_flag": (["run", "--rounds=1", "f3ast"], ["'f3ast' is not a flag", "--help"]),
     "no_value": (["--rounds"], ["--rounds"]),
     "unknown_name": (["--algorithm=fedsgd"], ["--algorithm=fedsgd", "fedavg", "f3ast_adam"]),
     "unknown_availability": (["--availability=never"], ["--availability=never", "smartphones"]),
@@ -149,18 +149,11 @@ def test_no_framework_is_imported_to_refuse_or_to_help(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == len(BAD)
 
 
-@pytest.mark.parametrize(
-    ("redirection", "code", "said"),
-    [
-        (">/dev/full", 1, "error: [Errno 28] No space left on device\n"),
-        (">&-", 0, ""),
-        ("<&- >&- 2>&-", 0, ""),
-    ],
-)
-def test_output_on_a_full_disk_or_closed(redirection: str, code: int, said: str) -> None:
-    words = f"{sys.executable} -m f3ast_tff.command_line.main {redirection}"
+def test_output_on_a_full_disk() -> None:
+    words = f"{sys.executable} -m f3ast_tff.command_line.main >/dev/full"
     done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, cwd=ROOT)
-    assert (done.returncode, done.stderr) == (code, said)
+    said = "error: [Errno 28] No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, said)
 
 
 @pytest.mark.parametrize(
