@@ -8,7 +8,7 @@ import os
 import types
 import typing
 from collections.abc import Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, Union
 
@@ -25,30 +25,13 @@ _KINDS = {"int": int, "float": float, "str": str, "bool": bool}
 
 
 @dataclass(frozen=True)
-class _Declaration:
-    default: Any
-    help: str
-    choices: tuple[str, ...]
-    minimum: float | None
-    above: float | None
-    maximum: float | None
-    below: float | None
-    units: str
-    decides_result: bool
-    is_path: bool
-    is_input: bool
-    own: bool | None
-    neutral: str | int | None
-
-
-@dataclass(frozen=True)
 class Parameter:
     """A declared parameter of a component.
 
     Attributes:
         name: Name of the field, of the setting and of the flag.
         kind: `int`, `float`, `str` or `bool`.
-        optional: Whether `None` is a value of its own.
+        optional: Whether `None` is allowed.
         default: A value, or one of `components.defaults`.
         help: One line.
         choices: Allowed texts, matched without regard to case; empty for any.
@@ -59,12 +42,11 @@ class Parameter:
         units: Units of the value, for help.
         decides_result: Whether another value makes another run.
         is_path: Whether it names a file or folder; `~` is expanded.
-        is_input: Whether it names a file that a run reads: its content decides the result, its
-            place does not.
-        own: Whether runs that differ in it may be compared (one method's parameter), as opposed to
-            a condition of the experiment; `None`: by the kind of component.
-        neutral: Value with which results are those of runs from before there was the parameter: it
-            is then no part of a run's identity. `None` if there is no such value.
+        is_input: Whether it names a file that a run reads. Its content decides the result, its path
+            does not.
+        own: Whether compared methods may differ in it; `False` for a condition of the experiment,
+            `None` for the rule of the component's kind.
+        neutral: Value that is no part of a run's identity; `None` for none.
     """
 
     name: str
@@ -165,9 +147,23 @@ def parameter(
         >>> Config().scarce_q
         0.2
     """
-    declared = _Declaration(
-        *(default, help, tuple(choices), minimum, above, maximum, below),
-        *(units, decides_result and not is_input, is_path or is_input, is_input, own, neutral),
+    declared = Parameter(
+        name="",  # Name and type follow from the field.
+        kind=str,
+        optional=False,
+        default=default,
+        help=help,
+        choices=tuple(choices),
+        minimum=minimum,
+        above=above,
+        maximum=maximum,
+        below=below,
+        units=units,
+        decides_result=decides_result and not is_input,
+        is_path=is_path or is_input,
+        is_input=is_input,
+        own=own,
+        neutral=neutral,
     )
     plain = default
     if isinstance(default, Reading):
@@ -195,11 +191,9 @@ def _declared(config: Any) -> tuple[Parameter, ...]:
 
 
 def _of_field(spec: Field) -> Parameter:
-    declared: _Declaration = spec.metadata[_KEY]
     kind, optional = _kind(spec)
-    values = {name: getattr(declared, name) for name in declared.__dataclass_fields__}
     assert spec.default is not MISSING
-    return Parameter(name=spec.name, kind=kind, optional=optional, **values)
+    return replace(spec.metadata[_KEY], name=spec.name, kind=kind, optional=optional)
 
 
 def _kind(spec: Field) -> tuple[type, bool]:

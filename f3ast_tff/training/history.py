@@ -1,8 +1,9 @@
-"""Who was available, selected and received, round by round."""
+"""Record of a run's selection and delivery, round by round."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,19 +25,39 @@ class Totals(NamedTuple):
     seconds: float
 
 
+@dataclass(frozen=True)
+class RoundRecord:
+    """Selection and delivery of one round.
+
+    Attributes:
+        num_available: Available clients.
+        asked: Ids of the selected clients, `int64 [m]`.
+        received: Whether each one's update arrived, `bool [m]`.
+        weights: Weights of the updates, 0 for those that did not arrive, `float64 [m]`.
+        num_dropped: Updates dropped for not being finite.
+        rejected: Whether the round left the model alone.
+        seconds: Duration; NaN without a clock.
+        bytes_down: Bytes that the server sent.
+        bytes_up: Bytes that it received.
+    """
+
+    num_available: int
+    asked: np.ndarray
+    received: np.ndarray
+    weights: np.ndarray
+    num_dropped: int
+    rejected: bool
+    seconds: float
+    bytes_down: int
+    bytes_up: int
+
+
 class SelectionHistory:
     """Per-round record of the selection, the content of `selection.npz`."""
 
     def __init__(self) -> None:
         """Starts empty."""
-        self._available: list[int] = []
-        self._dropped: list[int] = []
-        self._rejected: list[bool] = []
-        self._asked: list[np.ndarray] = []
-        self._received: list[np.ndarray] = []
-        self._weights: list[np.ndarray] = []
-        self._seconds: list[float] = []
-        self._bytes: list[tuple[int, int]] = []
+        self._rounds: list[RoundRecord] = []
         self._total = Totals(0, 0, 0.0)
 
     def append(
@@ -45,20 +66,27 @@ class SelectionHistory:
         """Adds a round."""
         weights = np.zeros(len(delivered.asked))
         weights[delivered.received] = delivered.cohort.weights
-        of_bytes = (delivered.bytes_down, delivered.bytes_up)
-        self._available.append(num_available)
-        self._dropped.append(num_dropped)
-        self._rejected.append(rejected)
-        self._asked.append(delivered.asked)
-        self._received.append(delivered.received)
-        self._weights.append(weights)
-        self._add(delivered.seconds, *of_bytes)
+        self._add(
+            RoundRecord(
+                num_available=num_available,
+                asked=delivered.asked,
+                received=delivered.received,
+                weights=weights,
+                num_dropped=num_dropped,
+                rejected=rejected,
+                seconds=delivered.seconds,
+                bytes_down=delivered.bytes_down,
+                bytes_up=delivered.bytes_up,
+            )
+        )
 
-    def _add(self, seconds: float, bytes_down: int, bytes_up: int) -> None:
-        self._seconds.append(seconds)
-        self._bytes.append((bytes_down, bytes_up))
-        down, up, before = self._total
-        self._total = Totals(down + bytes_down, up + bytes_up, before + seconds)
+    def _add(self, record: RoundRecord) -> None:
+        self._rounds.append(record)
+        self._total = Totals(
+            self._total.bytes_down + record.bytes_down,
+            self._total.bytes_up + record.bytes_up,
+            self._total.seconds + record.seconds,
+        )
 
     @property
     def total(self) -> Totals:
@@ -67,24 +95,23 @@ class SelectionHistory:
 
     @property
     def num_empty(self) -> int:
-        """Rounds without any client whose update arrived."""
-        return sum(not received.any() for received in self._received)
+        """Rounds in which no update arrived."""
+        return sum(not record.received.any() for record in self._rounds)
 
     @property
     def num_lost(self) -> int:
-        """Clients asked whose update was not received, over all rounds."""
-        return sum(int(np.count_nonzero(~received)) for received in self._received)
+        """Updates that did not arrive, over all rounds."""
+        return sum(int(np.count_nonzero(~record.received)) for record in self._rounds)
 
     @property
     def num_dropped(self) -> int:
-        """Client updates dropped for not being finite, over all rounds."""
-        return sum(self._dropped)
+        """Updates dropped for not being finite, over all rounds."""
+        return sum(record.num_dropped for record in self._rounds)
 
     @property
     def num_rejected(self) -> int:
         """Rounds with clients that left the model alone."""
-        pairs = zip(self._received, self._rejected)
-        return sum(rejected and bool(received.any()) for received, rejected in pairs)
+        return sum(record.rejected and bool(record.received.any()) for record in self._rounds)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Returns the record.
@@ -97,37 +124,43 @@ class SelectionHistory:
             received: `float64 [T]`; `round_seconds`: duration, NaN without a clock, `float64 [T]`;
             `bytes_down`, `bytes_up`: that the server sent and received, `int64 [T]`.
         """
-        sizes = np.array([len(ids) for ids in self._asked], np.int64)
+        rounds = self._rounds
+        sizes = np.array([len(record.asked) for record in rounds], np.int64)
         filled = np.arange(sizes.max(initial=0)) < sizes[:, None]
-        of_bytes = np.array(self._bytes, np.int64).reshape(-1, 2)
-        pairs = zip(self._weights, self._received)
+        received = [record.received for record in rounds]
+        weights = [record.weights for record in rounds]
+        sums = [record.weights[record.received].sum() for record in rounds]
         return {
-            "num_available": np.array(self._available, np.int64),
+            "num_available": np.array([record.num_available for record in rounds], np.int64),
             "num_selected": sizes,
-            "num_received": np.array([np.count_nonzero(r) for r in self._received], np.int64),
-            "num_dropped": np.array(self._dropped, np.int64),
-            "rejected": np.array(self._rejected, bool),
-            "selected": _table(self._asked, filled, -1, np.dtype(np.int64)),
-            "received": _table(self._received, filled, False, np.dtype(bool)),
-            "weights": _table(self._weights, filled, 0, np.dtype(np.float64)),
-            "weight_sum": np.array([weights[came].sum() for weights, came in pairs], np.float64),
-            "round_seconds": np.array(self._seconds, np.float64),
-            "bytes_down": of_bytes[:, 0],
-            "bytes_up": of_bytes[:, 1],
+            "num_received": np.array([np.count_nonzero(each) for each in received], np.int64),
+            "num_dropped": np.array([record.num_dropped for record in rounds], np.int64),
+            "rejected": np.array([record.rejected for record in rounds], bool),
+            "selected": _table([r.asked for r in rounds], filled, -1, np.dtype(np.int64)),
+            "received": _table(received, filled, False, np.dtype(bool)),
+            "weights": _table(weights, filled, 0, np.dtype(np.float64)),
+            "weight_sum": np.array(sums, np.float64),
+            "round_seconds": np.array([record.seconds for record in rounds], np.float64),
+            "bytes_down": np.array([record.bytes_down for record in rounds], np.int64),
+            "bytes_up": np.array([record.bytes_up for record in rounds], np.int64),
         }
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Takes back what `arrays` returned."""
-        sizes = arrays["num_selected"].tolist()
-        self._available = arrays["num_available"].tolist()
-        self._dropped = arrays["num_dropped"].tolist()
-        self._rejected = arrays["rejected"].tolist()
-        self._asked = [ids[:size] for ids, size in zip(arrays["selected"], sizes)]
-        self._received = [came[:size] for came, size in zip(arrays["received"], sizes)]
-        self._weights = [weights[:size] for weights, size in zip(arrays["weights"], sizes)]
-        of_rounds = (arrays["round_seconds"], arrays["bytes_down"], arrays["bytes_up"])
-        for seconds, down, up in zip(*(column.tolist() for column in of_rounds)):
-            self._add(seconds, down, up)
+        """Takes back the arrays of `arrays`, into an empty record."""
+        for t, size in enumerate(arrays["num_selected"].tolist()):
+            self._add(
+                RoundRecord(
+                    num_available=int(arrays["num_available"][t]),
+                    asked=arrays["selected"][t][:size],
+                    received=arrays["received"][t][:size],
+                    weights=arrays["weights"][t][:size],
+                    num_dropped=int(arrays["num_dropped"][t]),
+                    rejected=bool(arrays["rejected"][t]),
+                    seconds=float(arrays["round_seconds"][t]),
+                    bytes_down=int(arrays["bytes_down"][t]),
+                    bytes_up=int(arrays["bytes_up"][t]),
+                )
+            )
 
 
 def _table(

@@ -30,9 +30,9 @@ COLUMNS = (
     "update_norm",
     "wall_seconds",
 )
-# Sums since round 1, and the round itself.
+# The round, and sums since round 1.
 _NOT_AVERAGED = ("round", "bytes_down", "bytes_up", "simulated_seconds", "wall_seconds")
-# Of the clients of one round: NaN where nobody trained.
+# Means over the clients of a round: NaN where nobody trained.
 _OF_TRAINING = ("train_loss", "update_norm")
 
 Row = dict[str, float]
@@ -49,23 +49,25 @@ def metrics_row(
 ) -> Row:
     """Returns the row of an evaluated round.
 
-    Training columns and counts are of that round alone, bytes and seconds of all rounds so far.
+    Training columns and counts describe this round; bytes and seconds are sums over all rounds so
+    far.
     """
-    values = (
-        round_number,
-        outcome.train_loss,
-        scores.sample_mean(scores.correct),
-        scores.sample_mean(scores.loss),
-        scores.user_mean(scores.correct),
-        scores.user_mean(scores.loss),
-        num_available,
-        len(delivered.asked),
-        len(delivered.cohort),
-        *total,
-        outcome.update_norm,
-        round(wall_seconds, 3),
-    )
-    return dict(zip(COLUMNS, values))
+    return {
+        "round": round_number,
+        "train_loss": outcome.train_loss,
+        "test_sample_accuracy": scores.sample_mean(scores.correct),
+        "test_sample_loss": scores.sample_mean(scores.loss),
+        "test_user_accuracy": scores.user_mean(scores.correct),
+        "test_user_loss": scores.user_mean(scores.loss),
+        "num_available": num_available,
+        "num_selected": len(delivered.asked),
+        "num_received": len(delivered.cohort),
+        "bytes_down": total.bytes_down,
+        "bytes_up": total.bytes_up,
+        "simulated_seconds": total.seconds,
+        "update_norm": outcome.update_norm,
+        "wall_seconds": round(wall_seconds, 3),
+    }
 
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:
@@ -95,7 +97,7 @@ def summarise(rows: list[Row]) -> dict[str, Any]:
 
 
 def count_of_last_10_percent(num_evaluations: int) -> int:
-    """Returns how many evaluations the last 10% are, rounded; at least one."""
+    """Returns the number of evaluations in the last 10%, rounded; at least one."""
     return max(1, round(0.1 * num_evaluations))
 
 

@@ -18,7 +18,7 @@ from f3ast_tff.engines.engine import Engine, RoundOutcome
 from f3ast_tff.errors import CheckpointError, Interrupted
 from f3ast_tff.models import Model
 from f3ast_tff.process_memory import peak_memory_mib
-from f3ast_tff.selection import Cohort, Losses, Round, Strategy, asked_once
+from f3ast_tff.selection import Cohort, Losses, Outcome, Round, Strategy, asked_once
 from f3ast_tff.signals import NeverStop, Stop
 from f3ast_tff.training.checkpoint import Checkpoint
 from f3ast_tff.training.delivering import Delivered, Payload, deliver
@@ -28,7 +28,6 @@ from f3ast_tff.training.metrics_loggers import MetricsLogger, scalars_of
 from f3ast_tff.training.outputs import masks_file, record_masks, write_client_scores
 from f3ast_tff.training.rate_trace import RateTrace
 from f3ast_tff.training.results import RunResult
-from f3ast_tff.training.round_outcome import warn_of_trouble, what_came_back
 from f3ast_tff.training.run_files import RunFiles
 from f3ast_tff.training.run_folder import RunFolder
 from f3ast_tff.training.selecting import (
@@ -41,15 +40,15 @@ from f3ast_tff.training.selecting import (
 )
 
 _LOG = logging.getLogger("f3ast_tff.run")
-# Blocks of rounds are so short that progress, signals and checkpoints need not wait for long.
+# Duration of a block of rounds: progress, signals and checkpoints wait for its end.
 _BLOCK_SECONDS = 0.5
 
 
 class Progress(Protocol):
-    """Where the loop reports how far it is."""
+    """Receives the loop's progress."""
 
     def start(self, first_round: int) -> None:
-        """Reports the round from which the run goes on (1 for a new run)."""
+        """Reports the first round of this start, 1 for a new run."""
         ...
 
     def advance(self, rounds: int, row: Row | None) -> None:
@@ -58,12 +57,12 @@ class Progress(Protocol):
 
 
 class Callback(Protocol):
-    """Called as the run goes by; of a resumed run, for the rounds that are executed now."""
+    """Called for the rounds that are executed now: of a resumed run, the later ones."""
 
     def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
-        """Called once for every round, in order; engines may execute several before.
+        """Called once for every round, in order; several rounds may have been executed before.
 
-        The cohort is who trained: of those asked, the clients whose update was received.
+        The cohort holds the clients whose update arrived.
         """
         ...
 
@@ -117,7 +116,7 @@ class Experiment:
 
 
 class _Run:
-    """All that changes as the rounds of an experiment go by."""
+    """The state of a run."""
 
     def __init__(
         self,
@@ -133,8 +132,12 @@ class _Run:
         self.callbacks = callbacks
         self.loggers = loggers
         self.history = SelectionHistory()
-        evaluated = (experiment.rounds, experiment.eval_every)
-        self.trace = RateTrace(experiment.strategy, experiment.num_clients, *evaluated)
+        self.trace = RateTrace(
+            experiment.strategy,
+            num_clients=experiment.num_clients,
+            rounds=experiment.rounds,
+            eval_every=experiment.eval_every,
+        )
         self.rows: list[Row] = []
         self.round_number = 0
         self.seconds_before = 0.0
@@ -172,7 +175,7 @@ class _Run:
         """Executes the rounds up to the next evaluation or checkpoint, or fewer.
 
         Returns:
-            How many they were, and what the last of them scored if it was evaluated.
+            The number of rounds, and the metrics of the last one if it was evaluated.
         """
         parts = self.experiment
         rounds = range(self.round_number + 1, self._block_end() + 1)
@@ -189,7 +192,7 @@ class _Run:
         outcomes = self._execute(rounds[0], block)
         for t, available, delivered, outcome in zip(rounds, num_available, block, outcomes):
             self.history.append(available, delivered, outcome.num_dropped, outcome.rejected)
-            warn_of_trouble(t, delivered, outcome)
+            _warn_of_trouble(t, delivered, outcome)
             for callback in self.callbacks:
                 callback.on_round(t, delivered.cohort, outcome)
         end = self.round_number = rounds[-1]
@@ -206,20 +209,24 @@ class _Run:
         cohorts = [delivered.cohort for delivered in block]
         strategy, engine = self.experiment.strategy, self.experiment.engine
         started = time.perf_counter()
-        if not strategy.needs_outcome:
-            outcomes = engine.run_rounds(first_round, cohorts)
-        else:
-            outcomes = engine.run_rounds(first_round, cohorts, by_client=True)
+        outcomes = engine.run_rounds(first_round, cohorts, by_client=strategy.needs_outcome)
         self.block_seconds.append((time.perf_counter() - started) / len(cohorts))
         if strategy.needs_outcome:
             # Rounds go one at a time: see `_block_end`.
-            strategy.observe(first_round, what_came_back(block[0], outcomes[0]))
+            strategy.observe(first_round, _outcome_for_strategy(block[0], outcomes[0]))
         return outcomes
 
     def _evaluate(self, num_available: int, delivered: Delivered, outcome: RoundOutcome) -> Row:
         scores = self.experiment.engine.evaluate()
-        of_round = (outcome, delivered, num_available, self.history.total)
-        row = metrics_row(self.round_number, scores, *of_round, self.wall_seconds)
+        row = metrics_row(
+            self.round_number,
+            scores=scores,
+            outcome=outcome,
+            delivered=delivered,
+            num_available=num_available,
+            total=self.history.total,
+            wall_seconds=self.wall_seconds,
+        )
         self.rows.append(row)
         if self.files is not None:
             self.files.add(row)
@@ -254,7 +261,7 @@ class _Run:
         return min(stops)
 
     def _block_rounds(self) -> int:
-        """How many rounds fit into `_BLOCK_SECONDS`, one at first; no result depends on it."""
+        """Rounds that fit into `_BLOCK_SECONDS`, one at first; no result depends on it."""
         if not self.block_seconds:
             return 1
         fit = _BLOCK_SECONDS / max(self.block_seconds[-1], 1e-9)
@@ -280,7 +287,7 @@ class _Run:
         self.saved_round, self.saved_at = self.round_number, time.perf_counter()
 
     def _write_masks(self) -> None:
-        """Writes who is available when, unless it was written with all rounds done before."""
+        """Writes the masks, unless a finished run has them."""
         parts = self.experiment
         path = None if self.folder is None else masks_file(self.folder.path, parts.write_masks)
         if path is not None and (self.block_seconds or not path.exists()):
@@ -320,6 +327,31 @@ class _Run:
             "peak_memory_mib": peak_memory_mib(),
             **self.experiment.engine.statistics(),
         }
+
+
+def _outcome_for_strategy(delivered: Delivered, outcome: RoundOutcome) -> Outcome:
+    """The outcome by selected client: whether its update counts, and its loss, NaN if lost."""
+    received, losses = delivered.received.copy(), np.full(len(delivered.asked), np.nan)
+    if len(delivered.cohort):
+        assert outcome.received is not None and outcome.client_losses is not None
+        losses[received] = outcome.client_losses
+        received[received] = outcome.received
+    return Outcome(delivered.asked, received, losses)
+
+
+def _warn_of_trouble(t: int, delivered: Delivered, outcome: RoundOutcome) -> None:
+    """Logs a round in which no update arrived, or one or their aggregate is not finite."""
+    dropped, received = outcome.num_dropped, len(delivered.cohort)
+    if received == 0:
+        done = "model left alone" if outcome.rejected else "step along the remembered updates"
+        asked = len(delivered.asked)
+        why = f"no update received of {asked} clients" if asked else "no client available"
+        why = f"failed, too few updates of {asked} clients arrived" if delivered.failed else why
+        logging.warning("round %d: %s, %s", t, why, done)
+    elif dropped:
+        logging.warning("round %d: dropped %d non-finite updates of %d", t, dropped, received)
+    if outcome.rejected and dropped < received:
+        logging.warning("round %d: the aggregate is not finite, model left alone", t)
 
 
 def train(
