@@ -13,7 +13,7 @@ CHROMIUM ?= chromium
 WHEEL_PYTHONS ?=
 RAY_TESTS := tests/f3ast_tff/engines/distributed tests/examples
 QUICK_TESTS := tests/availability tests/f3ast_tff/components tests/f3ast_tff/delivery tests/f3ast_tff/optimizers \
-  tests/f3ast_tff/selection tests/f3ast_tff/training $(wildcard tests/f3ast_tff/test_*.py)
+  tests/f3ast_tff/methods tests/f3ast_tff/training $(wildcard tests/f3ast_tff/test_*.py)
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff
 BENCH_DIR ?= runs/bench_gpu
 DEMO_ROUNDS ?= 500

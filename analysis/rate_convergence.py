@@ -24,7 +24,12 @@ from f3ast_tff.availability import (
     Markov,
 )
 from f3ast_tff.components import REQUIRED, parameter
-from f3ast_tff.objective import variance_bound
+from f3ast_tff.methods.f3ast import F3AST
+from f3ast_tff.methods.f3ast_fixed import FixedPolicy
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.objective import variance_bound
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.strategy import Round, Strategy, cohort_of
 from f3ast_tff.randomness import generator
 from f3ast_tff.rate_region import (
     IndependentOracle,
@@ -33,15 +38,6 @@ from f3ast_tff.rate_region import (
     cluster_states,
     greedy_policy,
     optimal_rates,
-)
-from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import (
-    F3AST,
-    Feasible,
-    FixedPolicy,
-    Round,
-    Strategy,
-    cohort_of,
 )
 
 BETAS = (1e-1, 1e-2, 1e-3, 1e-4)

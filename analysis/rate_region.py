@@ -18,6 +18,11 @@ from f3ast_tff.analysis.command_line import command, out_flag, require_png
 from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.availability import IndependentAvailability
 from f3ast_tff.components import parameter
+from f3ast_tff.methods.f3ast import F3AST
+from f3ast_tff.methods.fedavg import Proportional
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.rate_region import (
     StatesOracle,
     configurations,
@@ -25,8 +30,6 @@ from f3ast_tff.rate_region import (
     optimal_rates,
     reach,
 )
-from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Feasible, Proportional, Round, cohort_of
 
 # Table I: independent over rounds and clients; Sec. I: one client a round, equal shares.
 AVAILABILITY = np.array([0.375, 0.8])

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from f3ast_tff.algorithms.algorithm import AlgorithmConfig
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.components import builtin_registry
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
 
 Method = Mapping[str, str]
 FEDAVG = {"algorithm": "fedavg"}

@@ -14,8 +14,8 @@ from f3ast_tff.availability.process import AvailabilityConfig, AvailabilityProce
 from f3ast_tff.components import REQUIRED, parameter, register
 from f3ast_tff.components.parameter import one_of
 from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.parts.wrappers import Population
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection.population import Population
 
 _PARTS = "availability_parts"
 _COMBINATORS = ("product", "mix")

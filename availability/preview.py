@@ -8,7 +8,7 @@ import numpy as np
 
 from f3ast_tff.availability.constraints import CommunicationConstraint
 from f3ast_tff.availability.process import AvailabilityProcess
-from f3ast_tff.selection.population import Population, present_clients
+from f3ast_tff.methods.parts.wrappers import Population, present_clients
 from f3ast_tff.training.selecting import available_clients
 
 # More rows than this a picture cannot show.

@@ -18,8 +18,8 @@ from benchmarks.timing import machine
 from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 

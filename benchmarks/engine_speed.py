@@ -23,7 +23,7 @@ from f3ast_tff.datasets import synthetic
 from f3ast_tff.engines import Engine
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.local_training import LocalTraining
-from f3ast_tff.selection import Cohort
+from f3ast_tff.methods.parts.strategy import Cohort
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 COHORT = 10

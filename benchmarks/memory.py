@@ -16,9 +16,11 @@ from benchmarks.timing import machine
 from f3ast_tff.availability import HomeDevicesConfig
 from f3ast_tff.datasets import synthetic
 from f3ast_tff.local_training import LocalTraining, client_share
+from f3ast_tff.methods.f3ast import F3AST
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Feasible, Round, cohort_of
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 LIMIT = 1.05

@@ -15,32 +15,32 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.timing import machine
-from f3ast_tff.aggregation.amplified_scaffold import AmplifiedScaffoldConfig
-from f3ast_tff.aggregation.fedawe import FedAweConfig
-from f3ast_tff.aggregation.fedvarp import FedVarpConfig
-from f3ast_tff.aggregation.mifa import MifaConfig
-from f3ast_tff.aggregation.mimic import MimicConfig
-from f3ast_tff.aggregation.scaffold import ScaffoldConfig
-from f3ast_tff.aggregation.weighted_mean import MeanConfig
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.jax.engine import FusedEngine
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffoldAggregationConfig
+from f3ast_tff.methods.fedawe import FedAweAggregationConfig
+from f3ast_tff.methods.fedvarp import FedVarpAggregationConfig
+from f3ast_tff.methods.mifa import MifaAggregationConfig
+from f3ast_tff.methods.mimic import MimicAggregationConfig
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.scaffold import ScaffoldAggregationConfig
+from f3ast_tff.methods.sum_and_mean import MeanConfig
 from f3ast_tff.models.small_cnn import cafed_cnn
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.preprocessing import ScaledPixels
-from f3ast_tff.selection import Cohort
 
 AIM = 1.3
 N, K, EXAMPLES = 100, 10, 500
 AGGREGATIONS = {
     "fedavg": MeanConfig(),
-    "mifa": MifaConfig("zero"),
-    "fedvarp": FedVarpConfig("mean"),
-    "mimic": MimicConfig(),
-    "fedawe": FedAweConfig(),
-    "scaffold": ScaffoldConfig("mean"),
-    "amplified_scaffold": AmplifiedScaffoldConfig("mean"),
+    "mifa": MifaAggregationConfig("zero"),
+    "fedvarp": FedVarpAggregationConfig("mean"),
+    "mimic": MimicAggregationConfig(),
+    "fedawe": FedAweAggregationConfig(),
+    "scaffold": ScaffoldAggregationConfig("mean"),
+    "amplified_scaffold": AmplifiedScaffoldAggregationConfig("mean"),
 }
 
 

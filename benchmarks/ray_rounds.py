@@ -23,10 +23,10 @@ from f3ast_tff.datasets import synthetic
 from f3ast_tff.engines.distributed.ray_connection import LOCAL, connect
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model, SoftmaxRegression, cafed_cnn
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.preprocessing import AsStored, Preprocessing, ScaledPixels
-from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 ACTORS = (1, 2, 4)

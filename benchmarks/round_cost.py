@@ -19,8 +19,8 @@ from benchmarks.timing import interleaved, machine
 from f3ast_tff.datasets import synthetic
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 LIMIT = 1.15

@@ -24,8 +24,10 @@ from f3ast_tff import availability
 from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.delivery import Delivery, DeliveryWorld
 from f3ast_tff.delivery.remembered_masks import RememberedMasks
-from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Feasible, Round, cohort_of
+from f3ast_tff.methods.f3ast import F3AST
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.training.delivering import Payload, deliver
 
 LIMIT_SECONDS, LIMIT_BYTES = 0.15, 24

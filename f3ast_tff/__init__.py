@@ -12,23 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from f3ast_tff.federated_data import ClientExamples, FederatedData
-    from f3ast_tff.objective import marginal_utility, variance_bound
+    from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
+    from f3ast_tff.methods.f3ast_fixed import FixedPolicy
+    from f3ast_tff.methods.fedavg import Proportional, Uniform
+    from f3ast_tff.methods.parts.feasible import Feasible
+    from f3ast_tff.methods.parts.objective import marginal_utility, variance_bound
+    from f3ast_tff.methods.parts.policies import GreedyMixture, TabularPolicy
+    from f3ast_tff.methods.parts.rates import ParticipationRates
+    from f3ast_tff.methods.parts.strategy import Cohort, Strategy
+    from f3ast_tff.methods.power_of_choice import PowerOfChoice
     from f3ast_tff.rate_region import IndependentOracle, StatesOracle, greedy_policy, optimal_rates
-    from f3ast_tff.rates import ParticipationRates
     from f3ast_tff.saved_run import SavedRun, load_run
-    from f3ast_tff.selection import (
-        F3AST,
-        ClusterF3AST,
-        Cohort,
-        Feasible,
-        FixedPolicy,
-        GreedyMixture,
-        PowerOfChoice,
-        Proportional,
-        Strategy,
-        TabularPolicy,
-        Uniform,
-    )
     from f3ast_tff.simulation import Simulation, simulate
 
 __version__ = "0.1.0"
@@ -64,25 +58,36 @@ __all__ = [
 # The module of each name; imported when it is asked for, so that a command starts at once.
 _MODULES = {
     "ClientExamples": "federated_data",
+    "ClusterF3AST": "methods.f3ast",
+    "Cohort": "methods.parts.strategy",
+    "F3AST": "methods.f3ast",
+    "Feasible": "methods.parts.feasible",
     "FederatedData": "federated_data",
+    "FixedPolicy": "methods.f3ast_fixed",
+    "GreedyMixture": "methods.parts.policies",
     "IndependentOracle": "rate_region",
-    "ParticipationRates": "rates",
+    "ParticipationRates": "methods.parts.rates",
+    "PowerOfChoice": "methods.power_of_choice",
+    "Proportional": "methods.fedavg",
     "SavedRun": "saved_run",
     "Simulation": "simulation",
     "StatesOracle": "rate_region",
+    "Strategy": "methods.parts.strategy",
+    "TabularPolicy": "methods.parts.policies",
+    "Uniform": "methods.fedavg",
     "greedy_policy": "rate_region",
     "load_run": "saved_run",
-    "marginal_utility": "objective",
+    "marginal_utility": "methods.parts.objective",
     "optimal_rates": "rate_region",
     "simulate": "simulation",
-    "variance_bound": "objective",
+    "variance_bound": "methods.parts.objective",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{_MODULES.get(name, 'selection')}")
+    module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
     return getattr(module, name)
 
 

@@ -16,8 +16,8 @@ from f3ast_tff.configuration.given_objects import settings_of
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
-from f3ast_tff.selection import Cohort
 from f3ast_tff.training.metrics import Row
 from f3ast_tff.training.run_experiment import run_experiment
 

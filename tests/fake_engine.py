@@ -9,8 +9,8 @@ import numpy as np
 
 from f3ast_tff.engines import ClientScores, RoundOutcome
 from f3ast_tff.engines.engine import empty_round
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection import Cohort
 
 NUM_WEIGHTS = 3
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 from f3ast_tff.components import Registry
 from f3ast_tff.components.component import component_of
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.selection.feasible import Feasible
+from f3ast_tff.methods.parts.feasible import Feasible
 
 
 class CommunicationConstraint(Protocol):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from f3ast_tff.components import parameter, register
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.selection.feasible import Feasible
+from f3ast_tff.methods.parts.feasible import Feasible
 
 from .constraint import ConstraintConfig
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.selection.feasible import Feasible
+from f3ast_tff.methods.parts.feasible import Feasible
 
 from .constraint import CommunicationConstraint
 

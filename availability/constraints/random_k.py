@@ -10,8 +10,8 @@ import numpy as np
 
 from f3ast_tff.components import register
 from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection.feasible import Feasible
 
 from .constraint import ConstraintConfig
 

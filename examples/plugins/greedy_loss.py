@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.algorithms.algorithm import AlgorithmConfig, World
 from f3ast_tff.components import parameter, register
+from f3ast_tff.methods import BaseStrategy, Outcome, Round
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, World
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection import BaseStrategy, Outcome, Round
 
 
 @dataclass
@@ -35,7 +35,7 @@ class GreedyLoss(BaseStrategy):
     seed: int = 0
 
     def select(self, now: Round) -> np.ndarray:
-        """Picks the clients; see `f3ast_tff.selection.Strategy.select`."""
+        """Picks the clients; see `f3ast_tff.methods.Strategy.select`."""
         rng = generator(self.seed, "selection", now.number)
         ids = rng.permutation(np.flatnonzero(now.available))
         at_random = ids[: int(self.explore * now.feasible.k)]

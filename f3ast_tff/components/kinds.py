@@ -80,18 +80,26 @@ _ALL = (
     Kind(
         "algorithm",
         help="which clients train, and with which weight",
-        package="algorithms",
-        base="algorithms.algorithm:AlgorithmConfig",
+        package="methods",
+        base="methods.parts.algorithm:AlgorithmConfig",
         default="f3ast",
         build_arguments=("world",),
-        members=("select", "observe", "state", "restore", "needs_losses", "needs_outcome"),
+        members=(
+            "needs_losses",
+            "needs_outcome",
+            "select",
+            "weigh",
+            "observe",
+            "state",
+            "restore",
+        ),
         own=True,
     ),
     Kind(
         "aggregation",
         help="from the cohort's updates to the server's step",
-        package="aggregation",
-        base="aggregation.aggregation:AggregationConfig",
+        package="methods",
+        base="methods.parts.aggregation:AggregationConfig",
         default=Derived(
             lambda known: known.config_class("algorithm").aggregation, "the algorithm's"
         ),

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.aggregation.aggregation import Aggregation
-from f3ast_tff.algorithms.algorithm import World
 from f3ast_tff.availability.label_distribution import label_distribution
 from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.configuration.configuration import Configuration
@@ -21,12 +19,14 @@ from f3ast_tff.engines.engine import Engine, EngineParts
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining, client_share
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.algorithm import World
+from f3ast_tff.methods.parts.strategy import Strategy
+from f3ast_tff.methods.parts.wrappers import OfThosePresent, Population, Separated
 from f3ast_tff.models import Model
 from f3ast_tff.optimizers.schedules import client_schedule
 from f3ast_tff.preprocessing import Preprocessing
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection import OfThosePresent, Separated, Strategy
-from f3ast_tff.selection.population import Population
 from f3ast_tff.training.delivering import Payload
 from f3ast_tff.training.round_loop import Experiment
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from f3ast_tff.engines.engine import Engine, EngineParts, ExampleScores
 from f3ast_tff.local_training import LocalTraining
-from f3ast_tff.selection import Cohort
+from f3ast_tff.methods.parts.strategy import Cohort
 
 
 def scored_rows(

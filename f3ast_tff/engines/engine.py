@@ -14,10 +14,10 @@ from f3ast_tff.components.component import component_of
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.local_training import LocalTraining
-from f3ast_tff.selection import Cohort
+from f3ast_tff.methods.parts.strategy import Cohort
 
 if TYPE_CHECKING:
-    from f3ast_tff.aggregation.aggregation import Aggregation
+    from f3ast_tff.methods.parts.aggregation import Aggregation
     from f3ast_tff.models import Model
     from f3ast_tff.optimizers.optimizer import Optimizer
     from f3ast_tff.preprocessing import Preprocessing

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from f3ast_tff.methods.parts.policies import TabularPolicy
 from f3ast_tff.rate_region.states import AvailabilityStates
-from f3ast_tff.selection.policies import TabularPolicy
 
 _MOST_VARIABLES = 50_000
 _SOLVER_TOLERANCE = 1e-7

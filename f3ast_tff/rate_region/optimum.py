@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.objective import numerators
+from f3ast_tff.methods.parts.objective import numerators
+from f3ast_tff.methods.parts.policies import GreedyMixture
 from f3ast_tff.rate_region.frank_wolfe import Minimum, minimise
 from f3ast_tff.rate_region.oracle import RegionOracle, greedy_selections
 from f3ast_tff.rate_region.states import AvailabilityStates
-from f3ast_tff.selection.policies import GreedyMixture
 
 _TINY_RATE = 1e-9
 # A client counts as covered by a choice that gives it this share of a mean client's rate.

@@ -9,7 +9,7 @@ import numpy as np
 
 from f3ast_tff.delivery import Arrivals, Delivery
 from f3ast_tff.errors import ComponentError
-from f3ast_tff.selection import Cohort, Round, Strategy
+from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 from f3ast_tff.training.selecting import weigh_updates
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.selection import Strategy
+from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.training.selecting import participation_rates
 
 # The rates of all clients in so many rounds take at most 8 MB.

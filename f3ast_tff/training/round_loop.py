@@ -13,12 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from f3ast_tff.atomic import remove_temporaries
+from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.delivery import Certain, Delivery
 from f3ast_tff.engines.engine import Engine, RoundOutcome
 from f3ast_tff.errors import CheckpointError, Interrupted
+from f3ast_tff.methods.parts.strategy import Cohort, Losses, Outcome, Round, Strategy, asked_once
 from f3ast_tff.models import Model
 from f3ast_tff.process_memory import peak_memory_mib
-from f3ast_tff.selection import Cohort, Losses, Outcome, Round, Strategy, asked_once
 from f3ast_tff.signals import NeverStop, Stop
 from f3ast_tff.training.checkpoint import Checkpoint
 from f3ast_tff.training.delivering import Delivered, Payload, deliver
@@ -34,7 +35,6 @@ from f3ast_tff.training.selecting import (
     Availability,
     Constraint,
     available_clients,
-    check_strategy,
     constraint_of,
     select_clients,
 )
@@ -125,7 +125,7 @@ class _Run:
         callbacks: Sequence[Callback],
         loggers: Sequence[MetricsLogger],
     ) -> None:
-        check_strategy(experiment.strategy)
+        KINDS["algorithm"].check_object(experiment.strategy)
         self.experiment = experiment
         self.folder = folder
         self.files = files = None if folder is None else RunFiles(folder)

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from f3ast_tff.errors import ComponentError, ParameterError
-from f3ast_tff.selection import Cohort, Round, Strategy
-from f3ast_tff.selection.feasible import Feasible
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 
 
 class Availability(Protocol):
@@ -25,18 +25,6 @@ class Constraint(Protocol):
     def limit(self, round_number: int) -> Feasible:
         """Returns the communication constraint of the round."""
         ...
-
-
-def check_strategy(strategy: Strategy) -> None:
-    """Checks that a strategy has all that its protocol names.
-
-    Raises:
-        ComponentError: If it does not; says what is missing.
-    """
-    names = ("needs_losses", "needs_outcome", "select", "weigh", "observe", "state", "restore")
-    missing = [name for name in names if not hasattr(strategy, name)]
-    if missing:
-        raise ComponentError(f"algorithm {_name(strategy)}: has no {', '.join(missing)}")
 
 
 def available_clients(

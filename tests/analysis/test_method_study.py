@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from f3ast_tff.algorithms.mifa import MifaConfig
 from f3ast_tff.analysis import kept_pages
 from f3ast_tff.analysis.method_differences import (
     corrected_intervals,
@@ -21,6 +20,7 @@ from f3ast_tff.analysis.method_study import main
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.study_runs import read_study
+from f3ast_tff.methods.mifa import MifaConfig
 
 HEADER = (
     "task,algorithm,availability,client_share,client_lr,server_lr,data_seed,seed,round,"

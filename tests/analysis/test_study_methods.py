@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from f3ast_tff.algorithms.fedvarp import FedVarpConfig
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.study_methods import FEDAVG, Method, corrected_by, find_method, method_name
+from f3ast_tff.methods.fedvarp import FedVarpConfig
 
 
 def fedavg(sampling: str, **further: str) -> Method:

@@ -11,16 +11,17 @@ import pandas as pd
 import pytest
 
 from f3ast_tff import FederatedData, simulate
-from f3ast_tff.aggregation.aggregation import Aggregation
-from f3ast_tff.algorithms.f3ast import F3ASTConfig
 from f3ast_tff.analysis.run_groups import group_runs
 from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.availability import HomeDevicesConfig, ScarceConfig
 from f3ast_tff.command_line.main import main
 from f3ast_tff.errors import ComponentError, ParameterError, RunFolderError
+from f3ast_tff.methods.f3ast import F3ASTConfig
+from f3ast_tff.methods.fedavg import Uniform
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
 from f3ast_tff.models import PureModel
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection import BaseStrategy, Cohort, Round, Uniform
 from f3ast_tff.training.metrics import COLUMNS
 from f3ast_tff.training.run_folder import json_values
 

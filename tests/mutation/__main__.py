@@ -2,8 +2,8 @@
 
     python -m tests.mutation --number 60 --seed 0 --out mutants.csv [--minutes 60]
 
-Each mutant is one operator or number changed, drawn with the seed from selection, rates,
-aggregation, engines and settings. It is put into a copy of the sources; the tests that mirror its
+Each mutant is one operator or number changed, drawn with the seed from methods, engines
+and settings. It is put into a copy of the sources; the tests that mirror its
 folder, and those of `simulate`, run against the copy until one fails. A mutant that no test fails
 on survives. Called again with the same file it goes on.
 """
@@ -27,10 +27,8 @@ from tests.mutation.sites import Site, mutated, sites_of
 ROOT = Path(__file__).parents[2]
 # Folders and files under f3ast_tff/, with the tests beside their own that would notice.
 SOURCES: dict[str, list[str]] = {
-    "selection": ["tests/f3ast_tff/selection"],
-    "rates.py": ["tests/f3ast_tff/test_rates.py", "tests/f3ast_tff/selection"],
-    "aggregation": [
-        "tests/f3ast_tff/aggregation",
+    "methods": [
+        "tests/f3ast_tff/methods",
         *(f"tests/f3ast_tff/engines/test_memory_{of}.py" for of in ("methods", "round")),
     ],
     "engines/jax": [

@@ -18,7 +18,7 @@ from f3ast_tff.engines.distributed.shards import owners, shard, split
 from f3ast_tff.engines.distributed.workers import TrainedPart, Trainer, TrainerFactory
 from f3ast_tff.errors import EngineError, ParameterError
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.selection import Cohort
+from f3ast_tff.methods.parts.strategy import Cohort
 
 _MOST_REPLACEMENTS = 3
 # Starting a process takes seconds; a machine that has no core for it, for ever.

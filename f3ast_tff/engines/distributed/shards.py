@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.selection import Cohort
+from f3ast_tff.methods.parts.strategy import Cohort
 
 
 def owners(sizes: np.ndarray, num_workers: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any, Callable, Protocol
 import numpy as np
 
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.selection import Cohort
+from f3ast_tff.methods.parts.strategy import Cohort
 
 
 @dataclass(frozen=True)

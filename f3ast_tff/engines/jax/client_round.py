@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
-from f3ast_tff.aggregation.memory import Client, Memory, Now
 from f3ast_tff.engines.jax.local_sgd import Trained
 from f3ast_tff.engines.jax.server_step import ClientsKept, ServerState, with_average
+from f3ast_tff.methods.parts.memory import Client, Memory, Now
 
 
 @dataclass(frozen=True)

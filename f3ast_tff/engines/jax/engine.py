@@ -11,7 +11,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from f3ast_tff.aggregation.memory import initial_server
 from f3ast_tff.engines.client_loss import mean_losses, met_in_training, scored_rows
 from f3ast_tff.engines.distributed.workers import TrainedPart, Workers, in_order_of
 from f3ast_tff.engines.engine import (
@@ -31,7 +30,8 @@ from f3ast_tff.engines.jax.scorer import FusedScorer
 from f3ast_tff.engines.jax.server_step import DeviceOutcome, ServerState, evaluated_weights
 from f3ast_tff.engines.jax.trainer import merged
 from f3ast_tff.engines.jax.waves import Waves, default_lanes
-from f3ast_tff.selection import Cohort
+from f3ast_tff.methods.parts.memory import initial_server
+from f3ast_tff.methods.parts.strategy import Cohort
 
 
 class FusedEngine:

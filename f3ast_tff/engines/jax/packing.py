@@ -16,8 +16,8 @@ import numpy as np
 
 from f3ast_tff.engines.jax.waves import Waves
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.preprocessing import Preprocessing
-from f3ast_tff.selection import Cohort
 
 # Arrays are made this long or this times a power of `_GROWTH`, so that few shapes occur.
 _FEWEST_STEPS, _FEWEST_WAVES = 64, 16

@@ -10,8 +10,6 @@ import jax.numpy as jnp
 from jax import lax
 from jax.flatten_util import ravel_pytree
 
-from f3ast_tff.aggregation.aggregation import Aggregation
-from f3ast_tff.aggregation.memory import Now
 from f3ast_tff.engines.jax.client_round import ClientRound
 from f3ast_tff.engines.jax.local_sgd import Batches, LocalSgd, Trained
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
@@ -23,6 +21,8 @@ from f3ast_tff.engines.jax.server_step import (
     Totals,
 )
 from f3ast_tff.engines.jax.waves import Waves
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.memory import Now
 from f3ast_tff.models import Model
 from f3ast_tff.preprocessing import Preprocessing
 

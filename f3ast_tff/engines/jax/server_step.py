@@ -10,9 +10,9 @@ import jax.numpy as jnp
 from jax import lax
 from jax.flatten_util import ravel_pytree
 
-from f3ast_tff.aggregation.aggregation import Aggregation
-from f3ast_tff.aggregation.memory import Memory, Now, Values, clipped, renewed
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.memory import Memory, Now, Values, clipped, renewed
 
 _map = jax.tree_util.tree_map
 

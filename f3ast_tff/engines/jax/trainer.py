@@ -9,7 +9,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.jax.devices import at_precision, find_device
@@ -20,10 +19,11 @@ from f3ast_tff.engines.jax.server_step import ServerState, Totals
 from f3ast_tff.engines.jax.waves import Waves, default_lanes
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
 from f3ast_tff.optimizers import Optimizer
 from f3ast_tff.preprocessing import Preprocessing
-from f3ast_tff.selection import Cohort
 
 
 @dataclass(frozen=True)

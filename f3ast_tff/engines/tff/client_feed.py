@@ -8,13 +8,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from f3ast_tff.aggregation.memory import Start
 from f3ast_tff.engines.tff.processes.client_data import client_dataset
 from f3ast_tff.engines.tff.processes.client_start import ClientStart
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.memory import Start
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.preprocessing import AsStored, Preprocessing
-from f3ast_tff.selection import Cohort
 
 
 class ClientFeed:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import tensorflow_federated as tff
 
-from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.tff.client_feed import batch_spec, stored_spec
 from f3ast_tff.engines.tff.cross_entropy import MeanCrossEntropy
@@ -15,6 +14,7 @@ from f3ast_tff.engines.tff.processes.client_start import ClientStart
 from f3ast_tff.engines.tff.processes.learning_process import Parts, build_parts
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.models import Model
 from f3ast_tff.optimizers import Optimizer
 from f3ast_tff.preprocessing import Preprocessing

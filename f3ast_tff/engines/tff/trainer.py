@@ -13,7 +13,7 @@ from f3ast_tff.engines.tff.client_feed import ClientFeed
 from f3ast_tff.engines.tff.composition import TffComposition
 from f3ast_tff.engines.tff.in_process import InProcessRuntime
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.selection import Cohort
+from f3ast_tff.methods.parts.strategy import Cohort
 
 
 @dataclass(frozen=True)

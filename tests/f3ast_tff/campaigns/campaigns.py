@@ -32,9 +32,9 @@ seed = "0-1"
 PLUGIN = """
 from dataclasses import dataclass
 import numpy as np
-from f3ast_tff.algorithms.algorithm import AlgorithmConfig
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
 from f3ast_tff.components import parameter, register
-from f3ast_tff.selection import BaseStrategy, Cohort
+from f3ast_tff.methods import BaseStrategy, Cohort
 
 class FirstOnes(BaseStrategy):
     def select(self, now):

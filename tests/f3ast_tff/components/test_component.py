@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.algorithms.algorithm import AlgorithmConfig
 from f3ast_tff.components import parameter, register
 from f3ast_tff.components.component import component_of, registered_in
 from f3ast_tff.errors import ComponentError
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
 from f3ast_tff.tasks.task import TaskConfig
 
 

@@ -13,7 +13,7 @@ from f3ast_tff.configuration.resolve import resolve
 PLUGIN = '''
 from dataclasses import dataclass
 
-from f3ast_tff.algorithms.fedavg import FedAvgConfig
+from f3ast_tff.methods.fedavg import FedAvgConfig
 from f3ast_tff.availability import ScarceConfig
 from f3ast_tff.components import register
 from f3ast_tff.optimizers.sgd import ClientSgdConfig

@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 
 from f3ast_tff import simulate
-from f3ast_tff.algorithms.algorithm import World
-from f3ast_tff.algorithms.f3ast import F3ASTConfig
 from f3ast_tff.availability import HomeDevicesConfig, ScarceConfig
 from f3ast_tff.components import register
 from f3ast_tff.components.registry import builtin_registry
@@ -23,9 +21,14 @@ from f3ast_tff.configuration.configuration import Configuration
 from f3ast_tff.configuration.given_objects import settings_of
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.f3ast import F3ASTConfig
+from f3ast_tff.methods.fedavg import Uniform
+from f3ast_tff.methods.oort_loss import OortLoss
+from f3ast_tff.methods.parts.algorithm import World
+from f3ast_tff.methods.parts.all_available import AllAvailable
+from f3ast_tff.methods.power_of_choice import PowerOfChoice
 from f3ast_tff.optimizers import Geometric, Sgd
 from f3ast_tff.optimizers.sgd import ClientSgdConfig
-from f3ast_tff.selection import AllAvailable, OortLoss, PowerOfChoice, Uniform
 from tests.f3ast_tff.engines.tiny import tiny_data
 
 

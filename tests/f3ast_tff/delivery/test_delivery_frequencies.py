@@ -14,7 +14,7 @@ from f3ast_tff.delivery.bernoulli import loss_by_rank
 from f3ast_tff.delivery.over_commit import MoreAsked
 from f3ast_tff.delivery.remembered_masks import RememberedMasks
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.selection import Feasible
+from f3ast_tff.methods.parts.feasible import Feasible
 
 N, ROUNDS, Z = 40, 500, 4.5
 EVERYBODY = np.arange(N)

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from f3ast_tff.delivery import Arrivals, Bernoulli, Delivery, DeviceTimes, FailBelow
-from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Cohort, Feasible, Round, cohort_of
+from f3ast_tff.methods.f3ast import F3AST
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.strategy import Cohort, Round, cohort_of
 from f3ast_tff.training.delivering import Payload, deliver
 from tests.f3ast_tff.training.small_run import STRATEGIES, N, assert_same_results, run
 from tests.fake_engine import Breakdown

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.sum_and_mean import WeightedSum
 from f3ast_tff.optimizers import Geometric, Inverse, InverseSqrt, Schedule, Sgd
-from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines import reference
 from tests.f3ast_tff.engines.tiny import tiny_data
 

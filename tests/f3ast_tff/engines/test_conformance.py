@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.aggregation.weighted_mean import WeightedMean
-from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.engines import Engine, RoundOutcome
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines import reference
 from tests.f3ast_tff.engines.tiny import TEST_SIZES, tiny_data, with_nan_client
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.aggregation.weighted_mean import WeightedMean
 from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.selection import Cohort, Round, cohort_of
+from f3ast_tff.methods.parts.strategy import Cohort, Round, cohort_of
+from f3ast_tff.methods.sum_and_mean import WeightedMean
 
 ROUNDS = 50
 SMALL = {

@@ -5,23 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.aggregation.aggregation import Aggregation
-from f3ast_tff.aggregation.update_memory import CorrectedSum
-from f3ast_tff.aggregation.weighted_mean import WeightedMean
 from f3ast_tff.availability import Turns
 from f3ast_tff.engines.jax.engine import FusedEngine
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.fedavg import Proportional
+from f3ast_tff.methods.fedlaavg import LongestAbsent
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.strategy import Round, cohort_of
+from f3ast_tff.methods.parts.update_memory import CorrectedSum
+from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.selection import (
-    Feasible,
-    LongestAbsent,
-    Proportional,
-    Round,
-    cohort_of,
-)
-from tests.f3ast_tff.aggregation.rules_in_numpy import RulesInNumpy
 from tests.f3ast_tff.engines.tiny import engine_parts
+from tests.f3ast_tff.methods.rules_in_numpy import RulesInNumpy
 
 MEANS, P = np.array([-1.0, 3.0]), np.array([0.5, 0.5])
 FIRST, SECOND = 6, 2

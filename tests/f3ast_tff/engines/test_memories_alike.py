@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.aggregation.fedawe import FedAwe, OwnModels
-from f3ast_tff.aggregation.scaffold import Scaffold
-from f3ast_tff.aggregation.weighted_mean import WeightedMean
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.fedawe import FedAwe, OwnModels
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.scaffold import Scaffold
+from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Geometric, Sgd
-from f3ast_tff.selection import Cohort
-from tests.f3ast_tff.aggregation.every_memory import EVERY, FEDVARP
 from tests.f3ast_tff.engines.tiny import NUM_CLASSES, tiny_data
+from tests.f3ast_tff.methods.every_memory import EVERY, FEDVARP
 
 IDLE, BROKEN, HUGE = 0, 2, 5
 N = 6

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.aggregation.scaffold import ScaffoldMean
-from tests.f3ast_tff.aggregation.every_memory import FEDSTALE, FEDVARP, MIFA
+from f3ast_tff.methods.scaffold import ScaffoldMean
 from tests.f3ast_tff.engines.test_memory_methods import ONE_ENGINE, biases, s
+from tests.f3ast_tff.methods.every_memory import FEDSTALE, FEDVARP, MIFA
 
 EQUAL = np.array([0.5, 0.5])
 

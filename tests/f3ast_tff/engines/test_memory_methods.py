@@ -14,21 +14,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.aggregation.aggregation import Aggregation
-from f3ast_tff.aggregation.amplified_fedavg import AmplifiedMean, PeriodStart
-from f3ast_tff.aggregation.amplified_scaffold import PeriodControls
-from f3ast_tff.aggregation.fedawe import FedAwe, OwnModels
-from f3ast_tff.aggregation.fedstale import FedStaleConfig
-from f3ast_tff.aggregation.mimic import Mimic
-from f3ast_tff.aggregation.scaffold import Scaffold, ScaffoldMean
-from f3ast_tff.aggregation.weighted_mean import WeightedMean
-from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.amplified_fedavg import AmplifiedMean, PeriodStart
+from f3ast_tff.methods.amplified_scaffold import PeriodControls
+from f3ast_tff.methods.fedawe import FedAwe, OwnModels
+from f3ast_tff.methods.fedstale import FedStaleAggregationConfig
+from f3ast_tff.methods.mimic import Mimic
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.scaffold import Scaffold, ScaffoldMean
+from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.selection import Cohort
-from tests.f3ast_tff.aggregation.every_memory import FEDSTALE, FEDVARP, MIFA, MIFA_WAITS
 from tests.f3ast_tff.engines.tiny import tiny_data
+from tests.f3ast_tff.methods.every_memory import FEDSTALE, FEDVARP, MIFA, MIFA_WAITS
 
 P2 = np.array([0.25, 0.75])
 N = 6
@@ -322,14 +321,14 @@ def test_fedstale_between_its_neighbours(make_engine: Callable[..., Any]) -> Non
     """
     p, pi = np.full(N, 1 / N), np.array([0.3, 0.9, 0.5, 0.4, 0.8, 0.6])
     known = sampled(p / pi, empty=4)
-    forgetful = path(make_engine, FedStaleConfig("sum", 0.0).build(), known, p)
+    forgetful = path(make_engine, FedStaleAggregationConfig("sum", 0.0).build(), known, p)
     expected = path(make_engine, WeightedSum(), known, p)
     np.testing.assert_allclose(forgetful, expected, rtol=0, atol=1e-6)
     halves = sampled(np.full(N, 1 / 3))
-    whole = path(make_engine, FedStaleConfig("sum", 1.0).build(), halves, p)
+    whole = path(make_engine, FedStaleAggregationConfig("sum", 1.0).build(), halves, p)
     varp = path(make_engine, FEDVARP, halves, p)
     np.testing.assert_allclose(whole, varp, rtol=0, atol=2e-6)
-    between = path(make_engine, FedStaleConfig("sum", 0.5).build(), halves, p)
+    between = path(make_engine, FedStaleAggregationConfig("sum", 0.5).build(), halves, p)
     assert np.abs(between - varp).max() > 1e-3
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.aggregation.update_memory import CorrectedSum
 from f3ast_tff.engines import Engine, RoundOutcome
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.parts.update_memory import CorrectedSum
 from f3ast_tff.optimizers import Geometric, Sgd
-from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines import reference
 from tests.f3ast_tff.engines.tiny import NUM_CLASSES, NUM_FEATURES, tiny_data, with_nan_client
 

@@ -11,6 +11,7 @@ from f3ast_tff.engines.jax.engine import FusedEngine
 from f3ast_tff.engines.tff.engine import TffEngine
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import (
     CharacterLSTM,
     Model,
@@ -21,7 +22,6 @@ from f3ast_tff.models import (
 )
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.preprocessing import AsStored, ImageCrops, Preprocessing, ScaledPixels
-from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 SIZES = (3, 2)

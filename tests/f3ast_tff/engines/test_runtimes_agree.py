@@ -12,7 +12,7 @@ from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.engines import components
 from f3ast_tff.engines.distributed import ray_workers
-from f3ast_tff.selection import Round, cohort_of
+from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 
 ROUNDS = 20

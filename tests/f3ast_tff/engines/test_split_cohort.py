@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.aggregation.aggregation import Aggregation
-from f3ast_tff.aggregation.weighted_mean import WeightedMean
-from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.engines import Engine
 from f3ast_tff.engines.distributed.workers import TrainerFactory
 from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
 from f3ast_tff.errors import EngineError
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Adam, Geometric, Sgd
-from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data, with_nan_client
 

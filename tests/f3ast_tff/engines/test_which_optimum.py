@@ -28,29 +28,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.aggregation.aggregation import Aggregation
-from f3ast_tff.aggregation.amplified_fedavg import AmplifiedMean, PeriodStart
-from f3ast_tff.aggregation.amplified_scaffold import PeriodControls
-from f3ast_tff.aggregation.fedawe import FedAwe
-from f3ast_tff.aggregation.fedstale import FedStaleConfig
-from f3ast_tff.aggregation.fedvarp import FedVarpConfig
-from f3ast_tff.aggregation.mifa import MifaConfig
-from f3ast_tff.aggregation.mimic import MimicConfig
-from f3ast_tff.aggregation.scaffold import ScaffoldMean
-from f3ast_tff.aggregation.weighted_mean import WeightedMean
-from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.availability import Turns
-from f3ast_tff.estimation import KnownAvailability
+from f3ast_tff.methods.amplified_fedavg import AmplifiedMean, PeriodStart
+from f3ast_tff.methods.amplified_scaffold import PeriodControls
+from f3ast_tff.methods.fedavg import Uniform
+from f3ast_tff.methods.fedawe import FedAwe
+from f3ast_tff.methods.fedstale import FedStaleAggregationConfig
+from f3ast_tff.methods.fedvarp import FedVarpAggregationConfig
+from f3ast_tff.methods.mifa import MifaAggregationConfig
+from f3ast_tff.methods.mimic import MimicAggregationConfig
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.all_available import AllAvailable
+from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.strategy import Round, cohort_of
+from f3ast_tff.methods.scaffold import ScaffoldMean
+from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
+from f3ast_tff.methods.unbiased import Unbiased
 from f3ast_tff.randomness import generator
-from f3ast_tff.selection import (
-    AllAvailable,
-    Feasible,
-    Round,
-    Unbiased,
-    Uniform,
-    cohort_of,
-)
-from tests.f3ast_tff.aggregation.rules_in_numpy import RulesInNumpy
+from tests.f3ast_tff.methods.rules_in_numpy import RulesInNumpy
 
 RATE = 0.05
 OPTIMA, PI = np.array([-1.0, 0.5, 3.5]), np.array([0.9, 0.5, 0.2])
@@ -69,16 +65,16 @@ def methods(pi: np.ndarray) -> dict[str, tuple[Any, Aggregation]]:
         "fedavg": (plain, WeightedMean()),
         "fedavg_all": (AllAvailable(p), WeightedSum()),
         "unbiased": (known, WeightedSum()),
-        "mifa": (AllAvailable(p), MifaConfig("wait").build()),
-        "fedvarp": (plain, FedVarpConfig("mean").build()),
-        "fedstale": (known, FedStaleConfig("sum", 0.5).build()),
-        "mimic": (plain, MimicConfig().build()),
+        "mifa": (AllAvailable(p), MifaAggregationConfig("wait").build()),
+        "fedvarp": (plain, FedVarpAggregationConfig("mean").build()),
+        "fedstale": (known, FedStaleAggregationConfig("sum", 0.5).build()),
+        "mimic": (plain, MimicAggregationConfig().build()),
         "fedawe": (plain, FedAwe()),
         "scaffold": (plain, ScaffoldMean()),
         "amplified_fedavg": (plain, AmplifiedMean(PeriodStart(PERIOD, GAIN))),
         "amplified_scaffold": (plain, AmplifiedMean(PeriodControls(PERIOD, GAIN))),
         # Not a published method: beta = 1/2 with weights that do not know pi.
-        "fedstale, plain mean": (plain, FedStaleConfig("mean", 0.5).build()),
+        "fedstale, plain mean": (plain, FedStaleAggregationConfig("mean", 0.5).build()),
     }
 
 

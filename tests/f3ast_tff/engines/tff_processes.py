@@ -9,7 +9,6 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.engines.tff.client_feed import batch_spec, stored_spec
 from f3ast_tff.engines.tff.cross_entropy import MeanCrossEntropy
 from f3ast_tff.engines.tff.processes.client_data import ClientBatches, client_dataset
@@ -18,6 +17,7 @@ from f3ast_tff.engines.tff.processes.learning_process import build_parts
 from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.optimizers import Adam, Optimizer, Sgd
 from tests.f3ast_tff.engines.tiny import NUM_CLASSES, NUM_FEATURES

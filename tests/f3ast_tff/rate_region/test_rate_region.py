@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f3ast_tff.objective import OBJECTIVES, variance_bound
+from f3ast_tff.methods.f3ast import F3AST
+from f3ast_tff.methods.f3ast_fixed import FixedPolicy
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.objective import OBJECTIVES, variance_bound
+from f3ast_tff.methods.parts.policies import Policy
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.rate_region import (
     AvailabilityStates,
     IndependentOracle,
@@ -26,8 +32,6 @@ from f3ast_tff.rate_region import (
     reach,
     sampled_states,
 )
-from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, Feasible, FixedPolicy, Policy, Round, cohort_of
 
 pytest.importorskip("scipy")
 # SciPy 1.9 calls what NumPy 1.25 deprecates.

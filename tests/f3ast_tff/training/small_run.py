@@ -11,19 +11,12 @@ import numpy as np
 
 from f3ast_tff.availability import AvailabilityProcess, FixedK, IndependentAvailability, Stays
 from f3ast_tff.delivery import Bernoulli, Certain, Delivery, DeviceTimes
-from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import (
-    F3AST,
-    BaseStrategy,
-    Cohort,
-    OfThosePresent,
-    Outcome,
-    PowerOfChoice,
-    Proportional,
-    Round,
-    Separated,
-    Strategy,
-)
+from f3ast_tff.methods.f3ast import F3AST
+from f3ast_tff.methods.fedavg import Proportional
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round, Strategy
+from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
+from f3ast_tff.methods.power_of_choice import PowerOfChoice
 from f3ast_tff.training.delivering import Payload
 from f3ast_tff.training.metrics_loggers import MetricsLogger
 from f3ast_tff.training.results import RunResult

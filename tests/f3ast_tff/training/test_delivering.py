@@ -10,7 +10,8 @@ import pytest
 
 from f3ast_tff.delivery import Arrivals, Certain
 from f3ast_tff.errors import ComponentError
-from f3ast_tff.selection import BaseStrategy, Feasible, Round
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Round
 from f3ast_tff.training.delivering import Payload, deliver
 from tests.f3ast_tff.training.small_run import (
     STRATEGIES,

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from f3ast_tff.selection import Cohort
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.training.delivering import Delivered
 from f3ast_tff.training.history import SelectionHistory
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.engines import EMPTY_ROUND, ClientScores, RoundOutcome
-from f3ast_tff.selection import Cohort
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.training.delivering import Delivered
 from f3ast_tff.training.history import Totals
 from f3ast_tff.training.metrics import COLUMNS, append_csv, metrics_row, summarise, write_csv

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import F3AST, ClusterF3AST, Uniform
+from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
+from f3ast_tff.methods.fedavg import Uniform
+from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.training.rate_trace import MOST_CLIENTS, MOST_ROUNDS, RateTrace, traced_rounds
 
 

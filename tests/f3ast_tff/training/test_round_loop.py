@@ -13,8 +13,8 @@ import pytest
 
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.errors import ComponentError
-from f3ast_tff.rates import ParticipationRates
-from f3ast_tff.selection import BaseStrategy, Cohort, Round, Strategy
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.training.metrics import Row
 from f3ast_tff.training.selecting import available_clients, constraint_of
 from tests.f3ast_tff.training.small_run import (

@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.aggregation.memory import Memory, Start, use_of_start
+from f3ast_tff.methods.parts.memory import Memory, Start, use_of_start
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from typing import Any, Callable
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.engines.tff.processes.by_client import sum_and_collect
 from f3ast_tff.engines.tff.processes.client_data import ClientBatches
 from f3ast_tff.engines.tff.processes.client_start import CorrectedModel
@@ -21,6 +20,7 @@ from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWe
 from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
 from f3ast_tff.engines.tff.processes.weighted_client_work import build_weighted_client_work
 from f3ast_tff.engines.tff.processes.wrapped_aggregate import CorrectedFactory, MappedFactory
+from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.optimizers import Optimizer
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.aggregation.aggregation import Aggregation
 from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
+from f3ast_tff.methods.parts.aggregation import Aggregation
 
 
 class MappedFactory(tff.aggregators.WeightedAggregationFactory):

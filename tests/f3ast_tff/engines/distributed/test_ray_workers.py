@@ -20,7 +20,7 @@ from f3ast_tff.engines.distributed.ray_workers import RayWorkers
 from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.errors import EngineError, ParameterError
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.selection import Cohort
+from f3ast_tff.methods.parts.strategy import Cohort
 from tests.listening import is_loopback, listening
 
 # Ray lets go of files and of its processes' handles without closing them.

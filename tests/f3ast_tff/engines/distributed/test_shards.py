@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from f3ast_tff.engines.distributed.shards import owners, shard, split
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.selection import Cohort
+from f3ast_tff.methods.parts.strategy import Cohort
 
 SIZES = [7, 0, 12, 3, 30, 5]
 

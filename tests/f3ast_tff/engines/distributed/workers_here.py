@@ -10,7 +10,7 @@ import numpy as np
 from f3ast_tff.engines.distributed.shards import owners, shard, split
 from f3ast_tff.engines.distributed.workers import TrainedPart, TrainerFactory
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.selection import Cohort
+from f3ast_tff.methods.parts.strategy import Cohort
 
 
 class WorkersHere:

@@ -10,19 +10,19 @@ import jax
 import numpy as np
 import pytest
 
-from f3ast_tff.aggregation import kept_by_client
-from f3ast_tff.aggregation.aggregation import Aggregation
-from f3ast_tff.aggregation.update_memory import UpdateMemory
 from f3ast_tff.engines.jax import client_tables
 from f3ast_tff.engines.jax.client_tables import ClientTables
 from f3ast_tff.engines.jax.devices import find_device
 from f3ast_tff.engines.jax.programs import latest_programs
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts import host_memory
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.selection import Cohort
-from tests.f3ast_tff.aggregation.every_memory import EVERY, FEDVARP
 from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
+from tests.f3ast_tff.methods.every_memory import EVERY, FEDVARP
 
 N, MODEL = 6, np.arange(3, dtype=np.float32)
 P = np.array([0.2, 0.2, 0.05, 0.2, 0.1, 0.25])
@@ -94,9 +94,9 @@ def test_more_than_the_machine_has_is_refused(
     no_room: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """6 clients of a model of 3 and a number, 4 bytes each, take 96; the host gives 85 in 100."""
-    monkeypatch.setattr(kept_by_client, "available_memory_bytes", lambda: 114)
+    monkeypatch.setattr(host_memory, "available_memory_bytes", lambda: 114)
     ClientTables(UpdateMemory(), N, MODEL, CPU)
-    monkeypatch.setattr(kept_by_client, "available_memory_bytes", lambda: 112)
+    monkeypatch.setattr(host_memory, "available_memory_bytes", lambda: 112)
     with pytest.raises(ParameterError, match=r"num_clients = 6: what is remembered .* this mach"):
         ClientTables(UpdateMemory(), N, MODEL, CPU)
 

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.aggregation.aggregation import Aggregation
-from f3ast_tff.aggregation.weighted_mean import WeightedMean
-from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.engines.jax.programs import latest_programs
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Adam, Sgd
-from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 
 WITHOUT_TENSORFLOW = """

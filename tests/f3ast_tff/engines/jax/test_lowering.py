@@ -10,10 +10,6 @@ import numpy as np
 import pytest
 from jax import export
 
-from f3ast_tff.aggregation.aggregation import Aggregation
-from f3ast_tff.aggregation.memory import initial_server
-from f3ast_tff.aggregation.scaffold import Scaffold
-from f3ast_tff.aggregation.weighted_mean import WeightedMean
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import pack
 from f3ast_tff.engines.jax.programs import RoundPrograms
@@ -21,6 +17,11 @@ from f3ast_tff.engines.jax.round import FusedRound, Remembered
 from f3ast_tff.engines.jax.server_step import ServerState
 from f3ast_tff.engines.jax.waves import Waves
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.memory import initial_server
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.scaffold import Scaffold
+from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.models import CharacterLSTM, ResNet18, SmallCNN, SoftmaxRegression
 from f3ast_tff.models.jax_layers.convolution import convolution
 from f3ast_tff.models.jax_layers.group_norm import group_norm
@@ -28,7 +29,6 @@ from f3ast_tff.models.jax_layers.max_pool import max_pool
 from f3ast_tff.models.pure_model import PureModel
 from f3ast_tff.optimizers import Adam, Sgd
 from f3ast_tff.preprocessing import AsStored, ImageCrops
-from f3ast_tff.selection import Cohort
 
 WORK = LocalTraining(2)
 SOFTMAX = SoftmaxRegression(5, 3)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from f3ast_tff.engines.jax.packing import PackedWork, pack
 from f3ast_tff.engines.jax.waves import Waves
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.preprocessing import AsStored, ImageCrops
-from f3ast_tff.selection import Cohort
 
 
 def clients_of(packed: PackedWork) -> list[tuple[float, np.ndarray]]:

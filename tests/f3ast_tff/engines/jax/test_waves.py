@@ -11,9 +11,9 @@ import pytest
 from f3ast_tff.engines.jax.packing import pack
 from f3ast_tff.engines.jax.waves import LANES_FILE, Waves, default_lanes
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import ResNet18, SoftmaxRegression
 from f3ast_tff.preprocessing import AsStored
-from f3ast_tff.selection import Cohort
 
 STEPS = np.array([3, 32, 0, 7])
 

@@ -15,11 +15,10 @@ import psutil
 import pytest
 import tensorflow as tf
 
-from f3ast_tff.aggregation.weighted_mean import WeightedMean
-from f3ast_tff.aggregation.weighted_sum import WeightedSum
 from f3ast_tff.engines.tff.in_process import InProcessRuntime
 from f3ast_tff.engines.tff.worker_runtime import WorkerRuntime
 from f3ast_tff.errors import EngineError
+from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from tests.f3ast_tff.engines.product_process import product_process
 from tests.f3ast_tff.engines.tff_processes import (
     ADAM,

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from f3ast_tff.aggregation.weighted_mean import WeightedMean
 from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Adam, Optimizer, Sgd
-from f3ast_tff.selection import Cohort
 from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 
 

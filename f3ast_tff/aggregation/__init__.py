@@ -1,1 +1,0 @@
-"""What the server makes of the updates of a cohort, and what it remembers."""

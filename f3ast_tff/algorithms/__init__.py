@@ -1,1 +1,0 @@
-"""Algorithms, one method a file: which selection, which aggregation, which server optimizer."""

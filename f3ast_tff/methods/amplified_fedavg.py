@@ -1,0 +1,102 @@
+"""Amplified FedAvg (Wang and Ji, NeurIPS 2022): a period's movement, once more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from f3ast_tff.components import parameter, register
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.all_available import AllAvailableConfig
+from f3ast_tff.methods.parts.memory import Memory, Now, Values
+from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig
+
+
+@dataclass(frozen=True)
+class PeriodStart(Memory):
+    """The model at the start of a period of P rounds.
+
+        after every P-th round:   w = w + (eta - 1) (w - w at the period's start)
+
+    Attributes:
+        period: P, at least 1.
+        gain: eta, above 0.
+    """
+
+    period: int = 500
+    gain: float = 10.0
+
+    server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"period_start": "model"})
+
+    def ends(self, now: Now) -> Any:
+        """Whether a period ends with this round."""
+        return now.round_number % self.period == 0
+
+    def closed(self, server: Values, model: Any, now: Now) -> tuple[Values, Any]:
+        """See `Memory.closed`."""
+        start, ends = server["period_start"], self.ends(now)
+        model = now.xp.where(ends, model + (self.gain - 1) * (model - start), model)
+        return {**server, "period_start": now.xp.where(ends, model, start)}, model
+
+
+@dataclass(frozen=True)
+class Amplified(Aggregation):
+    """The weighted sum of the updates, and a memory of the period.
+
+    Attributes:
+        remembers: The memory.
+    """
+
+    remembers: PeriodStart = PeriodStart()
+
+    @property
+    def memory(self) -> PeriodStart:
+        """See `Aggregation.memory`."""
+        return self.remembers
+
+
+@dataclass(frozen=True)
+class AmplifiedMean(Amplified):
+    """The weighted mean of them."""
+
+    normalise: ClassVar[bool] = True
+
+
+def amplified(config: CohortWeightsConfig, memory: PeriodStart) -> Amplified:
+    """Returns the mean or the sum that a configuration asks for, with this memory."""
+    return (AmplifiedMean if config.cohort_weights == "mean" else Amplified)(memory)
+
+
+@register(
+    "aggregation",
+    "amplified_fedavg",
+    "Amplified FedAvg",
+    about="mean of the updates; what a period of rounds has moved is amplified at its end",
+    order=10,
+)
+@dataclass(frozen=True)
+class AmplifiedAggregationConfig(CohortWeightsConfig):
+    """Configuration of `Amplified` with `PeriodStart`."""
+
+    amplified_period: int = parameter(500, "rounds of a period", minimum=1)
+    amplified_gain: float = parameter(10.0, "factor of what a period has moved", above=0)
+
+    def build(self) -> Amplified:
+        """See `AggregationConfig.build`."""
+        return amplified(self, PeriodStart(self.amplified_period, self.amplified_gain))
+
+
+@register(
+    "algorithm",
+    "amplified_fedavg",
+    "Amplified FedAvg",
+    about="mean over all available clients (or K of them); each period's movement is amplified",
+    order=26,
+)
+@dataclass(frozen=True)
+class AmplifiedFedAvgConfig(AllAvailableConfig):
+    """Configuration of `AllAvailable` with amplified periods: a mean with weights p_k."""
+
+    aggregation: ClassVar[str] = "amplified_fedavg"

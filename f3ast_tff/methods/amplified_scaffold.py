@@ -1,0 +1,106 @@
+"""Amplified SCAFFOLD (Crawshaw and Liu, NeurIPS 2024): controls over a period of rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from f3ast_tff.components import parameter, register
+from f3ast_tff.methods.amplified_fedavg import Amplified, PeriodStart, amplified
+from f3ast_tff.methods.parts.all_available import AllAvailableConfig
+from f3ast_tff.methods.parts.memory import Client, Now, Start, Values
+from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig
+from f3ast_tff.methods.scaffold import mean_gradient
+
+
+@dataclass(frozen=True)
+class PeriodControls(PeriodStart):
+    """`PeriodStart`, and controls as in SCAFFOLD that are renewed once a period.
+
+        client k of S steps along g - c_k + c;   c_k = the mean of its g over the last period in
+        which it took part, and c = sum_j p_j c_j, both as of the period's start; 0 at first
+
+    A client keeps c_k and the mean of this period; c_k is renewed when it first comes back.
+    """
+
+    vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"control": "zero", "next": "zero"})
+    numbers: ClassVar[tuple[str, ...]] = ("rounds", "period")
+    averages: ClassVar[tuple[str, ...]] = ("next",)
+    server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {"period_start": "model", "control": "zero"}
+    )
+    # With the model c, with the update what c_k has changed by.
+    vectors_down: ClassVar[int] = 2
+    vectors_up: ClassVar[int] = 2
+
+    def _renewed(self, kept: Values, now: Now) -> Values:
+        """What is kept for a client as of this period, numbered from 1."""
+        period = (now.round_number - 1) // self.period + 1
+        first = kept["period"] != period
+        return {
+            "control": now.xp.where(first, kept["next"], kept["control"]),
+            "next": kept["next"],
+            "rounds": now.xp.where(first, 0.0, kept["rounds"]),
+            "period": now.xp.asarray(period, now.xp.float32),
+        }
+
+    def client(self, client: Client, server: Values, now: Now) -> Start:
+        """See `Memory.client`."""
+        return Start(offset=server["control"] - self._renewed(client.kept, now)["control"])
+
+    def noted(self, client: Client, update: Any, server: Values, now: Now) -> Values:
+        """See `Memory.noted`; the mean over this period takes in the mean over this round."""
+        kept = self._renewed(client.kept, now)
+        control, so_far, rounds = kept["control"], kept["next"], kept["rounds"]
+        mean = control - server["control"] + mean_gradient(update, client.steps, now)
+        mean = now.xp.where(rounds > 0, so_far + (mean - so_far) / (rounds + 1), mean)
+        stepped = client.steps > 0
+        return {
+            **kept,
+            "next": now.xp.where(stepped, mean, so_far),
+            "rounds": rounds + now.xp.where(stepped, 1.0, 0.0),
+        }
+
+    def closed(self, server: Values, model: Any, now: Now) -> tuple[Values, Any]:
+        """See `Memory.closed`."""
+        server, model = super().closed(server, model, now)
+        control = now.xp.where(self.ends(now), server["average_next"], server["control"])
+        return {**server, "control": control}, model
+
+
+@register(
+    "aggregation",
+    "amplified_scaffold",
+    "Amplified SCAFFOLD",
+    about="as Amplified FedAvg, with controls as in SCAFFOLD that are renewed once a period",
+    order=11,
+)
+@dataclass(frozen=True)
+class AmplifiedScaffoldAggregationConfig(CohortWeightsConfig):
+    """Configuration of `Amplified` with `PeriodControls`."""
+
+    control_period: int = parameter(50, "rounds of a period of Amplified SCAFFOLD", minimum=1)
+    control_gain: float = parameter(
+        1.5, "factor of what a period has moved in Amplified SCAFFOLD", above=0
+    )
+
+    def build(self) -> Amplified:
+        """See `AggregationConfig.build`."""
+        return amplified(self, PeriodControls(self.control_period, self.control_gain))
+
+
+@register(
+    "algorithm",
+    "amplified_scaffold",
+    "Amplified SCAFFOLD",
+    about="as Amplified FedAvg, with controls as in SCAFFOLD that last a period",
+    order=27,
+)
+@dataclass(frozen=True)
+class AmplifiedScaffoldConfig(AllAvailableConfig):
+    """Configuration of `AllAvailable` with controls over periods: a mean with weights p_k."""
+
+    aggregation: ClassVar[str] = "amplified_scaffold"
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "scaffold"})

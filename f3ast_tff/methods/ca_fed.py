@@ -1,0 +1,294 @@
+"""CA-Fed (Rodio et al. 2024), Algorithm 1: exclude the rare and correlated while it pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from f3ast_tff.components import Reading, parameter, register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, World, require
+from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
+from f3ast_tff.methods.parts.choosing import uniform_part
+from f3ast_tff.methods.parts.loss_estimates import LossEstimates, trained_minima
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
+from f3ast_tff.methods.unbiased import check_shares, inverse_availability
+from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.randomness import generator
+
+# Below this, what is left of 1 after subtractions may be rounding error: it is summed anew.
+_SMALL = 1e-6
+
+
+@dataclass(frozen=True)
+class TotalError:
+    """The estimated error of eq. (20) as a function of who is included.
+
+    Algorithm 1 has weights q_k = alpha_k / pi_k for the clients included and 0 for the others, so
+    pi_k q_k is alpha_k or 0. With A the alpha_k of those included in all, the biased importance is
+    alpha_k / A on them, and its total variation distance from alpha is 1 - A, the importance
+    excluded. Hence
+
+        error = (sum of alpha_k (F_k - F*_k) over those included) / A + w (1 - A)^2 Gamma'
+
+    and excluding a client changes it in constant time, whatever pi is.
+
+    Attributes:
+        importance: alpha_k, at least 0, of sum 1, `float64 [N]`.
+        gap: F_k - F*_k, `float64 [N]`.
+        heterogeneity: Gamma', at least 0.
+        bias_weight: w, 4 kappa^2 in the paper, kappa^2 in the released code; at least 0.
+    """
+
+    importance: np.ndarray
+    gap: np.ndarray
+    heterogeneity: float
+    bias_weight: float
+
+
+def exclude(
+    error: TotalError, included: np.ndarray, order: np.ndarray, tau: float, *, strict: bool
+) -> np.ndarray:
+    """Goes through the clients once and excludes each whose exclusion lowers the error enough.
+
+    A client is tried with all those excluded so far left out; if the error does not fall enough, it
+    stays. The last client of some importance is never excluded: the error would be 0 / 0 (Algorithm
+    1 does not say; the released code does the same).
+
+    Args:
+        error: The error.
+        included: Who is included at first, `bool [N]`; clients of importance 0 never are.
+        order: All ids, in the order in which they are tried, `int [N]`.
+        tau: By how much the error must fall, at least 0.
+        strict: Whether it must fall by more than tau (Sec. IV-A), or by at least tau (line 19, and
+            the released code). They differ where nothing changes: with `tau` 0 and all gaps 0, as
+            in the first round with running minima, "at least" excludes everybody but one.
+
+    Returns:
+        Who is included, `bool [N]`.
+    """
+    included = included & (error.importance > 0)
+    left = int(np.count_nonzero(included))
+    inside = float(error.importance[included].sum())
+    outside = float(error.importance[~included].sum())
+    weighted = error.importance * error.gap
+    gaps = float(weighted[included].sum())
+    bias = error.bias_weight * error.heterogeneity
+    current = gaps / inside + bias * outside**2 if left else 0.0
+
+    # Plain floats: indexing arrays one by one would take most of the time.
+    importance, weighted_gap = error.importance.tolist(), weighted.tolist()
+    for k in order[included[order]].tolist():
+        if left == 1:
+            break
+        fewer, less = inside - importance[k], gaps - weighted_gap[k]
+        if fewer < _SMALL:
+            fewer, less = _sums_without(k, included, error.importance, weighted)
+        more = outside + importance[k]
+        tried = less / fewer + bias * more**2
+        fall = current - tried
+        if fall > tau or (fall == tau and not strict):
+            included[k] = False
+            left -= 1
+            inside, outside, gaps, current = fewer, more, less, tried
+    return included
+
+
+def _sums_without(
+    k: int, included: np.ndarray, importance: np.ndarray, weighted: np.ndarray
+) -> tuple[float, float]:
+    others = included.copy()
+    others[k] = False
+    return float(importance[others].sum()), float(weighted[others].sum())
+
+
+def included_clients(
+    error: TotalError, eigenvalue: np.ndarray, pi: np.ndarray, tau: float, *, strict: bool
+) -> np.ndarray:
+    """Returns who is included by lines 5-7: first by descending lambda, then by ascending pi.
+
+    Args:
+        error: The error.
+        eigenvalue: lambda_k, `float [N]`; its modulus counts, as in eq. (5) and the released code.
+        pi: pi_k, `float [N]`.
+        tau: See `exclude`.
+        strict: See `exclude`.
+
+    Returns:
+        `bool [N]`; equal lambda_k or pi_k are tried by id, as in the released code.
+    """
+    everybody = np.ones(len(pi), bool)
+    by_correlation = np.argsort(-np.abs(eigenvalue), kind="stable")
+    included = exclude(error, everybody, by_correlation, tau, strict=strict)
+    return exclude(error, included, np.argsort(pi, kind="stable"), tau, strict=strict)
+
+
+_AVAILABILITY, _LOSSES = "availability_", "losses_"
+
+
+@dataclass
+class CAFed(BaseStrategy):
+    """Selection and weights of Algorithm 1.
+
+    Each round: the available clients report their loss (line 3), the estimates move (line 4), all
+    clients, available or not, are tried for exclusion (lines 5-7), and the available ones among
+    those included train, with q_k = p_k / pi_k. The weights are meant for a SUM.
+
+    Where K is below the number of those available, K of them are drawn uniformly before anything
+    else, and only these report (App. H2); their weights grow accordingly (see `uniform_part`), of
+    which the appendix says nothing. So at most K clients are talked to.
+
+    Attributes:
+        p: Client shares p_k, the target importance alpha_k, `float64 [N]`.
+        knowledge: What is known of pi_k and lambda_k; observes every round.
+        loss_estimates: The estimates of F_k, F*_k and Gamma', moved by every round.
+        kappa2: kappa^2, what bias weighs against slow convergence, at least 0: the larger, the
+            fewer are excluded (Sec. IV-C).
+        tau: By how much the estimated error must fall for an exclusion, at least 0.
+        bias_factor: What multiplies kappa^2 in eq. (16): 4, or 1 in the released code.
+        strict: Whether the error must fall by more than tau (Sec. IV-A), or by at least tau (line
+            19, and the released code); see `ca_fed_exclusion.exclude`.
+        seed: Seed of the draws where K is short.
+    """
+
+    needs_losses: ClassVar[bool] = True
+
+    p: np.ndarray
+    knowledge: AvailabilityKnowledge
+    loss_estimates: LossEstimates
+    kappa2: float = 1.0
+    tau: float = 0.0
+    bias_factor: float = 4.0
+    strict: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_shares(self.p, self.knowledge)
+        shapes = self.knowledge.eigenvalue.shape, self.loss_estimates.gap.shape
+        if shapes != (self.p.shape, self.p.shape):
+            raise ValueError(f"eigenvalue and losses have shapes {shapes}, p {self.p.shape}")
+        for name in ("kappa2", "tau", "bias_factor"):
+            value = getattr(self, name)
+            if not (value >= 0 and np.isfinite(value)):
+                raise ParameterError(name, value, "must be at least 0 and finite")
+
+    @property
+    def client_loss(self) -> str:
+        """See `BaseStrategy.client_loss`."""
+        return "one_batch"
+
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`; asks all available clients, or K of them, for their loss."""
+        asked, _ = self._asked(now)
+        if len(asked) == 0:
+            return asked
+        return asked[self._included(*self._estimates_in(now, asked))[asked]]
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`; what clients reported to `select` enters the estimates."""
+        asked, factor = self._asked(now)
+        self.knowledge, self.loss_estimates = self._estimates_in(now, asked)
+        arrived = ids[delivered]
+        return Cohort(arrived, inverse_availability(self.p, self.knowledge.pi, arrived) * factor)
+
+    def _asked(self, now: Round) -> tuple[np.ndarray, float]:
+        rng = generator(self.seed, "selection", now.number)
+        return uniform_part(np.flatnonzero(now.available & (self.p > 0)), now.feasible, rng)
+
+    def _estimates_in(
+        self, now: Round, asked: np.ndarray
+    ) -> tuple[AvailabilityKnowledge, LossEstimates]:
+        known, losses = self.knowledge.after(now.number, now.available), self.loss_estimates
+        return known, losses.after(asked, now.losses(asked)) if len(asked) else losses
+
+    def included(self) -> np.ndarray:
+        """Returns who is included as things stand, available or not, `bool [N]` (lines 5-7)."""
+        return self._included(self.knowledge, self.loss_estimates)
+
+    def _included(self, known: AvailabilityKnowledge, estimates: LossEstimates) -> np.ndarray:
+        weight = self.bias_factor * self.kappa2
+        error = TotalError(self.p, estimates.gap, estimates.heterogeneity, weight)
+        return included_clients(error, known.eigenvalue, known.pi, self.tau, strict=self.strict)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns the estimates of availability and losses."""
+        parts = ((_AVAILABILITY, self.knowledge.state()), (_LOSSES, self.loss_estimates.state()))
+        return {prefix + name: value for prefix, part in parts for name, value in part.items()}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned."""
+        self.knowledge.restore(_part(state, _AVAILABILITY))
+        self.loss_estimates.restore(_part(state, _LOSSES))
+
+
+def _part(state: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {name[len(prefix) :]: state[name] for name in state if name.startswith(prefix)}
+
+
+@register(
+    "algorithm",
+    "ca_fed",
+    "CA-Fed",
+    about="excludes rare and correlated clients while the estimated error falls",
+    order=11,
+)
+@dataclass(frozen=True)
+class CAFedConfig(KnowledgeConfig):
+    """Configuration of `CAFed`."""
+
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "adafed"})
+
+    kappa2: float = parameter(1.0, "weight of bias against slow convergence", minimum=0)
+    tau: float = parameter(0.0, "least fall of the error for an exclusion", minimum=0)
+    loss_beta: float = parameter(1.0, "weight of a new loss", above=0, maximum=1)
+    loss_minima: str = parameter(
+        "running",
+        "F*_k is the least loss so far, or that of softmax regression trained on the client's "
+        "data alone",
+        choices=("running", "trained"),
+    )
+    ca_fed_bias: str = parameter(
+        Reading("R20", "paper", "paper", "released"),
+        "eq. (16) with factor 4 and a fall of more than tau; or the released code's factor 1 and "
+        "at least tau",
+        choices=("paper", "released"),
+    )
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        as_printed = self.ca_fed_bias == "paper"
+        return CAFed(
+            world.p,
+            self.knowledge(world, with_eigenvalue=True),
+            LossEstimates(world.num_clients, self.loss_beta, minima=self._minima(world)),
+            self.kappa2,
+            self.tau,
+            bias_factor=4.0 if as_printed else 1.0,
+            strict=as_printed,
+            seed=world.seed,
+        )
+
+    @property
+    def client_loss(self) -> str:
+        """See `AlgorithmConfig.client_loss`: line 3 of Algorithm 1."""
+        return "one_batch"
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        if self.loss_minima == "trained":
+            require(settings, "model", "softmax_regression", "with loss_minima=trained")
+            if not settings["ridge"] > 0:
+                allowed = "must be above 0 with loss_minima=trained"
+                raise ParameterError("ridge", settings["ridge"], allowed)
+
+    def _minima(self, world: World) -> np.ndarray | None:
+        if self.loss_minima == "running":
+            return None
+        if not isinstance(world.model, SoftmaxRegression):
+            allowed = f"must be running for {type(world.model).__name__}"
+            raise ParameterError("loss_minima", self.loss_minima, allowed)
+        return trained_minima(world.model, world.preprocessing, world.train)

@@ -1,0 +1,385 @@
+"""F3AST, Algorithm 1: learn participation rates, pick where H falls most, weigh by p / r."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from f3ast_tff.components import Derived, Reading, parameter, register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.local_training import check_client_shares
+from f3ast_tff.methods.parts.algorithm import (
+    ObjectiveConfig,
+    RateBetaConfig,
+    TiesConfig,
+    World,
+    has_byte_budget,
+    require,
+)
+from f3ast_tff.methods.parts.choosing import BLOCK, Utility, best_feasible
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.objective import (
+    best_if_all_available,
+    numerators,
+    ranking,
+    root_numerators,
+)
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
+from f3ast_tff.randomness import generator
+
+# Whose participation the tracked rates are: see `F3AST`.
+FOLLOWS = ("received", "selected", "both")
+_SELECTED = "selected_"
+
+
+def check_weight_bound(bound: float | None) -> None:
+    """Checks a bound on p_k / r_k.
+
+    Raises:
+        ValueError: If it is not above 0.
+    """
+    if bound is not None and not bound > 0:
+        raise ValueError(f"weight_bound {bound}: must be above 0")
+
+
+def bounded(weights: np.ndarray, bound: float | None) -> np.ndarray:
+    """Returns weights p_k / r_k, `float64 [m]`, none above the bound if there is one."""
+    return weights if bound is None else np.minimum(weights, bound)
+
+
+@dataclass
+class F3AST(BaseStrategy):
+    """Selection and weights of Algorithm 1.
+
+    Each round: the feasible set of largest -dH/dr (line 4; the K available clients, if K is the
+    constraint), then the rates move (line 5), then they weigh the updates, w_k = p_k / r_k(t)
+    (line 9). The weights are meant for a SUM, never a normalised mean.
+
+    A round costs one pass over the clients; p and the rates, 16 bytes a client, are all that is
+    kept, and with H = sum p / r the root of p. The order by utility needs rates only up to a
+    common factor, so no decay is carried out.
+
+    Where updates are lost, the rates follow those received: for losses that are independent of the
+    selection, E[1{k received} / r_k] = 1 at the rates themselves. Tracked ones leave a bias of
+    about -beta (1 - r_k) / (2 r_k), which falls with beta. Rates of those selected would leave a
+    client p_k (1 - l_k) of its weight, l_k its probability of loss. With rates of both, r of the
+    received weighs, and selection goes by c_k / (r_k s_k), s of the selected: what asking a client
+    is worth, -dH/ds_k, as r_k = (1 - l_k) s_k.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`.
+        rates: The tracked rates that weigh, moved by every `weigh`.
+        objective: `"p_squared"` or `"p"`, the case of eq. (3) (reading R9).
+        random_ties: Whether equal utilities are ordered at random; else the lowest id wins
+            (reading R11).
+        fill_unavailable: Whether a round with fewer than K available clients also trains
+            unavailable ones, lowest ids first, as the released code does (reading R17).
+        divide_by_k: Whether every weight is divided by K_t, as in the released code (reading R2).
+        weight_bound: Largest p_k / r_k of a selected client, above 0; `None` for no bound. Where
+            it takes effect the aggregate is biased: the client then counts for less than p_k.
+        seed: Seed of the tie-breaks.
+        follow: Whether `rates` are those of the `"received"` or the `"selected"`.
+        selected_rates: Rates s of the selected beside r of the received; `None` for one kind alone.
+    """
+
+    p: np.ndarray
+    rates: ParticipationRates
+    objective: str = "p_squared"
+    random_ties: bool = True
+    fill_unavailable: bool = False
+    divide_by_k: bool = False
+    seed: int = 0
+    weight_bound: float | None = None
+    follow: str = "received"
+    selected_rates: ParticipationRates | None = None
+
+    def __post_init__(self) -> None:
+        check_client_shares(self.p)
+        check_weight_bound(self.weight_bound)
+        if self.selected_rates is not None and self.follow != "received":
+            raise ValueError("with rates of the selected beside them, rates follow the received")
+
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`; line 4."""
+        rng = generator(self.seed, "selection", now.number) if self.random_ties else None
+        ids = best_feasible(self._utility(now.feasible), now.available, now.feasible, rng)
+        k = now.feasible.k
+        if self.fill_unavailable and now.feasible.counts_only and len(ids) < k:
+            # Masked utilities are 0 for all of these, so ties decide: the lowest ids.
+            ids = np.concatenate([ids, np.flatnonzero(~now.available)[: k - len(ids)]])
+        return ids
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`; lines 5 and 9."""
+        arrived = ids[delivered]
+        self.rates.update(arrived if self.follow == "received" else ids)
+        if self.selected_rates is not None:
+            self.selected_rates.update(ids)
+        divisor = now.feasible.k if self.divide_by_k else 1
+        weights = bounded(self.p[arrived] / self.rates.at(arrived), self.weight_bound)
+        return Cohort(arrived, weights / divisor)
+
+    def _utility(self, feasible: Feasible) -> Utility:
+        rates, roots = self.rates.unscaled, self._roots
+        if self.selected_rates is not None:
+            asked = self.selected_rates.unscaled
+            return lambda part: (
+                ranking(rates[part], roots[part]) * ranking(asked[part], roots[part])
+            )
+        if feasible.cost is not None:
+            return lambda part: np.square(ranking(rates[part], roots[part]))
+        # Without costs the order is all that counts. One buffer serves block after block.
+        buffer = np.empty(min(len(rates), BLOCK))
+
+        def in_order(part: slice) -> np.ndarray:
+            here = rates[part]
+            room = buffer[: len(here)] if len(here) <= len(buffer) else None
+            return ranking(here, roots[part], out=room)
+
+        return in_order
+
+    @cached_property
+    def _roots(self) -> np.ndarray:
+        return root_numerators(self.p, self.objective)
+
+    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> F3AST:
+        """See `Renewable.renewed`; clients that stay keep their rates."""
+        asked = self.selected_rates
+        return replace(
+            self,
+            p=p,
+            rates=self.rates.started(joined, initial_rate),
+            selected_rates=None if asked is None else asked.started(joined, initial_rate),
+        )
+
+    def participation_rates(self) -> np.ndarray:
+        """See `BaseStrategy.participation_rates`."""
+        return self.rates.values
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns the rates, all that F3AST remembers."""
+        asked = {} if self.selected_rates is None else self.selected_rates.state()
+        return {**self.rates.state(), **{_SELECTED + name: v for name, v in asked.items()}}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back saved rates."""
+        self.rates.restore(state)
+        if self.selected_rates is not None:
+            parts = {n: v for n, v in state.items() if n.startswith(_SELECTED)}
+            self.selected_rates.restore({n[len(_SELECTED) :]: v for n, v in parts.items()})
+
+
+@dataclass
+class ClusterF3AST(BaseStrategy):
+    """Algorithm 1 where the clients of a cluster share a rate.
+
+    r_g is the tracked share of cluster g's clients that take part in a round, eq. (5) with
+    |S in g| / n_g for 1_S, and stands for r_k of each. One more pick from g lowers
+    H = sum_k c_k / r_g(k) at the rate (mean of c_k over g) / r_g^2, the utility of its clients,
+    who tie: ties are broken at random. Weights p_k / r_g are unbiased where the clients of a
+    cluster are available equally often; 8 bytes a client are kept, and 12 a cluster.
+
+    With one client a cluster this is `F3AST`.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`; where only a cluster's share is known, that over n_g.
+        clusters: Cluster of each client, `int [N]`, in 0 .. G - 1, none of them empty.
+        rates: The tracked rates of the clusters, G of them, moved by every `weigh`.
+        objective: `"p_squared"` or `"p"`, the case of eq. (3).
+        seed: Seed of the tie-breaks.
+        weight_bound: Largest p_k / r_g of a selected client, above 0; `None` for no bound. Where
+            it takes effect the aggregate is biased.
+        follow: See `F3AST`.
+    """
+
+    p: np.ndarray
+    clusters: np.ndarray
+    rates: ParticipationRates
+    objective: str = "p_squared"
+    seed: int = 0
+    weight_bound: float | None = None
+    follow: str = "received"
+
+    def __post_init__(self) -> None:
+        check_client_shares(self.p)
+        check_weight_bound(self.weight_bound)
+        if self.clusters.shape != self.p.shape or np.any(self.clusters < 0):
+            raise ValueError("clusters must give a number from 0 for each client")
+        sizes = np.bincount(self.clusters, minlength=len(self.rates.unscaled))
+        if len(sizes) > len(self.rates.unscaled) or np.any(sizes == 0):
+            raise ValueError(f"{len(self.rates.unscaled)} rates, but clusters of sizes {sizes}")
+        total = np.bincount(self.clusters, numerators(self.p, self.objective))
+        self._sizes, self._mean_c = sizes, total / sizes
+
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`."""
+        by_cluster = self._mean_c / self.rates.unscaled**2
+
+        def utility(part: slice) -> np.ndarray:
+            return by_cluster[self.clusters[part]]
+
+        rng = generator(self.seed, "selection", now.number)
+        return best_feasible(utility, now.available, now.feasible, rng)
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`; lost updates do not count in r_g, which weighs the others."""
+        arrived = ids[delivered]
+        self.rates.update(*self._shares(arrived if self.follow == "received" else ids))
+        weights = self.p[arrived] / self.rates.at(self.clusters[arrived])
+        return Cohort(arrived, bounded(weights, self.weight_bound))
+
+    def _shares(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Clusters of these clients, and the share of each cluster that they are."""
+        touched, picks = np.unique(self.clusters[ids], return_counts=True)
+        return touched, picks / self._sizes[touched]
+
+    def participation_rates(self) -> np.ndarray:
+        """See `BaseStrategy.participation_rates`."""
+        return self.rates.at(self.clusters)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns the rates of the clusters."""
+        return self.rates.state()
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back saved rates."""
+        self.rates.restore(state)
+
+
+def _default_first_rates(known: Any) -> str:
+    """The authors' p, but where its steps, several times as long as FedAvg's, end training."""
+    return "p" if known.config_class("model").convex else "all_available"
+
+
+@register(
+    "algorithm",
+    "f3ast",
+    "F3AST",
+    about="learns participation rates r_k, selects where H falls most, weighs by p / r",
+    order=3,
+)
+@dataclass(frozen=True)
+class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
+    """Configuration of `F3AST`, or `ClusterF3AST` where clients share rates."""
+
+    rate_clusters: int | None = parameter(
+        None,
+        "track one rate for each of this many blocks of client ids, not one a client",
+        minimum=1,
+    )
+    rate_init: str = parameter(
+        Reading(
+            "R1", Derived(_default_first_rates, "p with a convex model, else all_available"), "p"
+        ),
+        "r(0): the clients' shares p, K / N, 1 / N, or the best rates if all were always "
+        "available; where clients join and leave each starts at K / N_t, N_t those present, "
+        "instead",
+        choices=("p", "k_over_n", "one_over_n", "all_available"),
+    )
+    rate_step: str = parameter(
+        "constant",
+        "step of the rates in round t: rate_beta, or max(1 / t, rate_beta)",
+        choices=("constant", "falling"),
+    )
+    weight_bound: float | None = parameter(
+        None, "largest p / r of a selected client; biases the aggregate", above=0
+    )
+    rates_follow: str = parameter(
+        "received",
+        "where updates are lost, the rates are of those received; of those selected, which biases "
+        "the aggregate; or of both, the received weighing and both deciding whom to ask",
+        choices=FOLLOWS,
+        neutral="received",
+    )
+    aggregate: str = parameter(
+        Reading("R2", "sum", "sum_over_k"),
+        "F3AST's sum, as it is or over K",
+        choices=("sum", "sum_over_k"),
+    )
+    short_rounds: str = parameter(
+        Reading("R17", "available_only", "fill_unavailable"),
+        "F3AST with fewer than K available trains",
+        choices=("available_only", "fill_unavailable"),
+    )
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        p, n = world.p, world.num_clients
+        if self.rate_init in ("p", "all_available") and not (p > 0).all():
+            first = int(np.argmin(p > 0))
+            allowed = f"client {first} has no share p_k of the training work: r(0) would be 0"
+            raise ParameterError("rate_init", self.rate_init, allowed)
+        initial, scale = self._first_rates(p, world.constraint.mean_k)
+        falling, both = self.rate_step == "falling", self.rates_follow == "both"
+        tracked = partial(ParticipationRates, beta=self.rate_beta, falling=falling, scale=scale)
+        objective = self.availability_objective
+        if self.rate_clusters is not None:
+            self._check_clusters(n)
+            clusters = np.arange(n) * self.rate_clusters // n
+            mean = np.bincount(clusters, initial) / np.bincount(clusters)
+            return ClusterF3AST(
+                *(p, clusters, tracked(mean), objective),
+                *(world.seed, self.weight_bound, self.rates_follow),
+            )
+        asked = tracked(initial) if both else None
+        return F3AST(
+            p,
+            tracked(initial),
+            objective,
+            random_ties=self.ties == "random",
+            fill_unavailable=self.short_rounds == "fill_unavailable",
+            divide_by_k=self.aggregate == "sum_over_k",
+            seed=world.seed,
+            weight_bound=self.weight_bound,
+            follow="received" if both else self.rates_follow,
+            selected_rates=asked,
+        )
+
+    def _first_rates(self, p: np.ndarray, k: float) -> tuple[np.ndarray, float]:
+        """r(0) / s and s."""
+        if self.rate_init == "all_available":
+            return best_if_all_available(p, k, self.availability_objective)
+        n = len(p)
+        rates = {"p": p, "k_over_n": np.full(n, k / n), "one_over_n": np.full(n, 1 / n)}
+        return rates[self.rate_init], 1.0
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        if has_byte_budget(settings):
+            require(settings, "short_rounds", "available_only", "under a budget in bytes")
+        if settings.get("selection_separation"):
+            require(settings, "short_rounds", "available_only", "with selection_separation")
+        if settings.get("client_share_of") == "present":
+            when = "with client_share_of=present"
+            require(settings, "short_rounds", "available_only", when)
+        if self.rate_clusters is not None:
+            self._check_clusters(settings.get("num_clients"))
+            require(settings, "aggregate", "sum", "with rate_clusters")
+            require(settings, "ties", "random", "with rate_clusters")
+            if self.rates_follow == "both":
+                allowed = "must be received or selected with rate_clusters"
+                raise ParameterError("rates_follow", self.rates_follow, allowed)
+            require(settings, "short_rounds", "available_only", "with rate_clusters")
+
+    def _check_clusters(self, num_clients: int | None) -> None:
+        clusters = self.rate_clusters
+        if clusters is not None and num_clients is not None and clusters > num_clients:
+            allowed = f"must be at most num_clients, {num_clients}"
+            raise ParameterError("rate_clusters", clusters, allowed)
+
+
+@register(
+    "algorithm", "f3ast_adam", "F3AST+Adam", about="F3AST, Adam as the server optimizer", order=4
+)
+@dataclass(frozen=True)
+class F3ASTAdamConfig(F3ASTConfig):
+    """Configuration of F3AST with Adam on the server."""
+
+    server_optimizer: ClassVar[str] = "adam"
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedadam"})

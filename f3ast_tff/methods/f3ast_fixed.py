@@ -1,0 +1,96 @@
+"""F3AST with a fixed policy, Algorithm 2: a policy of the best rates r*, weights p / r*."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.components import parameter, register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.local_training import check_client_shares
+from f3ast_tff.methods.parts.algorithm import ObjectiveConfig, World
+from f3ast_tff.methods.parts.policies import Policy
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
+from f3ast_tff.randomness import generator
+from f3ast_tff.rate_region import StatesOracle, greedy_policy, optimal_rates, sampled_states
+
+
+@dataclass(frozen=True)
+class FixedPolicy(BaseStrategy):
+    """Selects by a policy f^r and weighs each update by p_k / r_k, r its long-term rate (line 8).
+
+    The weights are meant for a SUM; it is unbiased (Lemma C.1) if r is the rate that the policy
+    achieves. `f3ast_tff.rate_region` gives a policy for a target rate, or for the best one.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`.
+        rates: r, `float64 [N]`, above 0 for whoever the policy can select.
+        policy: f^r.
+        seed: Seed of the draws.
+    """
+
+    p: np.ndarray
+    rates: np.ndarray
+    policy: Policy
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_client_shares(self.p)
+
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`."""
+        if not now.feasible.counts_only:
+            raise ValueError("a fixed policy knows no constraint but the number of clients")
+        rng = generator(self.seed, "selection", now.number)
+        return self.policy.choose(now.available, now.feasible.k, rng)
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        arrived = ids[delivered]
+        return Cohort(arrived, self.p[arrived] / self.rates[arrived])
+
+
+@register(
+    "algorithm",
+    "f3ast_fixed",
+    "F3AST, fixed policy",
+    about="selects by a static policy of the best rates r*, weighs by p / r*",
+    order=5,
+)
+@dataclass(frozen=True)
+class F3ASTFixedConfig(ObjectiveConfig):
+    """Configuration of `FixedPolicy`."""
+
+    policy_states: int = parameter(
+        500, "available sets, drawn beforehand, from which r* is computed", minimum=1
+    )
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        # Rounds that the run does not reach: the policy must not have seen its available sets.
+        foreseen = range(world.rounds + 1, world.rounds + 1 + self.policy_states)
+        masks = (world.availability.mask(t) for t in foreseen)
+        oracle = StatesOracle(sampled_states(masks, world.constraint.largest_k))
+        objective = self.availability_objective
+        try:
+            best = optimal_rates(world.p, objective, oracle, tolerance=1e-3, max_steps=3000)
+        except ValueError as error:
+            raise ParameterError("policy_states", self.policy_states, str(error)) from error
+        logging.info("r*: H %.4g, duality gap %.2g", best.value, best.gap)
+        return FixedPolicy(world.p, best.rates, greedy_policy(best), world.seed)
+
+    @classmethod
+    def depends_on_rounds(cls, settings: Any) -> bool:
+        """See `AlgorithmConfig.depends_on_rounds`: its policy is of rounds after the last."""
+        return True
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        text = settings.get("communication")
+        if text is not None:
+            allowed = "f3ast_fixed has its policy for a fixed K, clients_per_round"
+            raise ParameterError("communication", text, allowed)

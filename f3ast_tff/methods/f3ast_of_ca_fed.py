@@ -1,0 +1,92 @@
+"""What CA-Fed's authors ran under the name F3AST: not `F3AST`, a rule of their released code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from f3ast_tff.components import register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, RateBetaConfig, World
+from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
+from f3ast_tff.methods.parts.choosing import ranked
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
+from f3ast_tff.methods.unbiased import check_shares, inverse_availability
+
+
+@dataclass
+class F3ASTOfCAFed(BaseStrategy):
+    """Takes the K available clients of largest p_k / r_k, r_k = (1 - beta) pi_k + beta 1_{A_t}.
+
+    F3AST tracks how often it selects a client itself; this rule takes r_k from the client's
+    availability (the true pi_k, or its estimate), anew in every round, and moves it by who is
+    available, not by who is selected. So the same clients win whenever they are there: those
+    "less available". Weights p_k / r_k, for a SUM. Equal p_k / r_k go to the lowest id, as in the
+    released code.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`; a client of share 0 takes no part.
+        knowledge: What is known of pi_k; observes every round.
+        beta: Smoothness, in [0, 1): 1 / T, T the number of rounds, in the released code.
+    """
+
+    p: np.ndarray
+    knowledge: AvailabilityKnowledge
+    beta: float
+
+    def __post_init__(self) -> None:
+        check_shares(self.p, self.knowledge)
+        if not 0 <= self.beta < 1:
+            raise ParameterError("rate_beta", self.beta, "must be at least 0 and below 1")
+
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`."""
+        candidates, worth = self._worth(now, self._known_in(now))
+        return now.feasible.admit(ranked(candidates, worth, None))
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`.
+
+        Raises:
+            ValueError: If a client is available whose pi_k is said to be 0, and beta is 0.
+        """
+        self.knowledge = self._known_in(now)
+        arrived = ids[delivered]
+        return Cohort(arrived, self._worth(now, self.knowledge)[1][arrived])
+
+    def _known_in(self, now: Round) -> AvailabilityKnowledge:
+        return self.knowledge.after(now.number, now.available)
+
+    def _worth(self, now: Round, known: AvailabilityKnowledge) -> tuple[np.ndarray, np.ndarray]:
+        """Returns candidates, `int [m]`, and p_k / r_k of these, `float64 [N]`."""
+        candidates = np.flatnonzero(now.available & (self.p > 0))
+        # Only available clients count, so the indicator is 1.
+        rates = (1 - self.beta) * known.pi + self.beta
+        worth = np.zeros(len(self.p))
+        worth[candidates] = inverse_availability(self.p, rates, candidates)
+        return candidates, worth
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns what has been learnt of the availability."""
+        return self.knowledge.state()
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned."""
+        self.knowledge.restore(state)
+
+
+@register(
+    "algorithm",
+    "f3ast_of_ca_fed",
+    "F3AST (CA-Fed's rule)",
+    about="takes the K clients of largest p / pi, ties to the lowest id, weighs by p / r",
+    order=12,
+)
+@dataclass(frozen=True)
+class F3ASTOfCAFedConfig(KnowledgeConfig, RateBetaConfig):
+    """Configuration of `F3ASTOfCAFed`."""
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        return F3ASTOfCAFed(world.p, self.knowledge(world), self.rate_beta)

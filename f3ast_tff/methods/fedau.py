@@ -1,0 +1,125 @@
+"""FedAU (Wang and Ji, ICLR 2024): p_k times the mean interval between participations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from f3ast_tff.components import parameter, register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, World
+from f3ast_tff.methods.parts.all_available import AllAvailable
+from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy, check_saved
+
+
+@dataclass
+class FedAU(AllAvailable):
+    """Takes all available clients with weights p_k omega_k, for a SUM.
+
+    omega_k is the mean length of client k's participation intervals so far, 1 before the first
+    has ended: an estimate of 1 / (chance of participation) that needs no knowledge of it. An
+    interval is the number of rounds from the last participation, exclusive, to this one,
+    inclusive; the first counts from the start of the run. After `cutoff` rounds in a row without
+    the client an interval of that length ends too. What ends today counts from the next round on.
+    The paper has 1 / N for p_k.
+
+    A participation is an update that arrived: a client that is selected and dropped is absent,
+    and where the constraint admits fewer than are available, so are those not drawn. The
+    intervals then estimate the chance of all three together, so that no other factor is needed.
+
+    Attributes:
+        cutoff: K_cut of the paper (its K), at least 1; `None` for no limit.
+    """
+
+    needs_outcome: ClassVar[bool] = True
+
+    cutoff: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cutoff is not None and self.cutoff < 1:
+            raise ParameterError("fedau_cutoff", self.cutoff, "must be at least 1")
+        n = len(self.p)
+        # omega_k, how many intervals have ended, and rounds since the last one did.
+        self._mean = np.ones(n)
+        self._ended, self._rounds = np.zeros((2, n), np.int64)
+
+    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> FedAU:
+        """See `Renewable.renewed`: the first interval of who joins starts now."""
+        renewed = replace(self, p=p)
+        renewed.restore(self.state())
+        renewed._mean[joined] = 1
+        renewed._ended[joined] = 0
+        renewed._rounds[joined] = 0
+        return renewed
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        cohort = super().weigh(now, ids, delivered)
+        return Cohort(cohort.ids, cohort.weights * self._mean[cohort.ids])
+
+    def observe(self, round_number: int, outcome: Outcome) -> None:
+        """Learns who took part; every round counts, one without a cohort too."""
+        ends = np.zeros(len(self.p), bool)
+        ends[outcome.ids[outcome.received]] = True
+        self._rounds[:] += 1
+        if self.cutoff is not None:
+            ends |= self._rounds >= self.cutoff
+        self._ended[ends] += 1
+        self._mean[ends] += (self._rounds[ends] - self._mean[ends]) / self._ended[ends]
+        self._rounds[ends] = 0
+
+    @property
+    def mean_intervals(self) -> np.ndarray:
+        """omega_k, at least 1, `float64 [N]`; a new array."""
+        return self._mean.copy()
+
+    def participation_rates(self) -> np.ndarray:
+        """Returns 1 / omega_k; see `BaseStrategy.participation_rates`."""
+        return 1 / self._mean
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns the three numbers of each client."""
+        return {
+            "mean_interval": self._mean.copy(),
+            "intervals_ended": self._ended.copy(),
+            "interval_rounds": self._rounds.copy(),
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned.
+
+        Raises:
+            ValueError: If a part is missing, or is of another number of clients.
+        """
+        check_saved(state, self.state(), "intervals")
+        self._mean[:] = state["mean_interval"]
+        self._ended[:] = state["intervals_ended"]
+        self._rounds[:] = state["interval_rounds"]
+
+
+@register(
+    "algorithm",
+    "fedau",
+    "FedAU",
+    about="takes all available clients (or K of them), weighs by p times the mean interval "
+    "between a client's participations",
+    order=17,
+)
+@dataclass(frozen=True)
+class FedAUConfig(AlgorithmConfig):
+    """Configuration of `FedAU`."""
+
+    client_share: ClassVar[str] = "equal"
+    corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
+
+    fedau_cutoff: int = parameter(
+        50, "rounds of absence that count as an interval, 0 for no limit", minimum=0
+    )
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        return FedAU(world.p, world.seed, self.fedau_cutoff or None)

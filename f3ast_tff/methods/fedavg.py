@@ -1,0 +1,236 @@
+"""FedAvg (McMahan et al. 2017), FedAdam (Reddi et al. 2021) and baselines made of FedAvg."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from f3ast_tff.components import Derived, Reading, parameter, register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.local_training import check_client_shares
+from f3ast_tff.methods.parts.algorithm import (
+    AlgorithmConfig,
+    World,
+    has_byte_budget,
+    require,
+    require_a_number,
+)
+from f3ast_tff.methods.parts.all_available import AllAvailableConfig
+from f3ast_tff.methods.parts.choosing import draw_by_weight
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
+from f3ast_tff.randomness import generator
+
+
+@dataclass(frozen=True)
+class Proportional(BaseStrategy):
+    """Samples available clients with probability proportional to p_k (Sec. IV, baselines).
+
+    The weights are meant for a weighted mean.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`.
+        average_weights: Weight of each client in the mean, `float64 [N]`: ones for a plain
+            average, numbers of examples for one by data size.
+        replace: Whether sampling is with replacement.
+        seed: Seed of the draws.
+    """
+
+    aggregation: ClassVar[str] = "mean"
+
+    p: np.ndarray
+    average_weights: np.ndarray
+    replace: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_client_shares(self.p)
+
+    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> Proportional:
+        """See `Renewable.renewed`."""
+        return replace(self, p=p)
+
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`; a constraint goes through the draws in order.
+
+        Raises:
+            ValueError: If sampling is with replacement and the constraint is not a number.
+        """
+        rng = generator(self.seed, "selection", now.number)
+        candidates = np.flatnonzero(now.available)
+        if now.feasible.counts_only:
+            return draw_by_weight(candidates, self.p, now.feasible.k, rng, replace=self.replace)
+        if self.replace:
+            raise ValueError("sampling with replacement knows no constraint but the number")
+        return now.feasible.admit(draw_by_weight(candidates, self.p, len(candidates), rng))
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        return Cohort(ids[delivered], self.average_weights[ids[delivered]])
+
+
+@dataclass(frozen=True)
+class Uniform(BaseStrategy):
+    """Samples available clients without replacement, each as likely as any other.
+
+    Attributes:
+        average_weights: Weight of each client in the mean, `float64 [N]`: ones for a plain
+            average, numbers of examples for one by data size.
+        seed: Seed of the draws.
+    """
+
+    aggregation: ClassVar[str] = "mean"
+
+    average_weights: np.ndarray
+    seed: int = 0
+
+    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> Uniform:
+        """See `Renewable.renewed`; it looks at nobody's share."""
+        return self
+
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`."""
+        rng = generator(self.seed, "selection", now.number)
+        candidates = np.flatnonzero(now.available)
+        if now.feasible.counts_only:
+            return rng.choice(candidates, min(now.feasible.k, len(candidates)), replace=False)
+        return now.feasible.admit(rng.permutation(candidates))
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        return Cohort(ids[delivered], self.average_weights[ids[delivered]])
+
+
+def _with_replacement(known: Any) -> str:
+    budget = (known.get("communication") or "").startswith("bytes:")
+    return "without_replacement" if budget else "with_replacement"
+
+
+@dataclass(frozen=True)
+class BaselineConfig(AlgorithmConfig):
+    """What FedAvg leaves open (reading R3).
+
+    With replacement by p_k and averaged plainly is scheme I of Li et al. (2020); uniform and
+    averaged by n_k is McMahan et al.'s. The textbook preset takes the form without replacement
+    (docs/readings.md).
+    """
+
+    aggregation: ClassVar[str] = "mean"
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    baseline_sampling: str = parameter(
+        Reading(
+            "R3",
+            Derived(_with_replacement, "with_replacement, but without under a budget in bytes"),
+            "with_replacement",
+            textbook="without_replacement",
+        ),
+        "FedAvg, FedAdam sample by p_k, with or without replacement; or uniformly, without",
+        choices=("with_replacement", "without_replacement", "uniform"),
+    )
+    baseline_average: str = parameter(
+        Reading("R3", "plain", "examples"),
+        "FedAvg, FedAdam average by",
+        choices=("plain", "examples"),
+    )
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        by_size = self.baseline_average == "examples"
+        weights = world.sizes.astype(np.float64) if by_size else np.ones(world.num_clients)
+        if self.baseline_sampling == "uniform":
+            return Uniform(weights, world.seed)
+        replace = self.baseline_sampling == "with_replacement"
+        if replace:
+            name = "baseline_sampling"
+            require_a_number(world, name, self.baseline_sampling, "without_replacement")
+        return Proportional(world.p, weights, replace, world.seed)
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        if has_byte_budget(settings) and self.baseline_sampling == "with_replacement":
+            when = "under a budget in bytes"
+            require(settings, "baseline_sampling", "without_replacement", when)
+
+
+@register(
+    "algorithm",
+    "fedavg",
+    "FedAvg",
+    about="samples available clients by p_k and averages their updates",
+    order=1,
+)
+@dataclass(frozen=True)
+class FedAvgConfig(BaselineConfig):
+    """Configuration of FedAvg: `Proportional` or `Uniform`, and the mean."""
+
+
+@register(
+    "algorithm", "fedadam", "FedAdam", about="FedAvg with Adam as the server optimizer", order=2
+)
+@dataclass(frozen=True)
+class FedAdamConfig(BaselineConfig):
+    """Configuration of FedAdam."""
+
+    server_optimizer: ClassVar[str] = "adam"
+
+
+@register(
+    "algorithm",
+    "uniform",
+    "Uniform",
+    about="samples available clients uniformly and averages their updates",
+    order=6,
+)
+@dataclass(frozen=True)
+class UniformConfig(AlgorithmConfig):
+    """Configuration of `Uniform` with plain averages."""
+
+    aggregation: ClassVar[str] = "mean"
+    client_share: ClassVar[str] = "equal"
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        return Uniform(np.ones(world.num_clients), world.seed)
+
+
+@register(
+    "algorithm",
+    "fedavg_all",
+    "FedAvg over all",
+    about="takes all available clients (or K of them), weighs by p; absent ones count as 0",
+    order=16,
+)
+@dataclass(frozen=True)
+class FedAvgAllConfig(AllAvailableConfig):
+    """Configuration of `AllAvailable`."""
+
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+
+@register(
+    "algorithm",
+    "sequential_sgd",
+    "Sequential SGD",
+    about="one client holds all data and is always there: no federated learning",
+    order=15,
+)
+@dataclass(frozen=True)
+class SequentialSGDConfig(UniformConfig):
+    """Configuration of the centralised baseline."""
+
+    fixed: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"availability": "always", "clients_per_round": 1}
+    )
+    pooled: ClassVar[bool] = True
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        text = settings.get("communication")
+        if text is not None:
+            allowed = "must not be given with sequential_sgd, which has one client"
+            raise ParameterError("communication", text, allowed)

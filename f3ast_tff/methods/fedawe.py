@@ -1,0 +1,127 @@
+"""FedAWE (Xiang et al., NeurIPS 2024): clients go on from their own models, echo updates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from f3ast_tff.components import parameter, register
+from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
+from f3ast_tff.methods.parts.all_available import AllAvailableConfig
+from f3ast_tff.methods.parts.memory import Client, Memory, Now, Start, Values
+
+
+@dataclass(frozen=True)
+class OwnModels(Memory):
+    """x_k, the model that client k last received, and tau_k, the round of it; x_k = w_1, tau_k = 0.
+
+        client k of S trains from x_k, which gives D_k, and sends x_k + eta_g (t - tau_k) D_k;
+        w_{t+1} = the weighted mean over S of what they sent;   x_k = w_{t+1}, tau_k = t for k in S
+
+    (Algorithm 1). Here a client sends that less w_t, so that w_{t+1} = w_t + Delta. The authors'
+    code adds a clip, w_{t+1} = mean of x_k + eta_g clip(mean of (t - tau_k) D_k), and scores the
+    mean of all x_k.
+
+    Attributes:
+        echo_rate: eta_g, above 0.
+        clip_norm: Norm that the mean of (t - tau_k) D_k is clipped to; `None` for no limit.
+        scores_own_models: Whether sum_j p_j x_j is scored, in place of w.
+    """
+
+    echo_rate: float = 1.0
+    clip_norm: float | None = None
+    scores_own_models: bool = True
+
+    vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"model": "model"})
+    numbers: ClassVar[tuple[str, ...]] = ("last_round",)
+    settled_averages: ClassVar[tuple[str, ...]] = ("model",)
+
+    @property
+    def echo_clip(self) -> float | None:
+        """See `Memory.echo_clip`."""
+        return None if self.clip_norm is None else self.echo_rate * self.clip_norm
+
+    def client(self, client: Client, server: Values, now: Now) -> Start:
+        """See `Memory.client`."""
+        own = client.kept["model"]
+        missed = now.round_number - client.kept["last_round"]
+        return Start(model=own, scale=self.echo_rate * missed, shift=own - now.model)
+
+    def noted(self, client: Client, update: Any, server: Values, now: Now) -> Values:
+        """See `Memory.noted`."""
+        last = now.xp.asarray(now.round_number, now.xp.float32)
+        return {**client.kept, "last_round": last}
+
+    def settled(self, kept: Values, delta: Any, model: Any, now: Now) -> Values:
+        """See `Memory.settled`: x_k = w_{t+1}."""
+        return {**kept, "model": model}
+
+    def evaluated(self, server: Values, model: Any) -> Any:
+        """See `Memory.evaluated`: sum_j p_j x_j."""
+        return server["average_model"] if self.scores_own_models else model
+
+
+@dataclass(frozen=True)
+class FedAwe(Aggregation):
+    """Delta of `OwnModels`.
+
+    Attributes:
+        own_models: The memory.
+    """
+
+    normalise: ClassVar[bool] = True
+
+    own_models: OwnModels = OwnModels()
+
+    @property
+    def memory(self) -> OwnModels:
+        """See `Aggregation.memory`."""
+        return self.own_models
+
+
+@register(
+    "aggregation",
+    "fedawe",
+    "FedAWE",
+    about="mean of the clients' own models, each moved by its update times the rounds it missed",
+    order=8,
+)
+@dataclass(frozen=True)
+class FedAweAggregationConfig(AggregationConfig):
+    """Configuration of `FedAwe`."""
+
+    fedawe_rate: float = parameter(
+        1.0, "eta_g, how far a client follows its update for each round since its last", above=0
+    )
+    fedawe_clip: float | None = parameter(
+        None,
+        "norm that the mean of the clients' echoed updates is clipped to, no limit by default; 0.5 "
+        "in the released code",
+        above=0,
+    )
+    fedawe_scored: str = parameter(
+        "own_models",
+        "the mean of all clients' models is scored, as in the released code, or the server's",
+        choices=("own_models", "server_model"),
+    )
+
+    def build(self) -> FedAwe:
+        """See `AggregationConfig.build`."""
+        own_models = self.fedawe_scored == "own_models"
+        return FedAwe(OwnModels(self.fedawe_rate, self.fedawe_clip, own_models))
+
+
+@register(
+    "algorithm",
+    "fedawe",
+    "FedAWE",
+    about="all available clients (or K of them) go on from their own models and echo their updates",
+    order=24,
+)
+@dataclass(frozen=True)
+class FedAweConfig(AllAvailableConfig):
+    """Configuration of `AllAvailable` with FedAWE's memory: a mean with weights p_k."""
+
+    aggregation: ClassVar[str] = "fedawe"

@@ -1,0 +1,196 @@
+"""FedLaAvg (Yan et al. 2020): longest absent first; the average of all latest updates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from f3ast_tff.components import Derived, parameter, register
+from f3ast_tff.local_training import check_client_shares
+from f3ast_tff.methods.fedavg import BaselineConfig
+from f3ast_tff.methods.parts.aggregation import AggregationConfig
+from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, TiesConfig, World
+from f3ast_tff.methods.parts.choosing import admit_by_priority
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy, check_saved
+from f3ast_tff.methods.parts.update_memory import CorrectedSum
+from f3ast_tff.randomness import generator
+
+
+@dataclass
+class LongestAbsent(BaseStrategy):
+    """Takes the K available clients whose last participation is the longest ago.
+
+    Those that never took part come first. With everybody available and K a divisor of N, every
+    client takes part once in N / K rounds. FedLaAvg's weights are p_k, for the SUM over the cohort
+    of how much each client's update differs from its last one (eq. (4) with the objectives scaled
+    by N p_k, Sec. 2). Whose update is lost has not taken part. A constraint of
+    another kind lets clients in in that order.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`.
+        random_ties: Whether clients absent equally long are ordered at random; else the lowest id
+            wins, as in the released code. The paper does not say.
+        seed: Seed of the tie-breaks.
+    """
+
+    aggregation: ClassVar[str] = "fedlaavg"
+
+    p: np.ndarray
+    random_ties: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_client_shares(self.p)
+        # Round of the last participation, 0 for never.
+        self._last = np.zeros(len(self.p), np.int64)
+
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`."""
+        rng = generator(self.seed, "selection", now.number) if self.random_ties else None
+        return admit_by_priority(
+            lambda part: now.number - self._last[part], now.available, now.feasible, rng
+        )
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`; a client whose update is lost has not taken part."""
+        arrived = ids[delivered]
+        self.took_part(arrived, now.number)
+        return Cohort(arrived, self.p[arrived])
+
+    def took_part(self, ids: np.ndarray, round_number: int) -> None:
+        """Notes that these clients take part in a round."""
+        self._last[ids] = round_number
+
+    @property
+    def last_participation(self) -> np.ndarray:
+        """Round in which each client last took part, 0 for never, `int64 [N]`; a new array."""
+        return self._last.copy()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns the round of each client's last participation."""
+        return {"last_participation": self.last_participation}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned.
+
+        Raises:
+            ValueError: If it is missing, or of another number of clients.
+        """
+        check_saved(state, {"last_participation": self._last}, "selections")
+        self._last[:] = state["last_participation"]
+
+
+@dataclass
+class Switching(BaseStrategy):
+    """Selects as one strategy until a round, longest absent first from that round on.
+
+    Whoever takes part in the first phase is noted, for the order of the second.
+
+    Attributes:
+        first: The strategy of the first phase, one for a weighted mean; its weights are divided
+            by their sum, being meant here for a sum. Remembers nothing between rounds.
+        then: That of the second.
+        switch_round: First round of the second phase, at least 1.
+    """
+
+    aggregation: ClassVar[str] = "fedlaavg"
+
+    first: Strategy
+    then: LongestAbsent
+    switch_round: int
+
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`."""
+        return self._phase(now).select(now)
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`; in the first phase, a mean over the clients delivered."""
+        cohort = self._phase(now).weigh(now, ids, delivered)
+        if now.number >= self.switch_round:
+            return cohort
+        self.then.took_part(cohort.ids, now.number)
+        return Cohort(cohort.ids, cohort.weights / cohort.weights.sum())
+
+    def _phase(self, now: Round) -> Strategy:
+        return self.then if now.number >= self.switch_round else self.first
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns the state of the second phase's strategy."""
+        return self.then.state()
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned; see `LongestAbsent.restore`."""
+        self.then.restore(state)
+
+
+@register(
+    "aggregation", "fedlaavg", "FedLaAvg", about="average of all clients' latest updates", order=3
+)
+@dataclass(frozen=True)
+class FedLaAvgAggregationConfig(AggregationConfig):
+    """Configuration of FedLaAvg: with weights p_k, Delta = g_t, the average of eqs. (4) to (6).
+
+    With multiple local steps (App. E) a client's "gradient" is its update over the learning rate.
+    """
+
+    # It counts on weights p_k.
+    takes: ClassVar[tuple[str, ...]] = ("mifa",)
+
+    memory_from_round: int = parameter(
+        Derived(lambda known: known.get("switch_round", 1), "1, or switch_round"),
+        "first round in which the model follows the average; updates are noted from round 1",
+        minimum=1,
+    )
+
+    def build(self) -> CorrectedSum:
+        """See `AggregationConfig.build`."""
+        return CorrectedSum(first_round=self.memory_from_round)
+
+
+@register(
+    "algorithm",
+    "fedlaavg",
+    "FedLaAvg",
+    about="takes the clients absent longest; the server remembers everybody's latest update",
+    order=13,
+)
+@dataclass(frozen=True)
+class FedLaAvgConfig(TiesConfig):
+    """Configuration of `LongestAbsent`."""
+
+    aggregation: ClassVar[str] = "fedlaavg"
+    client_share: ClassVar[str] = "equal"
+    corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        return LongestAbsent(world.p, self.ties == "random", world.seed)
+
+
+@register(
+    "algorithm",
+    "fedavg_then_fedlaavg",
+    "FedAvg, then FedLaAvg",
+    about="FedAvg in the first rounds, FedLaAvg in the others",
+    order=14,
+)
+@dataclass(frozen=True)
+class FedAvgThenFedLaAvgConfig(TiesConfig, BaselineConfig):
+    """Configuration of `Switching`."""
+
+    aggregation: ClassVar[str] = "fedlaavg"
+    client_share: ClassVar[str] = "equal"
+
+    switch_round: int = parameter(
+        Derived(lambda known: known["rounds"] // 2 + 1, "half-way", from_rounds=True),
+        "first round of FedLaAvg",
+        minimum=1,
+    )
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        then = LongestAbsent(world.p, self.ties == "random", world.seed)
+        return Switching(super().build(world), then, self.switch_round)

@@ -1,0 +1,54 @@
+"""FedStale (Rodio and Neglia 2024): remembered updates count for a part beta."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
+
+from f3ast_tff.components import parameter, register
+from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, World
+from f3ast_tff.methods.parts.strategy import Strategy
+from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig, CorrectedSum
+from f3ast_tff.methods.unbiased import Unbiased
+
+
+@register(
+    "aggregation",
+    "fedstale",
+    "FedStale",
+    about="FedVARP with remembered updates counting for a part beta; beta = 0 remembers nothing",
+    order=6,
+)
+@dataclass(frozen=True)
+class FedStaleAggregationConfig(CohortWeightsConfig):
+    """Configuration of FedStale."""
+
+    fedstale_beta: float = parameter(
+        0.5, "how much remembered updates count, as in the released scripts", minimum=0, maximum=1
+    )
+
+    def build(self) -> CorrectedSum:
+        """See `AggregationConfig.build`."""
+        return self.corrected(self.fedstale_beta)
+
+
+@register(
+    "algorithm",
+    "fedstale",
+    "FedStale",
+    about="takes all available clients (or K of them), weighs by p / pi; old updates count in part",
+    order=21,
+)
+@dataclass(frozen=True)
+class FedStaleConfig(KnowledgeConfig):
+    """Configuration of `Unbiased` with FedStale's memory: weights p_k / pi_k, for a sum."""
+
+    aggregation: ClassVar[str] = "fedstale"
+    client_share: ClassVar[str] = "equal"
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "unbiased"})
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        return Unbiased(world.p, self.knowledge(world), world.seed)

@@ -1,0 +1,43 @@
+"""FedVARP (Jhunjhunwala et al., UAI 2022): variance reduction on the server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from f3ast_tff.components import register
+from f3ast_tff.methods.parts.all_available import AllAvailableConfig
+from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig, CorrectedSum
+
+
+@register(
+    "aggregation",
+    "fedvarp",
+    "FedVARP",
+    about="what the cohort's updates differ from their last, plus the average of all latest ones",
+    order=5,
+)
+@dataclass(frozen=True)
+class FedVarpAggregationConfig(CohortWeightsConfig):
+    """Configuration of FedVARP: Delta = mean_S (D_k - y_k) + sum_j p_j y_j, beta = 1.
+
+    With weights p_k / r_k the mean is a sum: F3AST's selection under this correction.
+    """
+
+    def build(self) -> CorrectedSum:
+        """See `AggregationConfig.build`."""
+        return self.corrected(1.0)
+
+
+@register(
+    "algorithm",
+    "fedvarp",
+    "FedVARP",
+    about="mean over all available clients (or K of them), corrected by latest updates",
+    order=20,
+)
+@dataclass(frozen=True)
+class FedVarpConfig(AllAvailableConfig):
+    """Configuration of `AllAvailable` with FedVARP's memory: a mean with weights p_k."""
+
+    aggregation: ClassVar[str] = "fedvarp"

@@ -1,0 +1,56 @@
+"""MIFA (Gu et al., NeurIPS 2021): latest updates of absent clients stand in for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from f3ast_tff.components import parameter, register
+from f3ast_tff.methods.parts.aggregation import AggregationConfig
+from f3ast_tff.methods.parts.all_available import AllAvailableConfig
+from f3ast_tff.methods.parts.update_memory import CorrectedSum
+
+
+@register(
+    "aggregation",
+    "mifa",
+    "MIFA",
+    about="sum of p_k times the latest update of each client, at once or once all were there",
+    order=4,
+)
+@dataclass(frozen=True)
+class MifaAggregationConfig(AggregationConfig):
+    """Configuration of MIFA, Algorithm 1: with weights p_k and beta = 1.
+
+    The model moves in every round, also in one without clients. The analysis has everybody there
+    in the first round. Waiting makes up for that, as the model stays until all have been there
+    once; under a client that never comes it stays for good.
+    """
+
+    # It counts on weights p_k.
+    takes: ClassVar[tuple[str, ...]] = ("fedlaavg",)
+
+    mifa_start: str = parameter(
+        "zero",
+        "a client that has not taken part yet counts as zero, or the model waits until every "
+        "client has taken part once",
+        choices=("zero", "wait"),
+    )
+
+    def build(self) -> CorrectedSum:
+        """See `AggregationConfig.build`."""
+        return CorrectedSum(waits=self.mifa_start == "wait")
+
+
+@register(
+    "algorithm",
+    "mifa",
+    "MIFA",
+    about="takes all available clients (or K of them); latest updates stand in for those absent",
+    order=19,
+)
+@dataclass(frozen=True)
+class MifaConfig(AllAvailableConfig):
+    """Configuration of `AllAvailable` with MIFA's memory: weights p_k."""
+
+    aggregation: ClassVar[str] = "mifa"

@@ -1,0 +1,207 @@
+"""The loss part of Oort (Lai et al., OSDI 2021): high losses, and new clients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from f3ast_tff.components import parameter, register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, World
+from f3ast_tff.methods.parts.choosing import draw_by_weight
+from f3ast_tff.methods.parts.strategy import (
+    BaseStrategy,
+    Cohort,
+    Outcome,
+    Round,
+    Strategy,
+    check_saved,
+)
+from f3ast_tff.randomness import generator
+
+# Utilities are clipped at the value that this share of them is below, as in the released code.
+_CLIP = 0.95
+_SMALLEST_SPREAD = 1e-4
+
+
+@dataclass
+class OortLoss(BaseStrategy):
+    """Draws by utility among the clients that have taken part, and explores those that have not.
+
+    With K places in round t, and e_t = max(e decay^(t-1), least):
+
+    - int((1 - e_t) K) places go to clients that took part before, the others to clients that never
+      did, drawn uniformly. Places that one side cannot fill go to the other.
+    - The utility of a client is U_k = n_k sqrt(mean of the squared losses of its examples),
+      Oort's eq. (1), from its last participation. The losses are those of all its examples under
+      the model that it starts from; Oort takes those met in the first pass of its training.
+    - Its score is U_k, clipped at the 95% value and scaled to [0, 1] by the range among those
+      available, as in the released code, plus sqrt(0.1 log t / L_k), L_k the round in which it
+      last took part.
+    - Clients whose score is at least `cutoff` times that of the last who would be taken are drawn
+      with chances proportional to their scores, without replacement.
+
+    The losses asked for must be mean squares, `mean_squares` of `LOSS_REDUCTIONS`. Left out are
+    Oort's terms for the speed of clients, its pacer, and its list of clients taken too often. Where
+    a constraint does not only count, K is the number that it admits of the available clients in
+    random order; those drawn are admitted first, in random order, then others. The weights are
+    meant for a plain mean.
+
+    Attributes:
+        sizes: Training examples n_k, `float64 [N]`; a client without any takes no part.
+        exploration: e, share of the places for new clients in round 1, in [0, 1].
+        decay: Its factor from one round to the next, in (0, 1].
+        least: Least share, in [0, 1].
+        cutoff: In (0, 1].
+        seed: Seed of the draws.
+    """
+
+    needs_losses: ClassVar[bool] = True
+    needs_outcome: ClassVar[bool] = True
+    aggregation: ClassVar[str] = "mean"
+
+    sizes: np.ndarray
+    exploration: float = 0.9
+    decay: float = 0.98
+    least: float = 0.2
+    cutoff: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, lowest in (
+            ("oort_exploration", self.exploration, self.exploration >= 0),
+            ("oort_exploration_decay", self.decay, self.decay > 0),
+            ("oort_exploration_min", self.least, self.least >= 0),
+            ("oort_cutoff", self.cutoff, self.cutoff > 0),
+        ):
+            if not (lowest and value <= 1):
+                raise ParameterError(name, value, "must be a share, at most 1")
+        # Utility of each client, and the round in which it last took part, 0 for never.
+        self._utility = np.zeros(len(self.sizes))
+        self._last = np.zeros(len(self.sizes), np.int64)
+        # Utilities of this round's cohort, from `weigh` to `observe`.
+        self._found = np.zeros(len(self.sizes))
+
+    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> OortLoss:
+        """See `Renewable.renewed`: a client that joins has never taken part."""
+        renewed = replace(self)
+        renewed.restore(self.state())
+        renewed._utility[joined] = 0
+        renewed._last[joined] = 0
+        return renewed
+
+    @property
+    def client_loss(self) -> str:
+        """See `BaseStrategy.client_loss`."""
+        return "mean_squares"
+
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`."""
+        rng = generator(self.seed, "selection", now.number)
+        candidates = rng.permutation(np.flatnonzero(now.available & (self.sizes > 0)))
+        places = len(now.feasible.admit(candidates))
+        known = candidates[self._last[candidates] > 0]
+        new = candidates[self._last[candidates] == 0]
+        # The small number: 0.2 of 10 places are two, also in floating point.
+        for_known = min(int((1 - self.explored_share(now.number)) * places + 1e-9), len(known))
+        for_new = min(places - for_known, len(new))
+        drawn = self._draw(known, places - for_new, now.number, rng)
+        first = rng.permutation(np.concatenate([drawn, new[:for_new]]))
+        others = candidates[~np.isin(candidates, first)]
+        return now.feasible.admit(np.concatenate([first, others]))
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`; also asks the clients selected for their losses."""
+        if len(ids):
+            squares = now.losses(ids)
+            known_loss = np.where(np.isfinite(squares), squares, 0.0)
+            self._found[ids] = self.sizes[ids] * np.sqrt(known_loss)
+        return super().weigh(now, ids, delivered)
+
+    def explored_share(self, round_number: int) -> float:
+        """Returns e_t."""
+        return max(self.exploration * self.decay ** (round_number - 1), self.least)
+
+    def _draw(
+        self, known: np.ndarray, number: int, round_number: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        if number == 0:
+            return np.zeros(0, np.int64)
+        score = np.zeros(len(self.sizes))
+        score[known] = self._scores(known, round_number)
+        bar = self.cutoff * np.sort(score[known])[-number]
+        return draw_by_weight(known[score[known] >= bar], score, number, rng)
+
+    def _scores(self, known: np.ndarray, round_number: int) -> np.ndarray:
+        utility = self._utility[known]
+        clip = np.sort(utility)[min(int(_CLIP * len(utility)), len(utility) - 1)]
+        # As in the released code: the lowest must have some chance of being drawn.
+        low = 0.999 * utility.min()
+        scaled = (np.minimum(utility, clip) - low) / max(utility.max() - low, _SMALLEST_SPREAD)
+        return scaled + np.sqrt(0.1 * np.log(round_number) / self._last[known])
+
+    def observe(self, round_number: int, outcome: Outcome) -> None:
+        """Notes the utility of those whose update arrived: 0 without a finite loss."""
+        ids = outcome.ids[outcome.received]
+        self._last[ids] = round_number
+        self._utility[ids] = self._found[ids]
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns the utility of each client, and when it last took part."""
+        return {"utility": self._utility.copy(), "last_participation": self._last.copy()}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned.
+
+        Raises:
+            ValueError: If a part is missing, or is of another number of clients.
+        """
+        check_saved(state, self.state(), "utilities")
+        self._utility[:] = state["utility"]
+        self._last[:] = state["last_participation"]
+
+
+@register(
+    "algorithm",
+    "oort_loss",
+    "Oort (loss)",
+    about="draws clients by n_k times the root mean square of their last losses, explores new ones",
+    order=18,
+)
+@dataclass(frozen=True)
+class OortLossConfig(AlgorithmConfig):
+    """Configuration of `OortLoss`."""
+
+    aggregation: ClassVar[str] = "mean"
+
+    oort_exploration: float = parameter(
+        0.9, "share of places for clients never tried, in round 1", minimum=0, maximum=1
+    )
+    oort_exploration_decay: float = parameter(
+        0.98, "factor of that share from round to round", above=0, maximum=1
+    )
+    oort_exploration_min: float = parameter(0.2, "least such share", minimum=0, maximum=1)
+    oort_cutoff: float = parameter(
+        0.95,
+        "draw clients whose score is at least this part of the last place's score",
+        above=0,
+        maximum=1,
+    )
+
+    @property
+    def client_loss(self) -> str:
+        """See `AlgorithmConfig.client_loss`: Oort's eq. (1)."""
+        return "mean_squares"
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        return OortLoss(
+            world.sizes.astype(np.float64),
+            self.oort_exploration,
+            self.oort_exploration_decay,
+            self.oort_exploration_min,
+            self.oort_cutoff,
+            world.seed,
+        )

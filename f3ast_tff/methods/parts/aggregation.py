@@ -1,0 +1,115 @@
+"""An aggregation: from a cohort's weighted updates to the server's step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from f3ast_tff.components.component import component_of
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.parts.memory import Memory, use_of_start
+
+# The method that an engine of this name calls.
+_FORMS = {"fused": "in_jax", "tff": "in_tf"}
+
+
+class Aggregation:
+    """Delta = sum_k w_k v_k over the cohort, divided by sum_k w_k if `normalise`; then `in_jax`.
+
+    v_k is the update of client k, w_k its weight in the cohort; updates that are not finite are
+    left out. The server optimizer then steps along Delta. With a `memory` clients may start
+    elsewhere, correct their gradients and send more than v_k, and the server may add to Delta.
+    Base of all aggregations; pure functions.
+
+    Attributes:
+        normalise: Whether Delta is the weighted mean, not the sum.
+    """
+
+    normalise: ClassVar[bool] = False
+
+    def in_jax(self, delta: list[Any]) -> list[Any]:
+        """Returns what the server optimizer steps along.
+
+        Args:
+            delta: The sum or mean, with the memory's correction; JAX arrays of the shapes of the
+                model's weights.
+        """
+        return delta
+
+    def in_tf(self, delta: list[Any]) -> list[Any]:
+        """As `in_jax`, in TensorFlow."""
+        return delta
+
+    @property
+    def memory(self) -> Memory | None:
+        """Rules of what the server remembers; `None` for nothing."""
+        return None
+
+
+@dataclass(frozen=True)
+class AggregationConfig:
+    """Base of an aggregation's `Config`.
+
+    Attributes:
+        engines: Engines that can execute it.
+        takes: See `takes_weights`: the other aggregations whose weights make sense here; `None`:
+            all.
+    """
+
+    engines: ClassVar[tuple[str, ...]] = ("fused", "tff")
+    takes: ClassVar[tuple[str, ...] | None] = None
+
+    def build(self) -> Aggregation:
+        """Returns the aggregation."""
+        raise TypeError(f"{type(self).__name__} does not say what it builds")
+
+    def takes_weights(self, meant_for: str) -> bool:
+        """Whether an algorithm's weights make sense in this aggregation.
+
+        Args:
+            meant_for: Name of the aggregation that they are meant for
+                (`AlgorithmConfig.aggregation`).
+        """
+        return self.takes is None or meant_for in (component_of(self).name, *self.takes)
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`: refuses engines and runtimes that cannot execute it."""
+        name, engine = component_of(self).name, settings["engine"]
+        if engine not in self.engines:
+            allowed = f"only runs with engine {', '.join(self.engines)}"
+            raise ParameterError("aggregation", name, allowed)
+        aggregation = self.build()
+        written = {
+            form
+            for form in _FORMS.values()
+            if getattr(type(aggregation), form, None) not in (None, getattr(Aggregation, form))
+        }
+        form = _FORMS.get(engine, engine)
+        if written and form not in written:
+            allowed = f"defines no {form}, so that it does not run with engine {engine}"
+            raise ParameterError("aggregation", name, allowed)
+        memory = aggregation.memory
+        if memory is None:
+            return
+        if memory.by_client and settings.get("num_workers") is not None:
+            allowed = f"must not be given with aggregation {name}, which remembers each client"
+            raise ParameterError("num_workers", settings["num_workers"], allowed)
+        if self.reads_gradients:
+            self._check_plain_sgd(name, settings)
+
+    @property
+    def reads_gradients(self) -> bool:
+        """Whether it corrects gradients by those that it reads off a client's update."""
+        memory = self.build().memory
+        return memory is not None and use_of_start(memory).offset is not None
+
+    @staticmethod
+    def _check_plain_sgd(name: str, settings: Mapping[str, Any]) -> None:
+        """What clients report follows from D_k only where a step is rate times gradient."""
+        allowed = f"with aggregation {name}, which reads gradients off a client's update"
+        optimizer, momentum = settings["client_optimizer"], settings.get("client_momentum", 0)
+        if optimizer != "sgd":
+            raise ParameterError("client_optimizer", optimizer, f"must be sgd {allowed}")
+        if momentum:
+            raise ParameterError("client_momentum", momentum, f"must be 0 {allowed}")

@@ -1,0 +1,242 @@
+"""An algorithm: its strategy, the settings it goes with, and parameters that several share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from f3ast_tff.availability.process import IndependentAvailability
+from f3ast_tff.components import Derived, Reading, parameter
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.methods.parts.availability_knowledge import (
+    AvailabilityKnowledge,
+    AvailabilityPrior,
+    EstimatedAvailability,
+    KnownAvailability,
+)
+
+if TYPE_CHECKING:
+    from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint
+    from f3ast_tff.methods.parts.strategy import Strategy
+    from f3ast_tff.models import Model
+    from f3ast_tff.preprocessing import Preprocessing
+
+
+@dataclass(frozen=True)
+class World:
+    """What a strategy may look at when it is built.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`, of sum 1.
+        sizes: Training examples of each client, `int64 [N]`.
+        availability: Who is reachable when.
+        constraint: How many may take part.
+        rounds: T, number of rounds.
+        seed: Seed of the run.
+        train: Training examples by client.
+        model: The network.
+        preprocessing: From stored features to what the network reads.
+    """
+
+    p: np.ndarray
+    sizes: np.ndarray
+    availability: AvailabilityProcess
+    constraint: CommunicationConstraint
+    rounds: int
+    seed: int
+    train: ClientExamples
+    model: Model
+    preprocessing: Preprocessing
+
+    @property
+    def num_clients(self) -> int:
+        """Number of clients N."""
+        return len(self.p)
+
+
+@dataclass(frozen=True)
+class AlgorithmConfig:
+    """Base of an algorithm's `Config`.
+
+    Attributes:
+        aggregation: Name of the aggregation that its weights are meant for.
+        server_optimizer: Name of its server optimizer.
+        fixed: Settings that it leaves no choice in, by name.
+        pooled: Whether one client holds all data: no federated learning.
+        client_share: The objective of its paper, the default of `--client_share`: `"examples"`
+            for p_k = n_k / n, `"equal"` for 1 / N.
+        corrects: Its own baseline, as settings: the method without what its paper adds; empty for
+            a method that is a baseline itself.
+        published: Its published values by task, then setting, in place of the task's; a value may
+            be a mapping by server optimizer.
+        made: Whether it stands for a function given in Python that makes the strategy, which then
+            says what its weights are meant for.
+    """
+
+    aggregation: ClassVar[str] = "sum"
+    server_optimizer: ClassVar[str] = "sgd"
+    fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    pooled: ClassVar[bool] = False
+    client_share: ClassVar[str] = "examples"
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedavg"})
+    published: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
+    made: ClassVar[bool] = False
+
+    def build(self, world: World) -> Strategy:
+        """Returns a new strategy.
+
+        Raises:
+            ParameterError: If the world contradicts a parameter.
+        """
+        raise TypeError(f"{type(self).__name__} does not say how its strategy is built")
+
+    @classmethod
+    def depends_on_rounds(cls, settings: Any) -> bool:
+        """Returns whether the first rounds of a longer run are others, as with a policy from T.
+
+        Args:
+            settings: All settings by name.
+        """
+        return False
+
+    @property
+    def client_loss(self) -> str:
+        """What a client reports as its loss; one of `engines.engine.LOSS_REDUCTIONS`."""
+        return "mean"
+
+    @property
+    def client_clip_norm(self) -> float | None:
+        """Global norm to which clients clip their gradients; `None` for none."""
+        return None
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """Checks parameters against other settings, before anything is built.
+
+        Args:
+            settings: All settings of the experiment by name.
+
+        Raises:
+            ParameterError: On the first that cannot be together.
+        """
+
+
+def require(settings: Mapping[str, Any], name: str, value: Any, when: str) -> None:
+    """Checks that a setting has the only value that makes sense beside another one.
+
+    Raises:
+        ParameterError: If it has not; `when` says beside what.
+    """
+    if settings[name] != value:
+        raise ParameterError(name, settings[name], f"must be {value} {when}")
+
+
+def require_a_number(world: World, name: str, value: Any, allowed: str) -> None:
+    """Checks that the constraint is a number of clients, where a setting can keep to no other.
+
+    Raises:
+        ParameterError: If it is not; `allowed` is the value to give.
+    """
+    if not world.constraint.limit(1).counts_only:
+        when = "under a constraint that is more than the number of clients"
+        raise ParameterError(name, value, f"must be {allowed} {when}")
+
+
+def has_byte_budget(settings: Mapping[str, Any]) -> bool:
+    """Returns whether the communication constraint is a budget in bytes."""
+    return (settings.get("communication") or "").startswith("bytes:")
+
+
+# FedAvg over the active clients, whose bias most methods correct.
+MEAN_OF_AVAILABLE = MappingProxyType({"algorithm": "fedavg_all", "aggregation": "mean"})
+
+
+def _objective(known: Any) -> str:
+    """The case of eq. (3): combined clients are available together if those of a part are."""
+    together = any(c.positively_correlated for c in known.config_classes("availability"))
+    return "p" if together else "p_squared"
+
+
+@dataclass(frozen=True)
+class ObjectiveConfig(AlgorithmConfig):
+    """Which H(r) is minimised."""
+
+    availability_objective: str = parameter(
+        Reading(
+            "R9",
+            Derived(_objective, "p where clients are available together, else p_squared"),
+            "p_squared",
+        ),
+        "H(r) sums p^2 / r or p / r",
+        choices=("p_squared", "p"),
+    )
+
+
+@dataclass(frozen=True)
+class RateBetaConfig(AlgorithmConfig):
+    """How fast participation rates move."""
+
+    rate_beta: float = parameter(0.001, "step size of F3AST's rates", above=0, below=1)
+
+
+@dataclass(frozen=True)
+class TiesConfig(AlgorithmConfig):
+    """What decides between equal clients."""
+
+    ties: str = parameter(
+        Reading("R11", "random", "lowest_id"),
+        "equal utilities go to",
+        choices=("random", "lowest_id"),
+    )
+
+
+@dataclass(frozen=True)
+class KnowledgeConfig(AlgorithmConfig):
+    """What the server knows of who is available: the truth, or an estimate (CA-Fed, Sec. IV-B)."""
+
+    activity: str = parameter(
+        "oracle",
+        "the server knows pi_k and lambda_k, or estimates them",
+        choices=("oracle", "estimated"),
+    )
+    activity_history: int = parameter(
+        0, "rounds observed beforehand, for estimated activity", minimum=0
+    )
+
+    @classmethod
+    def depends_on_rounds(cls, settings: Any) -> bool:
+        """See `AlgorithmConfig.depends_on_rounds`: rounds after the last are observed."""
+        return settings["activity"] == "estimated" and settings["activity_history"] > 0
+
+    def knowledge(self, world: World, with_eigenvalue: bool = False) -> AvailabilityKnowledge:
+        """Returns the true pi_k, or an estimator that has seen rounds that the run does not reach.
+
+        Args:
+            world: The experiment.
+            with_eigenvalue: Whether lambda_k is needed too.
+
+        Raises:
+            ParameterError: If the truth is asked for and the availability process has none.
+        """
+        process, n = world.availability, world.num_clients
+        if self.activity == "estimated":
+            prior = AvailabilityPrior.uniform(n)
+            if self.activity_history:
+                rounds = range(world.rounds + 1, world.rounds + 1 + self.activity_history)
+                prior = prior.after(np.array([process.mask(t) for t in rounds]))
+            return EstimatedAvailability(prior)
+        eigenvalue = getattr(process, "eigenvalue", None)
+        if (
+            eigenvalue is None
+            and isinstance(process, IndependentAvailability)
+            and not process.periodic
+        ):
+            eigenvalue = np.zeros(n)
+        if process.stationary is None or (with_eigenvalue and eigenvalue is None):
+            allowed = f"is not known of {type(process).__name__}; must be estimated"
+            raise ParameterError("activity", self.activity, allowed)
+        return KnownAvailability(process.stationary, eigenvalue)

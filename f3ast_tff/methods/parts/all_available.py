@@ -1,0 +1,62 @@
+"""Selection of every available client, which most methods with a memory share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from f3ast_tff.local_training import check_client_shares
+from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, World
+from f3ast_tff.methods.parts.choosing import uniform_part
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
+from f3ast_tff.randomness import generator
+
+
+@dataclass
+class AllAvailable(BaseStrategy):
+    """Takes all available clients with weights p_k, for a SUM: Delta = sum_{k in S} p_k D_k.
+
+    With everybody there this is FedAvg. Otherwise the step is short, and clients that are there
+    more often count for more, pi_k p_k: the control of those that correct it. Where the constraint
+    admits fewer, they are drawn uniformly (see `uniform_part`), and those not drawn are absent like
+    the others: no weight grows.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`; a client of share 0 takes no part.
+        seed: Seed of the draws where K is short.
+    """
+
+    p: np.ndarray
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_client_shares(self.p)
+
+    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> AllAvailable:
+        """See `Renewable.renewed`."""
+        return replace(self, p=p)
+
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`."""
+        rng = generator(self.seed, "selection", now.number)
+        ids, _ = uniform_part(np.flatnonzero(now.available & (self.p > 0)), now.feasible, rng)
+        return ids
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        return Cohort(ids[delivered], self.p[ids[delivered]])
+
+
+@dataclass(frozen=True)
+class AllAvailableConfig(AlgorithmConfig):
+    """Base of methods that select as `AllAvailable`; FedAvg over all is the method corrected."""
+
+    client_share: ClassVar[str] = "equal"
+    corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        return AllAvailable(world.p, world.seed)

@@ -1,0 +1,332 @@
+"""What the server knows of availability: the truth, or posterior means under beta priors."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+import numpy as np
+
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.parts.strategy import check_saved
+
+
+class AvailabilityKnowledge(Protocol):
+    """Each client's availability as a two-state Markov chain, as far as known (CA-Fed, App. F3)."""
+
+    def after(self, round_number: int, available: np.ndarray) -> AvailabilityKnowledge:
+        """Returns what is known after round t (from 1), given its mask, `bool [N]`."""
+        ...
+
+    @property
+    def pi(self) -> np.ndarray:
+        """Availability pi_k in the long run, `float64 [N]`, in [0, 1]."""
+        ...
+
+    @property
+    def eigenvalue(self) -> np.ndarray:
+        """Second eigenvalue lambda_k of the transition matrix, `float64 [N]`, in [-1, 1].
+
+        It is also the correlation of successive rounds.
+        """
+        ...
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns all that a checkpoint must hold."""
+        ...
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned."""
+        ...
+
+
+class KnownAvailability:
+    """The oracle of CA-Fed's Sec. V-A: the true parameters, which nothing observed changes."""
+
+    def __init__(self, pi: np.ndarray, eigenvalue: np.ndarray | None = None) -> None:
+        """Takes the parameters.
+
+        Args:
+            pi: pi_k, `float [N]`, each in [0, 1].
+            eigenvalue: lambda_k, `float [N]`, each in [-1, 1]; `None` where no strategy asks.
+
+        Raises:
+            ValueError: If a value is not allowed.
+        """
+        self._pi = _checked("pi", pi, 0.0)
+        self._eigenvalue = None if eigenvalue is None else _checked("eigenvalue", eigenvalue, -1.0)
+        if self._eigenvalue is not None and self._eigenvalue.shape != self._pi.shape:
+            shapes = f"{self._eigenvalue.shape}, pi {self._pi.shape}"
+            raise ValueError(f"eigenvalue has shape {shapes}")
+
+    def after(self, round_number: int, available: np.ndarray) -> KnownAvailability:
+        """Returns itself: an oracle has nothing to learn; checks that the mask has N clients."""
+        mask_checked(available, len(self._pi))
+        return self
+
+    @property
+    def pi(self) -> np.ndarray:
+        """pi_k, `float64 [N]`, read-only."""
+        return self._pi
+
+    @property
+    def eigenvalue(self) -> np.ndarray:
+        """lambda_k, `float64 [N]`, read-only.
+
+        Raises:
+            ValueError: If it was not given.
+        """
+        if self._eigenvalue is None:
+            raise ValueError("the eigenvalues of the clients' availability are not known")
+        return self._eigenvalue
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns nothing to save."""
+        return {}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Checks that there is nothing to take back."""
+        if state:
+            raise ValueError(f"unexpected saved state: {sorted(state)}")
+
+
+def mask_checked(available: np.ndarray, num_clients: int) -> np.ndarray:
+    """Returns a mask, checked to be `bool [N]`.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    mask = np.asarray(available)
+    if mask.shape != (num_clients,) or mask.dtype != np.bool_:
+        raise ValueError(f"available is {mask.dtype} {mask.shape}: must be bool [{num_clients}]")
+    return mask
+
+
+def _checked(name: str, values: np.ndarray, least: float) -> np.ndarray:
+    checked = np.array(values, np.float64)
+    if checked.ndim != 1:
+        raise ValueError(f"{name} has shape {checked.shape}: must be [N]")
+    wrong = np.flatnonzero(~((checked >= least) & (checked <= 1)))
+    if len(wrong):
+        k = wrong[0]
+        raise ValueError(f"{name}[{k}] = {checked[k]}: must be in [{least:g}, 1]")
+    checked.flags.writeable = False
+    return checked
+
+
+@dataclass(frozen=True)
+class AvailabilityPrior:
+    """Parameters of three beta priors a client (CA-Fed, Sec. IV-B), each `float64 [N]`, above 0.
+
+    Each reads as a number of rounds seen before the first. pi_k has the prior
+    Beta(active, inactive), n_k and m_k of the paper; the chance to stay active, p_1 of App. F3,
+    Beta(stayed_active, left_active); the chance to stay inactive, p_0,
+    Beta(stayed_inactive, left_inactive).
+    """
+
+    active: np.ndarray
+    inactive: np.ndarray
+    stayed_active: np.ndarray
+    left_active: np.ndarray
+    stayed_inactive: np.ndarray
+    left_inactive: np.ndarray
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            values = getattr(self, each.name)
+            if values.ndim != 1 or values.shape != self.active.shape:
+                raise ValueError(f"{each.name} has shape {values.shape}: must be [N]")
+            wrong = np.flatnonzero(~((values > 0) & np.isfinite(values)))
+            if len(wrong):
+                k = wrong[0]
+                raise ValueError(f"{each.name}[{k}] = {values[k]}: must be above 0 and finite")
+
+    @classmethod
+    def uniform(cls, num_clients: int) -> AvailabilityPrior:
+        """Nothing is known: Beta(1, 1) throughout, so that pi_k = 1/2 and lambda_k = 0 at first."""
+        return cls(*(np.ones(num_clients) for _ in fields(cls)))
+
+    @classmethod
+    def from_chain(cls, pi: np.ndarray, eigenvalue: np.ndarray, rounds: float) -> AvailabilityPrior:
+        """The prior of the released code, whose authors set `rounds` to 100.
+
+        As if this many rounds, and as many that left the active and the inactive state, had been
+        seen, with exactly the expected counts. It is made from the true parameters, so
+        what is estimated with it starts from the answer.
+
+        Args:
+            pi: True pi_k, `float [N]`, each in (0, 1).
+            eigenvalue: True lambda_k, `float [N]`, such that no transition is certain.
+            rounds: How much weight the prior has, above 0.
+
+        Raises:
+            ValueError: If a count is not above 0.
+        """
+        pi, eigenvalue = (np.asarray(values, np.float64) for values in (pi, eigenvalue))
+        after_inactive = (1 - eigenvalue) * pi
+        after_active = eigenvalue + after_inactive
+        chances = (pi, 1 - pi, after_active, 1 - after_active, 1 - after_inactive, after_inactive)
+        return cls(*(chance * rounds for chance in chances))
+
+    def after(self, history: np.ndarray) -> AvailabilityPrior:
+        """Returns the posterior after rounds observed before training (Sec. V-B d).
+
+        Args:
+            history: Who was available in consecutive rounds, `bool [T, N]`; its last round is
+                not taken for the one before the first of training.
+
+        Raises:
+            ValueError: If the history is of other clients.
+        """
+        if history.ndim != 2:
+            raise ValueError(f"history has shape {history.shape}: must be [T, N]")
+        for mask in history:
+            mask_checked(mask, len(self.active))
+        before, now = history[:-1], history[1:]
+        seen = (history, ~history, before & now, before & ~now, ~before & ~now, ~before & now)
+        return AvailabilityPrior(
+            *(getattr(self, each.name) + np.sum(s, axis=0) for each, s in zip(fields(self), seen))
+        )
+
+
+AVAILABILITY_FROM = ("counts", "chain")
+TRANSITIONS_PER = ("visit", "round")
+
+
+class EstimatedAvailability:
+    """The Bayesian estimators of CA-Fed's Sec. IV-B, fed with the mask of each round.
+
+    The chances to stay active and inactive, p_1 and p_0, are the shares of transitions, the prior's
+    counts among them; lambda_k = p_0 + p_1 - 1, eq. (238). pi_k is the share of rounds in which
+    client k was available, the prior's among them.
+
+    Two things can be read in two ways:
+
+    * Sec. V-B d computes pi_k "analytically" from the transition matrix: `"chain"`, eq. (237).
+      Sec. IV-B counts rounds: `"counts"`.
+    * The released code divides the numbers of transitions by the number of rounds, not by how often
+      the state was left, and takes everybody for inactive before the first round: `"round"`. So it
+      estimates joint chances, and its lambda_k tends to P(state kept) - 1, which is no eigenvalue.
+
+    Example:
+        >>> known = EstimatedAvailability(AvailabilityPrior.uniform(1))
+        >>> for t in (1, 2, 3):
+        ...     known = known.after(t, np.array([True]))
+        >>> known.pi, known.eigenvalue
+        (array([0.8]), array([0.25]))
+    """
+
+    def __init__(
+        self,
+        prior: AvailabilityPrior,
+        availability_from: str = "counts",
+        transitions_per: str = "visit",
+    ) -> None:
+        """Starts with the prior alone.
+
+        Args:
+            prior: What is believed before the first round.
+            availability_from: One of `AVAILABILITY_FROM`.
+            transitions_per: One of `TRANSITIONS_PER`; `"round"` is the released code's.
+
+        Raises:
+            ParameterError: If a reading is not one of these.
+        """
+        for name, value, allowed in (
+            ("availability_from", availability_from, AVAILABILITY_FROM),
+            ("transitions_per", transitions_per, TRANSITIONS_PER),
+        ):
+            if value not in allowed:
+                raise ParameterError(name, value, f"must be one of {', '.join(allowed)}")
+        self._prior = prior
+        self._from_chain = availability_from == "chain"
+        self._per_round = transitions_per == "round"
+        self._last_round = 0
+        self._rounds = 0
+        n = len(prior.active)
+        self._last_mask = np.zeros(n, bool)
+        # Transitions by where they start, and those of them that stay there.
+        self._active, self._from_active, self._stayed_active = np.zeros((3, n), np.int64)
+        self._from_inactive, self._stayed_inactive = np.zeros((2, n), np.int64)
+
+    def after(self, round_number: int, available: np.ndarray) -> EstimatedAvailability:
+        """Returns the estimates with one more round counted, and the transition into it.
+
+        Args:
+            round_number: Round t, above those counted so far.
+            available: Available clients, `bool [N]`.
+
+        Raises:
+            ValueError: If the round is not a later one, or the mask is not of these clients.
+        """
+        mask = mask_checked(available, len(self._active))
+        if round_number <= self._last_round:
+            raise ValueError(f"round {round_number}: round {self._last_round} was already observed")
+        new = copy.copy(self)
+        if round_number == self._last_round + 1 and (self._rounds or self._per_round):
+            before = self._last_mask
+            new._from_active = self._from_active + before
+            new._stayed_active = self._stayed_active + (before & mask)
+            new._from_inactive = self._from_inactive + ~before
+            new._stayed_inactive = self._stayed_inactive + (~before & ~mask)
+        new._active = self._active + mask
+        new._rounds = self._rounds + 1
+        new._last_round = round_number
+        new._last_mask = mask.copy()
+        return new
+
+    @property
+    def pi(self) -> np.ndarray:
+        """Estimate of pi_k, `float64 [N]`, in (0, 1)."""
+        prior = self._prior
+        if not self._from_chain:
+            return (self._active + prior.active) / (self._rounds + prior.active + prior.inactive)
+        stay_inactive, stay_active = self._chances_to_stay()
+        return (1 - stay_inactive) / (2 - stay_inactive - stay_active)
+
+    @property
+    def eigenvalue(self) -> np.ndarray:
+        """Estimate of lambda_k, `float64 [N]`, in (-1, 1)."""
+        stay_inactive, stay_active = self._chances_to_stay()
+        return stay_inactive + stay_active - 1
+
+    def _chances_to_stay(self) -> tuple[np.ndarray, np.ndarray]:
+        """Returns p_0 and p_1 of App. F3."""
+        prior = self._prior
+        from_inactive = self._rounds if self._per_round else self._from_inactive
+        from_active = self._rounds if self._per_round else self._from_active
+        return (
+            (self._stayed_inactive + prior.stayed_inactive)
+            / (from_inactive + prior.stayed_inactive + prior.left_inactive),
+            (self._stayed_active + prior.stayed_active)
+            / (from_active + prior.stayed_active + prior.left_active),
+        )
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns the counts and the last round; the prior is given anew to a resumed run."""
+        return {
+            "last_round": np.array(self._last_round),
+            "rounds": np.array(self._rounds),
+            "last_mask": self._last_mask.copy(),
+            "active": self._active.copy(),
+            "from_active": self._from_active.copy(),
+            "stayed_active": self._stayed_active.copy(),
+            "from_inactive": self._from_inactive.copy(),
+            "stayed_inactive": self._stayed_inactive.copy(),
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned.
+
+        Raises:
+            ValueError: If a part is missing, or is of another number of clients.
+        """
+        check_saved(state, self.state(), "availability")
+        self._last_round, self._rounds = int(state["last_round"]), int(state["rounds"])
+        self._last_mask = state["last_mask"].astype(bool)
+        self._active = state["active"].astype(np.int64)
+        self._from_active = state["from_active"].astype(np.int64)
+        self._stayed_active = state["stayed_active"].astype(np.int64)
+        self._from_inactive = state["from_inactive"].astype(np.int64)
+        self._stayed_inactive = state["stayed_inactive"].astype(np.int64)

@@ -1,0 +1,238 @@
+"""What a memory keeps for each client, as NumPy tables with a row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.parts.memory import (
+    Client,
+    Memory,
+    Now,
+    Start,
+    Values,
+    initial_server,
+    renewed,
+)
+from f3ast_tff.process_memory import available_memory_bytes
+
+# The share of what is free that tables may take; training needs the rest.
+_SHARE_OF_HOST = 0.85
+_ITEM_BYTES = np.dtype(np.float32).itemsize
+
+
+def table_bytes(memory: Memory, num_clients: int, num_weights: int) -> int:
+    """Returns the size of all tables."""
+    per_client = len(memory.vectors) * num_weights + len(memory.numbers)
+    return num_clients * per_client * _ITEM_BYTES
+
+
+def check_room(needed: int, num_clients: int) -> None:
+    """Checks that the machine has room for tables, so that nothing is swapped out.
+
+    Args:
+        needed: Their size in bytes.
+        num_clients: N.
+
+    Raises:
+        ParameterError: If it has not.
+    """
+    room = _SHARE_OF_HOST * available_memory_bytes()
+    if needed > room:
+        allowed = (
+            f"what is remembered of these clients takes {needed / 2**30:.1f} GiB, "
+            f"this machine has {room / 2**30:.1f} to spare"
+        )
+        raise ParameterError("num_clients", num_clients, allowed)
+
+
+def initial_tables(memory: Memory, num_clients: int, model: np.ndarray) -> dict[str, np.ndarray]:
+    """Returns the tables before the first round.
+
+    The operating system gives a client's part of a table of zeros when it is first written.
+
+    Args:
+        memory: Says what is kept.
+        num_clients: N.
+        model: Initial model, `float32 [num_weights]`.
+
+    Returns:
+        `float32 [N, num_weights]` for vectors and `float32 [N]` for numbers, by name.
+    """
+    tables = {}
+    for name, start in memory.vectors.items():
+        tables[name] = np.zeros((num_clients, len(model)), np.float32)
+        if start == "model":
+            tables[name][:] = model
+    return {**tables, **{name: np.zeros(num_clients, np.float32) for name in memory.numbers}}
+
+
+@dataclass(frozen=True)
+class Received:
+    """What came back from a cohort.
+
+    Attributes:
+        ids: The cohort, `int [m]`; a client that is there twice has sent the same twice.
+        finite: Whether each update is finite, `bool [m]`.
+        updates: D_k, `float32 [m, num_weights]`; read where finite, for a memory of clients.
+        steps: Local steps of each, `int [m]`.
+        delta: Delta, `float32 [num_weights]`; for a memory of clients.
+        model: The model after the server's step along it.
+        fine: Whether Delta and that model are finite.
+    """
+
+    ids: np.ndarray
+    finite: np.ndarray
+    updates: np.ndarray
+    steps: np.ndarray
+    delta: np.ndarray
+    model: np.ndarray
+    fine: bool
+
+
+@dataclass(frozen=True)
+class Advanced:
+    """What becomes of a round.
+
+    Attributes:
+        moves: Whether the server's step counts.
+        keeps: Whether what clients sent is noted.
+        closed: The model after the round, `float32 [num_weights]`.
+        fits: Whether that was finite as the memory closed the round.
+    """
+
+    moves: bool
+    keeps: bool
+    closed: np.ndarray
+    fits: bool
+
+
+class HostMemory:
+    """Values of a `Memory`, in host memory."""
+
+    def __init__(self, rules: Memory, p: np.ndarray, model: np.ndarray) -> None:
+        """Starts.
+
+        Args:
+            rules: Says what is kept.
+            p: Client shares, `float64 [N]`.
+            model: Initial model, `float32 [num_weights]`.
+
+        Raises:
+            ParameterError: If this machine has too little memory.
+        """
+        self.rules = rules
+        self._p = p.astype(np.float32)
+        check_room(table_bytes(rules, len(p), len(model)), len(p))
+        self._tables = initial_tables(rules, len(p), model)
+        self._server = initial_server(rules, model, np)
+
+    def now(self, round_number: int, learning_rate: float, model: np.ndarray) -> Now:
+        """Returns what holds for a round."""
+        there = np.int32(np.count_nonzero(self._p > 0))
+        return Now(np, np.int32(round_number), np.float32(learning_rate), model, there)
+
+    def _client(self, k: int, steps: int) -> Client:
+        kept = {name: table[k] for name, table in self._tables.items()}
+        return Client(kept, self._p[k], np.int32(steps))
+
+    def starts(self, ids: np.ndarray, steps: np.ndarray, now: Now) -> list[Start]:
+        """Returns how each client of a cohort enters the round."""
+        return [
+            self.rules.client(self._client(int(k), int(count)), self._server, now)
+            for k, count in zip(ids, steps)
+        ]
+
+    def correction(self, now: Now) -> np.ndarray:
+        """Returns what is added to Delta, `float32 [num_weights]`."""
+        found = self.rules.correction(self._server, now)
+        return np.zeros_like(now.model) if found is None else np.asarray(found, np.float32)
+
+    def mean(self, normalise: bool, now: Now) -> bool:
+        """See `Memory.mean`."""
+        return bool(self.rules.mean(normalise, now))
+
+    def advance(self, received: Received, now: Now) -> Advanced:
+        """Takes in what came back, by the rules; see `Memory`."""
+        present = bool(received.finite.any())
+        noted, server = self._noted(received, now)
+        steps = bool(self.rules.steps(server, now, present))
+        moves = steps and received.fine
+        keeps = present and (received.fine or not steps)
+        model = received.model if moves else now.model
+        if keeps:
+            self._server = server
+            for k, kept in noted.items():
+                settled = self.rules.settled(kept, received.delta, model, now)
+                for name in self.rules.settled_averages:
+                    self._renew(self._server, name, k, self._tables[name][k], settled[name])
+                for name, value in settled.items():
+                    self._tables[name][k] = value
+        server, closed = self.rules.closed(self._server, model, now)
+        fits = bool(np.isfinite(closed).all())
+        if fits:
+            self._server, model = server, np.asarray(closed, np.float32)
+        return Advanced(moves, keeps, model, fits)
+
+    def _noted(self, received: Received, now: Now) -> tuple[dict[int, Values], Values]:
+        """What is kept for each client, and the server's values, after the updates."""
+        noted: dict[int, Values] = {}
+        server = dict(self._server)
+        if not self.rules.by_client:
+            return noted, server
+        ids, first = np.unique(received.ids, return_index=True)
+        for k, place in zip(ids.tolist(), first.tolist()):
+            if not received.finite[place]:
+                continue
+            client = self._client(k, int(received.steps[place]))
+            update = received.updates[place]
+            kept = self.rules.noted(client, update, self._server, now)
+            noted[k] = {n: np.asarray(kept[n], np.float32) for n in client.kept}
+            for name in self.rules.totals:
+                change = noted[k][name] - client.kept[name]
+                server[f"total_{name}"] = np.float32(server[f"total_{name}"] + change)
+            for name in self.rules.averages:
+                self._renew(server, name, k, client.kept[name], noted[k][name])
+        return noted, server
+
+    def _renew(self, server: Values, name: str, k: int, before: Any, after: Any) -> None:
+        """Puts client k's new vector into an average, in place of the old one."""
+        names = (f"average_{name}", f"average_{name}_error")
+        pair = (server[names[0]], server[names[1]])
+        server[names[0]], server[names[1]] = renewed(pair, self._p[k], before, after)
+
+    def evaluated(self, model: np.ndarray) -> np.ndarray:
+        """Returns the model that is scored, `float32 [num_weights]`; see `Memory.evaluated`."""
+        return np.asarray(self.rules.evaluated(self._server, model), np.float32)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns all that a checkpoint must hold; not copies."""
+        return {
+            **{f"server_{name}": np.asarray(value) for name, value in self._server.items()},
+            **{f"client_{name}": table for name, table in self._tables.items()},
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned; the shapes have been checked."""
+        self._server = {name: state[f"server_{name}"] for name in self._server}
+        for name in list(self._tables):
+            # The old table goes before the new one comes; a round writes into it.
+            del self._tables[name]
+            saved = state.pop(f"client_{name}")
+            self._tables[name] = saved if saved.flags.writeable else saved.copy()
+
+
+def flat(leaves: Sequence[Any]) -> np.ndarray:
+    """Puts arrays side by side, `[num_weights]`."""
+    return np.concatenate([np.ravel(leaf) for leaf in leaves])
+
+
+def leaves_of(values: np.ndarray, like: Sequence[Any]) -> list[np.ndarray]:
+    """Cuts `[num_weights]` into arrays of the shapes of `like`."""
+    ends = np.cumsum([int(np.prod(leaf.shape)) for leaf in like])
+    parts = np.split(values, ends[:-1])
+    return [part.reshape(leaf.shape) for part, leaf in zip(parts, like)]

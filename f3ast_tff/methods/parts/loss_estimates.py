@@ -1,0 +1,210 @@
+"""The clients' losses as the server follows them: smoothed, their minima, and Gamma'."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.methods.parts.strategy import check_saved
+from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.preprocessing import Preprocessing
+
+
+class LossEstimates:
+    """Estimates of F_k, F*_k and Gamma' from the losses that clients report (CA-Fed, Sec. IV-B).
+
+    F_k(t) = (1 - beta) F_k(t-1) + beta * (reported loss) for the clients that report, eq. (17);
+    the others keep theirs. F*_k is the least F_k(s) so far, or known from elsewhere.
+    """
+
+    def __init__(
+        self,
+        num_clients: int,
+        beta: float = 1.0,
+        initial: np.ndarray | None = None,
+        minima: np.ndarray | None = None,
+    ) -> None:
+        """Starts with nothing reported.
+
+        Args:
+            num_clients: N.
+            beta: Weight of a new report, in (0, 1]. The released code's smoothness is 1 - beta, and
+                so is the "beta = 0" of Sec. V-A: with eq. (17) as printed, 0 would learn nothing.
+            initial: F_k(0), `float [N]`; `None`, as in the released code, starts each of the first
+                to report from its report, and everybody else from their mean.
+            minima: F*_k where they are known, `float [N]`, as in the released code, which trains
+                each client alone; `None` for the paper's running minima (with `initial`, it counts
+                among them).
+
+        Raises:
+            ParameterError: If beta is not allowed.
+            ValueError: If an array is not of N finite numbers.
+        """
+        if not 0 < beta <= 1:
+            raise ParameterError("loss_beta", beta, "must be above 0 and at most 1")
+        self._beta = beta
+        self._known_minima = minima is not None
+        self._values = np.zeros(num_clients)
+        self._minima = np.zeros(num_clients)
+        self._started = initial is not None
+        if initial is not None:
+            self._values = _checked("initial", initial, num_clients)
+            self._minima = self._values.copy()
+        if minima is not None:
+            self._minima = _checked("minima", minima, num_clients)
+
+    def after(self, ids: np.ndarray, losses: np.ndarray) -> LossEstimates:
+        """Returns the estimates with the reports of one more round.
+
+        Args:
+            ids: Clients that reported, distinct, `int [m]`.
+            losses: Their losses, `float [m]`. A loss that is not finite counts as not reported.
+
+        Raises:
+            ValueError: If there are not as many losses as clients.
+        """
+        ids, reported = np.asarray(ids), np.asarray(losses, np.float64)
+        if reported.shape != ids.shape:
+            raise ValueError(f"losses {reported.shape} and ids {ids.shape} must be [m]")
+        ids, reported = ids[np.isfinite(reported)], reported[np.isfinite(reported)]
+        if len(ids) == 0:
+            return self
+        new = copy.copy(self)
+        if self._started:
+            new._values = self._values.copy()
+            new._values[ids] = (1 - self._beta) * self._values[ids] + self._beta * reported
+        else:
+            new._values = np.full(len(self._values), reported.mean())
+            new._values[ids] = reported
+        if not self._known_minima:
+            seen = np.minimum(self._minima, new._values) if self._started else new._values
+            new._minima = seen.copy()
+        new._started = True
+        return new
+
+    @property
+    def values(self) -> np.ndarray:
+        """F_k, `float64 [N]`; a new array."""
+        return self._values.copy()
+
+    @property
+    def minima(self) -> np.ndarray:
+        """F*_k, `float64 [N]`; a new array."""
+        return self._minima.copy()
+
+    @property
+    def gap(self) -> np.ndarray:
+        """F_k - F*_k, `float64 [N]`, 0 before the first report; a new array.
+
+        At least 0 with running minima; a report on one batch may be below a known minimum.
+        """
+        return self._values - self._minima if self._started else np.zeros(len(self._values))
+
+    @property
+    def heterogeneity(self) -> float:
+        """Gamma', the largest gap of all clients, eq. (19), and at least 0 as by its definition."""
+        return max(0.0, float(np.max(self.gap)))
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns all that a checkpoint must hold."""
+        return {
+            "values": self._values.copy(),
+            "minima": self._minima.copy(),
+            "started": np.array(self._started),
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned.
+
+        Raises:
+            ValueError: If a part is missing, or is of another number of clients.
+        """
+        check_saved(state, self.state(), "losses")
+        self._values = state["values"].astype(np.float64)
+        self._minima = state["minima"].astype(np.float64)
+        self._started = bool(state["started"])
+
+
+def _checked(name: str, values: np.ndarray, num_clients: int) -> np.ndarray:
+    checked = np.array(values, np.float64)
+    if checked.shape != (num_clients,) or not np.all(np.isfinite(checked)):
+        raise ValueError(f"{name} {checked.shape}: must be {num_clients} finite numbers")
+    return checked
+
+
+_MOST_STEPS = 1000
+_LARGEST_SLOPE = 1e-4
+
+
+def trained_minima(
+    model: SoftmaxRegression, preprocessing: Preprocessing, train: ClientExamples
+) -> np.ndarray:
+    """Returns each client's loss at the model that is best for it alone.
+
+    That model minimises the client's objective, mean cross-entropy plus ridge penalty, strongly
+    convex: SciPy's L-BFGS finds it. Its loss is that which clients report to CA-Fed (Algorithm 1,
+    line 3), the mean cross-entropy without the penalty. So a report may fall below it.
+
+    Args:
+        model: The model; its ridge is above 0.
+        preprocessing: From features to what the model reads; nothing random.
+        train: Training examples by client.
+
+    Returns:
+        F*_k, `float64 [N]`, at least 0; 0 for a client without examples.
+
+    Raises:
+        ValueError: If there is no ridge, or a client's training does not converge.
+    """
+    if not model.ridge > 0:
+        raise ValueError(f"ridge is {model.ridge}: must be above 0, or there may be no minimum")
+    minima = np.zeros(train.num_clients)
+    for k in np.flatnonzero(train.sizes):
+        features, labels = train.client(int(k))
+        # What draws nothing is plain arithmetic, NumPy's as well as JAX's.
+        x = np.asarray(preprocessing.in_jax(features, None), np.float64).reshape(len(labels), -1)
+        try:
+            minima[k] = _least_loss(x, labels, model)
+        except ValueError as error:
+            raise ValueError(f"client {k}: {error}") from error
+    return minima
+
+
+def _least_loss(x: np.ndarray, labels: np.ndarray, model: SoftmaxRegression) -> float:
+    from scipy.optimize import minimize  # type: ignore[import-untyped]
+
+    x = np.column_stack([x, np.ones(len(x))])
+    shape = (x.shape[1], model.num_classes)
+    rows = np.arange(len(labels))
+
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        loss, slope = _cross_entropy(x, labels, rows, flat.reshape(shape))
+        penalty = model.ridge / 2 * float(flat @ flat)
+        return loss + penalty, slope.ravel() + model.ridge * flat
+
+    found = minimize(
+        objective,
+        np.zeros(shape[0] * shape[1]),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": _MOST_STEPS, "maxfun": 2 * _MOST_STEPS, "gtol": _LARGEST_SLOPE},
+    )
+    if not found.success:
+        raise ValueError(f"training it alone does not converge: {found.message}")
+    return _cross_entropy(x, labels, rows, found.x.reshape(shape))[0]
+
+
+def _cross_entropy(
+    x: np.ndarray, labels: np.ndarray, rows: np.ndarray, weights: np.ndarray
+) -> tuple[float, np.ndarray]:
+    logits = x @ weights
+    logits -= logits.max(axis=1, keepdims=True)
+    chances = np.exp(logits)
+    total = chances.sum(axis=1)
+    loss = float(np.mean(np.log(total) - logits[rows, labels]))
+    chances /= total[:, None]
+    chances[rows, labels] -= 1
+    return loss, x.T @ chances / len(rows)

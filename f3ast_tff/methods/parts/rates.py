@@ -1,0 +1,154 @@
+"""Online tracking of long-term participation rates (Algorithm 1, eq. 5)."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import numpy as np
+
+from f3ast_tff.methods.parts.strategy import check_saved
+
+_LEAST = 1e-150
+_LEAST_SCALE = 2.0**-64
+
+
+class ParticipationRates:
+    """Exponentially smoothed participation rates r_k(t), one a client (or a cluster of clients).
+
+    `r(t + 1) = (1 - beta) r(t) + beta 1_S`, eq. (5). The decay, which all rates share, is kept as
+    one number: r = scale * unscaled, so that a round touches the selected clients alone, and 8
+    bytes a client are all that is kept. Whenever the scale has fallen below 2^-64, a power of two
+    moves from it into the unscaled rates, which rounds nothing. Rates differ from the recursion
+    carried out client by client by rounding alone (1e-12 of a rate at most, see the tests).
+
+    In exact arithmetic rates never reach 0; a client absent for some 350 / beta rounds is kept at
+    1e-150, so that p^2 / r^2 stays finite.
+
+    With a falling step, round t moves the rates by max(1 / t, beta). While 1 / t is above beta,
+    r_k(t) is the share of rounds 1 .. t in which client k was selected, and r(0) only decides the
+    first selection. A client never selected is then at 1e-150 too, below every other.
+
+    Example:
+        >>> rates = ParticipationRates(np.array([0.5, 0.5]), beta=0.1)
+        >>> rates.update(np.array([1]))
+        >>> rates.values
+        array([0.45, 0.55])
+    """
+
+    def __init__(
+        self, initial: np.ndarray, beta: float, *, falling: bool = False, scale: float = 1.0
+    ) -> None:
+        """Starts tracking.
+
+        Args:
+            initial: r(0) / scale, `float [N]`, such that r(0) is in (0, 1].
+            beta: Step size, in (0, 1); the paper's O(1 / T).
+            falling: Whether the step of round t is max(1 / t, beta).
+            scale: A factor of all rates, above 0. Clients whose `initial` is in proportion to
+                p tie exactly, which r(0) rounded one by one would not.
+        """
+        if not 0 < beta < 1:
+            raise ValueError(f"beta {beta}: must be in (0, 1)")
+        values = np.array(initial, np.float64)
+        # A product of 1 / K and K may be above 1 by its rounding.
+        if not (np.all(values > 0) and np.all(values * scale <= 1 + 1e-15)):
+            raise ValueError("initial rates must be in (0, 1]")
+        self.beta = beta
+        self.falling = falling
+        self._rounds = 0
+        self._unscaled = values
+        self._scale = scale
+
+    @property
+    def values(self) -> np.ndarray:
+        """r(t), `float64 [N]`, in (0, 1]; a new array, made in time linear in N."""
+        return self._clipped(self._unscaled)
+
+    @property
+    def unscaled(self) -> np.ndarray:
+        """Rates up to a factor common to all clients, `float64 [N]`; read-only view.
+
+        What orders clients by p / r needs no more than this.
+        """
+        view = self._unscaled.view()
+        view.flags.writeable = False
+        return view
+
+    def at(self, clients: np.ndarray) -> np.ndarray:
+        """Returns r(t) of some clients, `float64 [m]` for ids `int [m]`."""
+        return self._clipped(self._unscaled[clients])
+
+    def update(self, selected: np.ndarray, share: np.ndarray | float = 1.0) -> None:
+        """Moves the rates by one round.
+
+        Args:
+            selected: Distinct ids of the clients that count, `int [m]`; empty for an empty round,
+                which decays every rate.
+            share: What stands for the 1 of 1_S, in [0, 1], `float [m]` or the same for all: for
+                a cluster, the share of its clients that was selected.
+        """
+        if self.falling:
+            self._rounds += 1
+            if 1 / self._rounds > self.beta:
+                self._count(selected, share)
+                return
+        self._scale *= 1 - self.beta
+        if self._scale < _LEAST_SCALE:
+            self._move_scale()
+        self._unscaled[selected] += self.beta / self._scale * share
+
+    def started(self, clients: np.ndarray, rate: float) -> ParticipationRates:
+        """Returns rates where clients that join start as r(0) starts the first.
+
+        Args:
+            clients: Their ids, `int [m]`.
+            rate: Their rate, in (0, 1].
+        """
+        renewed = copy.copy(self)
+        renewed._unscaled = self._unscaled.copy()
+        renewed._unscaled[clients] = rate / self._scale
+        return renewed
+
+    def _count(self, selected: np.ndarray, share: np.ndarray | float) -> None:
+        # Whole numbers over t: clients selected equally often tie exactly.
+        if self._rounds == 1:
+            self._unscaled.fill(_LEAST)
+        self._scale = 1 / self._rounds
+        self._unscaled[selected] += share
+
+    def _move_scale(self) -> None:
+        mantissa, exponent = math.frexp(self._scale)
+        self._unscaled *= 2.0**exponent
+        np.maximum(self._unscaled, _LEAST, out=self._unscaled)
+        self._scale = mantissa
+
+    def _clipped(self, unscaled: np.ndarray) -> np.ndarray:
+        rates = unscaled * self._scale
+        return np.clip(rates, _LEAST, 1.0, out=rates)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns all that a checkpoint must hold.
+
+        Returns:
+            `rates`, r(t), for readers; `unscaled_rates` and `rate_scale`, of which r(t) is the
+            product, to go on with, bit for bit; with a falling step `rate_updates`, the number of
+            rounds so far.
+        """
+        return {"rates": self.values, **self._parts()}
+
+    def _parts(self) -> dict[str, np.ndarray]:
+        parts = {"unscaled_rates": self._unscaled.copy(), "rate_scale": np.array(self._scale)}
+        return {**parts, "rate_updates": np.array(self._rounds)} if self.falling else parts
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned.
+
+        Raises:
+            ValueError: If a part is missing, or is of another number of clients.
+        """
+        check_saved(state, self._parts(), "rates")
+        self._unscaled[:] = state["unscaled_rates"]
+        self._scale = float(state["rate_scale"])
+        if self.falling:
+            self._rounds = int(state["rate_updates"])

@@ -1,0 +1,226 @@
+"""The interface of a selection strategy: who trains this round, with what weight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Callable, ClassVar, Protocol
+
+import numpy as np
+
+from f3ast_tff.methods.parts.feasible import Feasible
+
+# Current losses of the clients asked for: ids `int [m]` -> `float [m]`, NaN for a client without a
+# loss (no example, or no full batch), infinity where the model has diverged.
+Losses = Callable[[np.ndarray], np.ndarray]
+
+
+def no_losses(ids: np.ndarray) -> np.ndarray:
+    """Losses where there is no model: for strategies that ask nobody, see `needs_losses`."""
+    raise RuntimeError(f"asked clients {ids} for their losses, but there is no model")
+
+
+def asked_once(losses: Losses) -> Losses:
+    """Returns a function that asks the same clients once and remembers their answer."""
+    answers: dict[bytes, np.ndarray] = {}
+
+    def remembered(ids: np.ndarray) -> np.ndarray:
+        key = ids.tobytes()
+        if key not in answers:
+            answers[key] = losses(ids)
+        return answers[key]
+
+    return remembered
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round as the server sees it before anybody trains.
+
+    Attributes:
+        number: Round t, from 1.
+        available: Reachable clients, `bool [N]`.
+        feasible: Communication constraint of the round; `feasible.k` is K_t, the most clients that
+            the server can talk to.
+        losses: Asks clients for their current loss, which costs communication. A second call for
+            the same clients returns the first answer, see `asked_once`.
+    """
+
+    number: int
+    available: np.ndarray
+    feasible: Feasible
+    losses: Losses = no_losses
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """The clients that train in a round, and the weight of each update in the aggregate.
+
+    Attributes:
+        ids: Client ids, `int64 [m]`; with-replacement sampling may repeat a client.
+        weights: Aggregation weight of each, `float64 [m]`.
+    """
+
+    ids: np.ndarray
+    weights: np.ndarray
+
+    def __post_init__(self) -> None:
+        ids, weights = np.shape(self.ids), np.shape(self.weights)
+        arrays = isinstance(self.ids, np.ndarray) and isinstance(self.weights, np.ndarray)
+        if not arrays or ids != weights or len(ids) != 1:
+            raise ValueError(f"ids {ids} and weights {weights} must be [m], arrays of one length")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came back from the cohort of a round.
+
+    Attributes:
+        ids: The cohort as it was selected, `int64 [m]`.
+        received: Whether each client's update entered the aggregate, `bool [m]`: it was delivered,
+            and finite.
+        losses: Mean loss of the batches that each client trained on, `float64 [m]`; NaN where it
+            had no step, or was not delivered.
+    """
+
+    ids: np.ndarray
+    received: np.ndarray
+    losses: np.ndarray
+
+
+class Strategy(Protocol):
+    """A selection policy over N clients; owns neither data nor model.
+
+    Randomness comes from (seed, round) alone, so that the state below is all there is to save.
+
+    Attributes:
+        needs_losses: Whether `select` asks clients for their losses.
+        needs_outcome: Whether it learns from `observe`. If it needs neither, its cohorts do not
+            depend on the model, and many rounds are selected ahead.
+    """
+
+    @property
+    def needs_losses(self) -> bool:
+        """See above; a class attribute does."""
+        ...
+
+    @property
+    def needs_outcome(self) -> bool:
+        """See above; a class attribute does."""
+        ...
+
+    def select(self, now: Round) -> np.ndarray:
+        """Picks the clients of a round; moves no state.
+
+        Returns:
+            Client ids, `int64 [m]`; empty where nobody is available.
+        """
+        ...
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """Weighs the updates that arrive and moves the state by one round.
+
+        Called once after each `select`, before anybody trains. Apart from the losses that the
+        strategy asks for, nothing here depends on the model.
+
+        Args:
+            now: The round, as `select` saw it.
+            ids: Clients selected, `int64 [m]`.
+            delivered: Whether each client's update will arrive, `bool [m]`.
+
+        Returns:
+            The clients delivered, in their order, with the weights of their updates.
+        """
+        ...
+
+    def observe(self, round_number: int, outcome: Outcome) -> None:
+        """Learns from what came back; called after each round if it `needs_outcome`."""
+        ...
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns all that a checkpoint must hold."""
+        ...
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned."""
+        ...
+
+
+class BaseStrategy:
+    """Base of strategies: equal weights, no state; a subclass defines `select` and what differs.
+
+    Attributes:
+        aggregation: Name of the aggregation that its weights are meant for. Read where a strategy
+            is given as an object; an `AlgorithmConfig` has its own.
+    """
+
+    needs_losses: ClassVar[bool] = False
+    needs_outcome: ClassVar[bool] = False
+    aggregation: ClassVar[str] = "sum"
+
+    @property
+    def client_loss(self) -> str:
+        """Which loss it asks for, as `AlgorithmConfig.client_loss`; read as `aggregation` is."""
+        return "mean"
+
+    def observe(self, round_number: int, outcome: Outcome) -> None:
+        """See `Strategy.observe`: nothing is learnt."""
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`: every update counts 1."""
+        return Cohort(ids[delivered], np.ones(np.count_nonzero(delivered)))
+
+    def participation_rates(self) -> np.ndarray | None:
+        """Returns r(t), the rate that stands for each client, `float64 [N]`, for the run's files.
+
+        `None` where the strategy tracks none. A new array.
+        """
+        return None
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns nothing to save."""
+        return {}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Checks that there is nothing to take back."""
+        if state:
+            raise ValueError(f"unexpected saved state: {sorted(state)}")
+
+
+def cohort_of(strategy: Strategy, now: Round, delivered: np.ndarray | None = None) -> Cohort:
+    """Plays the strategy's part of one round, without a run around it.
+
+    Args:
+        strategy: The strategy; its state moves by one round.
+        now: The round.
+        delivered: Clients whose update would arrive, `bool [N]`; `None` for all.
+
+    Returns:
+        The clients delivered, with their weights.
+    """
+    now = replace(now, losses=asked_once(now.losses))
+    ids = strategy.select(now)
+    arrives = np.ones(len(ids), bool) if delivered is None else delivered[ids]
+    return strategy.weigh(now, ids, arrives)
+
+
+def check_saved(saved: Mapping[str, np.ndarray], own: Mapping[str, np.ndarray], what: str) -> None:
+    """Checks a saved state before it is taken back.
+
+    Args:
+        saved: State to take back.
+        own: State that the object would save now.
+        what: Name of the object, as in "saved rates lack rate_scale".
+
+    Raises:
+        ValueError: If a part is missing, or has another shape than one's own.
+    """
+    missing = sorted(set(own) - set(saved))
+    if missing:
+        raise ValueError(f"saved {what} lack {', '.join(missing)}")
+    for name, part in own.items():
+        if saved[name].shape != part.shape:
+            raise ValueError(f"saved {name} has shape {saved[name].shape}, not {part.shape}")

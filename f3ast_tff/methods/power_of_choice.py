@@ -1,0 +1,173 @@
+"""Power-of-Choice (Cho et al. 2020): of d candidates, the K with the highest loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from f3ast_tff.components import Reading, parameter, register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.local_training import check_client_shares
+from f3ast_tff.methods.parts.algorithm import (
+    AlgorithmConfig,
+    World,
+    has_byte_budget,
+    require,
+    require_a_number,
+)
+from f3ast_tff.methods.parts.choosing import draw_by_weight, ranked
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Losses, Round, Strategy
+from f3ast_tff.randomness import generator
+
+
+@dataclass(frozen=True)
+class PowerOfChoice(BaseStrategy):
+    """Draws d available candidates by p_k and trains the K of highest current loss (Sec. IV-c).
+
+    Only the candidates are asked for their loss. The weights are meant for a mean.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`.
+        candidates: d, at least K.
+        seed: Seed of the draws.
+        replace: Whether candidates are drawn with replacement; one drawn twice may train twice.
+        added: What is added to the loss of each client, `float64 [N]`; `None` for nothing.
+        average_weights: Weight of each client in the mean, `float64 [N]`; `None` for a plain one.
+    """
+
+    needs_losses: ClassVar[bool] = True
+    aggregation: ClassVar[str] = "mean"
+
+    p: np.ndarray
+    candidates: int
+    seed: int = 0
+    replace: bool = False
+    added: np.ndarray | None = None
+    average_weights: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        check_client_shares(self.p)
+
+    @property
+    def client_loss(self) -> str:
+        """See `BaseStrategy.client_loss`."""
+        return "mean" if self.added is None else "met_in_training"
+
+    def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> PowerOfChoice:
+        """See `Renewable.renewed`."""
+        return replace(self, p=p)
+
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`; a constraint goes through the candidates, highest loss first.
+
+        Minimum picks of a group are met as far as its clients are among the candidates.
+
+        Raises:
+            ValueError: If candidates are drawn with replacement and the constraint is not a number.
+        """
+        if self.replace and not now.feasible.counts_only:
+            raise ValueError("sampling with replacement knows no constraint but the number")
+        rng = generator(self.seed, "selection", now.number)
+        reachable = np.flatnonzero(now.available)
+        pool = draw_by_weight(reachable, self.p, self.candidates, rng, replace=self.replace)
+        if len(pool) == 0:
+            return pool
+        reported = self._losses(pool, now.losses)
+        # A client without a loss comes last, not in no order.
+        reported[np.isnan(reported)] = -np.inf
+        return now.feasible.admit(pool[ranked(np.arange(len(pool)), reported, rng)])
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        if self.average_weights is None:
+            return super().weigh(now, ids, delivered)
+        return Cohort(ids[delivered], self.average_weights[ids[delivered]])
+
+    def _losses(self, pool: np.ndarray, losses: Losses) -> np.ndarray:
+        asked = pool
+        if self.replace:
+            asked, places = np.unique(pool, return_inverse=True)
+        reported = np.array(losses(asked), np.float64)
+        if self.added is not None:
+            reported += self.added[asked]
+        return reported[places] if self.replace else reported
+
+
+@register(
+    "algorithm",
+    "poc",
+    "Power-of-Choice",
+    about="asks d candidates for their losses and trains the K of highest loss",
+    order=7,
+)
+@dataclass(frozen=True)
+class PowerOfChoiceConfig(AlgorithmConfig):
+    """Configuration of `PowerOfChoice`."""
+
+    aggregation: ClassVar[str] = "mean"
+
+    poc_candidates: int = parameter(30, "d, candidates of Power-of-Choice", minimum=1)
+    poc_pool: str = parameter(
+        Reading("R10", "without_replacement", "with_replacement"),
+        "Power-of-Choice draws its candidates by p_k",
+        choices=("without_replacement", "with_replacement"),
+    )
+    poc_loss: str = parameter(
+        Reading("R10", "mean", "met_in_training"),
+        "Power-of-Choice ranks by the mean loss of a client's examples; or by the sum over its "
+        "examples of the losses met as it trains, plus their number",
+        choices=("mean", "met_in_training"),
+    )
+    poc_average: str = parameter(
+        Reading("R10", "plain", "examples"),
+        "Power-of-Choice averages by",
+        choices=("plain", "examples"),
+    )
+    poc_clip_norm: float = parameter(
+        Reading("R18", 0.0, 1.0),
+        "gradient norm limit in Power-of-Choice, 0 for none",
+        minimum=0,
+    )
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        # A mean such as 1.1 x 10 is off by rounding.
+        self._check_candidates(math.ceil(world.constraint.mean_k - 1e-9), "the mean of K_t")
+        n_k = world.sizes.astype(np.float64)
+        replace = self.poc_pool == "with_replacement"
+        if replace:
+            require_a_number(world, "poc_pool", self.poc_pool, "without_replacement")
+        return PowerOfChoice(
+            world.p,
+            self.poc_candidates,
+            world.seed,
+            replace=replace,
+            added=n_k if self.poc_loss == "met_in_training" else None,
+            average_weights=n_k if self.poc_average == "examples" else None,
+        )
+
+    @property
+    def client_loss(self) -> str:
+        """See `AlgorithmConfig.client_loss`."""
+        return self.poc_loss
+
+    @property
+    def client_clip_norm(self) -> float | None:
+        """See `AlgorithmConfig.client_clip_norm`."""
+        return self.poc_clip_norm or None
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `AlgorithmConfig.check`."""
+        if settings.get("clients_per_round") is not None:
+            self._check_candidates(settings["clients_per_round"], "clients_per_round")
+        if has_byte_budget(settings):
+            require(settings, "poc_pool", "without_replacement", "under a budget in bytes")
+
+    def _check_candidates(self, k: int, what: str) -> None:
+        if self.poc_candidates < k:
+            allowed = f"must be at least {what}, {k}"
+            raise ParameterError("poc_candidates", self.poc_candidates, allowed)

@@ -1,0 +1,93 @@
+"""SCAFFOLD (Karimireddy et al., ICML 2020): control variates for the clients' gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from f3ast_tff.components import register
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.all_available import AllAvailableConfig
+from f3ast_tff.methods.parts.memory import Client, Memory, Now, Start, Values
+from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig
+
+
+def mean_gradient(update: Any, steps: Any, now: Now) -> Any:
+    """Returns the mean of the vectors that a client has stepped along, -D_k / (steps x rate)."""
+    return -update / (now.xp.maximum(steps, 1) * now.learning_rate)
+
+
+@dataclass(frozen=True)
+class Controls(Memory):
+    """c_k, the mean gradient of client k in its last round, and c = sum_j p_j c_j; 0 at first.
+
+        client k of S steps along g - c_k + c;   c_k = the mean of these g, for k in S
+
+    which is Option II of Algorithm 1, c_k - c + (w_t - w_k) / (steps x rate), with p_j for 1/N.
+    """
+
+    vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"control": "zero"})
+    averages: ClassVar[tuple[str, ...]] = ("control",)
+    # With the model c, with the update what c_k has changed by.
+    vectors_down: ClassVar[int] = 2
+    vectors_up: ClassVar[int] = 2
+
+    def client(self, client: Client, server: Values, now: Now) -> Start:
+        """See `Memory.client`."""
+        return Start(offset=server["average_control"] - client.kept["control"])
+
+    def noted(self, client: Client, update: Any, server: Values, now: Now) -> Values:
+        """See `Memory.noted`; a client without any step keeps its control."""
+        control = client.kept["control"]
+        stepped = mean_gradient(update, client.steps, now)
+        mean = control - server["average_control"] + stepped
+        return {"control": now.xp.where(client.steps > 0, mean, control)}
+
+
+@dataclass(frozen=True)
+class Scaffold(Aggregation):
+    """The weighted sum of updates that were made with `Controls`."""
+
+    @property
+    def memory(self) -> Controls:
+        """See `Aggregation.memory`."""
+        return Controls()
+
+
+@dataclass(frozen=True)
+class ScaffoldMean(Scaffold):
+    """The weighted mean of them."""
+
+    normalise: ClassVar[bool] = True
+
+
+@register(
+    "aggregation",
+    "scaffold",
+    "SCAFFOLD",
+    about="clients correct their gradients by what they and all saw last",
+    order=9,
+)
+@dataclass(frozen=True)
+class ScaffoldAggregationConfig(CohortWeightsConfig):
+    """Configuration of `Scaffold`."""
+
+    def build(self) -> Scaffold:
+        """See `AggregationConfig.build`."""
+        return ScaffoldMean() if self.cohort_weights == "mean" else Scaffold()
+
+
+@register(
+    "algorithm",
+    "scaffold",
+    "SCAFFOLD",
+    about="mean over all available clients (or K of them), whose gradients are corrected",
+    order=25,
+)
+@dataclass(frozen=True)
+class ScaffoldConfig(AllAvailableConfig):
+    """Configuration of `AllAvailable` with SCAFFOLD's controls: a mean with weights p_k."""
+
+    aggregation: ClassVar[str] = "scaffold"

@@ -1,0 +1,196 @@
+"""Unbiased, More available, AdaFed: the benchmarks that CA-Fed weighs by p / pi (Sec. V-A c)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from f3ast_tff.components import parameter, register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.local_training import check_client_shares
+from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, KnowledgeConfig, World
+from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge, KnownAvailability
+from f3ast_tff.methods.parts.choosing import uniform_part
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
+from f3ast_tff.randomness import generator
+
+
+@dataclass
+class Unbiased(BaseStrategy):
+    """Takes all available clients with q_k = p_k / pi_k (Guideline C).
+
+    In the long run the sum of q_k v_k has sum_k p_k v_k as its expectation, however correlated in
+    time clients are. The weights are meant for a SUM, never a normalised mean. Where K is below the
+    number of those available, K of them are drawn uniformly and weigh accordingly more (see
+    `uniform_part`).
+
+    Attributes:
+        p: Client shares p_k, the target importance (alpha_k in CA-Fed), `float64 [N]`; a client of
+            share 0 takes no part.
+        knowledge: What is known of pi_k; observes every round.
+        seed: Seed of the draws where K is short.
+    """
+
+    p: np.ndarray
+    knowledge: AvailabilityKnowledge
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_shares(self.p, self.knowledge)
+
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`."""
+        return self._drawn(now, self._known_in(now))[0]
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`.
+
+        Raises:
+            ValueError: If a client is selected whose pi_k is said to be 0.
+        """
+        self.knowledge = self._known_in(now)
+        arrived, factor = ids[delivered], self._drawn(now, self.knowledge)[1]
+        return Cohort(arrived, inverse_availability(self.p, self.knowledge.pi, arrived) * factor)
+
+    def _known_in(self, now: Round) -> AvailabilityKnowledge:
+        return self.knowledge.after(now.number, now.available)
+
+    def _drawn(self, now: Round, known: AvailabilityKnowledge) -> tuple[np.ndarray, float]:
+        """See `uniform_part`."""
+        rng = generator(self.seed, "selection", now.number)
+        candidates = np.flatnonzero(now.available & self._may_take_part(known))
+        return uniform_part(candidates, now.feasible, rng)
+
+    def _may_take_part(self, known: AvailabilityKnowledge) -> np.ndarray:
+        return self.p > 0
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns what has been learnt of the availability."""
+        return self.knowledge.state()
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back what `state` returned."""
+        self.knowledge.restore(state)
+
+
+@dataclass
+class MoreAvailable(Unbiased):
+    """Takes the available clients of pi_k at least `least_pi`, with q_k = p_k / pi_k.
+
+    The paper's classes have pi_k = 1/2 + g and 1/2 - g, so 1/2 parts them. It does not say the
+    weights; these are those of CA-Fed (Guideline C) when it excludes all others. With estimates
+    a client may change sides. The weights are meant for a SUM.
+
+    Attributes:
+        least_pi: What counts as often, in (0, 1].
+    """
+
+    least_pi: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.least_pi <= 1:
+            allowed = "must be above 0 and at most 1"
+            raise ParameterError("more_available_pi", self.least_pi, allowed)
+        if isinstance(self.knowledge, KnownAvailability) and not np.any(
+            self.knowledge.pi >= self.least_pi
+        ):
+            allowed = f"no client is available so often (the most: {self.knowledge.pi.max():.4g})"
+            raise ParameterError("more_available_pi", self.least_pi, allowed)
+
+    def _may_take_part(self, known: AvailabilityKnowledge) -> np.ndarray:
+        return super()._may_take_part(known) & (known.pi >= self.least_pi)
+
+
+@dataclass
+class AdaFed(Unbiased):
+    """Takes all available clients with q_k proportional to p_k / pi_k, of sum 1 in every round.
+
+    CA-Fed, Sec. V-A c, whose experiments and code cover this case alone; AdaFed's own choice of how
+    many clients to sample is not here. Where K is short, the weights of those drawn sum to 1. They
+    are meant for a SUM; a normalised mean is the same.
+    """
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`."""
+        cohort = super().weigh(now, ids, delivered)
+        return Cohort(cohort.ids, cohort.weights / np.sum(cohort.weights))
+
+
+def check_shares(p: np.ndarray, knowledge: AvailabilityKnowledge) -> None:
+    """Checks that shares are a distribution over the clients whose availability is known.
+
+    Raises:
+        ValueError: If they are not.
+    """
+    if p.shape != knowledge.pi.shape:
+        raise ValueError(f"p has shape {p.shape}, pi {knowledge.pi.shape}")
+    check_client_shares(p)
+
+
+def inverse_availability(p: np.ndarray, pi: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Returns p_k / pi_k of some clients, `float64 [m]` for ids `int [m]`.
+
+    Raises:
+        ValueError: If one of them has a pi_k of 0.
+    """
+    never = ids[pi[ids] <= 0]
+    if len(never):
+        raise ValueError(f"client {never[0]} is available, but its pi is {pi[never[0]]}")
+    return p[ids] / pi[ids]
+
+
+@register(
+    "algorithm",
+    "unbiased",
+    "Unbiased",
+    about="takes all available clients (or K of them), weighs by p / pi",
+    order=8,
+)
+@dataclass(frozen=True)
+class UnbiasedConfig(KnowledgeConfig):
+    """Configuration of `Unbiased`."""
+
+    corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        return Unbiased(world.p, self.knowledge(world), world.seed)
+
+
+@register(
+    "algorithm",
+    "more_available",
+    "More available",
+    about="as Unbiased, of clients with pi_k above a bound alone",
+    order=9,
+)
+@dataclass(frozen=True)
+class MoreAvailableConfig(KnowledgeConfig):
+    """Configuration of `MoreAvailable`."""
+
+    more_available_pi: float = parameter(0.5, "least pi_k that counts", above=0, maximum=1)
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        known = self.knowledge(world)
+        return MoreAvailable(world.p, known, world.seed, least_pi=self.more_available_pi)
+
+
+@register(
+    "algorithm",
+    "adafed",
+    "AdaFed",
+    about="as Unbiased, the weights of a round scaled to sum to 1",
+    order=10,
+)
+@dataclass(frozen=True)
+class AdaFedConfig(KnowledgeConfig):
+    """Configuration of `AdaFed`."""
+
+    def build(self, world: World) -> Strategy:
+        """See `AlgorithmConfig.build`."""
+        return AdaFed(world.p, self.knowledge(world), world.seed)

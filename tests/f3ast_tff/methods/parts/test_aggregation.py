@@ -1,0 +1,141 @@
+"""An aggregation of one's own: on every engine, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from f3ast_tff.components import register
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.methods.amplified_fedavg import AmplifiedAggregationConfig
+from f3ast_tff.methods.fedlaavg import FedLaAvgAggregationConfig
+from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.scaffold import ScaffoldAggregationConfig
+from f3ast_tff.methods.sum_and_mean import SumConfig, WeightedMean, WeightedSum
+from f3ast_tff.optimizers import Sgd
+from tests.f3ast_tff.engines.conftest import make_engine  # noqa: F401 - a fixture
+from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
+from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
+
+WORK = LocalTraining(4, seed=3)
+FEDLAAVG, SCAFFOLD = FedLaAvgAggregationConfig(1), ScaffoldAggregationConfig("mean")
+PLAIN_SGD: dict[str, Any] = {"engine": "fused", "client_optimizer": "sgd", "client_momentum": 0.0}
+COHORT = Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2]))
+
+
+class SignedRoot(Aggregation):
+    """The root of each number of the mean, with its sign."""
+
+    normalise: ClassVar[bool] = True
+
+    def in_jax(self, delta: list[Any]) -> list[Any]:
+        from jax import numpy as jnp
+
+        return [jnp.sign(leaf) * jnp.sqrt(jnp.abs(leaf)) for leaf in delta]
+
+    def in_tf(self, delta: list[Any]) -> list[Any]:
+        import tensorflow as tf
+
+        return [tf.sign(leaf) * tf.sqrt(tf.abs(leaf)) for leaf in delta]
+
+
+class JaxAlone(Aggregation):
+    def in_jax(self, delta: list[Any]) -> list[Any]:
+        return [2 * leaf for leaf in delta]
+
+
+@register("aggregation", "jax_alone", about="twice the sum")
+@dataclass(frozen=True)
+class JaxAloneConfig(AggregationConfig):
+    def build(self) -> JaxAlone:
+        return JaxAlone()
+
+
+@register("aggregation", "fused_alone", about="the sum, on one engine")
+@dataclass(frozen=True)
+class FusedAloneConfig(AggregationConfig):
+    engines: ClassVar[tuple[str, ...]] = ("fused",)
+
+    def build(self) -> WeightedSum:
+        return WeightedSum()
+
+
+def step(engine: Any) -> tuple[np.ndarray, float]:
+    before = engine.weights()
+    (outcome,) = engine.run_rounds(1, [COHORT])
+    steps = [after - start for after, start in zip(engine.weights(), before)]
+    return np.concatenate([leaf.ravel() for leaf in steps]), outcome.update_norm
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        *(("fused", 0), ("fused", 2), ("tff_in_process", 2)),
+        pytest.param("tff", 0, marks=pytest.mark.slow),
+    ],
+)
+def test_server_steps_along_what_it_returns(
+    name: str,
+    split: int,
+    make_engine: Callable[..., Any],  # noqa: F811
+) -> None:
+    data, own = tiny_data(), (WORK, Sgd(1.0), SignedRoot())
+    mean, _ = step(make_engine("fused", data, WORK, Sgd(1.0), WeightedMean()))
+    expected = np.sign(mean) * np.sqrt(np.abs(mean))
+    options = {}
+    if split:
+        if name == "fused":
+            from f3ast_tff.engines.jax.trainer import FusedTrainerFactory as Factory
+        else:
+            from f3ast_tff.engines.tff.trainer import TffTrainerFactory as Factory
+        make_trainer = Factory.of(engine_parts(data, *own), "cpu")
+        options = {"workers": WorkersHere(make_trainer, data.train, split)}
+    got, norm = step(make_engine(name, data, *own, **options))
+    np.testing.assert_allclose(got, expected, atol=1e-5)
+    assert norm == pytest.approx(np.linalg.norm(expected), rel=1e-4)
+
+
+def test_without_a_form_of_its_own_nothing_is_added() -> None:
+    from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
+    from f3ast_tff.engines.tff.processes.learning_process import aggregation_factory
+
+    factory = aggregation_factory(WeightedSum())
+    assert isinstance(factory, ImportanceWeightedSumFactory)
+
+
+@pytest.mark.parametrize(
+    ("config", "settings", "message"),
+    [
+        (JaxAloneConfig(), {"engine": "tff"}, "aggregation = jax_alone: defines no in_tf, so"),
+        (FusedAloneConfig(), {"engine": "tff"}, "fused_alone: only runs with engine fused"),
+        (FEDLAAVG, {"engine": "fused", "num_workers": 2}, "num_workers = 2: must not be"),
+        (SCAFFOLD, {"engine": "tff", "client_optimizer": "adam"}, "client_optimizer = adam: must"),
+        (SCAFFOLD, {**PLAIN_SGD, "client_momentum": 0.9}, "client_momentum = 0.9: must be 0"),
+        (SCAFFOLD, {**PLAIN_SGD, "num_workers": 2}, "num_workers = 2: must not be"),
+    ],
+)
+def test_engines_that_cannot_execute_it_are_refused(
+    config: AggregationConfig, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        config.check(settings)
+
+
+@pytest.mark.parametrize("engine", ["fused", "tff"])
+def test_others_are_not(engine: str) -> None:
+    """A memory of the server alone goes with workers."""
+    settings = {**PLAIN_SGD, "engine": engine, "num_workers": None, "tff_runtime": "tf"}
+    for config in (SumConfig(), FEDLAAVG, SCAFFOLD):
+        config.check(settings)
+    AmplifiedAggregationConfig("mean").check(
+        {**settings, "client_optimizer": "adam", "num_workers": 2}
+    )
+    if engine == "fused":
+        JaxAloneConfig().check(settings)
+        FusedAloneConfig().check(settings)

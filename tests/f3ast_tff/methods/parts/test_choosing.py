@@ -1,0 +1,115 @@
+"""Proportional draws, and the greedy choice of eq. (4)."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f3ast_tff.methods.parts.choosing import draw_by_weight, ranked
+
+# 1 - 1e-5 quantiles of chi-square, by degrees of freedom.
+CHI_SQUARE = {3: 25.9, 5: 30.9, 8: 37.3}
+
+
+def chi_square(counts: Counter, chances: dict, total: int) -> float:
+    assert set(counts) <= set(chances)
+    return sum((counts[o] - total * c) ** 2 / (total * c) for o, c in chances.items())
+
+
+def test_frequencies_without_replacement_are_those_of_successive_draws() -> None:
+    """First i with chance w_i, then j with chance w_j / (1 - w_i): 6 ordered pairs.
+
+    Weights 5, 3, 2 give for example (0, 1) with 0.5 * 0.3 / 0.5 = 0.3 and (2, 0) with
+    0.2 * 0.5 / 0.8 = 0.125. The weight of client 3, no candidate, does not enter.
+    """
+    weights, rng, total = np.array([5.0, 3.0, 2.0, 90.0]), np.random.default_rng(0), 8000
+    w = weights[:3] / 10
+    chances = {(i, j): w[i] * w[j] / (1 - w[i]) for i, j in itertools.permutations(range(3), 2)}
+    assert chances[0, 1] == pytest.approx(0.3)
+    assert chances[2, 0] == pytest.approx(0.125)
+    draws = (draw_by_weight(np.arange(3), weights, 2, rng) for _ in range(total))
+    assert chi_square(Counter(tuple(d.tolist()) for d in draws), chances, total) < CHI_SQUARE[5]
+
+
+def test_frequencies_with_replacement_are_products() -> None:
+    weights, rng, total = np.array([5.0, 3.0, 2.0]), np.random.default_rng(1), 8000
+    w = weights / 10
+    chances = {(i, j): w[i] * w[j] for i, j in itertools.product(range(3), repeat=2)}
+    draws = (draw_by_weight(np.arange(3), weights, 2, rng, replace=True) for _ in range(total))
+    assert chi_square(Counter(tuple(d.tolist()) for d in draws), chances, total) < CHI_SQUARE[8]
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 1e-12, 0.1, 3.0]), min_size=1, max_size=8),
+    st.integers(1, 12),
+    st.booleans(),
+    st.integers(0, 2**32),
+    st.data(),
+)
+def test_who_can_be_drawn_and_how_often(
+    weights: list[float], k: int, replace: bool, seed: int, data: st.DataObject
+) -> None:
+    """Only candidates of positive weight: all of them if K allows, each at most once."""
+    some = data.draw(st.sets(st.integers(0, len(weights) - 1)))
+    possible = {i for i in some if weights[i] > 0}
+    ids = draw_by_weight(
+        np.array(sorted(some), np.int64),
+        np.array(weights),
+        k,
+        np.random.default_rng(seed),
+        replace=replace,
+    )
+    assert ids.dtype == np.int64
+    assert set(ids.tolist()) <= possible
+    if replace:
+        assert len(ids) == (k if possible else 0)
+    else:
+        assert len(ids) == len(set(ids.tolist())) == min(k, len(possible))
+
+
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=7),
+    st.integers(1, 8),
+    st.one_of(st.none(), st.integers(0, 2**32)),
+    st.data(),
+)
+def test_greedy_is_as_good_as_the_best_subset(
+    utility: list[int], k: int, seed: int | None, data: st.DataObject
+) -> None:
+    """Eq. (4) over all subsets of at most K candidates, by brute force; few values, many ties."""
+    candidates = sorted(data.draw(st.sets(st.integers(0, len(utility) - 1))))
+    rng = None if seed is None else np.random.default_rng(seed)
+    picked = ranked(np.array(candidates, np.int64), np.array(utility, float), rng)[:k].tolist()
+    best = max(
+        sum(utility[i] for i in subset)
+        for size in range(min(k, len(candidates)) + 1)
+        for subset in itertools.combinations(candidates, size)
+    )
+    assert sum(utility[i] for i in picked) == best
+    assert len(picked) == len(set(picked)) == min(k, len(candidates))
+    assert set(picked) <= set(candidates)
+    assert [utility[i] for i in picked] == sorted((utility[i] for i in picked), reverse=True)
+
+
+def test_lowest_id_wins_ties_without_a_generator() -> None:
+    utility = np.array([1.0, 2.0, 1.0, 2.0, 1.0])
+    assert ranked(np.array([4, 3, 2, 1, 0]), utility, None)[:4].tolist() == [1, 3, 0, 2]
+
+
+def test_ties_are_broken_uniformly_with_a_generator() -> None:
+    """Client 0 is always in; each of the four that tie gets the second place with chance 1/4."""
+    utility, rng, total = np.array([9.0, 1.0, 1.0, 1.0, 1.0]), np.random.default_rng(2), 4000
+    picked = [ranked(np.arange(5), utility, rng)[:2] for _ in range(total)]
+    assert all(ids[0] == 0 for ids in picked)
+    counts = Counter(int(ids[1]) for ids in picked)
+    assert chi_square(counts, dict.fromkeys(range(1, 5), 0.25), total) < CHI_SQUARE[3]
+
+
+def test_infinite_utilities_come_first() -> None:
+    utility = np.array([1.0, np.inf, 5.0, np.inf])
+    assert ranked(np.arange(4), utility, None)[:3].tolist() == [1, 3, 2]

@@ -1,0 +1,157 @@
+"""Estimates of pi and lambda: by hand, against the released code's formulas, and in the limit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f3ast_tff.availability import Markov
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.parts.availability_knowledge import AvailabilityPrior, EstimatedAvailability
+
+
+def observed(masks: np.ndarray, **kwargs: str) -> EstimatedAvailability:
+    activity = EstimatedAvailability(AvailabilityPrior.uniform(masks.shape[1]), **kwargs)
+    for t, mask in enumerate(masks, start=1):
+        activity = activity.after(t, mask)
+    return activity
+
+
+def test_the_prior_alone() -> None:
+    activity = EstimatedAvailability(AvailabilityPrior.uniform(2))
+    assert activity.pi.tolist() == [0.5, 0.5]
+    assert activity.eigenvalue.tolist() == [0, 0]
+
+
+def test_by_hand() -> None:
+    """On, on, on, off: pi = (3 + 1) / (4 + 2); p_1 = (2 + 1) / (3 + 2); p_0 = 1 / 2 (never left).
+
+    lambda = 0.6 + 0.5 - 1; of the chain, eq. (237), pi = 0.5 / (2 - 1.1) = 5 / 9.
+    """
+    masks = np.array([[True], [True], [True], [False]])
+    activity = observed(masks)
+    np.testing.assert_allclose(activity.pi, 2 / 3)
+    np.testing.assert_allclose(activity.eigenvalue, 0.1)
+    np.testing.assert_allclose(observed(masks, availability_from="chain").pi, 5 / 9)
+
+
+def test_a_round_left_out_is_no_transition() -> None:
+    activity = EstimatedAvailability(AvailabilityPrior.uniform(1))
+    on = np.array([True])
+    for t in (1, 2, 4):
+        activity = activity.after(t, on)
+    np.testing.assert_allclose(activity.pi, 4 / 5)
+    np.testing.assert_allclose(activity.eigenvalue, 2 / 3 + 1 / 2 - 1)
+
+
+def test_a_round_counts_once() -> None:
+    activity = EstimatedAvailability(AvailabilityPrior.uniform(1))
+    activity = activity.after(3, np.array([True]))
+    for t in (3, 2):
+        with pytest.raises(ValueError, match=f"round {t}: round 3 was already observed"):
+            activity = activity.after(t, np.array([True]))
+
+
+def test_the_mask_is_not_kept() -> None:
+    mask = np.array([True])
+    activity = EstimatedAvailability(AvailabilityPrior.uniform(1))
+    activity = activity.after(1, mask)
+    mask[0] = False
+    activity = activity.after(2, mask)
+    np.testing.assert_allclose(activity.eigenvalue, 1 / 3 + 1 / 2 - 1)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 15))
+def test_per_round_is_the_released_estimator(seed: int, rounds: int) -> None:
+    """Numbers of active-active and inactive-inactive over t + 100, nobody active before round 1."""
+    rng = np.random.default_rng(seed)
+    pi, eigenvalue = rng.uniform(0.2, 0.8, 4), rng.uniform(0, 0.9, 4)
+    masks = rng.random((rounds, 4)) < pi
+    activity = EstimatedAvailability(
+        AvailabilityPrior.from_chain(pi, eigenvalue, 100), transitions_per="round"
+    )
+    both_active, both_inactive, before = np.zeros(4), np.zeros(4), np.zeros(4, bool)
+    for t, mask in enumerate(masks, start=1):
+        activity = activity.after(t, mask)
+        both_active += before & mask
+        both_inactive += ~(before | mask)
+        before = mask
+        stays_active = (both_active + 100 * (pi + eigenvalue - eigenvalue * pi)) / (t + 100)
+        stays_inactive = (both_inactive + 100 * (1 - pi + eigenvalue * pi)) / (t + 100)
+        np.testing.assert_allclose(
+            activity.eigenvalue, stays_active + stays_inactive - 1, atol=1e-12
+        )
+
+
+def chain_masks(pi: np.ndarray, eigenvalue: np.ndarray, rounds: int) -> np.ndarray:
+    process = Markov(pi, eigenvalue, seed=3)
+    return np.array([process.mask(t) for t in range(1, rounds + 1)])
+
+
+def test_errors_fall_with_the_square_root_of_the_rounds() -> None:
+    """Both estimates against their asymptotic laws, at t = 400 and 6400 (errors 4 times apart).
+
+    The mean of t states of a two-state chain has the variance pi (1 - pi) (1 + l) / (1 - l) / t.
+    p_1 is a mean over some pi t transitions, p_0 over (1 - pi) t, hence lambda has the variance
+    (p_1 (1 - p_1) / pi + p_0 (1 - p_0) / (1 - pi)) / t. A normal error has the mean modulus
+    sd sqrt(2 / 3.1416). Over 300 clients its relative error is 0.76 / sqrt(300) = 4.4%.
+    """
+    rng = np.random.default_rng(0)
+    pi, eigenvalue = rng.uniform(0.3, 0.7, 300), rng.uniform(-0.2, 0.5, 300)
+    stay_active, stay_inactive = eigenvalue + (1 - eigenvalue) * pi, 1 - (1 - eigenvalue) * pi
+    pi_variance = pi * (1 - pi) * (1 + eigenvalue) / (1 - eigenvalue)
+    lambda_variance = stay_active * (1 - stay_active) / pi
+    lambda_variance += stay_inactive * (1 - stay_inactive) / (1 - pi)
+
+    masks = chain_masks(pi, eigenvalue, 6400)
+    for t in (400, 6400):
+        activity = observed(masks[:t])
+        chain = observed(masks[:t], availability_from="chain")
+        for estimate, truth, variance in (
+            (activity.pi, pi, pi_variance),
+            (chain.pi, pi, pi_variance),
+            (activity.eigenvalue, eigenvalue, lambda_variance),
+        ):
+            expected = np.mean(np.sqrt(2 / np.pi * variance / t))
+            assert np.mean(np.abs(estimate - truth)) == pytest.approx(expected, rel=0.16)
+
+
+def test_the_released_estimator_of_lambda_does_not_converge_to_it() -> None:
+    """It tends to P(state kept) - 1 = -2 pi (1 - pi) (1 - lambda): -0.05 for 1/2 and 0.9."""
+    pi, eigenvalue = np.full(50, 0.5), np.full(50, 0.9)
+    masks = chain_masks(pi, eigenvalue, 4000)
+    found = observed(masks, transitions_per="round").eigenvalue
+    assert found.mean() == pytest.approx(-0.05, abs=0.005)
+    assert observed(masks).eigenvalue.mean() == pytest.approx(0.9, abs=0.005)
+
+
+@pytest.mark.parametrize("reading", ["visit", "round"])
+def test_a_restored_estimator_goes_on_alike(reading: str) -> None:
+    masks = np.random.default_rng(1).random((20, 5)) < 0.4
+    whole = observed(masks, transitions_per=reading)
+    state = observed(masks[:8], transitions_per=reading).state()
+    resumed = EstimatedAvailability(AvailabilityPrior.uniform(5), transitions_per=reading)
+    resumed.restore(state)
+    for t, mask in enumerate(masks[8:], start=9):
+        resumed = resumed.after(t, mask)
+    np.testing.assert_array_equal(resumed.pi, whole.pi)
+    np.testing.assert_array_equal(resumed.eigenvalue, whole.eigenvalue)
+    assert resumed.state().keys() == whole.state().keys()
+
+
+def test_bad_readings_masks_and_states() -> None:
+    with pytest.raises(
+        ParameterError, match="availability_from = guess: must be one of counts, chain"
+    ):
+        EstimatedAvailability(AvailabilityPrior.uniform(1), availability_from="guess")
+    with pytest.raises(ParameterError, match="transitions_per = x: must be one of visit, round"):
+        EstimatedAvailability(AvailabilityPrior.uniform(1), transitions_per="x")
+    activity = EstimatedAvailability(AvailabilityPrior.uniform(2))
+    with pytest.raises(ValueError, match=r"must be bool \[2\]"):
+        activity = activity.after(1, np.ones(3, bool))
+    with pytest.raises(ValueError, match="saved availability lack .*last_round"):
+        activity.restore({})
+    with pytest.raises(ValueError, match="saved last_mask has shape"):
+        activity.restore(EstimatedAvailability(AvailabilityPrior.uniform(3)).state())

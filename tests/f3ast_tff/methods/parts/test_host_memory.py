@@ -1,0 +1,171 @@
+"""What every memory holds to, on NumPy arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.parts import host_memory
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.host_memory import (
+    HostMemory,
+    flat,
+    initial_tables,
+    leaves_of,
+    table_bytes,
+)
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
+from tests.f3ast_tff.methods.every_memory import AMPLIFIED, EVERY, OF_CLIENTS
+from tests.f3ast_tff.methods.rules_in_numpy import RulesInNumpy, Train, updates_of
+
+N, SIZE = 5, 3
+P = np.array([0.1, 0.3, 0.2, 0.15, 0.25])
+START = np.array([1.0, -2.0, 0.5], np.float32)
+State = dict[str, np.ndarray]
+every = pytest.mark.parametrize("aggregation", EVERY.values(), ids=EVERY)
+of_clients = pytest.mark.parametrize("aggregation", OF_CLIENTS.values(), ids=OF_CLIENTS)
+
+
+def towards_optima(k: int, model: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    """One step of rate 0.1 on |w - k|^2 / 2."""
+    return -0.1 * (model - k + offset)
+
+
+def play(
+    rules: RulesInNumpy, rounds: range, train: Train = towards_optima, broken: int | None = None
+) -> None:
+    """Rounds of up to three clients, with one of them twice in some; `broken` is always there."""
+    for t in rounds:
+        rng = np.random.default_rng(t)
+        ids = rng.integers(N - 1, size=t % 4)
+        if broken is not None:
+            ids = np.append(ids, broken)
+        rules.round(t, Cohort(ids, rng.random(len(ids)) + 0.1), train, rate=0.1)
+
+
+def copied(state: State) -> State:
+    return {name: value.copy() for name, value in state.items()}
+
+
+def assert_equal(state: State, other: State) -> None:
+    assert state.keys() == other.keys()
+    for name, value in state.items():
+        np.testing.assert_array_equal(value, other[name], err_msg=name)
+
+
+@every
+def test_state_brings_everything_back(aggregation: Aggregation) -> None:
+    """Arrays of a file may be read-only."""
+    rules, other = (RulesInNumpy(aggregation, P, START) for _ in range(2))
+    play(rules, range(1, 8))
+    assert rules.memory is not None and other.memory is not None
+    saved = copied(rules.kept)
+    for value in saved.values():
+        value.flags.writeable = False
+    other.memory.restore(saved)
+    other.model = rules.model
+    play(rules, range(8, 15))
+    play(other, range(8, 15))
+    np.testing.assert_array_equal(rules.model, other.model)
+    assert_equal(rules.kept, other.kept)
+
+
+@every
+def test_values_stay_in_single_precision(aggregation: Aggregation) -> None:
+    """Shapes and dtypes are those of the start, which a checkpoint is held against."""
+    rules = RulesInNumpy(aggregation, P, START)
+    before = {name: (value.shape, value.dtype) for name, value in rules.kept.items()}
+    play(rules, range(1, 8))
+    assert {name: (value.shape, value.dtype) for name, value in rules.kept.items()} == before
+    assert {dtype for _, dtype in before.values()} == {np.dtype(np.float32)}
+
+
+@of_clients
+def test_tables_are_written_in_place(aggregation: Aggregation) -> None:
+    rules = RulesInNumpy(aggregation, P, START)
+    before = {name: value for name, value in rules.kept.items() if name.startswith("client_")}
+    play(rules, range(1, 8))
+    assert before
+    for name, table in before.items():
+        assert rules.kept[name] is table and len(table) == N
+        assert table.dtype == np.float32
+
+
+@of_clients
+def test_restored_tables_are_taken_not_copied(aggregation: Aggregation) -> None:
+    """A checkpoint as large as memory allows would not fit twice."""
+    rules = RulesInNumpy(aggregation, P, START)
+    saved = copied(rules.kept)
+    tables = {name: value for name, value in saved.items() if name.startswith("client_")}
+    assert rules.memory is not None
+    rules.memory.restore(saved)
+    assert not tables.keys() & saved.keys()
+    for name, table in tables.items():
+        assert rules.kept[name] is table
+
+
+@every
+def test_a_client_that_breaks_is_as_if_it_had_not_been_there(aggregation: Aggregation) -> None:
+    def broken(k: int, model: np.ndarray, offset: np.ndarray) -> np.ndarray:
+        update = towards_optima(k, model, offset)
+        return np.full(SIZE, np.inf) if k == N - 1 else update
+
+    rules, other = (RulesInNumpy(aggregation, P, START) for _ in range(2))
+    play(rules, range(1, 15), broken, broken=N - 1)
+    play(other, range(1, 15))
+    np.testing.assert_array_equal(rules.model, other.model)
+    assert_equal(rules.kept, other.kept)
+
+
+@every
+def test_a_rejected_round_leaves_no_trace(aggregation: Aggregation) -> None:
+    """Updates of 1e38 are finite, their sum with weights 10 and 20 is not."""
+    rules = RulesInNumpy(aggregation, P, START)
+    # Not 3: a period ends there, and its start is kept.
+    play(rules, range(1, 5))
+    before, model = copied(rules.kept), rules.model.copy()
+    cohort = Cohort(np.array([0, 1]), np.array([10.0, 20.0]))
+    huge = updates_of(np.full((N, SIZE), 1e38, np.float32))
+    with np.errstate(over="ignore", invalid="ignore"):
+        _, advanced = rules.round(5, cohort, huge, rate=0.1)
+    assert advanced is not None
+    if aggregation is EVERY["mifa_waits"]:
+        # Before all have been there it does not step, and there is nothing to reject.
+        assert advanced.keeps and not advanced.moves
+        return
+    assert not advanced.moves and not advanced.keeps
+    np.testing.assert_array_equal(rules.model, model)
+    assert_equal(rules.kept, before)
+
+
+def test_an_amplified_model_that_overflows_is_as_before_the_period_ended() -> None:
+    """Round 3 moves by 3e38, finite; twice that is not: the round counts, its end does not."""
+    rules = RulesInNumpy(AMPLIFIED, P, np.zeros(SIZE))
+    huge = updates_of(np.full((N, SIZE), 3e38, np.float32))
+    with np.errstate(over="ignore"):
+        _, advanced = rules.round(3, Cohort(np.array([0]), np.ones(1)), huge)
+    assert advanced is not None and advanced.moves and not advanced.fits
+    np.testing.assert_array_equal(rules.model, np.full(SIZE, 3e38, np.float32))
+    np.testing.assert_array_equal(rules.kept["server_period_start"], np.zeros(SIZE))
+
+
+def test_more_than_the_machine_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """5 clients of a model of 3 and one number, 4 bytes each: 80; the host gives 85 in 100."""
+    rules = UpdateMemory()
+    assert table_bytes(rules, N, SIZE) == 80
+    assert sum(table.nbytes for table in initial_tables(rules, N, START).values()) == 80
+    monkeypatch.setattr(host_memory, "available_memory_bytes", lambda: 95)
+    HostMemory(rules, P, START)
+    monkeypatch.setattr(host_memory, "available_memory_bytes", lambda: 94)
+    with pytest.raises(ParameterError, match=r"num_clients = 5: what is remembered .* takes 0.0 G"):
+        HostMemory(rules, P, START)
+
+
+def test_vectors_hold_arrays_side_by_side() -> None:
+    leaves = [np.arange(6.0).reshape(2, 3), np.array(6.0), np.array([7.0, 8.0])]
+    np.testing.assert_array_equal(flat(leaves), np.arange(9.0))
+    for cut, leaf in zip(leaves_of(np.arange(9.0), leaves), leaves):
+        np.testing.assert_array_equal(cut, leaf)
+        assert cut.shape == leaf.shape

@@ -1,0 +1,205 @@
+"""Strategies over clients that join and leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.availability import Stays
+from f3ast_tff.components.registry import builtin_registry
+from f3ast_tff.configuration.build import Builder
+from f3ast_tff.configuration.configuration import Configuration
+from f3ast_tff.configuration.given_objects import settings_of
+from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.errors import ComponentError, ParameterError
+from f3ast_tff.methods.f3ast import F3AST
+from f3ast_tff.methods.fedau import FedAU
+from f3ast_tff.methods.fedavg import Proportional, Uniform
+from f3ast_tff.methods.fedlaavg import LongestAbsent
+from f3ast_tff.methods.oort_loss import OortLoss
+from f3ast_tff.methods.parts.algorithm import World
+from f3ast_tff.methods.parts.all_available import AllAvailable
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.strategy import Outcome, Round, Strategy, cohort_of
+from f3ast_tff.methods.parts.wrappers import OfThosePresent, present_clients, renewed_shares
+from f3ast_tff.methods.power_of_choice import PowerOfChoice
+
+P = np.array([0.5, 0.25, 0.25])
+# Client 0 leaves after round 2, client 2 joins in it.
+STAYS = Stays(np.array([1, 1, 2]), np.array([2, 9, 9]), 0, 10)
+
+
+def f3ast(p: np.ndarray = P, beta: float = 0.1) -> F3AST:
+    return F3AST(p, ParticipationRates(np.full(len(p), 0.5), beta))
+
+
+def test_f3ast_by_hand() -> None:
+    """K = 1, beta = 0.1. Rates of those who join start at K / N_t.
+
+    Round 1: p = (2/3, 1/3, 0), r = (1/2, 1/2): client 0, r_0 = 0.45 + 0.1.
+    Round 2: p = (1/2, 1/4, 1/4), r = (0.55, 0.45, 1/3), p / r = (0.91, 0.56, 0.75): client 0.
+    Round 3: p = (0, 1/2, 1/2), r = (., 0.405, 0.3): client 2, r_2 = 0.27 + 0.1.
+    """
+    strategy = OfThosePresent(F3AST(P, ParticipationRates(P, 0.1)), STAYS, P, mean_k=1)
+    start = strategy.participation_rates()
+    assert start is not None and start[:2].tolist() == [0.5, 0.5]
+    found = []
+    for t in (1, 2, 3):
+        cohort = cohort_of(strategy, Round(t, STAYS.mask(t), Feasible(1)))
+        found.append((int(cohort.ids[0]), float(cohort.weights[0])))
+    assert [client for client, _ in found] == [0, 0, 2]
+    np.testing.assert_allclose([w for _, w in found], [2 / 3 / 0.55, 0.5 / 0.595, 0.5 / 0.37])
+    rates = strategy.participation_rates()
+    assert rates is not None
+    np.testing.assert_allclose(rates[1:], [0.3645, 0.37])
+
+
+def test_a_client_that_left_keeps_no_claim() -> None:
+    """Without client 0 the weights are those of a world in which there was only ever 1 and 2."""
+    strategy = OfThosePresent(AllAvailable(P), STAYS, P, mean_k=3)
+    for t, weights in ((1, [2 / 3, 1 / 3]), (2, [0.5, 0.25, 0.25]), (3, [0.5, 0.5])):
+        cohort = cohort_of(strategy, Round(t, STAYS.mask(t), Feasible(3)))
+        np.testing.assert_allclose(cohort.weights, weights)
+
+
+def test_the_weights_are_those_of_the_clients_present() -> None:
+    """Half of 12 clients leave after round 400: the mean weight of a client tends to p_k(t).
+
+    With beta = 0.02 rates forget where they started but for exp(-3) in 150 rounds, which are left
+    out of each part; in the other 250 a client of r = 4 p >= 0.12 is selected 30 times or more,
+    nearly in turns, so that its mean weight is within 4% or one selection.
+    """
+    p = np.arange(5, 17) / 126
+    last = np.where(np.arange(12) % 2, 800, 400)
+    stays = Stays(np.ones(12, np.int64), last, 3, 800, q=0.8)
+    strategy = OfThosePresent(f3ast(p, 0.02), stays, p, mean_k=3)
+    totals = np.zeros((2, 12))
+    for t in range(1, 801):
+        cohort = cohort_of(strategy, Round(t, stays.mask(t), Feasible(3)))
+        if (t - 1) % 400 >= 150:
+            totals[(t - 1) // 400, cohort.ids] += cohort.weights / 250
+    np.testing.assert_allclose(totals[0], p, rtol=0.1)
+    np.testing.assert_allclose(totals[1, 1::2], p[1::2] / p[1::2].sum(), rtol=0.1)
+    assert not totals[1, ::2].any()
+
+
+RENEWABLE: dict[str, Callable[[], Strategy]] = {
+    "f3ast": f3ast,
+    "proportional": lambda: Proportional(P, np.ones(3)),
+    "uniform": lambda: Uniform(np.ones(3)),
+    "power_of_choice": lambda: PowerOfChoice(P, candidates=2),
+    "all_available": lambda: AllAvailable(P),
+    "fedau": lambda: FedAU(P),
+    "oort": lambda: OortLoss(np.array([50.0, 25, 25])),
+}
+
+
+@pytest.mark.parametrize("name", RENEWABLE)
+@pytest.mark.parametrize("stop", [1, 2, 3])
+def test_resumed_is_uninterrupted(name: str, stop: int) -> None:
+    def rounds(strategy: OfThosePresent, first: int, last: int) -> list[tuple[list, list]]:
+        found = []
+        for t in range(first, last + 1):
+            cohort = cohort_of(
+                strategy, Round(t, STAYS.mask(t), Feasible(2), lambda ids: ids + 1.0)
+            )
+            received = np.arange(len(cohort)) != 1
+            strategy.observe(t, Outcome(cohort.ids, received, np.ones(len(cohort))))
+            found.append((cohort.ids.tolist(), cohort.weights.tolist()))
+        return found
+
+    def new() -> OfThosePresent:
+        return OfThosePresent(RENEWABLE[name](), STAYS, P, mean_k=2)
+
+    expected = rounds(new(), 1, 6)
+    first, second = new(), new()
+    rounds(first, 1, stop)
+    second.restore(first.state())
+    assert rounds(second, stop + 1, 6) == expected[stop:]
+
+
+def test_fedau_counts_from_the_round_of_joining() -> None:
+    """Client 2 joins in round 2 and first takes part in round 3: its interval is 2, not 3."""
+    strategy = OfThosePresent(FedAU(P), STAYS, P, mean_k=3)
+    for t in (1, 2, 3):
+        mask = STAYS.mask(t) & np.array([True, True, t == 3])
+        ids = cohort_of(strategy, Round(t, mask, Feasible(3))).ids
+        strategy.observe(t, Outcome(ids, np.ones(len(ids), bool), np.zeros(len(ids))))
+    assert strategy.state()["mean_interval"][1:].tolist() == [1, 2]
+
+
+def test_shares_among_those_present() -> None:
+    shares = renewed_shares(P, np.array([False, True, True]))
+    assert shares is not None
+    assert shares.tolist() == [0, 0.5, 0.5]
+    assert renewed_shares(P, np.zeros(3, bool)) is None
+    assert renewed_shares(np.array([1.0, 0]), np.array([False, True])) is None
+
+
+def test_nobody_present_is_an_empty_round() -> None:
+    away = Stays(np.full(3, 2), np.full(3, 2), 0, 10)
+    strategy = OfThosePresent(f3ast(), away, P, mean_k=2)
+    sizes = [len(cohort_of(strategy, Round(t, away.mask(t), Feasible(2)))) for t in (1, 2, 3)]
+    assert sizes == [0, 2, 0]
+
+
+def test_what_cannot_follow_is_refused() -> None:
+    with pytest.raises(ParameterError, match="present: LongestAbsent does not know clients that"):
+        OfThosePresent(LongestAbsent(P), STAYS, P, mean_k=1)
+
+    class Wrong:
+        def present(self, round_number: int) -> np.ndarray:
+            return np.ones(2)
+
+    with pytest.raises(ComponentError, match=r"Wrong: present\(4\) returned shape \(2,\)"):
+        present_clients(Wrong(), 3, 4)
+
+
+def built(**settings: Any) -> tuple[Configuration, World, Strategy]:
+    small = {"num_clients": 12, "clients_per_round": 12, "rounds": 6}
+    configuration = resolve({**small, **settings})
+    builder = Builder(configuration)
+    return configuration, builder.world, builder.strategy
+
+
+def test_by_settings() -> None:
+    """A population is renewed by default, that of `arrival_departure` where it is asked for."""
+    configuration, world, strategy = built(availability="poisson_arrivals")
+    assert configuration.settings["client_share_of"] == "present"
+    assert isinstance(strategy, OfThosePresent)
+    leaving = {"availability": "arrival_departure", "algorithm": "fedavg_all"}
+    configuration, _, plain = built(**leaving)
+    assert "client_share_of" not in configuration.identity
+    assert isinstance(plain, AllAvailable)
+    _, world, renewed = built(**leaving, client_share_of="present")
+    for t in range(1, 7):
+        cohort = cohort_of(renewed, Round(t, world.availability.mask(t), Feasible(12)))
+        assert cohort.weights.sum() == pytest.approx(1)
+
+
+def test_an_availability_process_of_ones_own() -> None:
+    """It is a population if it has `present`; its shares are renewed where that is asked for."""
+    own = Stays(np.ones(12, np.int64), np.arange(1, 13), 0, 12)
+    given = {"availability": own, "num_clients": 12, "clients_per_round": 3}
+    for share_of, kind in (("all", F3AST), ("present", OfThosePresent)):
+        settings, registry = settings_of({**given, "client_share_of": share_of}, builtin_registry())
+        assert type(Builder(resolve(settings, registry)).strategy) is kind
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"algorithm": "mifa"}, "aggregation mifa remembers clients that have left"),
+        ({"algorithm": "unbiased"}, "Unbiased does not know clients that join and leave"),
+        ({"availability": "always"}, "clients of always neither join nor leave"),
+        ({"reading": "released"}, "short_rounds = fill_unavailable: must be available_only with"),
+    ],
+)
+def test_settings_that_cannot_be_together(given: dict[str, str], message: str) -> None:
+    base = {"availability": "poisson_arrivals", "client_share_of": "present"}
+    with pytest.raises(ParameterError, match=message):
+        built(**{**base, **given})

@@ -1,0 +1,242 @@
+"""Tracking of participation rates, eq. (5)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f3ast_tff.methods.parts.rates import ParticipationRates
+
+
+def test_one_round_by_hand() -> None:
+    """(1 - 0.1) 0.5 = 0.45 for who stays away, and 0.1 more for who takes part."""
+    rates = ParticipationRates(np.array([0.5, 0.5, 1.0]), beta=0.1)
+    rates.update(np.array([1, 2]))
+    np.testing.assert_allclose(rates.values, [0.45, 0.55, 1.0])
+
+
+def test_empty_round_decays_every_rate() -> None:
+    rates = ParticipationRates(np.array([0.5, 1.0]), beta=0.1)
+    rates.update(np.zeros(0, np.int64))
+    np.testing.assert_allclose(rates.values, [0.45, 0.9])
+
+
+def test_many_rounds_are_the_exponentially_weighted_mean() -> None:
+    """Unrolling eq. (5): r(T) = (1-b)^T r(0) + b sum_t (1-b)^(T-t) 1[k in S_t]."""
+    beta, rounds = 0.05, 40
+    took_part = np.random.default_rng(0).random((rounds, 3)) < 0.4
+    rates = ParticipationRates(np.array([0.2, 0.5, 1.0]), beta)
+    for mask in took_part:
+        rates.update(np.flatnonzero(mask))
+    ages = rounds - 1 - np.arange(rounds)
+    expected = (1 - beta) ** rounds * np.array([0.2, 0.5, 1.0])
+    expected += beta * ((1 - beta) ** ages) @ took_part
+    np.testing.assert_allclose(rates.values, expected)
+
+
+@given(
+    st.lists(st.floats(1e-6, 1), min_size=3, max_size=3),
+    st.floats(1e-9, 0.999),
+    st.lists(st.sets(st.integers(0, 2)), max_size=60),
+)
+def test_rates_stay_above_0_and_at_most_1(
+    initial: list[float], beta: float, cohorts: list[set[int]]
+) -> None:
+    """A rate never taken part is at least 1e-6 * 0.001^60 = 1e-186, which float64 holds."""
+    rates = ParticipationRates(np.array(initial), beta)
+    for cohort in cohorts:
+        rates.update(np.array(sorted(cohort), np.int64))
+        assert np.all(rates.values > 0)
+        assert np.all(rates.values <= 1)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0, 2.0, -0.1, float("nan"), float("inf")])
+def test_beta_outside_0_1_is_refused(beta: float) -> None:
+    with pytest.raises(ValueError, match=r"beta.*must be in \(0, 1\)"):
+        ParticipationRates(np.array([0.5]), beta)
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.1, 1.1, float("nan")])
+def test_initial_rate_outside_0_1_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match=r"initial rates must be in \(0, 1\]"):
+        ParticipationRates(np.array([0.5, rate]), 0.1)
+
+
+def eager(initial: np.ndarray, beta: float, cohorts: list[np.ndarray]) -> np.ndarray:
+    """The recursion of eq. (5), carried out for every client in every round."""
+    r = initial.copy()
+    for ids in cohorts:
+        r *= 1 - beta
+        r[ids] += beta
+    return r
+
+
+@pytest.mark.parametrize(("beta", "rounds"), [(0.9, 300), (0.1, 2000), (1e-3, 30_000)])
+def test_lazy_decay_equals_the_recursion(beta: float, rounds: int) -> None:
+    """Over rounds in which the scale passes 2^-64 (44 / beta rounds) several times, or nears it.
+
+    Both round, the recursion in every round: 30,000 rounds of 1e-16 are 3e-12 at worst and far less
+    on average. Who was never selected falls to 0.1^300, below the floor of 1e-150.
+    """
+    rng = np.random.default_rng(1)
+    initial = rng.uniform(0.01, 1, 6)
+    cohorts = [np.flatnonzero(rng.random(6) < [0, 0.01, 0.1, 0.5, 0.9, 1]) for _ in range(rounds)]
+    rates = ParticipationRates(initial, beta)
+    for ids in cohorts:
+        rates.update(ids)
+    expected = np.maximum(eager(initial, beta, cohorts), 1e-150)
+    np.testing.assert_allclose(rates.values, expected, rtol=1e-12)
+    np.testing.assert_array_equal(rates.at(np.array([4, 1])), rates.values[[4, 1]])
+
+
+@pytest.mark.parametrize("falling", [False, True])
+def test_a_scale_is_a_factor_of_the_first_rates(falling: bool) -> None:
+    """Rates of r(0) = 10 p go on as those that start there; clients that stay out tie in p / r."""
+    p = np.array([0.1, 0.013, 0.029, 0.003])
+    scaled = ParticipationRates(p, 0.01, falling=falling, scale=10.0)
+    plain = ParticipationRates(10 * p, 0.01, falling=falling)
+    np.testing.assert_allclose(scaled.values, 10 * p, rtol=1e-15)
+    if not falling:
+        for _ in range(5):
+            scaled.update(np.array([0]))
+            plain.update(np.array([0]))
+        assert len(set((p / scaled.unscaled)[1:])) == 1
+    for k in range(4):
+        scaled.update(np.array([k]))
+        plain.update(np.array([k]))
+        np.testing.assert_allclose(scaled.values, plain.values, rtol=1e-14)
+    with pytest.raises(ValueError, match=r"initial rates must be in \(0, 1\]"):
+        ParticipationRates(p, 0.01, scale=10.1)
+
+
+def test_falling_step_by_hand() -> None:
+    """Steps 1, 1/2, 1/3, then beta = 0.3 (above 1/4); of three clients 2 is never selected.
+
+    Round 1 {0, 1}: 1, 1. Round 2 {0}: 1, 1/2. Round 3 {1}: 2/3, 2/3. Round 4 {}: 0.7 of these.
+    """
+    rates = ParticipationRates(np.array([0.9, 0.5, 0.1]), beta=0.3, falling=True)
+    for ids, expected in (([0, 1], [1, 1]), ([0], [1, 1 / 2]), ([1], [2 / 3, 2 / 3])):
+        rates.update(np.array(ids))
+        np.testing.assert_allclose(rates.values, [*expected, 1e-150], rtol=1e-15)
+    rates.update(np.zeros(0, np.int64))
+    np.testing.assert_allclose(rates.values, [1.4 / 3, 1.4 / 3, 1e-150], rtol=1e-15)
+
+
+def test_falling_step_counts_rounds_before_beta() -> None:
+    """Until 1 / t reaches beta = 1/50 rates are observed frequencies; equal counts tie exactly."""
+    took_part = np.random.default_rng(3).random((50, 40)) < 0.3
+    rates = ParticipationRates(np.full(40, 0.5), beta=0.02, falling=True)
+    for t, mask in enumerate(took_part[:49], start=1):
+        rates.update(np.flatnonzero(mask))
+        counts = took_part[:t].sum(axis=0)
+        np.testing.assert_allclose(rates.values, np.maximum(counts / t, 1e-150), rtol=1e-15)
+        assert len(np.unique(rates.unscaled)) == len(np.unique(counts))
+
+
+@pytest.mark.parametrize(("beta", "rounds"), [(0.9, 300), (0.1, 2000), (1e-3, 20_000)])
+def test_falling_step_equals_the_recursion(beta: float, rounds: int) -> None:
+    """Over moves of the scale too, with steps max(1 / t, beta); r(0) does not matter."""
+    rng = np.random.default_rng(4)
+    cohorts = [np.flatnonzero(rng.random(6) < [0, 0.01, 0.1, 0.5, 0.9, 1]) for _ in range(rounds)]
+    expected = rng.uniform(0.01, 1, 6)
+    rates = ParticipationRates(np.full(6, 0.5), beta, falling=True)
+    for t, ids in enumerate(cohorts, start=1):
+        step = max(1 / t, beta)
+        expected *= 1 - step
+        expected[ids] += step
+        rates.update(ids)
+    assert rates.values[0] == 1e-150
+    np.testing.assert_allclose(rates.values, np.maximum(expected, 1e-150), rtol=1e-11)
+
+
+def test_falling_step_of_clusters_is_their_mean_share() -> None:
+    """Shares 1/4, then 1/2, of cluster 0: rates 1/4 and (1/4 + 1/2) / 2."""
+    rates = ParticipationRates(np.array([0.5, 0.5]), beta=0.1, falling=True)
+    for share, expected in ((0.25, 0.25), (0.5, 0.375)):
+        rates.update(np.array([0]), share)
+        np.testing.assert_array_equal(rates.values, [expected, 1e-150])
+
+
+def test_unscaled_rates_are_proportional_to_rates() -> None:
+    rates = ParticipationRates(np.array([0.5, 0.25, 1.0]), beta=0.3)
+    for t in range(200):
+        rates.update(np.array([t % 3]))
+    ratio = rates.unscaled / rates.values
+    np.testing.assert_allclose(ratio, ratio[0])
+    with pytest.raises(ValueError, match="read-only"):
+        rates.unscaled[0] = 1.0
+
+
+def test_share_of_a_cluster_stands_for_the_one() -> None:
+    """0.9 * 0.5 + 0.1 / 4 = 0.475 and 0.9 * 0.5 + 0.1 / 2 = 0.5."""
+    rates = ParticipationRates(np.array([0.5, 0.5, 0.5]), beta=0.1)
+    rates.update(np.array([0, 2]), np.array([0.25, 0.5]))
+    np.testing.assert_allclose(rates.values, [0.475, 0.45, 0.5])
+
+
+@pytest.mark.parametrize("falling", [False, True])
+@pytest.mark.parametrize(("beta", "stop"), [(0.2, 123), (0.005, 123), (0.2, 0)])
+def test_restored_rates_go_on_bit_for_bit(beta: float, stop: int, falling: bool) -> None:
+    """Saved in the middle, with a scale that is no power of two, and over a move of the scale.
+
+    A falling step is saved after it has reached beta, before it does, and before round 1.
+    """
+    rng = np.random.default_rng(2)
+    initial = rng.uniform(0.1, 1, 5)
+    cohorts = [np.flatnonzero(rng.random(5) < 0.3) for _ in range(400)]
+    whole = ParticipationRates(initial, beta, falling=falling)
+    for ids in cohorts:
+        whole.update(ids)
+    stopped = ParticipationRates(initial, beta, falling=falling)
+    resumed = ParticipationRates(np.ones(5), beta, falling=falling)
+    for ids in cohorts[:stop]:
+        stopped.update(ids)
+    resumed.restore(stopped.state())
+    for ids in cohorts[stop:]:
+        resumed.update(ids)
+    for name, saved in whole.state().items():
+        np.testing.assert_array_equal(resumed.state()[name], saved)
+
+
+def test_the_callers_arrays_are_left_alone() -> None:
+    initial = np.array([0.5, 0.5])
+    rates = ParticipationRates(initial, beta=0.1)
+    saved = rates.state()
+    rates.restore(saved)
+    rates.update(np.array([0]))
+    assert initial.tolist() == [0.5, 0.5]
+    assert saved["rates"].tolist() == saved["unscaled_rates"].tolist() == [0.5, 0.5]
+    assert saved["rate_scale"] == 1
+    values = rates.values
+    rates.update(np.array([0]))
+    np.testing.assert_allclose(values, [0.55, 0.45])
+
+
+def test_saved_rates_that_do_not_fit_are_refused() -> None:
+    rates = ParticipationRates(np.array([0.5, 0.5]), beta=0.1)
+    with pytest.raises(ValueError, match=r"shape \(3,\), not \(2,\)"):
+        rates.restore(ParticipationRates(np.ones(3), 0.1).state())
+    with pytest.raises(ValueError, match="lack rate_scale, unscaled_rates"):
+        rates.restore({"rates": np.ones(2)})
+    falling = ParticipationRates(np.array([0.5, 0.5]), beta=0.1, falling=True)
+    with pytest.raises(ValueError, match="lack rate_updates"):
+        falling.restore(rates.state())
+
+
+@pytest.mark.parametrize("falling", [False, True])
+def test_clients_that_join_start_at_their_rate(falling: bool) -> None:
+    """Client 1 joins after 5 rounds at 0.3, others go on; later rounds move all alike.
+
+    With a falling step the rate is then 0.3 x 5 / t plus its share of selections.
+    """
+    rates = ParticipationRates(np.array([0.5, 0.5]), 0.05, falling=falling)
+    for _ in range(5):
+        rates.update(np.array([0]))
+    before = rates.values[0]
+    rates = rates.started(np.array([1]), 0.3)
+    np.testing.assert_allclose(rates.values, [before, 0.3])
+    rates.update(np.array([1]))
+    step = 1 / 6 if falling else 0.05
+    np.testing.assert_allclose(rates.values[1], 0.3 * (1 - step) + step)

@@ -1,0 +1,80 @@
+"""F*_k by training each client alone."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.methods.parts.loss_estimates import trained_minima
+from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.preprocessing import AsStored, ScaledPixels
+
+pytest.importorskip("scipy")
+
+
+def clients(*parts: tuple[np.ndarray, list[int]]) -> ClientExamples:
+    features = np.concatenate([x for x, _ in parts])
+    labels = np.concatenate([np.array(y, np.int32) for _, y in parts])
+    return ClientExamples(features, labels, np.cumsum([0, *(len(y) for _, y in parts)]))
+
+
+def test_by_hand_without_features() -> None:
+    """x = 0, two classes, all examples of class 0, ridge r: biases (b, -b) by symmetry.
+
+    Objective log(1 + exp(-2b)) + r b^2; its slope is 0 where r b = 1 / (1 + exp(2b)). For b = 1/2
+    that is r = 2 / (1 + e), and the loss without the penalty is log(1 + 1/e). A client with as
+    many examples of either class has b = 0 and the loss log 2.
+    """
+    model = SoftmaxRegression(1, 2, ridge=2 / (1 + math.e))
+    data = clients((np.zeros((5, 1)), [0] * 5), (np.zeros((4, 1)), [0, 1, 1, 0]))
+    found = trained_minima(model, AsStored(), data)
+    np.testing.assert_allclose(found, [math.log1p(1 / math.e), math.log(2)], rtol=1e-4)
+
+
+def test_no_other_model_is_better_for_the_client() -> None:
+    """The slope of the objective vanishes, here by finite differences of loss plus penalty."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(40, 3)), rng.integers(0, 4, 40)
+    model = SoftmaxRegression(3, 4, ridge=0.05)
+    least = trained_minima(model, AsStored(), clients((x, y.tolist())))[0]
+
+    def loss(weights: np.ndarray) -> float:
+        logits = x @ weights[:3] + weights[3]
+        return float(np.mean(np.log(np.exp(logits).sum(1)) - logits[np.arange(40), y]))
+
+    weights = np.zeros((4, 4))
+    onehot = np.eye(4)[y]
+    with_one = np.column_stack([x, np.ones(40)])
+    for _ in range(20_000):
+        chances = np.exp(with_one @ weights)
+        chances /= chances.sum(1, keepdims=True)
+        weights -= 0.1 * (with_one.T @ (chances - onehot) / 40 + 0.05 * weights)
+    assert least == pytest.approx(loss(weights), rel=1e-3)
+    assert least < math.log(4)
+
+
+def test_inputs_are_what_the_model_reads() -> None:
+    """Pixels count as 0..1, whatever their shape."""
+    pixels = np.random.default_rng(1).integers(0, 256, (30, 2, 2), np.uint8)
+    labels = (pixels[:, 0, 0] > 128).astype(int).tolist()
+    model = SoftmaxRegression(4, 2, ridge=0.01, input_shape=(2, 2))
+    flat = SoftmaxRegression(4, 2, ridge=0.01)
+    by_pixels = trained_minima(model, ScaledPixels(), clients((pixels, labels)))
+    scaled = clients((pixels.reshape(30, 4) / 255, labels))
+    np.testing.assert_allclose(by_pixels, trained_minima(flat, AsStored(), scaled), rtol=1e-4)
+
+
+def test_a_client_without_examples_and_a_model_without_minimum() -> None:
+    data = clients((np.zeros((2, 1)), [0, 1]), (np.zeros((0, 1)), []))
+    assert trained_minima(SoftmaxRegression(1, 2, ridge=1.0), AsStored(), data)[1] == 0
+    with pytest.raises(ValueError, match="ridge is 0.0: must be above 0"):
+        trained_minima(SoftmaxRegression(1, 2), AsStored(), data)
+
+
+def test_a_client_that_does_not_converge_is_named() -> None:
+    data = clients((np.full((2, 1), np.nan), [0, 1]))
+    with pytest.raises(ValueError, match="client 0: training it alone does not converge"):
+        trained_minima(SoftmaxRegression(1, 2, ridge=1.0), AsStored(), data)

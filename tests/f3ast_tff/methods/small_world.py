@@ -1,0 +1,80 @@
+"""A world of a few clients, whose strategies are built from an algorithm's `Config`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.availability import CommunicationConstraint, FixedK
+from f3ast_tff.components import REQUIRED, Derived, Published, Reading, builtin_registry
+from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.methods.parts.algorithm import World
+from f3ast_tff.models import SoftmaxRegression
+from f3ast_tff.preprocessing import AsStored
+
+N, K = 6, 3
+SIZES = np.array([4, 2, 6, 3, 5, 4])
+# What follows from other settings in an experiment.
+FOLLOWS: Mapping[str, Any] = {
+    "availability_objective": "p_squared",
+    "baseline_sampling": "with_replacement",
+    "switch_round": 51,
+    "rate_init": "p",
+}
+
+
+class Blinking:
+    """Client k is available with a chance of its own, anew in each round; counts its calls."""
+
+    num_clients = N
+    positively_correlated = False
+    periodic = False
+    stationary = np.linspace(0.4, 0.9, N)
+    eigenvalue = np.linspace(0.5, 0.0, N)
+
+    def __init__(self) -> None:
+        self.rounds: list[int] = []
+
+    def mask(self, round_number: int) -> np.ndarray:
+        self.rounds.append(round_number)
+        return np.random.default_rng(round_number).random(N) < self.stationary
+
+
+def small_world(
+    availability: Any = None, constraint: CommunicationConstraint | None = None, **changes: Any
+) -> World:
+    """Returns a world of `N` clients, `K` a round, for 100 rounds."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, SIZES.sum())
+    train = ClientExamples(rng.normal(size=(SIZES.sum(), 3)), labels, np.cumsum([0, *SIZES]))
+    parts = {
+        "p": SIZES / SIZES.sum(),
+        "sizes": SIZES,
+        "availability": availability or Blinking(),
+        "constraint": constraint or FixedK(K),
+        "rounds": 100,
+        "seed": 1,
+        "train": train,
+        "model": SoftmaxRegression(3, 2, ridge=0.1),
+        "preprocessing": AsStored(),
+    }
+    return World(**{**parts, **changes})
+
+
+def config(algorithm: str, preset: str = "paper", **given: Any) -> Any:
+    """Returns the `Config` of an algorithm: its defaults under a reading, but for what is given."""
+    component = builtin_registry().find("algorithm", algorithm)
+    values = {}
+    for parameter in component.parameters:
+        default = parameter.default
+        if isinstance(default, Reading):
+            default = default.value(preset)
+        assert not isinstance(default, Published)
+        assert default is not REQUIRED
+        if isinstance(default, Derived):
+            default = FOLLOWS[parameter.name]
+        values[parameter.name] = parameter.checked(given.get(parameter.name, default))
+    assert given.keys() <= values.keys()
+    return component.config(**values)

@@ -1,0 +1,228 @@
+"""What the algorithms are composed of, and which settings they refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.availability import ByteBudget, FixedK, GroupMinimum, PoissonK, Schedule
+from f3ast_tff.components import builtin_registry
+from f3ast_tff.errors import ParameterError
+from tests.f3ast_tff.methods.small_world import N, config, small_world
+
+ALGORITHMS = builtin_registry().components["algorithm"]
+BYTES = {"communication": "bytes:5e6", "num_clients": N}
+
+
+def test_what_each_is_composed_of() -> None:
+    """Display name, strategy, aggregation, server optimizer and client loss, in their order."""
+    found = [
+        (
+            *(name, c.display, type(config(name).build(small_world())).__name__),
+            *(c.config.aggregation, c.config.server_optimizer, config(name).client_loss),
+        )
+        for name, c in ALGORITHMS.items()
+    ]
+    assert found == [
+        ("fedavg", "FedAvg", "Proportional", "mean", "sgd", "mean"),
+        ("fedadam", "FedAdam", "Proportional", "mean", "adam", "mean"),
+        ("f3ast", "F3AST", "F3AST", "sum", "sgd", "mean"),
+        ("f3ast_adam", "F3AST+Adam", "F3AST", "sum", "adam", "mean"),
+        ("f3ast_fixed", "F3AST, fixed policy", "FixedPolicy", "sum", "sgd", "mean"),
+        ("uniform", "Uniform", "Uniform", "mean", "sgd", "mean"),
+        ("poc", "Power-of-Choice", "PowerOfChoice", "mean", "sgd", "mean"),
+        ("unbiased", "Unbiased", "Unbiased", "sum", "sgd", "mean"),
+        ("more_available", "More available", "MoreAvailable", "sum", "sgd", "mean"),
+        ("adafed", "AdaFed", "AdaFed", "sum", "sgd", "mean"),
+        ("ca_fed", "CA-Fed", "CAFed", "sum", "sgd", "one_batch"),
+        ("f3ast_of_ca_fed", "F3AST (CA-Fed's rule)", "F3ASTOfCAFed", "sum", "sgd", "mean"),
+        ("fedlaavg", "FedLaAvg", "LongestAbsent", "fedlaavg", "sgd", "mean"),
+        ("fedavg_then_fedlaavg", "FedAvg, then FedLaAvg", "Switching", "fedlaavg", "sgd", "mean"),
+        ("sequential_sgd", "Sequential SGD", "Uniform", "mean", "sgd", "mean"),
+        ("fedavg_all", "FedAvg over all", "AllAvailable", "sum", "sgd", "mean"),
+        ("fedau", "FedAU", "FedAU", "sum", "sgd", "mean"),
+        ("oort_loss", "Oort (loss)", "OortLoss", "mean", "sgd", "mean_squares"),
+        ("mifa", "MIFA", "AllAvailable", "mifa", "sgd", "mean"),
+        ("fedvarp", "FedVARP", "AllAvailable", "fedvarp", "sgd", "mean"),
+        ("fedstale", "FedStale", "Unbiased", "fedstale", "sgd", "mean"),
+        ("mimic", "MimiC", "AllAvailable", "mimic", "sgd", "mean"),
+        ("fedawe", "FedAWE", "AllAvailable", "fedawe", "sgd", "mean"),
+        ("scaffold", "SCAFFOLD", "AllAvailable", "scaffold", "sgd", "mean"),
+        (
+            *("amplified_fedavg", "Amplified FedAvg", "AllAvailable"),
+            *("amplified_fedavg", "sgd", "mean"),
+        ),
+        (
+            *("amplified_scaffold", "Amplified SCAFFOLD", "AllAvailable"),
+            *("amplified_scaffold", "sgd", "mean"),
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "rate"),
+    [
+        (FixedK(2), 2 / 6),
+        (Schedule((1, 2, 6)), 3 / 6),
+        (Schedule((1, 2, 6), "hold"), 1.0),
+        (ByteBudget((8, 17), np.full(N, 4)), 3 / 6),
+    ],
+)
+def test_first_rates_follow_the_constraint(constraint: Any, rate: float) -> None:
+    """r(0) = K / N takes the long-run mean of K_t."""
+    for given in ({}, {"rate_clusters": 2}):
+        strategy = config("f3ast", rate_init="k_over_n", **given).build(
+            small_world(constraint=constraint)
+        )
+        np.testing.assert_allclose(strategy.rates.values, rate)
+
+
+def test_first_rates_if_all_were_available_are_in_proportion_to_p() -> None:
+    """Of p = 4, 2, 6, 3, 5, 4 of 24 and K = 3: r(0) = 3 p, and every p / r(0) is 1 / K."""
+    strategy = config("f3ast", rate_init="all_available").build(small_world())
+    world = small_world()
+    np.testing.assert_allclose(strategy.rates.values, 3 * world.p, rtol=1e-15)
+    assert set(world.p / strategy.rates.unscaled) == {1.0}
+    clusters = config("f3ast", rate_init="all_available", rate_clusters=2).build(world)
+    np.testing.assert_allclose(clusters.rates.values, 3 * world.p.reshape(2, -1).mean(1))
+
+
+def test_clusters_are_blocks_of_ids_with_their_mean_rate() -> None:
+    strategy = config("f3ast", rate_clusters=2).build(small_world())
+    assert strategy.clusters.tolist() == [0, 0, 0, 1, 1, 1]
+    np.testing.assert_allclose(strategy.rates.values, [12 / 24 / 3, 12 / 24 / 3])
+
+
+def test_clusters_take_the_step_and_the_bound() -> None:
+    given = {"rate_clusters": 2, "rate_step": "falling", "weight_bound": 3.0}
+    strategy = config("f3ast", **given).build(small_world())
+    assert (strategy.rates.falling, strategy.weight_bound) == (True, 3.0)
+
+
+def test_sequential_sgd_has_one_client_that_is_always_there() -> None:
+    sequential = config("sequential_sgd")
+    assert sequential.pooled
+    assert dict(sequential.fixed) == {"availability": "always", "clients_per_round": 1}
+    others = [c.config for name, c in ALGORITHMS.items() if name != "sequential_sgd"]
+    assert not any(other.pooled or other.fixed for other in others)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "given", "settings", "message"),
+    [
+        (
+            *("f3ast_fixed", {}, {"communication": "cycle:5,10"}),
+            "communication = cycle:5,10: f3ast_fixed has its policy for a fixed K, "
+            "clients_per_round",
+        ),
+        (
+            *("fedavg", {"baseline_sampling": "with_replacement"}, BYTES),
+            "baseline_sampling = with_replacement: must be without_replacement under a budget in "
+            "bytes",
+        ),
+        (
+            *("fedavg_then_fedlaavg", {"baseline_sampling": "with_replacement"}, BYTES),
+            "baseline_sampling = with_replacement: must be without_replacement under a budget in "
+            "bytes",
+        ),
+        (
+            *("f3ast", {"short_rounds": "fill_unavailable"}, BYTES),
+            "short_rounds = fill_unavailable: must be available_only under a budget in bytes",
+        ),
+        (
+            *("f3ast", {"rate_clusters": 2, "aggregate": "sum_over_k"}, {}),
+            "aggregate = sum_over_k: must be sum with rate_clusters",
+        ),
+        (
+            *("f3ast", {"rate_clusters": 2, "ties": "lowest_id"}, {}),
+            "ties = lowest_id: must be random with rate_clusters",
+        ),
+        (
+            *("f3ast_adam", {"rate_clusters": 2, "short_rounds": "fill_unavailable"}, {}),
+            "short_rounds = fill_unavailable: must be available_only with rate_clusters",
+        ),
+        (
+            *("f3ast", {"rate_clusters": 7}, {"num_clients": 6}),
+            "rate_clusters = 7: must be at most num_clients, 6",
+        ),
+        (
+            *("poc", {"poc_candidates": 4}, {"clients_per_round": 5}),
+            "poc_candidates = 4: must be at least clients_per_round, 5",
+        ),
+        (
+            *("sequential_sgd", {}, {"communication": "cycle:1,2"}),
+            "communication = cycle:1,2: must not be given with sequential_sgd, which has one "
+            "client",
+        ),
+        (
+            *("ca_fed", {"loss_minima": "trained"}, {"model": "cafed_cnn"}),
+            "model = cafed_cnn: must be softmax_regression with loss_minima=trained",
+        ),
+        (
+            "ca_fed",
+            {"loss_minima": "trained"},
+            {"model": "softmax_regression", "ridge": 0.0},
+            "ridge = 0.0: must be above 0 with loss_minima=trained",
+        ),
+    ],
+)
+def test_what_a_selection_would_pass_over_is_refused(
+    algorithm: str, given: dict[str, Any], settings: dict[str, Any], message: str
+) -> None:
+    made = config(algorithm, **given)
+    with pytest.raises(ParameterError) as error:
+        made.check({**vars(made), **settings})
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("preset", ["paper", "released", "ca_fed"])
+@pytest.mark.parametrize("algorithm", list(ALGORITHMS))
+def test_defaults_pass_in_every_reading(algorithm: str, preset: str) -> None:
+    made = config(algorithm, preset)
+    settings = {"model": "softmax_regression", "ridge": 0.01, "num_clients": N}
+    made.check({**vars(made), **settings, "clients_per_round": 3})
+    made.build(small_world())
+
+
+def test_what_only_the_world_knows_is_refused_when_it_is_built() -> None:
+    for algorithm, given, changes, message in (
+        (
+            "poc",
+            {"poc_candidates": 1},
+            {"constraint": PoissonK(2.0, N)},
+            "candidates = 1: .* K_t, 3",
+        ),
+        ("f3ast", {"rate_clusters": 7}, {}, "rate_clusters = 7: must be at most num_clients, 6"),
+        ("ca_fed", {"loss_minima": "trained"}, {"model": object()}, "must be running for object"),
+        ("more_available", {"more_available_pi": 0.95}, {}, "no client is available so often"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            config(algorithm, **given).build(small_world(**changes))
+
+
+def test_no_flag_is_named() -> None:
+    for component in ALGORITHMS.values():
+        assert "--" not in component.about
+        for parameter in component.parameters:
+            assert "--" not in parameter.help
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "setting", "drawn"),
+    [
+        ("fedavg", "baseline_sampling", "with_replacement"),
+        ("fedadam", "baseline_sampling", "with_replacement"),
+        ("poc", "poc_pool", "with_replacement"),
+    ],
+)
+def test_draws_with_replacement_are_refused_where_groups_have_minima(
+    algorithm: str, setting: str, drawn: str
+) -> None:
+    """When the strategy is built, not in round 1."""
+    minima = GroupMinimum(FixedK(3), np.arange(N) % 2, (1, 1))
+    with pytest.raises(ParameterError, match=f"{setting}.*must be without_replacement"):
+        config(algorithm, **{setting: drawn}).build(small_world(constraint=minima))
+    build = config(algorithm, **{setting: "without_replacement"}).build
+    assert build(small_world(constraint=minima)) is not None

@@ -1,0 +1,173 @@
+"""CA-Fed: Algorithm 1 round by round."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.ca_fed import CAFed
+from f3ast_tff.methods.parts.availability_knowledge import (
+    AvailabilityPrior,
+    EstimatedAvailability,
+    KnownAvailability,
+)
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.loss_estimates import LossEstimates
+from f3ast_tff.methods.parts.strategy import Round, cohort_of
+from f3ast_tff.methods.unbiased import Unbiased
+
+P = np.array([0.5, 0.25, 0.25])
+PI = np.array([0.5, 0.8, 0.4])
+EIGENVALUE = np.array([0.0, 0.1, 0.9])
+ALL = np.ones(3, bool)
+
+
+class Spy:
+    """Answers with given losses and remembers who was asked."""
+
+    def __init__(self, losses: list[float]) -> None:
+        self.losses = np.array(losses)
+        self.asked: list[list[int]] = []
+
+    def __call__(self, ids: np.ndarray) -> np.ndarray:
+        self.asked.append(ids.tolist())
+        return self.losses[ids]
+
+
+def ca_fed(**kwargs: object) -> CAFed:
+    """With the oracle and minima of 0, so that gaps are the losses."""
+    losses = LossEstimates(3, minima=np.zeros(3))
+    return CAFed(P, KnownAvailability(PI, EIGENVALUE), losses, **kwargs)
+
+
+def test_factor_4_or_1() -> None:
+    """Losses (1, 1, 1.5), kappa^2 = 1, Gamma' = 1.5; tried by lambda: clients 2, 1, 0.
+
+    All: 0.5 + 0.25 + 0.375 = 1.125. Without 2: 1 + factor * 1.5 / 16, which is 1.375 for the
+    paper's 4 and 1.094 for the released 1. So the released code excludes client 2, and then nobody:
+    without 1 as well, 1 + 1.5 / 4; without 0, 1 + 1.5 * 9 / 16. The paper excludes nobody: without
+    1 alone, 0.875 / 0.75 + 6 / 16; without 0 alone, 0.625 / 0.5 + 6 / 4. Weights are p / pi.
+    """
+    for factor, ids, weights in ((4.0, [0, 1, 2], [1, 0.3125, 0.625]), (1.0, [0, 1], [1, 0.3125])):
+        spy = Spy([1.0, 1.0, 1.5])
+        cohort = cohort_of(ca_fed(bias_factor=factor), Round(1, ALL, Feasible(3), spy))
+        assert cohort.ids.tolist() == ids
+        np.testing.assert_allclose(cohort.weights, weights)
+        assert spy.asked == [[0, 1, 2]]
+
+
+def test_the_excluded_report_and_do_not_train() -> None:
+    """Client 2 alone is available, and excluded: asked, but the cohort is empty."""
+    strategy = ca_fed(bias_factor=1.0)
+    cohort_of(strategy, Round(1, ALL, Feasible(3), Spy([1.0, 1.0, 1.5])))
+    spy = Spy([1.0, 1.0, 1.5])
+    cohort = cohort_of(strategy, Round(2, np.array([False, False, True]), Feasible(3), spy))
+    assert spy.asked == [[2]]
+    assert len(cohort) == 0
+    assert strategy.included().tolist() == [True, True, False]
+    # Once its loss is like the others', it is let in again.
+    again = cohort_of(
+        strategy, Round(3, np.array([False, False, True]), Feasible(3), Spy([1.0, 1.0, 1.0]))
+    )
+    assert again.ids.tolist() == [2]
+
+
+def test_small_kappa_excludes_more() -> None:
+    rng = np.random.default_rng(0)
+    n = 100
+    pi, eigenvalue = rng.choice([0.1, 0.9], n), rng.choice([0.0, 0.9], n)
+    p, losses = rng.dirichlet(np.full(n, 5.0)), rng.random(n)
+    included = []
+    for kappa2 in (1e-2, 1e-1, 1.0, 10.0, 100.0, 1e4):
+        strategy = CAFed(
+            p, KnownAvailability(pi, eigenvalue), LossEstimates(n, minima=np.zeros(n)), kappa2
+        )
+        cohort_of(strategy, Round(1, np.ones(n, bool), Feasible(n), lambda ids: losses[ids]))
+        included.append(int(strategy.included().sum()))
+    assert included == sorted(included)
+    assert included[0] < n / 2
+    assert included[-1] == n
+
+
+def test_first_round_with_running_minima() -> None:
+    """All gaps are 0: by Sec. IV-A nothing falls and all stay; by line 19 all but one go."""
+    for strict, expected in ((True, [0, 1, 2]), (False, [0])):
+        strategy = CAFed(P, KnownAvailability(PI, EIGENVALUE), LossEstimates(3), strict=strict)
+        # Client 0, of the least lambda, is the last to be tried.
+        assert (
+            cohort_of(strategy, Round(1, ALL, Feasible(3), Spy([1.0, 2.0, 3.0]))).ids.tolist()
+            == expected
+        )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.booleans())
+def test_large_kappa_is_unbiased_bit_for_bit(seed: int, k: int, oracle: bool) -> None:
+    rng = np.random.default_rng(seed)
+    n = 10
+    p, pi = rng.dirichlet(np.full(n, 3.0)) * 0.9 + 0.01, rng.uniform(0.1, 0.9, n)
+    activities = [
+        KnownAvailability(pi, rng.uniform(0, 0.9, n))
+        if oracle
+        else EstimatedAvailability(AvailabilityPrior.uniform(n))
+        for _ in range(2)
+    ]
+    ca_fed_ = CAFed(p, activities[0], LossEstimates(n, 0.5), kappa2=1e12, seed=seed % 1000)
+    unbiased = Unbiased(p, activities[1], seed=seed % 1000)
+    for t in range(1, 16):
+        mask, losses = rng.random(n) < pi, rng.random(n)
+        found = cohort_of(
+            ca_fed_, Round(t, mask, Feasible(k), lambda ids, losses=losses: losses[ids])
+        )
+        expected = cohort_of(unbiased, Round(t, mask, Feasible(k)))
+        np.testing.assert_array_equal(found.ids, expected.ids)
+        np.testing.assert_array_equal(found.weights, expected.weights)
+
+
+def test_small_k_asks_and_trains_at_most_k() -> None:
+    """Two of three are drawn, asked, and weigh 3 / 2 of p / pi; over 60 rounds all pairs occur."""
+    strategy, pairs = ca_fed(kappa2=1e9), set()
+    for t in range(1, 61):
+        spy = Spy([1.0, 1.0, 1.0])
+        cohort = cohort_of(strategy, Round(t, ALL, Feasible(2), spy))
+        assert spy.asked == [cohort.ids.tolist()]
+        np.testing.assert_allclose(cohort.weights, 1.5 * (P / PI)[cohort.ids])
+        pairs.add(tuple(cohort.ids))
+    assert pairs == {(0, 1), (0, 2), (1, 2)}
+
+
+def test_nobody_available_asks_nobody() -> None:
+    spy = Spy([1.0] * 3)
+    cohort = cohort_of(ca_fed(), Round(1, ~ALL, Feasible(3), spy))
+    assert (len(cohort), cohort.ids.dtype, spy.asked) == (0, np.int64, [])
+
+
+def test_estimated_activity_decides_with_the_round_it_sees() -> None:
+    """Beta(1, 1), one round: available clients have pi = 2 / 3, so they weigh 1.5 p."""
+    strategy = CAFed(P, EstimatedAvailability(AvailabilityPrior.uniform(3)), LossEstimates(3))
+    cohort = cohort_of(
+        strategy, Round(1, np.array([True, False, True]), Feasible(3), Spy([1.0] * 3))
+    )
+    np.testing.assert_allclose(cohort.weights, 1.5 * P[[0, 2]])
+
+
+def test_bad_values() -> None:
+    for name, value in (
+        ("kappa2", -1.0),
+        ("kappa2", np.inf),
+        ("tau", -0.1),
+        ("bias_factor", np.nan),
+    ):
+        with pytest.raises(
+            ParameterError, match=f"{name} = {value}: must be at least 0 and finite"
+        ):
+            ca_fed(**{name: value})
+    with pytest.raises(ValueError, match="not known"):
+        CAFed(P, KnownAvailability(PI), LossEstimates(3))
+    with pytest.raises(ValueError, match="losses have shapes"):
+        CAFed(P, KnownAvailability(PI, EIGENVALUE), LossEstimates(4))
+    with pytest.raises(ValueError, match="p sums to 0.75"):
+        CAFed(np.array([0.5, 0.25, 0.0]), KnownAvailability(PI, EIGENVALUE), LossEstimates(3))

@@ -1,0 +1,233 @@
+"""F3AST against Algorithm 1, by hand and by brute force."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f3ast_tff.methods.f3ast import F3AST
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.objective import OBJECTIVES, marginal_utility
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.strategy import Round, Strategy, cohort_of
+
+ALL = np.ones(3, bool)
+
+
+def f3ast(p: list[float], r: list[float], beta: float = 0.1, **kwargs: object) -> F3AST:
+    return F3AST(np.array(p), ParticipationRates(np.array(r), beta), **kwargs)
+
+
+def picks(strategy: Strategy, rounds: int, available: np.ndarray, k: int) -> list[list[int]]:
+    return [
+        cohort_of(strategy, Round(t, available, Feasible(k))).ids.tolist()
+        for t in range(1, rounds + 1)
+    ]
+
+
+def test_two_rounds_by_hand() -> None:
+    """Lines 4, 5, 9 in this order: pick with r(t-1), move the rates, weigh with r(t).
+
+    p = (0.5, 0.3, 0.2), r = (0.5, 0.2, 0.5), beta = 0.1, K = 2.
+    Round 1, all available: p^2 / r^2 = 1, 2.25, 0.16, so clients 1 and 0, best first. Rates:
+    0.9 * 0.5 + 0.1 = 0.55, 0.9 * 0.2 + 0.1 = 0.28, 0.45. Weights 0.3 / 0.28 and 0.5 / 0.55
+    (with the rates before the round they would be 1.5 and 1).
+    Round 2, clients 1 and 2 available: both. Rates 0.495, 0.352, 0.505.
+    """
+    strategy = f3ast([0.5, 0.3, 0.2], [0.5, 0.2, 0.5])
+    first = cohort_of(strategy, Round(1, ALL, Feasible(2)))
+    assert first.ids.tolist() == [1, 0]
+    np.testing.assert_allclose(first.weights, [0.3 / 0.28, 0.5 / 0.55])
+    np.testing.assert_allclose(strategy.rates.values, [0.55, 0.28, 0.45])
+
+    second = cohort_of(strategy, Round(2, np.array([False, True, True]), Feasible(2)))
+    assert second.ids.tolist() == [1, 2]
+    np.testing.assert_allclose(second.weights, [0.3 / 0.352, 0.2 / 0.505])
+    np.testing.assert_allclose(strategy.rates.values, [0.495, 0.352, 0.505])
+
+
+def test_objective_decides_who_is_picked() -> None:
+    """p = (0.6, 0.4), r = (0.8, 0.6): p^2 / r^2 = 0.5625, 0.444; p / r^2 = 0.9375, 1.111."""
+    mask = np.ones(2, bool)
+    for objective, expected in (("p_squared", [0]), ("p", [1])):
+        strategy = f3ast([0.6, 0.4], [0.8, 0.6], objective=objective)
+        assert cohort_of(strategy, Round(1, mask, Feasible(1))).ids.tolist() == expected
+
+
+def test_fewer_than_k_available_are_all_taken() -> None:
+    strategy = f3ast([0.5, 0.3, 0.2], [0.5] * 3)
+    cohort = cohort_of(strategy, Round(1, np.array([True, False, True]), Feasible(3)))
+    assert cohort.ids.tolist() == [0, 2]
+    np.testing.assert_allclose(cohort.weights, [0.5 / 0.55, 0.2 / 0.55])
+
+
+def test_nobody_available_is_an_empty_cohort_and_decayed_rates() -> None:
+    strategy = f3ast([0.5, 0.3, 0.2], [0.5, 0.2, 1.0])
+    cohort = cohort_of(strategy, Round(1, ~ALL, Feasible(2)))
+    assert (len(cohort), cohort.ids.dtype, cohort.weights.dtype) == (0, np.int64, np.float64)
+    np.testing.assert_allclose(strategy.rates.values, [0.45, 0.18, 0.9])
+
+
+def test_fill_unavailable_adds_the_lowest_ids() -> None:
+    """Reading R17: client 3 is available; 0 and 1 fill the cohort, and their rates rise."""
+    strategy = f3ast([0.2] * 5, [0.5] * 5, fill_unavailable=True)
+    only_3 = np.arange(5) == 3
+    assert cohort_of(strategy, Round(1, only_3, Feasible(3))).ids.tolist() == [3, 0, 1]
+    np.testing.assert_allclose(strategy.rates.values, [0.55, 0.55, 0.45, 0.55, 0.45])
+    assert cohort_of(strategy, Round(2, np.zeros(5, bool), Feasible(2))).ids.tolist() == [
+        0,
+        1,
+    ]
+    assert set(cohort_of(strategy, Round(3, np.ones(5, bool), Feasible(2))).ids) == {2, 4}
+
+
+def test_k_divides_every_weight() -> None:
+    """Reading R2: the released code divides by K = 2, in a round of one client too."""
+    strategy = f3ast([0.5, 0.3, 0.2], [0.5] * 3, divide_by_k=True)
+    cohort = cohort_of(strategy, Round(1, np.array([False, True, False]), Feasible(2)))
+    np.testing.assert_allclose(cohort.weights, [0.3 / 0.55 / 2])
+
+
+def test_ties_go_to_the_lowest_id_or_at_random() -> None:
+    """Frozen rates (a beta of 1e-300 moves nothing): four clients tie in each of 64 rounds.
+
+    At random, that one of the four never wins has chance 4 * 0.75^64 = 4e-8.
+    """
+    four = np.ones(4, bool)
+
+    def winners(**kwargs: object) -> list[list[int]]:
+        return picks(f3ast([0.25] * 4, [0.5] * 4, beta=1e-300, **kwargs), 64, four, 1)
+
+    assert winners(random_ties=False) == [[0]] * 64
+    assert {ids[0] for ids in winners(seed=1)} == {0, 1, 2, 3}
+    assert winners(seed=1) == winners(seed=1) != winners(seed=2)
+
+
+@pytest.mark.parametrize("falling", [False, True])
+def test_restored_state_goes_on_as_if_never_stopped(falling: bool) -> None:
+    def fresh() -> F3AST:
+        rates = ParticipationRates(np.full(4, 0.5), 0.09, falling=falling)
+        return F3AST(np.full(4, 0.25), rates, seed=3)
+
+    whole = picks(fresh(), 20, np.ones(4, bool), 2)
+    stopped = fresh()
+    picks(stopped, 8, np.ones(4, bool), 2)
+    saved = stopped.state()
+    cohort_of(stopped, Round(9, np.ones(4, bool), Feasible(2)))
+    resumed = fresh()
+    resumed.restore(saved)
+    rest = [cohort_of(resumed, Round(t, np.ones(4, bool), Feasible(2))) for t in range(9, 21)]
+    assert [cohort.ids.tolist() for cohort in rest] == whole[8:]
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_falling_step_by_hand(objective: str) -> None:
+    """K = 1, p = (0.5, 0.3, 0.2), r(0) = 0.5: shares alone decide between equal rates.
+
+    Round 1 takes client 0: r = (1, 0, 0), weight 0.5 / 1. Those never selected come first, the
+    larger share before: rounds 2 and 3 take clients 1 and 2, whose rates are then 1/2 and 1/3,
+    weights 0.3 * 2 and 0.2 * 3. All rates are 1/3: client 0, rate 2/4, weight 0.5 * 2.
+    """
+    p = np.array([0.5, 0.3, 0.2])
+    strategy = F3AST(p, ParticipationRates(np.full(3, 0.5), 0.001, falling=True), objective)
+    cohorts = [cohort_of(strategy, Round(t, ALL, Feasible(1))) for t in range(1, 5)]
+    assert [cohort.ids.tolist() for cohort in cohorts] == [[0], [1], [2], [0]]
+    np.testing.assert_allclose([c.weights[0] for c in cohorts], [0.5, 0.6, 0.6, 1.0])
+
+
+def test_falling_step_under_costs_takes_the_never_selected_first() -> None:
+    """Budget 2, costs 1: clients 0 and 1 by p, then 2 and the heavier of the two."""
+    p = np.array([0.5, 0.3, 0.2])
+    strategy = F3AST(p, ParticipationRates(np.full(3, 0.5), 0.001, falling=True))
+    budget = Feasible(3, cost=np.ones(3), budget=2.0)
+    ids = [cohort_of(strategy, Round(t, ALL, budget)).ids.tolist() for t in (1, 2)]
+    assert [sorted(i) for i in ids] == [[0, 1], [0, 2]]
+
+
+def test_falling_step_never_weighs_a_client_above_t_times_its_share() -> None:
+    """A selected client was selected in round t at least: r_k(t) >= 1 / t."""
+    p = np.random.default_rng(5).dirichlet(np.ones(30))
+    strategy = F3AST(p, ParticipationRates(p, 0.01, falling=True))
+    for t in range(1, 150):
+        available = np.random.default_rng(t).random(30) < 0.1
+        cohort = cohort_of(strategy, Round(t, available, Feasible(2)))
+        assert np.all(cohort.weights <= min(t, 100) * p[cohort.ids] * (1 + 1e-12))
+
+
+def test_weights_are_bounded_before_k_divides_them() -> None:
+    """p / r(1) = 0.5 / 0.55 = 0.91 and 0.3 / 0.28 = 1.07, best first 1.07, 0.91; bound 1, K 2."""
+    for divide_by_k, expected in ((False, [1.0, 0.5 / 0.55]), (True, [0.5, 0.25 / 0.55])):
+        strategy = f3ast(
+            *([0.5, 0.3, 0.2], [0.5, 0.2, 0.5]), divide_by_k=divide_by_k, weight_bound=1.0
+        )
+        cohort = cohort_of(strategy, Round(1, ALL, Feasible(2)))
+        assert cohort.ids.tolist() == [1, 0]
+        np.testing.assert_allclose(cohort.weights, expected)
+        np.testing.assert_allclose(strategy.rates.values, [0.55, 0.28, 0.45])
+
+
+@pytest.mark.parametrize("bound", [0.0, -1.0, float("nan")])
+def test_a_bound_that_leaves_no_weight_is_refused(bound: float) -> None:
+    with pytest.raises(ValueError, match=r"weight_bound .*: must be above 0"):
+        f3ast([0.5, 0.5], [0.5, 0.5], weight_bound=bound)
+
+
+CLIENTS = st.lists(
+    st.tuples(st.floats(0.01, 1), st.floats(0.01, 1), st.booleans()), min_size=1, max_size=7
+)
+
+
+@given(CLIENTS, st.integers(1, 8), st.sampled_from(OBJECTIVES))
+def test_cohort_is_the_argmax_of_eq_4(
+    clients: list[tuple[float, float, bool]], k: int, objective: str
+) -> None:
+    p, r, mask = (np.array(column) for column in zip(*clients))
+    p = p / p.sum()
+    strategy = F3AST(p, ParticipationRates(r, 0.1), objective)
+    cohort = cohort_of(strategy, Round(1, mask, Feasible(k)))
+    utility = marginal_utility(r, p, objective)
+    feasible = itertools.chain.from_iterable(
+        itertools.combinations(np.flatnonzero(mask), size) for size in range(k + 1)
+    )
+    best = max(sum(utility[list(subset)]) for subset in feasible)
+    assert sum(utility[cohort.ids]) == pytest.approx(best, rel=1e-12)
+    assert set(cohort.ids) <= set(np.flatnonzero(mask))
+    np.testing.assert_allclose(cohort.weights, p[cohort.ids] / (0.9 * r[cohort.ids] + 0.1))
+
+
+@given(CLIENTS, st.integers(1, 8), st.randoms(use_true_random=False))
+def test_relabelling_clients_relabels_the_cohort(
+    clients: list[tuple[float, float, bool]], k: int, random: object
+) -> None:
+    """Client i of the one is client new[i] of the other; utilities are made distinct."""
+    p, r, mask = (np.array(column) for column in zip(*clients))
+    p = p + np.arange(len(p))
+    p = p / p.sum()
+    new = np.arange(len(p))
+    random.shuffle(new)
+    cohort = cohort_of(F3AST(p, ParticipationRates(r, 0.1)), Round(1, mask, Feasible(k)))
+    old = np.argsort(new)
+    other = cohort_of(
+        F3AST(p[old], ParticipationRates(r[old], 0.1)), Round(1, mask[old], Feasible(k))
+    )
+    if len(np.unique(p / r)) == len(p):
+        assert other.ids.tolist() == new[cohort.ids].tolist()
+        np.testing.assert_array_equal(other.weights, cohort.weights)
+
+
+@pytest.mark.parametrize(
+    ("p", "says"),
+    [
+        ([0.5, 0.6], "p sums to 1.1: must sum to 1"),
+        ([1.5, -0.5], r"p\[1\] = -0.5: must be at least 0"),
+        ([np.nan, 1.0], r"p\[0\] = nan"),
+        ([[0.5, 0.5]], r"p has shape \(1, 2\): must be \[N\]"),
+    ],
+)
+def test_shares_that_are_no_distribution_are_refused(p: list[float], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        F3AST(np.array(p), ParticipationRates(np.full(2, 0.5), 0.1))

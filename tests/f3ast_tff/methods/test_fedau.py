@@ -1,0 +1,121 @@
+"""FedAU: weights from participation intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.fedau import FedAU
+from f3ast_tff.methods.parts.all_available import AllAvailable
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, cohort_of
+
+P = np.array([0.25, 0.75])
+
+
+def round_of(strategy: FedAU, t: int, there: list[int], dropped: tuple[int, ...] = ()) -> Cohort:
+    """Selects, then observes that all but `dropped` arrived."""
+    n = len(strategy.p)
+    cohort = cohort_of(strategy, Round(t, np.isin(np.arange(n), there), Feasible(n)))
+    received = ~np.isin(cohort.ids, dropped)
+    strategy.observe(t, Outcome(cohort.ids, received, np.ones(len(cohort))))
+    return cohort
+
+
+def test_by_hand() -> None:
+    """p = (1/4, 3/4). Rounds in which each is there, and omega before each round.
+
+    Client 0 in 1, 2, 5: intervals 1, 1, 3; omega 1, 1, 1, 1, 1, 5/3.
+    Client 1 in 2, 3, 6: intervals 2, 1, 3; omega 1, 1, 2, 3/2, 3/2, 3/2 and then 2.
+    Weights p omega: in round 1 (1/4,), in 2 (1/4, 3/4): client 1's interval of 2 counts from
+    round 3 on, 3/4 * 2; in 5 client 0 has 1/4; in 6 client 1 has 3/4 * 3/2.
+    """
+    strategy = FedAU(P)
+    there = {1: [0], 2: [0, 1], 3: [1], 4: [], 5: [0], 6: [1]}
+    weights = {t: round_of(strategy, t, ids).weights.tolist() for t, ids in there.items()}
+    assert weights == {1: [0.25], 2: [0.25, 0.75], 3: [1.5], 4: [], 5: [0.25], 6: [1.125]}
+    np.testing.assert_allclose(strategy.mean_intervals, [5 / 3, 2])
+    np.testing.assert_allclose(strategy.participation_rates(), [3 / 5, 1 / 2])
+
+
+def test_cutoff_by_hand() -> None:
+    """K_cut = 2. Client 0 is there in round 5 alone, client 1 in round 2 alone.
+
+    Client 0: rounds 1, 2 without it end an interval of 2, so do 3, 4; round 5 ends one of 1:
+    omega 2 in round 5, 5/3 after it. Client 1: there in the second round, so one interval of 2
+    ends, not two; absent in 3 and 4 another; one round is open.
+    """
+    strategy = FedAU(P, cutoff=2)
+    there = [[], [1], [], [], [0]]
+    cohorts = [round_of(strategy, t, ids) for t, ids in enumerate(there, 1)]
+    assert [cohort.weights.tolist() for cohort in cohorts] == [[], [0.75], [], [], [0.5]]
+    np.testing.assert_allclose(strategy.mean_intervals, [5 / 3, 2])
+    state = strategy.state()
+    assert state["intervals_ended"].tolist() == [3, 2]
+    assert state["interval_rounds"].tolist() == [0, 1]
+
+
+def test_a_dropped_update_is_no_participation() -> None:
+    """Client 1 is selected in round 1 but dropped; its first interval is 2, ended in round 2."""
+    strategy = FedAU(P)
+    round_of(strategy, 1, [0, 1], dropped=(1,))
+    round_of(strategy, 2, [0, 1])
+    assert strategy.mean_intervals.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("cutoff", [None, 1, 50])
+def test_with_everybody_there_it_is_fedavg_over_all(cutoff: int | None) -> None:
+    """All intervals are 1; with a cutoff of 1 they are whoever is there."""
+    strategy, fedavg = FedAU(P, cutoff=cutoff), AllAvailable(P)
+    for t in range(1, 20):
+        there = [t % 2] if cutoff == 1 else [0, 1]
+        cohort = round_of(strategy, t, there)
+        expected = cohort_of(fedavg, Round(t, np.isin([0, 1], there), Feasible(2)))
+        np.testing.assert_array_equal(cohort.ids, expected.ids)
+        np.testing.assert_array_equal(cohort.weights, expected.weights)
+
+
+def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short() -> None:
+    """Bernoulli(q) and K = 2 of 4: omega tends to the inverse frequency of being received.
+
+    Means of about 20,000 q geometric intervals, and the frequency is of the same rounds: the two
+    differ by the open interval alone.
+    """
+    n, rounds, rng = 4, 20_000, np.random.default_rng(0)
+    strategy, counts = FedAU(np.full(n, 1 / n), seed=3), np.zeros(n)
+    for t in range(1, rounds + 1):
+        mask = rng.random(n) < [0.9, 0.5, 0.3, 0.1]
+        cohort = cohort_of(strategy, Round(t, mask, Feasible(2)))
+        counts[cohort.ids] += 1
+        received = np.ones(len(cohort), bool)
+        strategy.observe(t, Outcome(cohort.ids, received, np.zeros(len(cohort))))
+    np.testing.assert_allclose(strategy.mean_intervals, rounds / counts, rtol=0.02)
+
+
+@pytest.mark.parametrize("cut", [0, 1, 17])
+def test_a_restored_strategy_repeats_bit_for_bit(cut: int) -> None:
+    masks = np.random.default_rng(5).random((30, 2)) < 0.4
+    there = [np.flatnonzero(mask).tolist() for mask in masks]
+    whole, first, resumed = (FedAU(P, cutoff=4) for _ in range(3))
+    expected = [round_of(whole, t, ids) for t, ids in enumerate(there, 1)]
+    for t, ids in enumerate(there[:cut], 1):
+        round_of(first, t, ids)
+    saved = first.state()
+    # What goes on changes nothing in what was saved.
+    round_of(first, cut + 1, [0, 1])
+    resumed.restore(saved)
+    for t, ids in enumerate(there[cut:], cut + 1):
+        cohort = round_of(resumed, t, ids)
+        np.testing.assert_array_equal(cohort.weights, expected[t - 1].weights)
+    for name, value in whole.state().items():
+        np.testing.assert_array_equal(resumed.state()[name], value)
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(ParameterError, match="fedau_cutoff = 0: must be at least 1"):
+        FedAU(P, cutoff=0)
+    with pytest.raises(ValueError, match="lack interval_rounds, intervals_ended, mean_interval"):
+        FedAU(P).restore({})
+    with pytest.raises(ValueError, match="shape"):
+        FedAU(P).restore(FedAU(np.full(3, 1 / 3)).state())

@@ -1,0 +1,105 @@
+"""Longest absent first."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from f3ast_tff.methods.fedlaavg import LongestAbsent
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.strategy import Round, cohort_of
+
+P = np.array([0.1, 0.2, 0.3, 0.4])
+
+
+def picks(
+    strategy: LongestAbsent,
+    masks: list[list[int]],
+    feasible: Feasible,
+    start: int = 1,
+) -> list[list[int]]:
+    n = len(strategy.p)
+    return [
+        cohort_of(strategy, Round(t, np.isin(np.arange(n), mask), feasible)).ids.tolist()
+        for t, mask in enumerate(masks, start=start)
+    ]
+
+
+def test_by_hand() -> None:
+    """K = 2, lowest id wins. Last participations in brackets, 0 for never.
+
+    1: {0, 1, 2} all never: 0, 1. 2: {0, 1}: both (1, 1). 3: {1, 2, 3}: 2, 3 never: both.
+    4: {0, 1, 3} (2, 2, 3): 0, 1. 5: all (4, 4, 3, 3): 2, 3. 6: {0} (4). 7: {0, 2, 3} (6, 5, 5).
+    """
+    masks = [[0, 1, 2], [0, 1], [1, 2, 3], [0, 1, 3], [0, 1, 2, 3], [0], [0, 2, 3]]
+    expected = [[0, 1], [0, 1], [2, 3], [0, 1], [2, 3], [0], [2, 3]]
+    strategy = LongestAbsent(P, random_ties=False)
+    assert picks(strategy, masks, Feasible(2)) == expected
+    assert strategy.last_participation.tolist() == [6, 4, 7, 7]
+    # The longest absent comes first: client 1 since round 4, then 0 since 6.
+    assert picks(strategy, [[0, 1, 2, 3]], Feasible(3), start=8) == [[1, 0, 2]]
+
+
+def test_absence_is_of_taking_part_not_of_being_there() -> None:
+    """K = 1: client 1 was available in every round and is passed over until round 2."""
+    strategy = LongestAbsent(P[:2] / 0.3, random_ties=False)
+    assert picks(strategy, [[0, 1]] * 4, Feasible(1)) == [[0], [1], [0], [1]]
+
+
+def test_weights_are_the_shares() -> None:
+    cohort = cohort_of(LongestAbsent(P, random_ties=False), Round(1, np.ones(4, bool), Feasible(3)))
+    assert cohort.weights.tolist() == [0.1, 0.2, 0.3]
+
+
+@pytest.mark.parametrize("random_ties", [False, True])
+def test_round_robin_when_all_are_available(random_ties: bool) -> None:
+    """N = 12, K = 4: each block of 3 rounds has every client once.
+
+    In later blocks with random ties, those of one round are shuffled among themselves only.
+    """
+    strategy = LongestAbsent(np.full(12, 1 / 12), random_ties, seed=5)
+    chosen = picks(strategy, [list(range(12))] * 12, Feasible(4))
+    for block in range(0, 12, 3):
+        assert sorted(sum(chosen[block : block + 3], [])) == list(range(12))
+    for t in range(3, 12):
+        assert set(chosen[t]) == set(chosen[t - 3])
+
+
+def test_ties_at_random_are_uniform_and_seeded() -> None:
+    """First round, K = 1 of 4: z-test of each frequency over 2000 seeds, within 4.5 errors."""
+
+    def first(seed: int) -> int:
+        strategy = LongestAbsent(P, seed=seed)
+        return int(cohort_of(strategy, Round(1, np.ones(4, bool), Feasible(1))).ids[0])
+
+    counts = np.bincount([first(seed) for seed in range(2000)], minlength=4)
+    assert np.abs(counts / 2000 - 0.25).max() < 4.5 * np.sqrt(0.25 * 0.75 / 2000)
+    assert [first(seed) for seed in range(20)] == [first(seed) for seed in range(20)]
+
+
+def test_many_clients_are_gone_through_in_blocks() -> None:
+    """50,000 clients are more than one block of `top_k`: still the longest absent, lowest ids."""
+    n = 50_000
+    strategy = LongestAbsent(np.full(n, 1 / n), random_ties=False)
+    last = np.random.default_rng(0).integers(0, 50, n)
+    strategy.restore({"last_participation": last})
+    mask = np.random.default_rng(1).random(n) < 0.5
+    ids = cohort_of(strategy, Round(51, mask, Feasible(1500))).ids
+    expected = sorted(np.flatnonzero(mask), key=lambda c: (last[c], c))[:1500]
+    assert ids.tolist() == expected
+
+
+def test_other_constraints_go_through_the_same_order() -> None:
+    """Costs 3, 1, 1, 1 and a budget of 2: client 0, though longest absent, is too dear."""
+    strategy = LongestAbsent(P, random_ties=False)
+    strategy.restore({"last_participation": np.array([0, 3, 1, 2])})
+    feasible = Feasible(4, cost=np.array([3.0, 1.0, 1.0, 1.0]), budget=2.0)
+    assert picks(strategy, [[0, 1, 2, 3]], feasible, start=4) == [[2, 3]]
+    assert picks(strategy, [[0, 1, 2, 3]], Feasible(2), start=5) == [[0, 1]]
+
+
+def test_bad_states() -> None:
+    with pytest.raises(ValueError, match="lack last_participation"):
+        LongestAbsent(P).restore({})
+    with pytest.raises(ValueError, match="shape"):
+        LongestAbsent(P).restore({"last_participation": np.zeros(3, np.int64)})

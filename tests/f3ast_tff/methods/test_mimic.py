@@ -1,0 +1,52 @@
+"""MimiC's memory: how far each client's last update was from the whole step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from f3ast_tff.methods.mimic import Mimic
+from f3ast_tff.methods.parts.strategy import Cohort
+from tests.f3ast_tff.methods.rules_in_numpy import RulesInNumpy, updates_of
+
+N, SIZE = 5, 3
+P = np.full(N, 1 / N)
+
+
+def test_each_is_moved_by_what_it_lacked_in_its_last_round() -> None:
+    """Delta = mean_S (D_k - y_k + Delta of k's last round), computed from y and those Deltas."""
+    rules = RulesInNumpy(Mimic(), P, np.zeros(SIZE))
+    latest, steps = np.zeros((N, SIZE)), np.zeros((N, SIZE))
+    rng = np.random.default_rng(3)
+    for t in range(1, 100):
+        # Some clients twice, as sampling with replacement does.
+        ids, weights = rng.integers(N, size=3), rng.random(3) + 0.1
+        a = weights / weights.sum()
+        rate = 0.9**t
+        updates = (rate * rng.normal(size=(N, SIZE))).astype(np.float32)
+        expected = a @ (updates[ids] / rate - latest[ids] + steps[ids])
+        found, _ = rules.round(t, Cohort(ids, weights), updates_of(updates), rate)
+        np.testing.assert_allclose(found / rate, expected, atol=1e-5)
+        latest[ids], steps[ids] = updates[ids] / rate, expected
+        np.testing.assert_allclose(rules.kept["client_offset"], steps - latest, atol=1e-5)
+
+
+def test_without_clients_it_does_not_step() -> None:
+    rules, updates = RulesInNumpy(Mimic(), P, np.zeros(SIZE)), np.ones((N, SIZE), np.float32)
+    moves = []
+    for t, ids in enumerate(([], [1, 2], []), start=1):
+        cohort = Cohort(np.array(ids, int), np.ones(len(ids)))
+        _, advanced = rules.round(t, cohort, updates_of(updates))
+        assert advanced is not None
+        moves.append(advanced.moves)
+    assert moves == [False, True, False]
+    np.testing.assert_array_equal(rules.model, np.ones(SIZE))
+
+
+def test_a_client_that_breaks_keeps_its_offset() -> None:
+    """S = {0, 1}: Delta = (2 + 1) / 2, and client 2's offset stays 0."""
+    rules, updates = RulesInNumpy(Mimic(), P, np.zeros(SIZE)), np.ones((N, SIZE), np.float32)
+    updates[0], updates[2] = 2.0, np.nan
+    delta, advanced = rules.round(1, Cohort(np.array([0, 2, 1]), np.ones(3)), updates_of(updates))
+    assert advanced is not None and advanced.moves and advanced.keeps
+    np.testing.assert_array_equal(delta, np.full(SIZE, 1.5))
+    np.testing.assert_array_equal(rules.kept["client_offset"][:, 0], [-0.5, 0.5, 0, 0, 0])

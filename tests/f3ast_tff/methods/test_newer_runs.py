@@ -1,0 +1,81 @@
+"""Methods that need no memory of updates, as runs: both engines, FedAvg, and interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff import simulate
+from f3ast_tff.command_line import run as run_command
+from f3ast_tff.components import builtin_registry
+from f3ast_tff.methods.fedau import FedAU
+from f3ast_tff.methods.oort_loss import OortLoss
+from f3ast_tff.methods.parts.strategy import Strategy
+from tests.f3ast_tff.training.small_run import N, P, assert_same_results, run
+from tests.fake_engine import Breakdown
+
+SMALL: dict[str, Any] = {"num_clients": 8, "client_lr": 0.05, "seed": 3, "rounds": 5}
+STRATEGIES: dict[str, Callable[[], Strategy]] = {
+    "fedau": lambda: FedAU(P, cutoff=2),
+    "oort_loss": lambda: OortLoss(np.arange(1.0, N + 1)),
+}
+
+
+def recorded(folder: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Returns `selection.npz`, and both losses of `metrics.csv`."""
+    with np.load(folder / "selection.npz") as archive:
+        selection = {name: archive[name] for name in archive.files}
+    rows = np.genfromtxt(folder / "metrics.csv", delimiter=",", names=True)
+    return selection, np.array([rows["train_loss"], rows["test_sample_loss"]])
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param("fedavg_all", marks=pytest.mark.slow), "fedau", "oort_loss"]
+)
+def test_both_engines_agree(name: str, tmp_path: Path) -> None:
+    """Five rounds as `f3ast-tff run` runs them; with K = 4 who is drawn depends on the rounds."""
+    found = []
+    for engine in ("fused", "tff"):
+        where = {"output_dir": str(tmp_path), "run_name": engine, "engine": engine}
+        some = {"clients_per_round": 4, "availability": "smartphones", "eval_every": 1}
+        code = run_command.run({**SMALL, **some, **where, "algorithm": name}, builtin_registry())
+        assert code == 0
+        found.append(recorded(tmp_path / engine))
+    (selection, losses), (expected, expected_losses) = found
+    assert selection.keys() == expected.keys()
+    np.testing.assert_array_equal(selection["selected"], expected["selected"])
+    np.testing.assert_array_equal(selection["weights"], expected["weights"])
+    np.testing.assert_allclose(losses, expected_losses, atol=1e-5)
+    for part in selection.keys() - {"selected", "weights"}:
+        np.testing.assert_allclose(selection[part], expected[part], rtol=1e-5)
+    assert len(set(losses[1].tolist())) == 5
+
+
+@pytest.mark.parametrize("name", ["fedavg_all", "fedau"])
+def test_with_everybody_there_it_is_fedavg(name: str) -> None:
+    """The sum of p_k v_k over all is the mean weighted by n_k."""
+    everybody = {**SMALL, "clients_per_round": 8, "availability": "always"}
+    everybody["client_share"] = "examples"
+    fedavg = {"baseline_sampling": "uniform", "baseline_average": "examples"}
+    found = simulate("synthetic", name, **everybody)
+    expected = simulate("synthetic", "fedavg", **everybody, **fedavg)
+    for a, b in zip(found.weights, expected.weights):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+    assert max(np.abs(w).max() for w in expected.weights) > 0.01
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("break_at", [2, 3, 4, 7])
+def test_an_interrupted_run_ends_as_an_undisturbed_one(
+    name: str, break_at: int, tmp_path: Path
+) -> None:
+    """Checkpoints are every two rounds; in rounds 3 and 7 nobody is there."""
+    with pytest.raises(Breakdown):
+        run(tmp_path / "broken", STRATEGIES[name], break_at=break_at)
+    run(tmp_path / "broken", STRATEGIES[name])
+    run(tmp_path / "whole", STRATEGIES[name])
+    assert_same_results(tmp_path / "broken", tmp_path / "whole")

@@ -1,0 +1,232 @@
+"""Oort's loss part: draws by utility, and exploration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from f3ast_tff.engines.client_loss import mean_losses
+from f3ast_tff.engines.engine import ExampleScores
+from f3ast_tff.errors import ParameterError
+from f3ast_tff.methods.oort_loss import OortLoss
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.strategy import Cohort, Losses, Outcome, Round, cohort_of
+
+N = 12
+SIZES = np.array([10.0, 20.0])
+# Nothing is explored but where nobody is known.
+GREEDY = {"exploration": 0.0, "least": 0.0}
+
+
+def ones(ids: np.ndarray) -> np.ndarray:
+    return np.ones(len(ids))
+
+
+def reports(losses: dict[int, float]) -> Losses:
+    """Mean squares, of clients whose every example has that loss."""
+    return lambda ids: np.array([losses[k] ** 2 for k in ids.tolist()])
+
+
+def arrived(strategy: OortLoss, t: int, ids: list[int]) -> None:
+    strategy.observe(t, Outcome(np.array(ids), np.ones(len(ids), bool), np.zeros(len(ids))))
+
+
+def told(strategy: OortLoss, t: int, ids: list[int], losses: list[float]) -> None:
+    """A round in which these clients took part."""
+    there = np.isin(np.arange(len(strategy.sizes)), ids)
+    feasible = Feasible(len(ids))
+    cohort_of(strategy, Round(t, there, feasible, reports(dict(zip(ids, losses)))))
+    arrived(strategy, t, ids)
+
+
+def test_by_hand() -> None:
+    """n = (10, 20), no exploration.
+
+    Round 1, K = 2: both are new and taken; mean squares 0.25, 1 give U = (5, 20), L = (1, 1).
+    Round 2, K = 1: lowest 0.999 * 5, spread 20 - 4.995 = 15.005, bonus sqrt(0.1 ln 2 / 1) = 0.2633:
+    scores 0.2636 and 1.2633. Client 0 is below 0.95 * 1.2633, so 1 is taken; 0.1^2: U_1 = 2.
+    Round 3, K = 1: U = (5, 2), L = (1, 2), spread 5 - 1.998: scores 1 + sqrt(0.1 ln 3) = 1.3315 and
+    0.0007 + sqrt(0.1 ln 3 / 2) = 0.2350: client 0.
+    """
+    strategy, everybody = OortLoss(SIZES, **GREEDY), np.ones(2, bool)
+    cohort = cohort_of(strategy, Round(1, everybody, Feasible(2), reports({0: 0.5, 1: 1.0})))
+    assert sorted(cohort.ids.tolist()) == [0, 1]
+    assert cohort.weights.tolist() == [1, 1]
+    arrived(strategy, 1, [0, 1])
+    assert strategy.state()["utility"].tolist() == [5, 20]
+    assert cohort_of(
+        strategy, Round(2, everybody, Feasible(1), reports({1: 0.1}))
+    ).ids.tolist() == [1]
+    arrived(strategy, 2, [1])
+    np.testing.assert_allclose(strategy.state()["utility"], [5, 2])
+    assert strategy.state()["last_participation"].tolist() == [1, 2]
+    assert cohort_of(
+        strategy, Round(3, everybody, Feasible(1), reports({0: 1.0}))
+    ).ids.tolist() == [0]
+
+
+def test_spread_losses_are_worth_more_than_equal_ones() -> None:
+    """Losses (0, 4) and (2, 2): sqrt(8) and 2 times n = 2, where their means are alike."""
+    scores = ExampleScores(np.array([0.0, 4.0, 2.0, 2.0]), np.zeros(4), np.ones(4))
+    squares = mean_losses(scores, np.array([2, 2]), "mean_squares")
+    strategy = OortLoss(np.array([2.0, 2.0]))
+    cohort_of(strategy, Round(1, np.ones(2, bool), Feasible(2), lambda ids: squares[ids]))
+    arrived(strategy, 1, [0, 1])
+    np.testing.assert_allclose(strategy.state()["utility"], [2 * np.sqrt(8), 4])
+
+
+def test_of_equal_utilities_the_longest_absent_has_the_bonus() -> None:
+    """All U equal, so 1 when scaled; bonus sqrt(0.1 ln 20 / L), L = 9, 1, 16."""
+    strategy = OortLoss(np.ones(3), **GREEDY, cutoff=1.0)
+    for t, k in ((1, 1), (9, 0), (16, 2)):
+        told(strategy, t, [k], [5.0])
+    picked = [
+        cohort_of(strategy, Round(20, np.ones(3, bool), Feasible(k), ones)).ids for k in (1, 2)
+    ]
+    assert [sorted(ids.tolist()) for ids in picked] == [[1], [0, 1]]
+
+
+def test_above_the_cutoff_draws_are_by_score() -> None:
+    """Three clients, one place, cutoff 0.5.
+
+    U = (10, 8, 0), L = 4, t = 20: bonus sqrt(0.1 ln 20 / 4) = 0.2737, scores 1.2737, 1.0737 and
+    0.2737, the last below 0.637. So client 0 is drawn with a chance of 1.2737 / 2.3474 = 0.5426.
+    """
+    strategy = OortLoss(np.ones(3), **GREEDY, cutoff=0.5)
+    told(strategy, 4, [0, 1, 2], [10.0, 8.0, 0.0])
+    state, counts = strategy.state(), np.zeros(3)
+    for seed in range(4000):
+        drawn = OortLoss(np.ones(3), **GREEDY, cutoff=0.5, seed=seed)
+        drawn.restore(state)
+        counts[cohort_of(drawn, Round(20, np.ones(3, bool), Feasible(1), ones)).ids] += 1
+    assert counts[2] == 0
+    assert abs(counts[0] / 4000 - 0.5426) < 4.5 * 0.5 / np.sqrt(4000)
+
+
+def test_utilities_are_clipped_at_their_95_percent_value() -> None:
+    """Of U = 0 .. 38 and 1000 the one at index int(0.95 * 40) is 38: 1000 counts as 38 does.
+
+    Both score 38 / 1000 + sqrt(0.1 ln 2), and 37 less by 1 / 1000.
+    """
+    n = 40
+    strategy = OortLoss(np.ones(n), **GREEDY)
+    told(strategy, 1, list(range(n)), [*map(float, range(n - 1)), 1000.0])
+    scores = strategy._scores(np.arange(n), 2)
+    assert scores[39] == scores[38] == pytest.approx(0.038 + np.sqrt(0.1 * np.log(2)))
+    assert scores[38] - scores[37] == pytest.approx(0.001)
+
+
+def test_shares_of_the_places() -> None:
+    """K = 10, five known of 30, e_t = 0.8 * 0.5^(t-1), at least 0.3.
+
+    Known clients get 2, 6, 7, 7 of the places, as far as there are five. With K = 5 and 9 of 10
+    available known, one place is for them in round 1, and the new client fills one of the other
+    four: they get those that are left.
+    """
+    sizes = np.ones(30)
+    strategy = OortLoss(sizes, 0.8, 0.5, 0.3)
+    told(strategy, 1, [0, 1, 2, 3, 4], [1.0] * 5)
+    for t, known in ((1, 2), (2, 5), (3, 5), (9, 5)):
+        ids = cohort_of(strategy, Round(t, np.ones(30, bool), Feasible(10), ones)).ids
+        assert np.count_nonzero(ids < 5) == known
+        assert len(set(ids.tolist())) == 10
+    assert [strategy.explored_share(t) for t in (1, 2, 3)] == [0.8, 0.4, 0.3]
+    told(strategy, 2, list(range(5, 9)), [1.0] * 4)
+    ids = cohort_of(strategy, Round(1, np.arange(30) < 10, Feasible(5), ones)).ids
+    assert (len(set(ids.tolist())), 9 in ids) == (5, True)
+
+
+def test_what_was_not_received_is_still_new() -> None:
+    strategy = OortLoss(SIZES)
+    ids, received = np.array([0, 1]), np.array([True, False])
+    cohort_of(strategy, Round(3, np.ones(2, bool), Feasible(2), reports({0: np.inf, 1: 2.0})))
+    strategy.observe(3, Outcome(ids, received, np.zeros(2)))
+    assert strategy.state()["last_participation"].tolist() == [3, 0]
+    assert strategy.state()["utility"].tolist() == [0, 0]
+
+
+CONSTRAINTS = {
+    "number": Feasible(4),
+    "costs": Feasible(N, cost=np.arange(1.0, N + 1), budget=15.0),
+    "groups": Feasible(4, group=np.arange(N) % 3, minimum=np.array([2, 1, 0])),
+}
+
+
+def run(strategy: OortLoss, masks: np.ndarray, feasible: Feasible, start: int = 1) -> list[Cohort]:
+    """Losses are a function of the round and the client; one update in five is dropped."""
+    cohorts = []
+    for t, mask in enumerate(masks, start):
+        asked = []
+
+        def losses(ids: np.ndarray, t: int = t, asked: list = asked) -> np.ndarray:
+            asked.extend(ids.tolist())
+            return 1 + np.sin(7.0 * t + ids)
+
+        cohorts.append(cohort_of(strategy, Round(t, mask, feasible, losses)))
+        ids = cohorts[-1].ids
+        # Nobody else says anything.
+        assert asked == ids.tolist()
+        strategy.observe(t, Outcome(ids, (ids + t) % 5 != 0, np.zeros(len(ids))))
+    return cohorts
+
+
+@pytest.mark.parametrize("kind", CONSTRAINTS)
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_cohorts_are_feasible_under_every_constraint(kind: str, seed: int) -> None:
+    rng, feasible = np.random.default_rng(seed), CONSTRAINTS[kind]
+    masks = rng.random((12, N)) < rng.uniform(0, 1, N)
+    sizes = rng.integers(0, 4, N).astype(float)
+    for mask, cohort in zip(masks, run(OortLoss(sizes, seed=1), masks, feasible)):
+        ids = cohort.ids
+        assert (mask & (sizes > 0))[ids].all()
+        assert len(set(ids.tolist())) == len(ids)
+        assert ids.dtype == np.int64
+        there = np.flatnonzero(mask & (sizes > 0))
+        if feasible.cost is not None:
+            assert feasible.cost[ids].sum() <= feasible.budget
+            left = feasible.budget - feasible.cost[ids].sum()
+            assert all(feasible.cost[k] > left for k in np.setdiff1d(there, ids))
+        else:
+            assert len(ids) == min(4, len(there))
+        if feasible.group is not None:
+            for g, fewest in enumerate(feasible.minimum):
+                here = np.count_nonzero(feasible.group[there] == g)
+                assert np.count_nonzero(feasible.group[ids] == g) >= min(fewest, here)
+
+
+@pytest.mark.parametrize("kind", CONSTRAINTS)
+@pytest.mark.parametrize("cut", [0, 1, 13])
+def test_a_restored_strategy_repeats_bit_for_bit(cut: int, kind: str) -> None:
+    masks, feasible = np.random.default_rng(4).random((30, N)) < 0.6, CONSTRAINTS[kind]
+    whole, first, resumed = (OortLoss(np.arange(1.0, N + 1), seed=2) for _ in range(3))
+    expected = run(whole, masks, feasible)
+    run(first, masks[:cut], feasible)
+    saved = first.state()
+    run(first, masks[cut:], feasible, start=cut + 1)
+    resumed.restore(saved)
+    for a, b in zip(run(resumed, masks[cut:], feasible, start=cut + 1), expected[cut:]):
+        np.testing.assert_array_equal(a.ids, b.ids)
+    for name, value in whole.state().items():
+        np.testing.assert_array_equal(resumed.state()[name], value)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"exploration": 1.5}, "oort_exploration"),
+        ({"decay": 0.0}, "oort_exploration_decay"),
+        ({"least": -0.1}, "oort_exploration_min"),
+        ({"cutoff": 0.0}, "oort_cutoff"),
+    ],
+)
+def test_bad_parameters(given: dict[str, float], name: str) -> None:
+    with pytest.raises(ParameterError, match=f"{name} = "):
+        OortLoss(SIZES, **given)
+
+
+def test_bad_states() -> None:
+    with pytest.raises(ValueError, match="lack last_participation, utility"):
+        OortLoss(SIZES).restore({})

@@ -1,0 +1,197 @@
+"""Every parameter of every algorithm changes the part that it is of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.components import builtin_registry
+from f3ast_tff.methods.parts.objective import OBJECTIVES
+from f3ast_tff.rate_region import StatesOracle, optimal_rates, sampled_states
+from tests.f3ast_tff.methods.small_world import SIZES, Blinking, K, N, config, small_world
+
+ALGORITHMS = builtin_registry().components["algorithm"]
+FEDAVG = ("fedavg", "fedadam", "fedavg_then_fedlaavg")
+F3AST = ("f3ast", "f3ast_adam")
+KNOWLEDGE = ("unbiased", "more_available", "adafed", "ca_fed", "f3ast_of_ca_fed", "fedstale")
+P = SIZES / SIZES.sum()
+
+
+class Built:
+    """A `Config`, the strategy that it builds and the availability that this has looked at."""
+
+    def __init__(self, algorithm: str, **given: Any) -> None:
+        self.world = small_world(Blinking())
+        self.config = config(algorithm, **given)
+        self.strategy: Any = self.config.build(self.world)
+
+    @property
+    def foreseen(self) -> list[int]:
+        """Rounds looked at beforehand, of which the run has none."""
+        rounds = self.world.availability.rounds
+        assert not rounds or rounds[0] == self.world.rounds + 1
+        return rounds
+
+    @property
+    def fedavg(self) -> Any:
+        """FedAvg's strategy, which may be that of a first phase."""
+        return getattr(self.strategy, "first", self.strategy)
+
+    @property
+    def ties(self) -> bool:
+        return getattr(self.strategy, "then", self.strategy).random_ties
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a parameter is expected to change.
+
+    Attributes:
+        algorithms: Those that have it.
+        name: The parameter.
+        other: Another value than its default.
+        seen: Where it must be seen.
+        before: What is seen with the default.
+        after: What is seen with the other value.
+        given: What else is given.
+    """
+
+    algorithms: tuple[str, ...]
+    name: str
+    other: Any
+    seen: Callable[[Built], Any]
+    before: Any
+    after: Any
+    given: dict[str, Any] = field(default_factory=dict)
+
+
+def pi(built: Built) -> list[float]:
+    return built.strategy.knowledge.pi.tolist()
+
+
+def rates(built: Built) -> list[float]:
+    return built.strategy.rates.values.tolist()
+
+
+def with_minima(built: Built) -> bool:
+    """Whether losses have known minima, above 0."""
+    return bool(np.all(built.strategy.loss_estimates.minima > 0))
+
+
+def minimised(built: Built) -> list[str]:
+    """The objectives that the rates of a fixed policy minimise, over the rounds foreseen."""
+    oracle = StatesOracle(sampled_states(map(Blinking().mask, built.foreseen), K))
+    best = {o: optimal_rates(P, o, oracle, tolerance=1e-3, max_steps=3000) for o in OBJECTIVES}
+    return [o for o in OBJECTIVES if np.array_equal(best[o].rates, built.strategy.rates)]
+
+
+def second_loss(built: Built) -> float:
+    """What losses of 1, then 3 are taken for."""
+    estimates = built.strategy.loss_estimates
+    for loss in (1.0, 3.0):
+        estimates.update(np.array([0]), np.array([loss]))
+    return estimates.values[0]
+
+
+def cases() -> list[Row]:
+    def of(name: str) -> Callable[[Built], Any]:
+        return lambda built: getattr(built.strategy, name)
+
+    oracle, estimated = Blinking.stationary.tolist(), {"activity": "estimated"}
+    return [
+        Row(
+            *(FEDAVG, "baseline_sampling", "without_replacement"),
+            *(lambda b: b.fedavg.replace, True, False),
+        ),
+        Row(
+            *(FEDAVG, "baseline_sampling", "uniform"),
+            *(lambda b: type(b.fedavg).__name__, "Proportional", "Uniform"),
+        ),
+        Row(
+            *(FEDAVG, "baseline_average", "examples"),
+            *(lambda b: b.fedavg.average_weights.tolist(), [1] * N, SIZES.tolist()),
+        ),
+        Row(F3AST, "rate_beta", 0.25, lambda b: b.strategy.rates.beta, 0.001, 0.25),
+        Row(("f3ast_of_ca_fed",), "rate_beta", 0.25, of("beta"), 0.001, 0.25),
+        Row(F3AST, "rate_clusters", 2, lambda b: len(rates(b)), N, 2),
+        Row(F3AST, "rate_init", "k_over_n", rates, P.tolist(), [0.5] * N),
+        Row(F3AST, "rate_step", "falling", lambda b: b.strategy.rates.falling, False, True),
+        Row(F3AST, "weight_bound", 2.0, of("weight_bound"), None, 2.0),
+        Row(F3AST, "rates_follow", "selected", of("follow"), "received", "selected"),
+        Row(
+            *(F3AST, "rates_follow", "both"),
+            *(lambda b: b.strategy.selected_rates is None, True, False),
+        ),
+        Row(F3AST, "aggregate", "sum_over_k", of("divide_by_k"), False, True),
+        Row(F3AST, "short_rounds", "fill_unavailable", of("fill_unavailable"), False, True),
+        Row(F3AST, "availability_objective", "p", of("objective"), "p_squared", "p"),
+        Row(
+            *(("f3ast_fixed",), "availability_objective", "p"),
+            *(minimised, ["p_squared"], ["p"]),
+        ),
+        Row(("f3ast_fixed",), "policy_states", 20, lambda b: len(b.foreseen), 500, 20),
+        Row(
+            (*F3AST, "fedlaavg", "fedavg_then_fedlaavg"),
+            *("ties", "lowest_id", lambda b: b.ties, True, False),
+        ),
+        Row(("fedavg_then_fedlaavg",), "switch_round", 4, of("switch_round"), 51, 4),
+        Row(("poc",), "poc_candidates", 5, of("candidates"), 30, 5),
+        Row(
+            *(("poc",), "poc_loss", "met_in_training"),
+            *(lambda b: b.config.client_loss, "mean", "met_in_training"),
+        ),
+        Row(("poc",), "poc_pool", "with_replacement", of("replace"), False, True),
+        Row(
+            *(("poc",), "poc_average", "examples"),
+            *(lambda b: b.strategy.average_weights is None, True, False),
+        ),
+        Row(("poc",), "poc_clip_norm", 2.0, lambda b: b.config.client_clip_norm, None, 2.0),
+        Row(KNOWLEDGE, "activity", "estimated", pi, oracle, [0.5] * N),
+        Row(KNOWLEDGE, "activity_history", 7, lambda b: len(b.foreseen), 0, 7, estimated),
+        Row(("more_available",), "more_available_pi", 0.8, of("least_pi"), 0.5, 0.8),
+        Row(("ca_fed",), "kappa2", 3.0, of("kappa2"), 1.0, 3.0),
+        Row(("ca_fed",), "tau", 0.5, of("tau"), 0.0, 0.5),
+        Row(("ca_fed",), "loss_beta", 0.25, second_loss, 3.0, 1.5),
+        Row(("ca_fed",), "loss_minima", "trained", with_minima, False, True),
+        Row(
+            *(("ca_fed",), "ca_fed_bias", "released"),
+            *(lambda b: (b.strategy.bias_factor, b.strategy.strict), (4, True), (1, False)),
+        ),
+        Row(("fedau",), "fedau_cutoff", 0, of("cutoff"), 50, None),
+        Row(("oort_loss",), "oort_exploration", 0.5, of("exploration"), 0.9, 0.5),
+        Row(("oort_loss",), "oort_exploration_decay", 0.5, of("decay"), 0.98, 0.5),
+        Row(("oort_loss",), "oort_exploration_min", 0.0, of("least"), 0.2, 0.0),
+        Row(("oort_loss",), "oort_cutoff", 0.5, of("cutoff"), 0.95, 0.5),
+    ]
+
+
+CASES = [(algorithm, row) for row in cases() for algorithm in row.algorithms]
+
+
+@pytest.mark.parametrize(("algorithm", "row"), CASES, ids=[f"{a}-{r.name}" for a, r in CASES])
+def test_it_reaches_its_part(algorithm: str, row: Row) -> None:
+    if row.name == "loss_minima":
+        pytest.importorskip("scipy")
+    assert row.seen(Built(algorithm, **row.given)) == row.before
+    assert row.seen(Built(algorithm, **row.given, **{row.name: row.other})) == row.after
+
+
+def test_no_parameter_is_left_out() -> None:
+    declared = [(a, p.name) for a, c in ALGORITHMS.items() for p in c.parameters]
+    assert sorted(declared) == sorted({(algorithm, row.name) for algorithm, row in CASES})
+
+
+@pytest.mark.parametrize("algorithm", list(ALGORITHMS))
+def test_seed_and_shares_reach_every_strategy(algorithm: str) -> None:
+    strategies = [config(algorithm).build(small_world(seed=seed)) for seed in (1, 2)]
+    seeds = [getattr(getattr(s, "then", s), "seed", None) for s in strategies]
+    assert seeds == ([None, None] if algorithm == "f3ast_of_ca_fed" else [1, 2])
+    if algorithm == "oort_loss":
+        np.testing.assert_array_equal(strategies[0].sizes, SIZES)
+    elif algorithm not in ("uniform", "sequential_sgd", "fedvarp", "mimic"):
+        p = getattr(strategies[0], "p", None)
+        np.testing.assert_array_equal(strategies[0].then.p if p is None else p, P)

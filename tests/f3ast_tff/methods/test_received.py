@@ -1,0 +1,231 @@
+"""What strategies make of lost updates: Lemma B.1 and the example of Sec. I with losses, and rules.
+
+Losses are independent of all else: an update of client k is lost with probability l_k.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
+from f3ast_tff.methods.f3ast_fixed import FixedPolicy
+from f3ast_tff.methods.fedau import FedAU
+from f3ast_tff.methods.fedavg import Proportional
+from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
+from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.policies import GreedyMixture
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.strategy import Outcome, Round, cohort_of
+from f3ast_tff.methods.unbiased import AdaFed
+
+Z = 4.5
+# The policy of test_lemma_b1.py: order 0, 2, 1, 3, K = 2, availability Q, which achieves R.
+P = np.array([0.4, 0.3, 0.2, 0.1])
+Q = np.array([0.5, 0.8, 0.4, 0.9])
+R = np.array([0.5, 0.64, 0.4, 0.36])
+LOSS = np.array([0.0, 0.5, 0.2, 0.9])
+# Client 2 of the example of Sec. I loses three of four updates.
+PAIR_LOSS = np.array([0.0, 0.75])
+
+
+def expected_weights(rates: np.ndarray, normalised: bool) -> np.ndarray:
+    """Returns E[weight of client k], summed over the 16 available sets and 16 sets of losses."""
+    policy = GreedyMixture(np.array([[4.0, 2.0, 3.0, 1.0]]), np.ones(1))
+    strategy, total = FixedPolicy(P, rates, policy), np.zeros(4)
+    sets = [np.array(s) for s in itertools.product([False, True], repeat=4)]
+    for mask in sets:
+        for arrives in sets:
+            chance = np.prod(np.where(mask, Q, 1 - Q) * np.where(arrives, 1 - LOSS, LOSS))
+            kept = cohort_of(strategy, Round(1, mask, Feasible(2)), arrives)
+            scale = max(kept.weights.sum(), 1e-9) if normalised else 1.0
+            total[kept.ids] += chance * kept.weights / scale
+    return total
+
+
+def test_rates_of_the_received_leave_the_sum_unbiased() -> None:
+    """E[1{k received}] = R_k (1 - l_k), so that p_k over it has expectation p_k."""
+    np.testing.assert_allclose(expected_weights(R * (1 - LOSS), False), P, rtol=1e-12)
+
+
+def test_rates_of_the_selected_bias_it_by_the_losses() -> None:
+    """Client k counts for p_k (1 - l_k): another objective, with shorter steps."""
+    found = expected_weights(R, False)
+    np.testing.assert_allclose(found, P * (1 - LOSS), rtol=1e-12)
+    # A mean brings the length of the steps back, not the shares.
+    mean = expected_weights(R, True)
+    assert mean.sum() > 0.75 > found.sum()
+    assert mean[3] / mean[0] < 0.5 * P[3] / P[0]
+
+
+def pair(follow: str, beta: float) -> F3AST:
+    """F3AST of the example, started where its rates are expected to be."""
+    asked = EXPECTED[follow]
+    r = asked if follow == "selected" else asked * (1 - PAIR_LOSS)
+    return F3AST(
+        np.full(2, 0.5),
+        ParticipationRates(r, beta),
+        follow="selected" if follow == "selected" else "received",
+        selected_rates=ParticipationRates(asked, beta) if follow == "both" else None,
+    )
+
+
+# Rates at which clients are asked. All three add up to 0.875, how often somebody is there.
+EXPECTED = {
+    "selected": np.array([0.375, 0.5]),
+    "received": np.array([0.175, 0.7]),
+    "both": np.array([0.875 / 3, 1.75 / 3]),
+}
+
+
+@pytest.mark.parametrize("follow", EXPECTED)
+def test_example_of_table_one_with_losses(follow: str) -> None:
+    """P(A1) = 0.375, P(A2) = 0.8, K = 1, p = (1/2, 1/2), losses (0, 3/4), by hand.
+
+    Asked are s1 <= 0.375, s2 <= 0.8, s1 + s2 = 0.875; received r = (s1, s2 / 4).
+    `selected` evens s out as far as it goes: (0.375, 0.5). `received` evens r out:
+    0.875 - s2 = s2 / 4, so s = (0.175, 0.7). `both` goes by 1 / (r s), which is even where
+    s1^2 = s2^2 / 4: s = (0.875, 1.75) / 3, which is where 1 / s1 + 4 / s2 = 4 H is least.
+    Weights p / r are 1/2 on average but with rates of the selected: there client 2 has 1/8.
+
+    The tolerance of a rate is that of 4000 independent rounds; of a weight, of as many with r
+    fixed, sqrt((1 - r) / r) p, and 5% for the tracking of r (its variance over r^2, and beta / r).
+    """
+    rng, rounds, beta = np.random.default_rng(5), 4000, 0.002
+    strategy = pair(follow, beta)
+    masks = rng.random((rounds, 2)) < [0.375, 0.8]
+    arrives = rng.random((rounds, 2)) >= PAIR_LOSS
+    asked, weights = np.zeros((rounds, 2)), np.zeros((rounds, 2))
+    for t, mask in enumerate(masks, start=1):
+        now = Round(t, mask, Feasible(1))
+        ids = strategy.select(now)
+        asked[t - 1, ids] = 1
+        kept = strategy.weigh(now, ids, arrives[t - 1, ids])
+        weights[t - 1, kept.ids] = kept.weights
+    s = EXPECTED[follow]
+    assert np.all(np.abs(asked.mean(axis=0) - s) < Z * np.sqrt(s * (1 - s) / rounds))
+    r = s * (1 - PAIR_LOSS)
+    share = np.array([0.5, 0.125]) if follow == "selected" else np.full(2, 0.5)
+    error = share * (Z * np.sqrt((1 - r) / r / rounds) + 0.05)
+    assert np.all(np.abs(weights.mean(axis=0) - share) < error)
+    bound = {"selected": 10.67, "received": 11.43, "both": 10.29}
+    assert (1 / r).sum() == pytest.approx(bound[follow], abs=0.01)
+
+
+@pytest.mark.parametrize("falling", [False, True])
+@pytest.mark.parametrize("follow", ["received", "selected"])
+def test_rates_are_those_of_whom_they_follow(follow: str, falling: bool) -> None:
+    """As rates that never saw the others; clusters of one client each do the same."""
+    rng, initial = np.random.default_rng(0), np.array([0.1, 0.5, 0.3, 0.2])
+    by_hand, own, of_clusters = (
+        ParticipationRates(initial, 0.1, falling=falling) for _ in range(3)
+    )
+    strategy = F3AST(P, own, follow=follow)
+    clusters = ClusterF3AST(P, np.arange(4), of_clusters, follow=follow)
+    for t in range(1, 60):
+        mask = rng.random(4) < Q
+        now = Round(t, mask, Feasible(2))
+        ids = strategy.select(now)
+        received = rng.random(len(ids)) < 0.5
+        np.testing.assert_array_equal(clusters.select(now), ids)
+        kept = strategy.weigh(now, ids, received)
+        assert kept.ids.tolist() == ids[received].tolist()
+        np.testing.assert_array_equal(kept.weights, (P / own.values)[kept.ids])
+        np.testing.assert_allclose(clusters.weigh(now, ids, received).weights, kept.weights)
+        by_hand.update(ids[received] if follow == "received" else ids)
+        np.testing.assert_array_equal(own.values, by_hand.values)
+        np.testing.assert_allclose(of_clusters.values, by_hand.values)
+
+
+def test_cluster_of_three_by_hand() -> None:
+    """Of three selected two are received: r_g = 0.9 * 0.3 + 0.1 * 2/3, which weighs both."""
+    rates = ParticipationRates(np.array([0.3]), 0.1)
+    strategy = ClusterF3AST(np.full(3, 1 / 3), np.zeros(3, int), rates)
+    everybody, delivered = np.ones(3, bool), np.array([True, False, True])
+    kept = cohort_of(strategy, Round(1, everybody, Feasible(3)), delivered)
+    np.testing.assert_allclose(rates.values, 0.27 + 0.2 / 3)
+    np.testing.assert_allclose(kept.weights, 1 / 3 / (0.27 + 0.2 / 3))
+
+
+ROUND_7 = Round(7, np.ones(2, bool), Feasible(2))
+
+
+def test_rates_of_both_are_saved() -> None:
+    one, other = pair("both", 0.1), pair("both", 0.1)
+    for strategy in (one, other):
+        if strategy is other:
+            other.restore(one.state())
+        cohort_of(strategy, ROUND_7, np.array([True, False]))
+    twice = pair("both", 0.1)
+    for _ in range(2):
+        cohort_of(twice, ROUND_7, np.array([True, False]))
+    assert twice.state().keys() == other.state().keys()
+    for name, value in twice.state().items():
+        np.testing.assert_array_equal(other.state()[name], value)
+    with pytest.raises(ValueError, match="rates follow the received"):
+        F3AST(P, ParticipationRates(P, 0.1), "p", follow="selected", selected_rates=one.rates)
+
+
+def test_adafed_weighs_those_received_to_one() -> None:
+    """p / pi = 0.8, 0.375, 0.5: of clients 0 and 2 alone 8/13 and 5/13."""
+    strategy = AdaFed(P, KnownAvailability(Q))
+    now = Round(1, np.array([True, True, True, False]), Feasible(4))
+    kept = cohort_of(strategy, now, np.array([True, False, True, True]))
+    assert kept.ids.tolist() == [0, 2]
+    np.testing.assert_allclose(kept.weights, [8 / 13, 5 / 13])
+    assert len(cohort_of(strategy, now, np.zeros(4, bool))) == 0
+
+
+def test_lost_client_stays_longest_absent() -> None:
+    strategy = LongestAbsent(P, random_ties=False)
+    everybody = np.ones(4, bool)
+    now = Round(1, everybody, Feasible(2))
+    assert strategy.select(now).tolist() == [0, 1]
+    kept = cohort_of(strategy, now, np.array([False, True, True, True]))
+    assert (kept.ids.tolist(), kept.weights.tolist()) == ([1], [0.3])
+    assert strategy.last_participation.tolist() == [0, 1, 0, 0]
+    assert cohort_of(strategy, Round(2, everybody, Feasible(2))).ids.tolist() == [0, 2]
+    assert strategy.last_participation.tolist() == [2, 1, 2, 0]
+
+
+def test_switching_averages_those_received_then_goes_by_absence() -> None:
+    """A client that is drawn twice in the first phase and lost has not taken part."""
+    strategy = Switching(
+        Proportional(P, np.ones(4), replace=True), LongestAbsent(P, random_ties=False), 2
+    )
+    now = Round(1, np.ones(4, bool), Feasible(6))
+    drawn = strategy.select(now)
+    lost = drawn == np.bincount(drawn).argmax()
+    assert lost.sum() > 1
+    kept = strategy.weigh(now, drawn, ~lost)
+    np.testing.assert_allclose(kept.weights, 1 / (~lost).sum())
+    took_part = np.isin(np.arange(4), kept.ids)
+    assert strategy.then.last_participation.tolist() == took_part.astype(int).tolist()
+    now = Round(2, np.ones(4, bool), Feasible(2))
+    second = strategy.select(now)
+    kept = strategy.weigh(now, second, np.array([True, False]))
+    np.testing.assert_array_equal(kept.weights, P[kept.ids])
+    assert strategy.then.last_participation[second].tolist() == [2, 0]
+
+
+def test_fedau_learns_the_rates_of_the_received() -> None:
+    """Weights p_k omega_k have expectation p_k, omega_k the mean interval between arrivals.
+
+    Of 3000 rounds, the first 1000 to learn in; a weight's standard error as with r known, and 8%
+    for that of omega_k, sqrt((1 - r) / (1000 r)) at r = 0.09 before more is known.
+    """
+    rng, rounds, sums = np.random.default_rng(1), 2000, np.zeros(4)
+    strategy = FedAU(P)
+    for t in range(1, rounds + 1001):
+        now = Round(t, rng.random(4) < Q, Feasible(4))
+        ids = strategy.select(now)
+        received = rng.random(len(ids)) >= LOSS[ids]
+        kept = strategy.weigh(now, ids, received)
+        sums[kept.ids] += kept.weights * (t > 1000)
+        strategy.observe(t, Outcome(ids, received, np.zeros(len(ids))))
+    r = Q * (1 - LOSS)
+    error = P * (Z * np.sqrt((1 - r) / r / rounds) + 0.08)
+    assert np.all(np.abs(sums / rounds - P) < error)

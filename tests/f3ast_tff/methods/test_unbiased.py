@@ -1,0 +1,96 @@
+"""Unbiased: over the stationary law, E[sum_{k in A} p_k / pi_k v_k] = sum_k p_k v_k."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from f3ast_tff.methods.parts.availability_knowledge import (
+    AvailabilityPrior,
+    EstimatedAvailability,
+    KnownAvailability,
+)
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.strategy import Round, cohort_of
+from f3ast_tff.methods.unbiased import Unbiased
+
+P = np.array([0.4, 0.3, 0.2, 0.1])
+PI = np.array([0.5, 0.8, 0.4, 0.9])
+UPDATES = np.random.default_rng(0).normal(size=(4, 5))
+FULL = P @ UPDATES
+ORACLE = KnownAvailability(PI)
+
+
+def test_weights_are_p_over_pi() -> None:
+    cohort = cohort_of(
+        Unbiased(P, ORACLE), Round(1, np.array([True, False, True, True]), Feasible(4))
+    )
+    assert cohort.ids.tolist() == [0, 2, 3]
+    np.testing.assert_allclose(cohort.weights, [0.8, 0.5, 1 / 9])
+
+
+def test_independent_clients_exactly() -> None:
+    total = np.zeros(5)
+    for mask in map(np.array, itertools.product([False, True], repeat=4)):
+        chance = np.prod(np.where(mask, PI, 1 - PI))
+        cohort = cohort_of(Unbiased(P, ORACLE), Round(1, mask, Feasible(4)))
+        total += chance * (cohort.weights @ UPDATES[cohort.ids])
+    np.testing.assert_allclose(total, FULL, rtol=1e-12)
+
+
+def test_clients_that_come_and_go_together_exactly() -> None:
+    """One uniform u decides for all: client k is there if u < pi_k. Five sets, by u."""
+    total = np.zeros(5)
+    edges = np.concatenate([[0], np.sort(PI), [1]])
+    for low, high in zip(edges, edges[1:]):
+        mask = (low + high) / 2 < PI
+        cohort = cohort_of(Unbiased(P, ORACLE), Round(1, mask, Feasible(4)))
+        total += (high - low) * (cohort.weights @ UPDATES[cohort.ids])
+    np.testing.assert_allclose(total, FULL, rtol=1e-12)
+
+
+def test_a_small_k_keeps_the_expectation() -> None:
+    """K = 2: z-test of the mean over 10,000 rounds, 5 coordinates, each within 4.5 errors.
+
+    The same without the factor (K = 2 of m available weigh m / 2 more) fails by far.
+    """
+    masks, strategy = np.random.default_rng(4).random((10_000, 4)) < PI, Unbiased(P, ORACLE)
+    values, unscaled = [], []
+    for t, mask in enumerate(masks, start=1):
+        cohort = cohort_of(strategy, Round(t, mask, Feasible(2)))
+        assert len(cohort) == min(2, mask.sum())
+        values.append(cohort.weights @ UPDATES[cohort.ids])
+        unscaled.append((P / PI)[cohort.ids] @ UPDATES[cohort.ids])
+
+    def z_score(sums: list[np.ndarray]) -> float:
+        error = np.std(sums, axis=0, ddof=1) / np.sqrt(len(sums))
+        return float(np.max(np.abs(np.mean(sums, axis=0) - FULL) / error))
+
+    assert z_score(values) < 4.5
+    assert z_score(unscaled) > 10
+
+
+def test_estimated_pi_counts_the_round() -> None:
+    """Beta(1, 1); client 0 available in rounds 1 and 2: pi = 3 / 4, so it weighs 0.4 / 0.75."""
+    strategy = Unbiased(P, EstimatedAvailability(AvailabilityPrior.uniform(4)))
+    only_0 = np.arange(4) == 0
+    cohort_of(strategy, Round(1, only_0, Feasible(4)))
+    np.testing.assert_allclose(
+        cohort_of(strategy, Round(2, only_0, Feasible(4))).weights, [0.4 / 0.75]
+    )
+
+
+def test_a_share_of_0_takes_no_part() -> None:
+    strategy = Unbiased(np.array([1.0, 0.0]), KnownAvailability(np.array([0.5, 0.0])))
+    assert cohort_of(strategy, Round(1, np.ones(2, bool), Feasible(2))).ids.tolist() == [0]
+
+
+def test_bad_values() -> None:
+    strategy = Unbiased(np.array([0.5, 0.5]), KnownAvailability(np.array([0.5, 0.0])))
+    with pytest.raises(ValueError, match="client 1 is available, but its pi is 0"):
+        cohort_of(strategy, Round(1, np.ones(2, bool), Feasible(2)))
+    for p, says in (([0.5, 0.4], "sums to 0.9"), ([1.5, -0.5], r"p\[1\]"), ([1.0], "shape")):
+        with pytest.raises(ValueError, match=says):
+            Unbiased(np.array(p), KnownAvailability(np.array([0.5, 0.5])))
