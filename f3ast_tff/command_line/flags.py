@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.command_line.comma_lists import split_lists
 from f3ast_tff.command_line.parameter_flags import (
     PLUGIN,
     PLUGIN_HELP,
@@ -122,6 +121,48 @@ def _typed(parameter: Parameter, texts: Sequence[str]) -> list[Any]:
     if any(value in found[:i] for i, value in enumerate(found)):
         raise ParameterError(parameter.name, ",".join(texts), "names a value twice")
     return found
+
+
+def split_lists(
+    words: Sequence[str], parameters: Mapping[str, Parameter]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Takes comma lists out of a command line, such as `--algorithm=f3ast,fedavg`.
+
+    Args:
+        words: The arguments; a value may follow its flag as a word of its own.
+        parameters: Every setting by the name of its flag. Components, numbers and settings with
+            fixed choices take lists; a text with a colon, such as `cycle:5,10`, is one value.
+
+    Returns:
+        The other words, and the values of each list by name. Of a setting given several times the
+        last value or list holds.
+    """
+    rest: list[str] = []
+    lists: dict[str, list[str]] = {}
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        name, equals, value = word.lstrip("-").partition("=")
+        if name not in parameters or not word.startswith("-"):
+            rest.append(word)
+            continue
+        words = [word]
+        if not equals and left and parameters[name].kind is not bool:
+            value = left.pop(0)
+            words.append(value)
+        if _takes_lists(parameters[name], value):
+            lists[name] = value.split(",")
+        else:
+            lists.pop(name, None)
+            rest += words
+    return rest, lists
+
+
+def _takes_lists(parameter: Parameter, value: str) -> bool:
+    if "," not in value or ":" in value:
+        return False
+    of_kind = parameter.name in KINDS and parameter.name != "communication"
+    return of_kind or bool(parameter.choices) or parameter.kind in (int, float)
 
 
 def setting_flags(registry: Registry) -> dict[str, Parameter]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import f3ast_tff
@@ -84,28 +85,10 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
 
         allowed = f"must be one of {', '.join(COMMANDS)}"
         return fail(f"{command!r} is no command; {allowed}")
-    return _command(command, signals)([program, *arguments])
-
-
-def _command(name: str, signals: Signals) -> Callable[[Sequence[str]], int]:
-    """The function of a command, of which nothing else is imported."""
-    if name in ("run", "campaign"):
-        return lambda argv: _run(argv[1:], name, signals)
-    if name == "report":
-        from f3ast_tff.command_line import report
-
-        return report.main
-    if name == "compare":
-        from f3ast_tff.command_line import compare
-
-        return compare.main
-    if name == "export":
-        from f3ast_tff.command_line import export
-
-        return export.main
-    from f3ast_tff.command_line import availability
-
-    return availability.main
+    if command in ("run", "campaign"):
+        return _run(arguments, command, signals)
+    # The other commands are not imported.
+    return importlib.import_module(f"f3ast_tff.command_line.{command}").main([program, *arguments])
 
 
 def _run(arguments: Sequence[str], command: str, signals: Signals) -> int:
@@ -133,9 +116,9 @@ def _run(arguments: Sequence[str], command: str, signals: Signals) -> int:
     if command == "campaign" or parsed.campaign:
         given = next(iter(parsed.campaign), None)
         return fail(f"--{given} needs --campaign" if given else "a campaign must be named")
-    from f3ast_tff.command_line.run import run_all
+    from f3ast_tff.command_line.run import run
 
-    return run_all(parsed.settings, parsed.registry, signals)
+    return run(parsed.settings, parsed.registry, signals)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from f3ast_tff import FederatedData, simulate
 from f3ast_tff.analysis.run_groups import group_runs
 from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.availability import HomeDevicesConfig, ScarceConfig
-from f3ast_tff.command_line.main import main
 from f3ast_tff.errors import ComponentError, ParameterError, RunFolderError
 from f3ast_tff.methods.f3ast import F3ASTConfig
 from f3ast_tff.methods.fedavg import Uniform
@@ -48,33 +47,6 @@ def test_names_and_settings() -> None:
     assert result.summary["rounds"] == 6
     assert result.folder is None
     assert result.configuration.settings["scarce_q"] == 0.5
-
-
-def test_the_same_as_the_command_line(tmp_path: Path) -> None:
-    """With a folder it writes what the command line writes, and goes on with what that began."""
-    flags = [f"--{name}={value}" for name, value in SMALL.items()]
-    common = [*flags, "--algorithm=fedavg", "--seed=2", f"--output_dir={tmp_path}"]
-    assert main(["f3ast-tff", "run", *common, "--run_name=one"]) == 0
-    result = simulate(algorithm="fedavg", seed=2, folder=tmp_path / "two", **SMALL)
-    one, two = (pd.read_csv(tmp_path / name / "metrics.csv") for name in ("one", "two"))
-    pd.testing.assert_frame_equal(
-        one.drop(columns="wall_seconds"), two.drop(columns="wall_seconds"), check_exact=True
-    )
-    pd.testing.assert_frame_equal(result.metrics, two, check_dtype=False)
-    names = {path.name for path in (tmp_path / "one").iterdir() if "tfevents" not in path.name}
-    assert names == {p.name for p in (tmp_path / "two").iterdir() if "tfevents" not in p.name}
-    settings = [
-        json.loads((tmp_path / name / "config.json").read_text())["identity"]
-        for name in ("one", "two")
-    ]
-    assert settings[0] == settings[1]
-    again = simulate(algorithm="fedavg", seed=2, folder=tmp_path / "one", **SMALL)
-    pd.testing.assert_frame_equal(again.metrics, one, check_dtype=False)
-    for weight, other in zip(again.weights, result.weights):
-        np.testing.assert_array_equal(weight, other)
-    assert again.summary["seconds_per_round"] is not None
-    with pytest.raises(RunFolderError, match="holds a run with other settings: seed 2, now 3"):
-        simulate(algorithm="fedavg", seed=3, folder=tmp_path / "one", **SMALL)
 
 
 def test_configs_of_components() -> None:

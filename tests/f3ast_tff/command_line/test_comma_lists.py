@@ -11,6 +11,7 @@ from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.command_line import run as module
 from f3ast_tff.command_line.flags import parse
 from f3ast_tff.components.registry import builtin_registry
+from f3ast_tff.configuration.configuration import Configuration
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.signals import Signals
 
@@ -20,11 +21,11 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The settings of the runs that are started; those with seed 2 fail."""
     found: list[dict[str, Any]] = []
 
-    def run(given: dict[str, Any], registry: Any, signals: Signals) -> int:
-        found.append(given)
-        return 2 * (given.get("seed") == 2)
+    def run(configuration: Configuration, names: Any, signals: Signals) -> int:
+        found.append(dict(configuration.settings))
+        return 2 * (configuration.settings["seed"] == 2)
 
-    monkeypatch.setattr(module, "run", run)
+    monkeypatch.setattr(module, "_run", run)
     return found
 
 
@@ -69,7 +70,7 @@ def test_lists_name_each_value_once(word: str, says: str) -> None:
 def test_every_combination_is_a_run(started: list[dict[str, Any]]) -> None:
     """A run that fails keeps none of the others; its exit code is that of all."""
     given = {"algorithm": ["f3ast", "poc"], "seed": [2, 3], "rounds": 5}
-    assert module.run_all(given, builtin_registry(), Signals()) == 2
+    assert module.run(given, builtin_registry(), Signals()) == 2
     assert [(run["algorithm"], run["seed"], run["rounds"]) for run in started] == [
         ("f3ast", 2, 5),
         ("f3ast", 3, 5),
@@ -91,7 +92,7 @@ def test_nothing_starts_where_one_is_refused(
     started: list[dict[str, Any]],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert module.run_all(given, builtin_registry(), Signals()) == 2
+    assert module.run(given, builtin_registry(), Signals()) == 2
     assert says in capsys.readouterr().err and not started
 
 
