@@ -170,10 +170,22 @@ def _steps(rate: float) -> tuple[float, float, float]:
 
 
 def _pairs_beside(chosen: pd.DataFrame) -> pd.DataFrame:
-    """The choices, with each pair of `beside` in place of the rates: a row a pair."""
-    rows = chosen.explode(BESIDE).dropna(subset=BESIDE)
-    rates = pd.DataFrame(rows[BESIDE].tolist(), columns=list(RATES), index=rows.index)
-    return rows.assign(**rates)
+    """The choices with the pairs of `beside` in place of their rates.
+
+    A row holds a list of each rate, and stands for all their pairs.
+    """
+    rows = []
+    for row in chosen.to_dict("records"):
+        servers: dict[float, list[float]] = {}
+        for client, server in row[BESIDE]:
+            servers.setdefault(client, []).append(server)
+        clients: dict[tuple[float, ...], list[float]] = {}
+        for client, with_it in servers.items():
+            clients.setdefault(tuple(with_it), []).append(client)
+        for with_them, of_clients in clients.items():
+            rates = dict(zip(RATES, (of_clients, list(with_them))))
+            rows.append({**row, **rates})
+    return pd.DataFrame(rows, columns=chosen.columns)
 
 
 def as_variants(chosen: pd.DataFrame, method: Sequence[str]) -> str:

@@ -60,9 +60,10 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("seeds_synthetic", 10),
         ("cafed_fig1a", 7 * 12),
         ("tune_methods_synthetic", 23 * 2 * 3 * 3 * 12),
-        ("availability_methods_synthetic", 24 * 12 * 8),
-        ("delivery_synthetic", (7 + 4 * 9) * 6),
-        ("fedawe_table2", 8 * 4 * 3),
+        ("tune_methods_edges", 121 * 3 * 3),
+        ("availability_methods_synthetic", 2 * 24 * 12 * 8),
+        ("delivery_synthetic", 2 * (7 + 4 * 9) * 6),
+        ("fedawe_table2", 9 * 4 * 3),
     ],
 )
 def test_number_of_runs(name: str, runs: int) -> None:
