@@ -127,13 +127,13 @@ def test_methods_of_availability_have_their_tuned_rates() -> None:
     for row in csv.DictReader(TUNED.read_text().splitlines()):
         of_method = (row["algorithm"], row["aggregation"], row["baseline_sampling"] or None)
         clip = float(row["fedawe_clip"]) if row["fedawe_clip"] else None
-        key = (*of_method, clip, int(row["clients_per_round"]))
+        key = (*of_method, clip, int(row["clients_per_round"]), row["client_share"])
         tuned[key] = (float(row["client_lr"]), float(row["server_lr"]))
     found: dict[tuple[Any, ...], set[tuple[float, float]]] = {}
     for run in built_in("availability_methods_synthetic").runs:
         s = run.settings
         of_method = (s["algorithm"], s["aggregation"], s.get("baseline_sampling"))
-        key = (*of_method, s.get("fedawe_clip"), s["clients_per_round"])
+        key = (*of_method, s.get("fedawe_clip"), s["clients_per_round"], s["client_share"])
         found.setdefault(key, set()).add((s["client_lr"], s["server_lr"]))
     assert found == {key: {rates} for key, rates in tuned.items()}
 
