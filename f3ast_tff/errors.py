@@ -25,7 +25,7 @@ class ParameterError(ValueError):
     Attributes:
         name: Name of the parameter.
         value: The value given.
-        allowed: What is allowed, in words.
+        allowed: Allowed values, in words.
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
@@ -39,7 +39,7 @@ class ParameterError(ValueError):
 
 
 class ComponentError(TypeError):
-    """A component breaks the protocol of its kind; names the component and what it lacks."""
+    """A component breaks the protocol of its kind; names the component and the missing part."""
 
 
 class RunFolderError(RuntimeError):
@@ -51,11 +51,11 @@ class CheckpointError(RuntimeError):
 
 
 class EngineError(RuntimeError):
-    """An engine lost what it runs on (a dead worker process, say)."""
+    """An engine lost its worker process or cluster."""
 
 
 class DataError(RuntimeError):
-    """A data file is missing, damaged or not what it should be; names the file and the place."""
+    """A data file is missing, damaged or of the wrong form; names the file and the place."""
 
 
 class Interrupted(Exception):

@@ -14,7 +14,7 @@ _MOST_INTEGER = 2**53
 
 
 def refuse_missing(frame: Any, columns: Sequence[str]) -> None:
-    """Raises `ValueError` if a column is not in the frame; names those that are."""
+    """Raises `ValueError` if a column is not in the frame; names the frame's columns."""
     there = ", ".join(map(str, frame.columns))
     for column in columns:
         if column not in frame.columns:

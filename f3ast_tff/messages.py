@@ -10,7 +10,7 @@ import unicodedata
 
 _LONGEST = 2000
 _LONGEST_WORD = 300
-# Controls (escape sequences among them), surrogates, and formats, which reverse what is read.
+# Controls (escape sequences too), surrogates, and formats, which reverse the reading order.
 _UNSAFE = ("Cc", "Cs", "Cf", "Co", "Cn")
 _WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
 
@@ -18,7 +18,7 @@ _WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
 def print_any_character() -> None:
     """Has stdout show `?` for what its encoding lacks: in a Latin-1 locale a minus sign, say.
 
-    Another way that the environment asks for (`PYTHONIOENCODING`) stays; stderr has one of its own.
+    An error handler set by `PYTHONIOENCODING` stays; stderr already has one.
     """
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="replace")

@@ -1,4 +1,4 @@
-"""What a process has cost in memory."""
+"""Memory of a process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import resource
 import sys
 from pathlib import Path
 
-# Of glibc's malloc.h.
+# From glibc's malloc.h.
 _M_ARENA_MAX = -8
 
 
@@ -31,7 +31,7 @@ def peak_memory_mib(pid: int | None = None) -> float:
 
 
 def return_free_memory(collect: bool = True) -> None:
-    """Gives back to the system what this process has freed but its allocator keeps (glibc).
+    """Gives freed memory that the allocator keeps back to the system (glibc).
 
     Args:
         collect: Whether to look for garbage first, which takes tenths of a second where much is
@@ -47,7 +47,7 @@ def return_free_memory(collect: bool = True) -> None:
 def share_arenas(most: int = 2) -> None:
     """Lets all threads that start from now on share a few of the allocator's arenas (glibc).
 
-    Each arena keeps some of what was freed in it; by default there are eight a core.
+    Each arena keeps some freed memory; by default there are eight per core.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
@@ -57,8 +57,8 @@ def share_arenas(most: int = 2) -> None:
 def available_memory_bytes() -> int:
     """Returns how much memory this process could still take without swapping.
 
-    On Linux what the kernel calls available, or what the control group leaves if that is less;
-    elsewhere all of the machine's.
+    On Linux the lesser of the kernel's `MemAvailable` and the rest of the control group's limit;
+    elsewhere all memory of the machine.
     """
     meminfo = Path("/proc/meminfo")
     if not meminfo.exists():

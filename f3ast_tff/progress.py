@@ -13,7 +13,7 @@ from f3ast_tff.messages import one_line
 
 
 class _NoBar:
-    """What stands for a bar where none is shown."""
+    """Stands for a bar that is not shown."""
 
     total: float | None = None
 
@@ -70,7 +70,7 @@ class _Said(logging.Handler):
 
 @contextmanager
 def warnings_said() -> Iterator[None]:
-    """Prints what is logged from warnings up, Python's `warnings` too, with `say`."""
+    """Prints logged warnings and errors, and Python's `warnings`, with `say`."""
     handler, logger = _Said(logging.WARNING), logging.getLogger()
     logger.addHandler(handler)
     logging.captureWarnings(True)
@@ -86,7 +86,7 @@ def progress(what: str, total: int, unit: str) -> Iterator[Any]:
     """Shows a bar in a terminal; elsewhere, or without tqdm, a line at the start.
 
     Args:
-        what: What is being done.
+        what: Name of the work.
         total: Number of units, 0 if not known.
         unit: `"B"` for bytes, else the unit's name.
 

@@ -43,10 +43,10 @@ class SavedRun:
         weights: The model's weights at the last checkpoint, in the order of
             `simulate(...).weights`; `None` without a checkpoint.
         weights_round: Round of that checkpoint; 0 without one.
-        summary: The content of `summary.json` but for its checksums; `None` when the run is
+        summary: Content of `summary.json` without its checksums; `None` when the run is
             unfinished.
-        client_scores: By evaluated round `accuracy` and `loss`, `float64 [C]`, and `count`,
-            `int64 [C]`, of all C test clients; empty unless the run was asked for them.
+        client_scores: Scores of all C test clients by evaluated round: `accuracy` and `loss`,
+            `float64 [C]`, and `count`, `int64 [C]`; empty without `--client_scores`.
     """
 
     folder: Path
@@ -63,7 +63,7 @@ def load_run(folder: str | os.PathLike[str]) -> SavedRun:
     """Reads a run's folder.
 
     Args:
-        folder: As `f3ast-tff run` or `simulate(folder=...)` wrote it.
+        folder: Folder of `f3ast-tff run` or `simulate(folder=...)`.
 
     Raises:
         RunFolderError: If it holds no run, or a file of it is damaged; names the file.

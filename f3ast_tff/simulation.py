@@ -1,4 +1,4 @@
-"""One experiment in one call: `simulate`."""
+"""`simulate`: an experiment in one call."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Simulation:
     Attributes:
         configuration: All components and settings.
         metrics: A row an evaluation, the columns of `metrics.csv`.
-        selection: By round, see `SelectionHistory.arrays`: `selected` ids `int64 [T, widest]` (-1:
-            none), whether they were `received`, their `weights`; and `final_*`, what the strategy
-            remembers.
+        selection: Arrays by round, see `SelectionHistory.arrays`: `selected` ids
+            `int64 [T, widest]` (-1: none), `received`, `weights`; and `final_*`, the strategy's
+            last state.
         weights: The model's weights.
         model: The network that they belong to.
-        summary: The content of `summary.json` but for its checksums.
+        summary: Content of `summary.json` without its checksums.
         folder: The run's folder, `None` where nothing was written.
     """
 
@@ -138,7 +138,7 @@ def simulate(
             on, and is made longer by more rounds where that is exact. It stands for `output_dir`
             and `run_name`. `None` writes nothing: these two, `client_scores`, `write_masks` and
             `logger` are then refused.
-        plugins: As the flag `--plugin`.
+        plugins: Files or modules, see the flag `--plugin`.
         on_round: Called after each round with its number, cohort and outcome.
         on_evaluation: Called after each evaluation with its row of metrics.
         **settings: Any further setting by its name (`seed=1`, `client_lr=0.1`, `rate_beta=0.01`);
@@ -146,7 +146,7 @@ def simulate(
             `server_optimizer`, by name or as objects.
 
     Returns:
-        The metrics, who was selected, and the model.
+        The metrics, the selection, and the model.
 
     Raises:
         ParameterError: If a value is not allowed, or a setting's component is not chosen.

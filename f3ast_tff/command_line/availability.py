@@ -1,4 +1,4 @@
-"""`f3ast-tff availability`: what an availability process does, as a table and a picture."""
+"""`f3ast-tff availability`: an availability process as a table and a picture."""
 
 from __future__ import annotations
 

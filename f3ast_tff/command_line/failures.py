@@ -17,7 +17,7 @@ def fail(error: Exception | str, code: int = BAD_INPUT, names: Container[str] | 
     """Prints an error in one line and returns the exit code.
 
     Args:
-        error: What went wrong; a `ParameterError` is said as the flag of its parameter.
+        error: The error; a `ParameterError` is printed as the flag of its parameter.
         code: The exit code.
         names: Names that are flags; `None` where each parameter is one.
     """

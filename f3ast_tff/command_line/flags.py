@@ -24,7 +24,7 @@ from f3ast_tff.configuration.groups import GROUPS
 from f3ast_tff.data_files import read_text
 from f3ast_tff.errors import ParameterError
 
-# Of the command line alone.
+# Flags that are no settings.
 CAMPAIGN: dict[str, Parameter] = {
     parameter.name: parameter
     for parameter in (
@@ -83,8 +83,8 @@ class Parsed:
     """A parsed command line.
 
     Attributes:
-        settings: What was given of the settings, by name; a comma list as a list.
-        campaign: What was given of `CAMPAIGN`.
+        settings: Given settings by name; a comma list as a list.
+        campaign: Given flags of `CAMPAIGN`, by name.
         registry: The components at hand, plug-ins' included.
     """
 
@@ -129,7 +129,7 @@ def split_lists(
     """Takes comma lists out of a command line, such as `--algorithm=f3ast,fedavg`.
 
     Args:
-        words: The arguments; a value may follow its flag as a word of its own.
+        words: The arguments; a value may follow its flag as a separate word.
         parameters: Every setting by the name of its flag. Components, numbers and settings with
             fixed choices take lists; a text with a colon, such as `cycle:5,10`, is one value.
 
@@ -179,7 +179,7 @@ def expand_flagfiles(arguments: Sequence[str], folder: Path) -> list[str]:
 
     Args:
         arguments: The arguments.
-        folder: What paths are relative to; beside a flag file, or with it, stand the built-in ones.
+        folder: Folder that paths are relative to; built-in flag files are found from anywhere.
 
     Raises:
         ParameterError: If a file is not found, cannot be read, or includes itself.

@@ -35,11 +35,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command.
 
     Args:
-        argv: The program's name, and its arguments; by default those of the process, whose signals
-            are then handled.
+        argv: The program's name and its arguments; by default of the process, with signals
+            handled.
 
     Returns:
-        The exit code: 0, `BAD_INPUT` for what the user can put right, 1 for a failure, 128 and the
+        The exit code: 0, `BAD_INPUT` for errors of the user, 1 for a failure, 128 plus the
         number of a signal, 141 if nobody reads the output any more.
     """
     signals = Signals()
@@ -51,13 +51,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _main(sys.argv if argv is None else argv, signals)
         sys.stdout.flush()
     except BrokenPipeError:
-        # As after `| head`.
+        # For example after `| head`.
         _discard_output()
         code = 128 + signal.SIGPIPE
     except (MemoryError, OSError) as error:
         from f3ast_tff.command_line.failures import fail_of_machine
 
-        # What a command cannot write it says itself: this is its output, on a full disk.
+        # Commands report files that they cannot write; this is stdout on a full disk.
         _discard_output()
         code = fail_of_machine(error)
     signals.ignore()
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _discard_output() -> None:
-    """Sends what is still to be flushed nowhere."""
+    """Discards output that is not yet flushed."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -30,7 +30,7 @@ def parse_flags(
         words: The arguments, without the program's name.
         parameters: Parameters by the name of their flag. Ranges and choices are left to
             `Parameter.checked`.
-        plugins: Whether `--plugin` is a flag too; its values are those of `plugins_given`.
+        plugins: Whether `--plugin` is a flag too; `plugins_given` returns its values.
 
     Returns:
         The values given, by name.

@@ -16,7 +16,7 @@ _WINDOW_S = 10.0
 
 
 class ProgressBar:
-    """Round, seconds a round, time left and accuracy.
+    """Round, seconds per round, time left and accuracy.
 
     Without a terminal it is a line per evaluation, and one every 30 s where rounds are slow.
     """

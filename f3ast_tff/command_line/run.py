@@ -41,9 +41,9 @@ def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = 
         signals: Asked between rounds whether to stop; by default nothing asks for that.
 
     Returns:
-        The exit code: 0, `BAD_INPUT` for what the user can put right, 128 and the number of a
-        signal, `FAILED` otherwise. Of several runs it is the first code other than 0; a failed run
-        does not keep the others from running, a signal does.
+        The exit code: 0, `BAD_INPUT` for errors of the user, 128 plus the number of a signal,
+        `FAILED` otherwise. Several runs return their first code other than 0; after a signal
+        no further run starts.
     """
     signals = signals or Signals()
     names = setting_flags(registry)

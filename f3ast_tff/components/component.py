@@ -1,4 +1,4 @@
-"""A component: a frozen `Config` that says everything of one strategy, task, process ..."""
+"""A component: a frozen `Config` of one strategy, task, process ..."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from f3ast_tff.components.parameter import Parameter, parameters_of
 from f3ast_tff.errors import ComponentError
 
 _ATTRIBUTE = "component"
-# Of an instance of a `Config`: names of the fields that its constructor was given.
+# Attribute of a `Config` instance: names of the fields given to its constructor.
 _GIVEN = "_given"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _Config = TypeVar("_Config", bound=type)
@@ -24,13 +24,13 @@ _Config = TypeVar("_Config", bound=type)
 
 @dataclass(frozen=True)
 class Component:
-    """What is known of a registered component.
+    """A registered component.
 
     Attributes:
         kind: Name of its kind, see `KINDS`.
         name: Its name, unique among its kind.
         display: Its name in tables and figures.
-        about: One line on what it is.
+        about: Description, one line.
         config: Its frozen `Config` class, which builds it.
         order: Place among its kind in tables; ties by name.
     """
@@ -62,7 +62,7 @@ def register(
         kind: Name of a kind, see `KINDS`.
         name: Lower-case letters, digits and underscores.
         display: Name in tables and figures; by default `name`.
-        about: One line on what it is.
+        about: Description, one line.
         order: Place among its kind in tables.
 
     Raises:

@@ -17,7 +17,7 @@ class Known(Protocol):
         ...
 
     def get(self, name: str, default: Any = None) -> Any:
-        """As `[name]`; `default` where no chosen component has that parameter."""
+        """Returns the value of a setting, `default` if no chosen component has it."""
         ...
 
     def config_class(self, kind: str) -> Any:
@@ -72,11 +72,11 @@ class Reading:
 
     Attributes:
         number: Its number, `"R1"`.
-        paper: What the paper says, or what the authors' code does where the paper is silent;
+        paper: Value in the paper, or in the authors' code where the paper is silent;
             `Derived` where it depends on another setting.
-        released: What the released code does.
-        ca_fed: What CA-Fed's released code does; `None` where it does not differ from the paper.
-        textbook: The form in which a baseline is strongest; `None` where it is the paper's.
+        released: Value in the released code.
+        ca_fed: Value in CA-Fed's released code; `None` for the paper's.
+        textbook: Value with which a baseline is strongest; `None` for the paper's.
     """
 
     number: str

@@ -46,7 +46,7 @@ class Kind:
         return getattr(importlib.import_module(f"f3ast_tff.{module}"), name)
 
     def check_object(self, value: Any) -> None:
-        """Checks that an object can stand for what a component of this kind builds.
+        """Checks that an object can stand for a built component of this kind.
 
         Raises:
             ComponentError: If members are missing; names them.
@@ -166,6 +166,6 @@ _ALL = (
         build_arguments=("parts",),
     ),
 )
-# By name, in the order of `--help`.
+# Kinds in the order of `--help`.
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})
 OWN_KINDS = tuple(kind.name for kind in _ALL if kind.own)

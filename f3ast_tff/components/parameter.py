@@ -19,7 +19,7 @@ from f3ast_tff.errors import ParameterError
 from f3ast_tff.messages import is_plain
 
 _KEY = "f3ast_tff.parameter"
-# What arrays and single-precision arithmetic hold.
+# Bounds of arrays and of single-precision arithmetic.
 _LARGEST = {int: 2**63 - 1, float: float(np.finfo(np.float32).max)}
 _KINDS = {"int": int, "float": float, "str": str, "bool": bool}
 
@@ -70,7 +70,7 @@ class Parameter:
         """Returns the value in its canonical form.
 
         Raises:
-            ParameterError: If it is not allowed; says what is.
+            ParameterError: If it is not allowed; names the allowed values.
         """
         if value is None:
             if self.optional:

@@ -16,7 +16,7 @@ from f3ast_tff.components.component import Component, registered_in
 from f3ast_tff.errors import ParameterError
 
 GROUP = "f3ast_tff"
-# Of the names of modules loaded from files; they cannot be imported by name elsewhere.
+# Prefix of modules loaded from files; other processes cannot import them by name.
 FILE_MODULE_PREFIX = "f3ast_tff_plugin_"
 
 
@@ -26,9 +26,9 @@ class Plugin:
 
     Attributes:
         name: The file's stem, or the module's dotted name.
-        source: What loads it again, in another process too: an absolute path or a dotted name.
+        source: Absolute path or dotted name, to load it in another process too.
         sha256: Digest of its source; of all modules where it is a package.
-        components: What it registers.
+        components: Registered components.
     """
 
     name: str

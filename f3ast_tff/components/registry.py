@@ -1,4 +1,4 @@
-"""All components at hand: those of this package, found by looking through it, and plug-ins'."""
+"""All components at hand, of this package and of plug-ins."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Registry:
     """Components by kind and name; a value, which plug-ins extend to another one.
 
     Attributes:
-        components: By kind, then name, in their order.
-        plugins: Where those come from that are not this package's.
+        components: Components by kind, then name, in their order.
+        plugins: Origins of components from outside this package.
     """
 
     components: Mapping[str, Mapping[str, Component]]
@@ -65,7 +65,7 @@ class Registry:
         return found
 
     def with_plugins(self, plugins: Sequence[Plugin], reserved: Iterable[str] = ()) -> Registry:
-        """Returns the registry with further plug-ins; one that is there already counts once.
+        """Returns the registry with further plug-ins, each counted once.
 
         Args:
             plugins: To add.
@@ -108,7 +108,7 @@ def registry_with(sources: Iterable[str] = (), reserved: Iterable[str] = ()) -> 
     """Returns the registry of this package, of installed plug-ins and of those named.
 
     Args:
-        sources: As for `load_plugin`.
+        sources: Files or modules, see `load_plugin`.
         reserved: Names that no parameter of a plug-in may have.
 
     Raises:

@@ -32,7 +32,7 @@ from f3ast_tff.training.round_loop import Experiment
 
 # The released code seeds availability with the constant 1 (R13).
 _RELEASED_AVAILABILITY_SEED = 1
-# Of examples, with repetition, by a client in a round: their order is drawn at once.
+# Examples that a client visits per round, repetitions included: drawn in one array.
 _MOST_VISITS = 10**8
 _WHOSE = {"held_out_clients": "training clients", "test_clients": "test clients"}
 
@@ -71,7 +71,7 @@ class Builder:
         except ParameterError:
             raise
         except ValueError as error:
-            # Of `FederatedData`: a label out of range, say.
+            # `FederatedData` raises it: a label out of range, for example.
             raise ParameterError("task", self._settings["task"], str(error)) from error
         found, wanted = data.train.num_clients, self._settings.get("num_clients")
         if wanted is not None and found != wanted:
@@ -246,7 +246,7 @@ class Builder:
 
     @cached_property
     def delivery(self) -> Delivery:
-        """Whose update arrives.
+        """Tells which updates arrive.
 
         Raises:
             ParameterError: If a parameter does not fit.
@@ -270,7 +270,7 @@ class Builder:
         """The engine; imports its framework.
 
         Raises:
-            EngineError: If what it runs on cannot be started.
+            EngineError: If its worker or cluster cannot be started.
             ParameterError: If there is no such device or cluster.
         """
         settings, world = self._settings, self.world
@@ -278,9 +278,9 @@ class Builder:
         client = self._build("client_optimizer")
         schedule = client_schedule(settings)
         if schedule.is_constant:
-            # An optimizer that was given as an object may have one of its own.
+            # An optimizer given as an object may have a schedule.
             schedule = client.schedule
-        # So may it have a clip; an algorithm's own comes first.
+        # It may also have a clip norm; the algorithm's comes first.
         limit = algorithm.client_clip_norm
         clip_norm = client.clip_norm if limit is None else limit
         server = self._build("server_optimizer")
@@ -310,7 +310,7 @@ class Builder:
         self._configs["engine"].connect()
         settings, world = self._settings, self.world
         looks_ahead = self._configs["delivery"].looks_ahead
-        # What refuses a setting comes before the engine starts.
+        # A refused setting ends the run before the engine starts.
         delivery, strategy = self.delivery, self.strategy
         return Experiment(
             availability=self.masks if looks_ahead else world.availability,

@@ -46,7 +46,7 @@ class Configuration:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides the result: settings by name, and digests of plug-ins and input files.
+        """Everything that decides the result: settings, digests of plug-ins and input files.
 
         Raises:
             ParameterError: If an input file cannot be read.
@@ -157,7 +157,7 @@ class Configuration:
 
 
 def _stamp(path: str) -> tuple[int, ...]:
-    """What changes with a file's content."""
+    """Metadata that changes with a file's content."""
     found = os.stat(path)
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 

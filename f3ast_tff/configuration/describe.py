@@ -1,4 +1,4 @@
-"""What a registry's components are in words: for `--help` and for the tables in docs/."""
+"""Components in words, for `--help` and for the tables in docs/."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def range_text(parameter: Parameter) -> str:
 
 
 def default_text(parameter: Parameter, registry: Registry) -> str:
-    """Returns the default in words; those of several components where they differ."""
+    """Returns the default in words; one per component where they differ."""
     texts: dict[str, list[str]] = {}
     for component in registry.takers(parameter.name):
         own = next(p for p in component.parameters if p.name == parameter.name)

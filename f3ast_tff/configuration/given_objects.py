@@ -1,4 +1,4 @@
-"""Components given as objects of one's own, in place of names."""
+"""Components given as objects in place of names."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _build(kind: str, value: Any, makes: bool) -> Callable[..., Any]:
 
 
 def _facts(kind: str, value: Any) -> dict[str, Any]:
-    """What the component says as class attributes, read off the object."""
+    """Class attributes of the component, from the object."""
     if kind == "algorithm":
         return {
             "aggregation": getattr(value, "aggregation", "sum"),
@@ -127,7 +127,7 @@ def _facts(kind: str, value: Any) -> dict[str, Any]:
 
 
 def _digest(value: Any) -> str:
-    """Digest of an object and of the code of its class; one of its own where it cannot be had."""
+    """Digest of an object and of the code of its class; unique if neither can be read."""
     if isinstance(value, np.ndarray):
         # Its class has no source.
         content = f"{value.dtype.str} {value.shape} ".encode() + value.tobytes()

@@ -58,14 +58,14 @@ def _objective(known: Any) -> str:
 
 
 def _population(known: Any) -> str:
-    """Shares of those present, if a process chosen says so; see `AvailabilityConfig`."""
+    """`present` if an availability process renews shares; see `AvailabilityConfig`."""
     renewed = any(c.renews_shares(known) for c in known.config_classes("availability"))
     return "present" if renewed else "all"
 
 
 @dataclass(frozen=True)
 class SelectionConfig:
-    """Who may be selected, whatever the strategy."""
+    """Limits on selection, for every strategy."""
 
     client_share_of: str = parameter(
         Derived(
@@ -88,7 +88,7 @@ class SelectionConfig:
 
 @dataclass(frozen=True)
 class ReadingConfig:
-    """Which reading of the papers, and the points that concern every experiment."""
+    """The reading of the papers, and points that concern every experiment."""
 
     reading: str = parameter(
         "paper", "preset of all settings that have a number R1, R2, ...", choices=PRESETS
@@ -112,7 +112,7 @@ class ReadingConfig:
 
 @dataclass(frozen=True)
 class RunConfig:
-    """One run: its seed, its folder, and what it writes when."""
+    """One run: seed, folder and files."""
 
     seed: int = parameter(0, "seed of everything but the data", minimum=0)
     eval_every: int = parameter(10, "rounds between evaluations", minimum=1, own=True)
@@ -161,7 +161,7 @@ class RunConfig:
     )
 
 
-# By heading in `--help`.
+# Headings of `--help`.
 GROUPS: dict[str, type] = {
     "Training": TrainingConfig,
     "Selection": SelectionConfig,

@@ -1,4 +1,4 @@
-"""What a result came from: versions and commit."""
+"""Origin of a result: versions and commit."""
 
 from __future__ import annotations
 

@@ -31,10 +31,10 @@ def resolve(given: Mapping[str, Any], registry: Registry | None = None) -> Confi
 
     Args:
         given: Values by name; `None` or absence means not given.
-        registry: The components at hand; by default those of this package.
+        registry: The components at hand; by default of this package.
 
     Returns:
-        The configuration: what is given, then the reading's, the published values and defaults.
+        The configuration. Given values come first, then the reading, published values, defaults.
 
     Raises:
         ParameterError: On the first value that is not allowed, and on a setting whose component is
@@ -47,14 +47,14 @@ def applicable(given: Mapping[str, Any], registry: Registry) -> set[str]:
     """Returns the names of all settings that an experiment of these components has.
 
     Args:
-        given: As for `resolve`; only kinds and what decides the components matter.
+        given: Settings by name; only those that choose components matter.
         registry: The components at hand.
     """
     return {*KINDS, *_Resolver(_given(given), registry).owners}
 
 
 def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given; a communication that is a number alone is `clients_per_round`."""
+    """The given settings; a number alone as communication is `clients_per_round`."""
     given = {name: value for name, value in settings.items() if value is not None}
     text = given.get("communication")
     if isinstance(text, str) and is_count(text):
@@ -103,11 +103,11 @@ class _Resolver:
         try:
             return self._registry.find(kind, self._component_name(kind)).config
         except ParameterError as error:
-            # Of a communication the whole text is said, not its name alone.
+            # The error holds the whole text of a communication.
             raise ParameterError(kind, self._given.get(kind, error.value), error.allowed) from error
 
     def config_classes(self, kind: str) -> list[Any]:
-        """The chosen component's `Config` class, and those of its parts."""
+        """The `Config` classes of the chosen component and of its parts."""
         config = self.config_class(kind)
         parts = getattr(config, "part_names", None)
         if parts is None:

@@ -8,21 +8,21 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-# Their values speak for themselves.
+# Settings with values that need no name before them.
 _PLAIN = ("task", "model", "algorithm", "availability", "reading", "engine")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.+-]")
 _LONGEST = 150
 
 
 def name_part(name: str, value: Any) -> str:
-    """Returns what a setting adds to a name: `home_devices`, `seed3`, `communication-cycle_5`."""
+    """Returns the part of a name for a setting, such as `seed3` or `communication-cycle_5`."""
     if isinstance(value, str):
         return value if name in _PLAIN else f"{name}-{value}"
     return f"{name}{value:g}" if isinstance(value, float) else f"{name}{value}"
 
 
 def path_part(name: str, value: str) -> str:
-    """Returns what a file adds to a name: its own, and a digest of the path."""
+    """Returns the part of a name for a file: the file's name, and a digest of its path."""
     digest = hashlib.sha256(os.path.abspath(value).encode()).hexdigest()[:8]
     return f"{name}-{os.path.basename(value)}-{digest}"
 

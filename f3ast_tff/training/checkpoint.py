@@ -1,4 +1,4 @@
-"""Checkpoints of a run: an `.npz` and its SHA-256 each, written atomically, never half-loaded."""
+"""Checkpoints of a run: `.npz` files with their SHA-256, written atomically."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Checkpoint:
     Attributes:
         round_number: The last completed round.
         arrays: State of each part, names prefixed by the part: `"engine/..."`.
-        meta: What else is to be remembered, as JSON values.
+        meta: Further state, as JSON values.
     """
 
     round_number: int
@@ -75,7 +75,7 @@ class CheckpointStore:
         return path
 
     def keep(self, newest: int) -> None:
-        """Removes all checkpoints but the `newest` last ones."""
+        """Removes all checkpoints except the `newest` last ones."""
         paths = self._paths()
         for old in paths[: max(0, len(paths) - newest)]:
             old.unlink()
@@ -131,7 +131,7 @@ class CheckpointStore:
 
 
 class _Hashed:
-    """Writes on to a file, and hashes: a large state is never in memory a second time.
+    """Writes to a file and hashes the bytes, without a second copy of a large state in memory.
 
     Without `seek`, so that nothing written is changed later; with `read`, by which NumPy knows a
     file from a path.
@@ -153,7 +153,7 @@ class _Hashed:
 
 
 def _is_whole(file: IO[bytes]) -> bool:
-    """Whether a file ends with the hash of what is before."""
+    """Whether the last bytes of a file are the hash of the others."""
     left = file.seek(0, 2) - _DIGEST_BYTES
     file.seek(0)
     sha256 = hashlib.sha256()

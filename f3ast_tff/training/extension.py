@@ -1,4 +1,4 @@
-"""A run made longer: where no setting depends on T, its first rounds are those of a longer run."""
+"""Makes a run longer, if no setting depends on the number of rounds."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _extend(
     try:
         checkpoint = CheckpointStore(checkpoints, run_id_of(before)).load_newest()
     except CheckpointError:
-        # Of an extension that was killed.
+        # A killed extension leaves one of the longer run.
         checkpoint = store.load_newest()
     rounds, every = before["rounds"], now["eval_every"]
     if checkpoint is None and (path / SUMMARY).exists():
@@ -99,7 +99,7 @@ def _extend(
     # Until the settings are written the run is unfinished, with the checkpoint of either.
     (path / SUMMARY).unlink(missing_ok=True)
     (path / "selection.npz").unlink(missing_ok=True)
-    # The loop takes masks that are there for those of all its rounds.
+    # The loop takes existing masks as complete.
     remove_masks(path)
     if rounds % every:
         scores_file(path, rounds).unlink(missing_ok=True)

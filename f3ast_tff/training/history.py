@@ -33,7 +33,7 @@ class RoundRecord:
         num_available: Available clients.
         asked: Ids of the selected clients, `int64 [m]`.
         received: Whether each one's update arrived, `bool [m]`.
-        weights: Weights of the updates, 0 for those that did not arrive, `float64 [m]`.
+        weights: Weights of the updates, 0 for a lost one, `float64 [m]`.
         num_dropped: Updates dropped for not being finite.
         rejected: Whether the round left the model alone.
         seconds: Duration; NaN without a clock.

@@ -87,8 +87,8 @@ def append_csv(path: Path, row: Row) -> None:
 def summarise(rows: list[Row]) -> dict[str, Any]:
     """Returns the final values and the mean of the last 10% of the evaluations.
 
-    Rounds in which nobody trained do not enter the means of training; a score that is not finite
-    makes its mean NaN.
+    Means of training leave out rounds without training. A score that is not finite makes its mean
+    NaN.
     """
     last = rows[-count_of_last_10_percent(len(rows)) :]
     averaged = [column for column in COLUMNS if column not in _NOT_AVERAGED]

@@ -14,7 +14,7 @@ import numpy as np
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.training.metrics import Row
 
-# What each needs; `csv` is `metrics.csv`, which every run has.
+# Package that each needs; `csv` is `metrics.csv`, which every run has.
 NAMES = {"csv": "", "tensorboard": "tensorboard", "wandb": "wandb", "mlflow": "mlflow"}
 OPTIONAL = ("wandb", "mlflow")
 _GROUPS = {
@@ -36,7 +36,7 @@ class MetricsLogger(Protocol):
     """Receives the scalars of evaluated rounds."""
 
     def begin(self, history: Sequence[tuple[int, Scalars]]) -> None:
-        """Starts; `history` holds round and scalars of what a resumed run did before."""
+        """Starts; `history` holds rounds and scalars from before a resumption."""
         ...
 
     def add(self, round_number: int, scalars: Scalars) -> None:
@@ -44,7 +44,7 @@ class MetricsLogger(Protocol):
         ...
 
     def close(self) -> None:
-        """Writes what is left; again does nothing."""
+        """Writes the rest; a second call does nothing."""
         ...
 
 
@@ -91,7 +91,7 @@ def metrics_loggers(text: str, folder: Path, settings: Mapping[str, Any]) -> lis
     """Returns the loggers of a run.
 
     Args:
-        text: As for `logger_names`.
+        text: Value of the setting `logger`.
         folder: The run's folder.
         settings: Its settings by name.
 

@@ -1,4 +1,4 @@
-"""The result files of a finished run, sealed: whether they still are what the run wrote."""
+"""Result of a run, and its sealed files: a changed file is detected."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class RunResult:
 
 
 class DamagedResult(ValueError):
-    """A result file differs from what the run wrote; names it."""
+    """A result file is missing or was changed; names it."""
 
 
 def seal(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a summary with the SHA-256 of the other result files, and its own.
+    """Returns a summary with SHA-256 digests of the result files and of itself.
 
     Args:
-        folder: The run's folder; holds the other files.
+        folder: The run's folder, with the result files.
         summary: JSON values.
     """
     content = {**summary, _FILES: {name: hash_of(folder / name) for name in SEALED}}
@@ -104,7 +104,7 @@ def sound_summary(folder: Path) -> dict[str, Any] | None:
 
 
 def finished_summary(folder: Path) -> dict[str, Any] | None:
-    """As `sound_summary`; of damaged results warns and returns `None`, so that the run goes on."""
+    """`sound_summary`, but logs damaged results and returns `None`: the run then goes on."""
     try:
         return sound_summary(folder)
     except DamagedResult as error:

@@ -76,16 +76,16 @@ class Experiment:
     """All parts of an experiment.
 
     Attributes:
-        availability: Who is reachable.
-        constraint: How many may take part.
-        strategy: Whom to pick, with what weight.
-        engine: What executes the round.
+        availability: Process that tells the available clients.
+        constraint: Number of clients that may take part.
+        strategy: Selects clients and weighs their updates.
+        engine: Executes the rounds.
         rounds: T, number of rounds.
         eval_every: Rounds between evaluations; the last round is always evaluated.
         checkpoint_every: Rounds between checkpoints; the last round always gets one.
         num_clients: Number of clients N.
         model: The network that the engine trains.
-        delivery: Whose update arrives, of those asked.
+        delivery: Tells which updates arrive.
         payload: Bytes that a client gets and sends.
         p: Client shares p_k, `float64 [N]`, for the run's files; `None` leaves them out.
         data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
@@ -313,8 +313,7 @@ class _Run:
         return result
 
     def _summary(self) -> dict[str, Any]:
-        # Of this process, without selection, and without the first block, which compiles, unless
-        # it is the only one.
+        # Without the first block, which compiles, unless it is the only one.
         timed = self.block_seconds[1:] or self.block_seconds or [np.nan]
         return {
             "rounds": self.round_number,

@@ -1,4 +1,4 @@
-"""One experiment from its configuration to its results: the one way to run."""
+"""Runs an experiment from its configuration to its results; used by all commands."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run_experiment(
         progress: Told of every block of rounds.
         callbacks: Called for every round and every evaluation.
         stop: Asked between rounds.
-        origin: Versions and commit for `config.json`; by default those of this process.
+        origin: Versions and commit for `config.json`; by default of this process.
         patience_s: Seconds to wait for a folder that another process holds.
 
     Raises:
@@ -110,7 +110,7 @@ def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
     Raises:
         DataError: If masks follow from data, and a data file is missing or damaged.
         ParameterError: If the data contradicts a setting.
-        RunFolderError: If the data are no longer those of the run.
+        RunFolderError: If the data have changed since the run.
     """
     settings, config = configuration.settings, folder.config() or {}
     masks = masks_file(folder.path, settings["write_masks"])
@@ -138,7 +138,7 @@ def warn_of_a_guess(num_classes: int | None, final: Mapping[str, Any]) -> None:
         num_classes: C; `None` if the task does not tell.
         final: The last evaluation of the run.
     """
-    # What is not finite is null in a summary that was read.
+    # A summary that was read has null for NaN.
     loss = math.nan if final["test_sample_loss"] is None else final["test_sample_loss"]
     if num_classes is None or loss < math.log(num_classes):
         return

@@ -1,4 +1,4 @@
-"""What a run writes to its folder as it goes, and reads back when it goes on."""
+"""Files that a run writes as it goes, and reads back when it is resumed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class RunFiles:
         self._store.save(checkpoint)
 
     def keep(self, newest: int) -> None:
-        """Removes all checkpoints but the `newest` last ones."""
+        """Removes all checkpoints except the `newest` last ones."""
         self._store.keep(newest)
 
     def finish(
@@ -78,9 +78,9 @@ class RunFiles:
         """Writes all results, and last `summary.json`, which marks the run as finished.
 
         Args:
-            rows: Of all evaluations: what `add` has written need not be on the disk yet.
-            selection: The content of `selection.npz`.
-            summary: That of `summary.json`, without its seal.
+            rows: Metrics of all evaluations; rows that `add` has written may not be on disk yet.
+            selection: Content of `selection.npz`.
+            summary: Content of `summary.json` without its seal.
         """
         write_csv(self._folder.file("metrics.csv"), rows)
         with atomic_write(self._folder.file("selection.npz"), "wb") as file:

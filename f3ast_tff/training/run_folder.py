@@ -146,7 +146,7 @@ def differences(config: Any, identity: Mapping[str, Any]) -> list[str]:
     if not isinstance(before, dict):
         raise ValueError("is of a run that was made by an older version; remove its folder")
     changed = [n for n in sorted(identity) if n in before and before[n] != identity[n]]
-    # Another component brings settings of its own: the component says enough.
+    # Settings that another component adds or removes are left out.
     names = changed or sorted(before.keys() ^ identity.keys())
     found = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Weights & Biases and MLflow, both optional; each takes its address from its own environment."""
+"""Weights & Biases and MLflow, both optional; addresses come from their environment variables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class WandbRun:
             self.add(round_number, scalars)
 
     def add(self, round_number: int, scalars: Mapping[str, float]) -> None:
-        """See `MetricsLogger.add`; what the service has already is left out."""
+        """See `MetricsLogger.add`; leaves out rounds that the service has."""
         if round_number < self._run.step:
             return
         self._run.log(dict(scalars), step=round_number)
@@ -87,7 +87,7 @@ class MlflowRun:
             self.add(round_number, scalars)
 
     def add(self, round_number: int, scalars: Mapping[str, float]) -> None:
-        """See `MetricsLogger.add`; what the service has already is left out."""
+        """See `MetricsLogger.add`; leaves out rounds that the service has."""
         if round_number <= self._last:
             return
         for tag, value in scalars.items():
@@ -101,5 +101,5 @@ class MlflowRun:
 
 
 def _key(folder: Path) -> str:
-    """What the service knows a run by: a digest of its folder's path."""
+    """Key of a run in the service: a digest of its folder's path."""
     return hashlib.sha256(str(folder).encode()).hexdigest()[:16]
