@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from f3ast_tff.components import parameter, register
 from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
-from f3ast_tff.methods.parts.memory import Client, Memory, Now, Start, Values
+from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
 
 
 @dataclass(frozen=True)
@@ -27,16 +27,18 @@ class RunningMeans(Memory):
     vectors: ClassVar[Mapping[str, str]] = {"y": "zero"}
     averages: ClassVar[tuple[str, ...]] = ("y",)
 
-    def client(self, client: Client, server: Values, now: Now) -> Start:
+    def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
         """What a client sends: D_k - y_k."""
-        return Start(shift=-client.kept["y"])
+        return ClientInit(shift=-client.kept["y"])
 
-    def noted(self, client: Client, update: Any, server: Values, now: Now) -> Values:
+    def after_client(
+        self, client: Client, update: Any, server: Values, now: RoundContext
+    ) -> Values:
         """What is kept of it."""
         y = client.kept["y"]
         return {"y": y + self.part * (update - y)}
 
-    def correction(self, server: Values, now: Now) -> Any:
+    def correction(self, server: Values, now: RoundContext) -> Any:
         """What the server adds: sum_j p_j y_j, which it keeps as asked for by `averages`."""
         return server["average_y"]
 

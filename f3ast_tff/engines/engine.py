@@ -40,7 +40,7 @@ class RoundOutcome:
         rejected: Whether the model was left alone: no update was finite, or their aggregate
             was not. Without clients a memory may still move it, and with clients leave it alone to
             note their updates, which is no rejection; see `Memory.steps`. What a memory does at the
-            end of a round (`Memory.closed`) does not count.
+            end of a round (`Memory.end_round`) does not count.
         client_losses: Mean loss of the batches that each client of the cohort trained on, weighted
             by their examples, in the order of the cohort, `float64 [m]`; NaN for a client without
             any step, or whose update was not finite. `None` unless asked for.

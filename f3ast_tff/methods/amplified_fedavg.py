@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from f3ast_tff.components import parameter, register
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
-from f3ast_tff.methods.parts.memory import Memory, Now, Values
+from f3ast_tff.methods.parts.memory import Memory, RoundContext, Values
 from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig
 
 
@@ -30,12 +30,12 @@ class PeriodStart(Memory):
 
     server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"period_start": "model"})
 
-    def ends(self, now: Now) -> Any:
+    def ends(self, now: RoundContext) -> Any:
         """Whether a period ends with this round."""
         return now.round_number % self.period == 0
 
-    def closed(self, server: Values, model: Any, now: Now) -> tuple[Values, Any]:
-        """See `Memory.closed`."""
+    def end_round(self, server: Values, model: Any, now: RoundContext) -> tuple[Values, Any]:
+        """See `Memory.end_round`."""
         start, ends = server["period_start"], self.ends(now)
         model = now.xp.where(ends, model + (self.gain - 1) * (model - start), model)
         return {**server, "period_start": now.xp.where(ends, model, start)}, model

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from f3ast_tff.components import parameter, register
 from f3ast_tff.methods.amplified_fedavg import Amplified, PeriodStart, amplified
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
-from f3ast_tff.methods.parts.memory import Client, Now, Start, Values
+from f3ast_tff.methods.parts.memory import Client, ClientInit, RoundContext, Values
 from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig
 from f3ast_tff.methods.scaffold import mean_gradient
 
@@ -35,7 +35,7 @@ class PeriodControls(PeriodStart):
     vectors_down: ClassVar[int] = 2
     vectors_up: ClassVar[int] = 2
 
-    def _renewed(self, kept: Values, now: Now) -> Values:
+    def _renewed(self, kept: Values, now: RoundContext) -> Values:
         """What is kept for a client as of this period, numbered from 1."""
         period = (now.round_number - 1) // self.period + 1
         first = kept["period"] != period
@@ -46,12 +46,14 @@ class PeriodControls(PeriodStart):
             "period": now.xp.asarray(period, now.xp.float32),
         }
 
-    def client(self, client: Client, server: Values, now: Now) -> Start:
+    def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
         """See `Memory.client`."""
-        return Start(offset=server["control"] - self._renewed(client.kept, now)["control"])
+        return ClientInit(offset=server["control"] - self._renewed(client.kept, now)["control"])
 
-    def noted(self, client: Client, update: Any, server: Values, now: Now) -> Values:
-        """See `Memory.noted`; the mean over this period takes in the mean over this round."""
+    def after_client(
+        self, client: Client, update: Any, server: Values, now: RoundContext
+    ) -> Values:
+        """See `Memory.after_client`; the mean over this period takes in that of this round."""
         kept = self._renewed(client.kept, now)
         control, so_far, rounds = kept["control"], kept["next"], kept["rounds"]
         mean = control - server["control"] + mean_gradient(update, client.steps, now)
@@ -63,9 +65,9 @@ class PeriodControls(PeriodStart):
             "rounds": rounds + now.xp.where(stepped, 1.0, 0.0),
         }
 
-    def closed(self, server: Values, model: Any, now: Now) -> tuple[Values, Any]:
-        """See `Memory.closed`."""
-        server, model = super().closed(server, model, now)
+    def end_round(self, server: Values, model: Any, now: RoundContext) -> tuple[Values, Any]:
+        """See `Memory.end_round`."""
+        server, model = super().end_round(server, model, now)
         control = now.xp.where(self.ends(now), server["average_next"], server["control"])
         return {**server, "control": control}, model
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from f3ast_tff.components import parameter, register
 from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
-from f3ast_tff.methods.parts.memory import Client, Memory, Now, Start, Values
+from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
 
 
 @dataclass(frozen=True)
@@ -43,19 +43,21 @@ class OwnModels(Memory):
         """See `Memory.echo_clip`."""
         return None if self.clip_norm is None else self.echo_rate * self.clip_norm
 
-    def client(self, client: Client, server: Values, now: Now) -> Start:
+    def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
         """See `Memory.client`."""
         own = client.kept["model"]
         missed = now.round_number - client.kept["last_round"]
-        return Start(model=own, scale=self.echo_rate * missed, shift=own - now.model)
+        return ClientInit(model=own, scale=self.echo_rate * missed, shift=own - now.model)
 
-    def noted(self, client: Client, update: Any, server: Values, now: Now) -> Values:
-        """See `Memory.noted`."""
+    def after_client(
+        self, client: Client, update: Any, server: Values, now: RoundContext
+    ) -> Values:
+        """See `Memory.after_client`."""
         last = now.xp.asarray(now.round_number, now.xp.float32)
         return {**client.kept, "last_round": last}
 
-    def settled(self, kept: Values, delta: Any, model: Any, now: Now) -> Values:
-        """See `Memory.settled`: x_k = w_{t+1}."""
+    def after_server_step(self, kept: Values, delta: Any, model: Any, now: RoundContext) -> Values:
+        """See `Memory.after_server_step`: x_k = w_{t+1}."""
         return {**kept, "model": model}
 
     def evaluated(self, server: Values, model: Any) -> Any:

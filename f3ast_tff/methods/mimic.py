@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from f3ast_tff.components import register
 from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
-from f3ast_tff.methods.parts.memory import Client, Memory, Now, Start, Values
+from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,18 @@ class OffsetMemory(Memory):
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"offset": "zero"})
 
-    def client(self, client: Client, server: Values, now: Now) -> Start:
+    def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
         """See `Memory.client`: D_k + c_k."""
-        return Start(shift=now.learning_rate * client.kept["offset"])
+        return ClientInit(shift=now.learning_rate * client.kept["offset"])
 
-    def noted(self, client: Client, update: Any, server: Values, now: Now) -> Values:
-        """See `Memory.noted`: -D_k, to which `settled` adds Delta."""
+    def after_client(
+        self, client: Client, update: Any, server: Values, now: RoundContext
+    ) -> Values:
+        """See `Memory.after_client`: -D_k, to which `after_server_step` adds Delta."""
         return {"offset": -update / now.learning_rate}
 
-    def settled(self, kept: Values, delta: Any, model: Any, now: Now) -> Values:
-        """See `Memory.settled`: Delta - D_k."""
+    def after_server_step(self, kept: Values, delta: Any, model: Any, now: RoundContext) -> Values:
+        """See `Memory.after_server_step`: Delta - D_k."""
         return {"offset": kept["offset"] + delta / now.learning_rate}
 
 

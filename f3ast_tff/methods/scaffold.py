@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 from f3ast_tff.components import register
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
-from f3ast_tff.methods.parts.memory import Client, Memory, Now, Start, Values
+from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
 from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig
 
 
-def mean_gradient(update: Any, steps: Any, now: Now) -> Any:
+def mean_gradient(update: Any, steps: Any, now: RoundContext) -> Any:
     """Returns the mean of the vectors that a client has stepped along, -D_k / (steps x rate)."""
     return -update / (now.xp.maximum(steps, 1) * now.learning_rate)
 
@@ -34,12 +34,14 @@ class Controls(Memory):
     vectors_down: ClassVar[int] = 2
     vectors_up: ClassVar[int] = 2
 
-    def client(self, client: Client, server: Values, now: Now) -> Start:
+    def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
         """See `Memory.client`."""
-        return Start(offset=server["average_control"] - client.kept["control"])
+        return ClientInit(offset=server["average_control"] - client.kept["control"])
 
-    def noted(self, client: Client, update: Any, server: Values, now: Now) -> Values:
-        """See `Memory.noted`; a client without any step keeps its control."""
+    def after_client(
+        self, client: Client, update: Any, server: Values, now: RoundContext
+    ) -> Values:
+        """See `Memory.after_client`; a client without any step keeps its control."""
         control = client.kept["control"]
         stepped = mean_gradient(update, client.steps, now)
         mean = control - server["average_control"] + stepped

@@ -12,12 +12,12 @@ from jax.flatten_util import ravel_pytree
 
 from f3ast_tff.engines.jax.local_sgd import Trained
 from f3ast_tff.engines.jax.server_step import ClientsKept, ServerState, with_average
-from f3ast_tff.methods.parts.memory import Client, Memory, Now
+from f3ast_tff.methods.parts.memory import Client, Memory, RoundContext
 
 
 @dataclass(frozen=True)
 class ClientRound:
-    """`Memory.client` and `Memory.noted` for the clients of a cohort, wave by wave.
+    """`Memory.client` and `Memory.after_client` for the clients of a cohort, wave by wave.
 
     Attributes:
         memory: The rules.
@@ -29,7 +29,7 @@ class ClientRound:
 
     memory: Memory
     state: ServerState
-    now: Now
+    now: RoundContext
     share: Any
     steps: Any
 
@@ -71,7 +71,7 @@ class ClientRound:
         """Returns what is kept after a wave's updates, those that are finite, `bool [lanes]`."""
         before, now = self._clients(w, clients), self.now
         noted = jax.vmap(
-            lambda client, update: self.memory.noted(client, update, self.state.memory, now)
+            lambda client, update: self.memory.after_client(client, update, self.state.memory, now)
         )(before, delta)
         after = {
             name: jnp.where(finite.reshape(finite.shape + (1,) * (new.ndim - 1)), new, old)

@@ -22,7 +22,7 @@ from f3ast_tff.engines.jax.server_step import (
 )
 from f3ast_tff.engines.jax.waves import Waves
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import Now
+from f3ast_tff.methods.parts.memory import RoundContext
 from f3ast_tff.models import Model
 from f3ast_tff.preprocessing import Preprocessing
 
@@ -186,9 +186,11 @@ class FusedRound:
         return step(state, totals, num_clients, now, clients, share)
 
     @staticmethod
-    def _now(state: ServerState, learning_rate: Any, remembered: Remembered) -> Now:
+    def _now(state: ServerState, learning_rate: Any, remembered: Remembered) -> RoundContext:
         model = ravel_pytree(state.weights)[0]
-        return Now(jnp, remembered.round_number, learning_rate, model, remembered.num_clients)
+        return RoundContext(
+            jnp, remembered.round_number, learning_rate, model, remembered.num_clients
+        )
 
 
 def _finite_lanes(delta: Tree, times: Any) -> Any:

@@ -12,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.memory import Memory, Now, Values, clipped, renewed
+from f3ast_tff.methods.parts.memory import Memory, RoundContext, Values, clipped, renewed
 
 _map = jax.tree_util.tree_map
 
@@ -84,7 +84,7 @@ class ServerStep:
         state: ServerState,
         totals: Totals,
         num_clients: Any,
-        now: Now | None = None,
+        now: RoundContext | None = None,
         clients: ClientsKept | None = None,
         share: Any = None,
     ) -> tuple[ServerState, DeviceOutcome, ClientsKept | None]:
@@ -129,14 +129,16 @@ class ServerStep:
         model, _ = ravel_pytree(after.weights)
         if clients is not None:
             delta, _ = ravel_pytree(delta_tree)
-            settle = jax.vmap(jax.vmap(lambda kept: memory.settled(kept, delta, model, now)))
+            settle = jax.vmap(
+                jax.vmap(lambda kept: memory.after_server_step(kept, delta, model, now))
+            )
             settled, changed = settle(clients.kept), clients.finite & keeps
             for name in memory.settled_averages:
                 server = with_average(
                     server, name, share, clients.kept[name], settled[name], changed
                 )
             clients = ClientsKept(settled, changed, server)
-        closed, closing = memory.closed(server, model, now)
+        closed, closing = memory.end_round(server, model, now)
         fits = jnp.all(jnp.isfinite(closing))
         closed, closing = _where(fits, (closed, closing), (server, model))
         new = ServerState(unravel(closing), after.optimizer, closed)

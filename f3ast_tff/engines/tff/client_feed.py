@@ -12,7 +12,7 @@ from f3ast_tff.engines.tff.processes.client_data import client_dataset
 from f3ast_tff.engines.tff.processes.client_start import ClientStart
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.local_training import LocalTraining
-from f3ast_tff.methods.parts.memory import Start
+from f3ast_tff.methods.parts.memory import ClientInit
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.preprocessing import AsStored, Preprocessing
 
@@ -39,7 +39,7 @@ class ClientFeed:
         self._examples: dict[int, Any] = {}
 
     def datasets(
-        self, round_number: int, cohort: Cohort, starts: Sequence[Start] | None = None
+        self, round_number: int, cohort: Cohort, starts: Sequence[ClientInit] | None = None
     ) -> list[tf.data.Dataset]:
         """Returns the data of each client of a cohort, in its order.
 
@@ -48,13 +48,15 @@ class ClientFeed:
             cohort: Clients and weights.
             starts: How each enters the round, with a memory of clients.
         """
-        starts = [Start()] * len(cohort) if starts is None else starts
+        starts = [ClientInit()] * len(cohort) if starts is None else starts
         return [
             self._client(round_number, int(k), float(weight), start)
             for k, weight, start in zip(cohort.ids, cohort.weights, starts)
         ]
 
-    def _client(self, round_number: int, k: int, weight: float, start: Start) -> tf.data.Dataset:
+    def _client(
+        self, round_number: int, k: int, weight: float, start: ClientInit
+    ) -> tf.data.Dataset:
         if k not in self._examples:
             x, y = self._data.client(k)
             # Not on a GPU, whose memory all clients' data would fill.

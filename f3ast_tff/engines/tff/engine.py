@@ -32,7 +32,7 @@ from f3ast_tff.engines.tff.scorer import KerasScorer
 from f3ast_tff.engines.tff.worker_runtime import WorkerRuntime
 from f3ast_tff.errors import EngineError
 from f3ast_tff.methods.parts.host_memory import HostMemory, Received, flat, leaves_of
-from f3ast_tff.methods.parts.memory import Now, Start
+from f3ast_tff.methods.parts.memory import ClientInit, RoundContext
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.process_memory import return_free_memory, share_arenas
 
@@ -146,7 +146,7 @@ class TffEngine:
         outcome = _outcome(output.metrics, cohort, ids, by_client)
         return self._advance(memory, now, ids, steps, output, outcome)
 
-    def _corrected(self, state: Any, memory: HostMemory, now: Now) -> Any:
+    def _corrected(self, state: Any, memory: HostMemory, now: RoundContext) -> Any:
         """The state with what the memory adds to this round's Delta."""
         aggregator = state.aggregator
         like = aggregator["correction"]
@@ -157,7 +157,11 @@ class TffEngine:
         return state._replace(aggregator=type(aggregator)(new))
 
     def _execute(
-        self, state: Any, round_number: int, cohort: Cohort, starts: Sequence[Start] | None = None
+        self,
+        state: Any,
+        round_number: int,
+        cohort: Cohort,
+        starts: Sequence[ClientInit] | None = None,
     ) -> tuple[Any, np.ndarray]:
         """Executes a round; returns TFF's output and the clients in the order of its metrics."""
         if self._workers is None or len(cohort) == 0:
@@ -171,7 +175,7 @@ class TffEngine:
     def _advance(
         self,
         memory: HostMemory,
-        now: Now,
+        now: RoundContext,
         ids: np.ndarray,
         steps: np.ndarray,
         output: Any,

@@ -11,9 +11,9 @@ import numpy as np
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.methods.parts.memory import (
     Client,
+    ClientInit,
     Memory,
-    Now,
-    Start,
+    RoundContext,
     Values,
     initial_server,
     renewed,
@@ -131,32 +131,32 @@ class HostMemory:
         self._tables = initial_tables(rules, len(p), model)
         self._server = initial_server(rules, model, np)
 
-    def now(self, round_number: int, learning_rate: float, model: np.ndarray) -> Now:
+    def now(self, round_number: int, learning_rate: float, model: np.ndarray) -> RoundContext:
         """Returns what holds for a round."""
         there = np.int32(np.count_nonzero(self._p > 0))
-        return Now(np, np.int32(round_number), np.float32(learning_rate), model, there)
+        return RoundContext(np, np.int32(round_number), np.float32(learning_rate), model, there)
 
     def _client(self, k: int, steps: int) -> Client:
         kept = {name: table[k] for name, table in self._tables.items()}
         return Client(kept, self._p[k], np.int32(steps))
 
-    def starts(self, ids: np.ndarray, steps: np.ndarray, now: Now) -> list[Start]:
+    def starts(self, ids: np.ndarray, steps: np.ndarray, now: RoundContext) -> list[ClientInit]:
         """Returns how each client of a cohort enters the round."""
         return [
             self.rules.client(self._client(int(k), int(count)), self._server, now)
             for k, count in zip(ids, steps)
         ]
 
-    def correction(self, now: Now) -> np.ndarray:
+    def correction(self, now: RoundContext) -> np.ndarray:
         """Returns what is added to Delta, `float32 [num_weights]`."""
         found = self.rules.correction(self._server, now)
         return np.zeros_like(now.model) if found is None else np.asarray(found, np.float32)
 
-    def mean(self, normalise: bool, now: Now) -> bool:
+    def mean(self, normalise: bool, now: RoundContext) -> bool:
         """See `Memory.mean`."""
         return bool(self.rules.mean(normalise, now))
 
-    def advance(self, received: Received, now: Now) -> Advanced:
+    def advance(self, received: Received, now: RoundContext) -> Advanced:
         """Takes in what came back, by the rules; see `Memory`."""
         present = bool(received.finite.any())
         noted, server = self._noted(received, now)
@@ -167,18 +167,18 @@ class HostMemory:
         if keeps:
             self._server = server
             for k, kept in noted.items():
-                settled = self.rules.settled(kept, received.delta, model, now)
+                settled = self.rules.after_server_step(kept, received.delta, model, now)
                 for name in self.rules.settled_averages:
                     self._renew(self._server, name, k, self._tables[name][k], settled[name])
                 for name, value in settled.items():
                     self._tables[name][k] = value
-        server, closed = self.rules.closed(self._server, model, now)
+        server, closed = self.rules.end_round(self._server, model, now)
         fits = bool(np.isfinite(closed).all())
         if fits:
             self._server, model = server, np.asarray(closed, np.float32)
         return Advanced(moves, keeps, model, fits)
 
-    def _noted(self, received: Received, now: Now) -> tuple[dict[int, Values], Values]:
+    def _noted(self, received: Received, now: RoundContext) -> tuple[dict[int, Values], Values]:
         """What is kept for each client, and the server's values, after the updates."""
         noted: dict[int, Values] = {}
         server = dict(self._server)
@@ -190,7 +190,7 @@ class HostMemory:
                 continue
             client = self._client(k, int(received.steps[place]))
             update = received.updates[place]
-            kept = self.rules.noted(client, update, self._server, now)
+            kept = self.rules.after_client(client, update, self._server, now)
             noted[k] = {n: np.asarray(kept[n], np.float32) for n in client.kept}
             for name in self.rules.totals:
                 change = noted[k][name] - client.kept[name]

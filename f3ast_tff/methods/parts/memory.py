@@ -14,7 +14,7 @@ Values = dict[str, Any]
 _LARGEST = np.finfo(np.float32).max
 
 
-class Now(NamedTuple):
+class RoundContext(NamedTuple):
     """What holds for a whole round.
 
     Attributes:
@@ -46,7 +46,7 @@ class Client(NamedTuple):
     steps: Any
 
 
-class Start(NamedTuple):
+class ClientInit(NamedTuple):
     """How a client enters a round: w = model, gradients g + offset, and scale * D_k + shift back.
 
     `None` stands for the model w_t, and for an offset, a scale and a shift that change nothing;
@@ -68,8 +68,8 @@ class Memory:
 
         `client` for each of the cohort; local training gives D_k;
         Delta = sum_k w_k (scale_k D_k + shift_k) [over sum_k w_k if `mean`] + `correction`;
-        `noted` for each of the cohort; the server optimizer steps along Delta if `steps`;
-        `settled` for each of the cohort; `closed`. `evaluated` is what is scored.
+        `after_client` for each of the cohort; the server optimizer steps along Delta if `steps`;
+        `after_server_step` for each of the cohort; `end_round`. `evaluated` is what is scored.
 
     With an `echo_clip` C the clients' own part is clipped before their shifts are added,
     Delta = clip_C(sum_k w_k scale_k D_k [over sum_k w_k]) + sum_k w_k shift_k [over sum_k w_k].
@@ -79,8 +79,8 @@ class Memory:
             initial model.
         numbers: Further numbers kept for each client, from 0.
         averages: Names of `vectors` y of which `server["average_" + name]`, sum_j p_j y_j over all
-            clients, is kept; accurate over any number of rounds. It is renewed after `noted`.
-        settled_averages: Such names whose average is renewed after `settled` instead.
+            clients, is kept; accurate over any number of rounds. Renewed after `after_client`.
+        settled_averages: Such names whose average is renewed after `after_server_step` instead.
         totals: Names of `numbers` of which `server["total_" + name]`, the sum over all clients, is.
         server_vectors: What is kept once, see `vectors`.
         vectors_down: Vectors of the model's size that a client gets in a round, the model among
@@ -97,19 +97,21 @@ class Memory:
     vectors_down: ClassVar[int] = 1
     vectors_up: ClassVar[int] = 1
 
-    def client(self, client: Client, server: Values, now: Now) -> Start:
+    def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
         """Returns how a client enters the round."""
-        return Start()
+        return ClientInit()
 
-    def noted(self, client: Client, update: Any, server: Values, now: Now) -> Values:
+    def after_client(
+        self, client: Client, update: Any, server: Values, now: RoundContext
+    ) -> Values:
         """Returns what is kept for a client after its update D_k, `[num_weights]`."""
         return client.kept
 
-    def correction(self, server: Values, now: Now) -> Any:
+    def correction(self, server: Values, now: RoundContext) -> Any:
         """Returns what is added to Delta, `[num_weights]`, or `None`."""
         return None
 
-    def mean(self, normalise: bool, now: Now) -> Any:
+    def mean(self, normalise: bool, now: RoundContext) -> Any:
         """Whether the cohort's weights enter over their sum.
 
         Args:
@@ -118,28 +120,28 @@ class Memory:
         """
         return normalise
 
-    def steps(self, server: Values, now: Now, present: Any) -> Any:
+    def steps(self, server: Values, now: RoundContext, present: Any) -> Any:
         """Whether the server steps; if not, what clients sent is noted and the model stays.
 
         Args:
-            server: After `noted`.
+            server: After `after_client`.
             now: The round.
             present: Whether an update came back; if not, Delta is the correction.
         """
         return present
 
-    def settled(self, kept: Values, delta: Any, model: Any, now: Now) -> Values:
+    def after_server_step(self, kept: Values, delta: Any, model: Any, now: RoundContext) -> Values:
         """Returns what is kept for a client of the cohort after the server's step.
 
         Args:
-            kept: After `noted`.
+            kept: After `after_client`.
             delta: Delta, as the server optimizer took it.
             model: w_{t+1}.
             now: The round.
         """
         return kept
 
-    def closed(self, server: Values, model: Any, now: Now) -> tuple[Values, Any]:
+    def end_round(self, server: Values, model: Any, now: RoundContext) -> tuple[Values, Any]:
         """Returns the server's values and the model at the end of every round, an empty one too."""
         return server, model
 
@@ -158,11 +160,11 @@ class Memory:
         return bool(self.vectors or self.numbers)
 
 
-def use_of_start(memory: Memory) -> Start:
-    """Returns which parts of `Start` a memory uses: arrays for those, `None` for the others."""
+def use_of_start(memory: Memory) -> ClientInit:
+    """Returns the parts of `ClientInit` that a memory uses as arrays, the others as `None`."""
     vector, number = np.zeros(1, np.float32), np.float32(0)
     kept = {**dict.fromkeys(memory.vectors, vector), **dict.fromkeys(memory.numbers, number)}
-    now = Now(np, np.int32(1), np.float32(1), vector, np.int32(1))
+    now = RoundContext(np, np.int32(1), np.float32(1), vector, np.int32(1))
     server = dict.fromkeys(server_names(memory), vector)
     return memory.client(Client(kept, number, np.int32(1)), server, now)
 

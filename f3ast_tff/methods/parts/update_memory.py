@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from f3ast_tff.components import Derived, parameter
 from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
-from f3ast_tff.methods.parts.memory import Client, Memory, Now, Start, Values
+from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
 
 # Aggregations whose algorithms mean their weights for a sum over the cohort: p_k over a rate.
 _OVER_RATES = ("sum", "fedstale")
@@ -44,31 +44,33 @@ class UpdateMemory(Memory):
     averages: ClassVar[tuple[str, ...]] = ("update",)
     totals: ClassVar[tuple[str, ...]] = ("seen",)
 
-    def _follows(self, now: Now) -> Any:
+    def _follows(self, now: RoundContext) -> Any:
         return now.round_number >= self.first_round
 
-    def _factor(self, now: Now) -> Any:
+    def _factor(self, now: RoundContext) -> Any:
         """Beta over the rate by which updates are divided; 0 before `first_round`."""
         return now.xp.where(self._follows(now), self.beta * now.learning_rate, 0.0)
 
-    def client(self, client: Client, server: Values, now: Now) -> Start:
+    def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
         """See `Memory.client`: D_k - beta y_k."""
-        return Start(shift=-self._factor(now) * client.kept["update"])
+        return ClientInit(shift=-self._factor(now) * client.kept["update"])
 
-    def noted(self, client: Client, update: Any, server: Values, now: Now) -> Values:
-        """See `Memory.noted`: y_k = D_k, over the rate."""
+    def after_client(
+        self, client: Client, update: Any, server: Values, now: RoundContext
+    ) -> Values:
+        """See `Memory.after_client`: y_k = D_k, over the rate."""
         seen = now.xp.where(client.share > 0, 1.0, 0.0)
         return {"update": update / now.learning_rate, "seen": seen}
 
-    def correction(self, server: Values, now: Now) -> Any:
+    def correction(self, server: Values, now: RoundContext) -> Any:
         """See `Memory.correction`: beta sum_j p_j y_j."""
         return self._factor(now) * server["average_update"]
 
-    def mean(self, normalise: bool, now: Now) -> Any:
+    def mean(self, normalise: bool, now: RoundContext) -> Any:
         """See `Memory.mean`."""
         return normalise | ~self._follows(now)
 
-    def steps(self, server: Values, now: Now, present: Any) -> Any:
+    def steps(self, server: Values, now: RoundContext, present: Any) -> Any:
         """See `Memory.steps`: with clients always, unless it waits for others.
 
         Without any, if it `moves_alone`, from `first_round` on, once there is an update: S is empty

@@ -1,6 +1,6 @@
 """How a client enters a round by the rules of a memory, as parts of TFF's client work.
 
-What `Start` uses crosses to the client beside its data, each vector flat: `model`, `offset`,
+What `ClientInit` uses crosses to the client beside its data, each vector flat: `model`, `offset`,
 `scale` and `shift`.
 """
 
@@ -15,12 +15,12 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.methods.parts.memory import Memory, Start, use_of_start
+from f3ast_tff.methods.parts.memory import ClientInit, Memory, use_of_start
 
 
 @dataclass(frozen=True)
 class ClientStart:
-    """Which parts of `Start` cross to clients, and how they are used there.
+    """Which parts of `ClientInit` cross to clients, and how they are used there.
 
     Attributes:
         parts: Names of the parts.
@@ -47,7 +47,7 @@ class ClientStart:
         shapes = {name: [] if name == "scale" else [self.num_weights] for name in self.parts}
         return OrderedDict((n, tf.TensorSpec(shape, tf.float32)) for n, shape in shapes.items())
 
-    def tensors(self, start: Start) -> OrderedDict[str, tf.Tensor]:
+    def tensors(self, start: ClientInit) -> OrderedDict[str, tf.Tensor]:
         """Returns what crosses to one client."""
         named = start._asdict()
         return OrderedDict((n, tf.constant(named[n], tf.float32)) for n in self.parts)
