@@ -58,7 +58,7 @@ class ProgressBar:
         if row is not None:
             self._accuracy = f", accuracy {row['test_sample_accuracy']:.4f}"
         left = duration(per_round * (self._rounds - self._done))
-        told = f"{per_round:.2g} s a round, ETA {left}{self._accuracy}"
+        told = f"{per_round:.2g} s per round, ETA {left}{self._accuracy}"
         with contextlib.suppress(OSError):  # The terminal may be gone.
             if self._bar is not None:
                 self._bar.set_description_str(told, refresh=False)

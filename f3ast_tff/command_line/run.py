@@ -119,4 +119,4 @@ def _cost(summary: Mapping[str, Any]) -> str:
     if "worker_peak_memory_mib" in summary:
         memory += f" and {summary['worker_peak_memory_mib']:.0f} MiB in TFF's worker"
     seconds = summary["seconds_per_round"]
-    return f"{'?' if seconds is None else format(seconds, '.3g')} s a round, at most {memory}"
+    return f"{'?' if seconds is None else format(seconds, '.3g')} s per round, at most {memory}"

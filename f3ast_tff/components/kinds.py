@@ -25,7 +25,7 @@ class Kind:
             where other settings stand for it.
         build_arguments: Arguments of `Config.build`.
         members: Attributes of a built object.
-        own: Whether compared methods may differ in it.
+        method_specific: Whether compared methods may differ in it.
         neutral: Component that is no part of a run's identity; `None` if every one is.
     """
 
@@ -36,7 +36,7 @@ class Kind:
     default: str | Derived | None
     build_arguments: tuple[str, ...]
     members: tuple[str, ...] = ()
-    own: bool = False
+    method_specific: bool = False
     neutral: str | None = None
 
     @property
@@ -93,7 +93,7 @@ _ALL = (
             "state",
             "restore",
         ),
-        own=True,
+        method_specific=True,
     ),
     Kind(
         "aggregation",
@@ -105,7 +105,7 @@ _ALL = (
         ),
         build_arguments=(),
         members=("normalise", "in_jax", "memory"),
-        own=True,
+        method_specific=True,
     ),
     Kind(
         "availability",
@@ -143,7 +143,7 @@ _ALL = (
         default="sgd",
         build_arguments=(),
         members=_OPTIMIZER_MEMBERS,
-        own=True,
+        method_specific=True,
     ),
     Kind(
         "server_optimizer",
@@ -155,7 +155,7 @@ _ALL = (
         ),
         build_arguments=(),
         members=_OPTIMIZER_MEMBERS,
-        own=True,
+        method_specific=True,
     ),
     Kind(
         "engine",
@@ -168,4 +168,4 @@ _ALL = (
 )
 # Kinds in the order of `--help`.
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})
-OWN_KINDS = tuple(kind.name for kind in _ALL if kind.own)
+METHOD_KINDS = tuple(kind.name for kind in _ALL if kind.method_specific)

@@ -44,8 +44,8 @@ class Parameter:
         is_path: Whether it names a file or folder; `~` is expanded.
         is_input: Whether it names a file that a run reads. Its content decides the result, its path
             does not.
-        own: Whether compared methods may differ in it; `False` for a condition of the experiment,
-            `None` for the rule of the component's kind.
+        method_specific: Whether compared methods may differ in it; `False` for a condition of the
+            experiment, `None` for the rule of the component's kind.
         neutral: Value that is no part of a run's identity; `None` for none.
     """
 
@@ -63,7 +63,7 @@ class Parameter:
     decides_result: bool = True
     is_path: bool = False
     is_input: bool = False
-    own: bool | None = None
+    method_specific: bool | None = None
     neutral: str | int | None = None
 
     def checked(self, value: Any) -> Any:
@@ -134,7 +134,7 @@ def parameter(
     decides_result: bool = True,
     is_path: bool = False,
     is_input: bool = False,
-    own: bool | None = None,
+    method_specific: bool | None = None,
     neutral: str | int | None = None,
 ) -> Any:
     """Declares a field of a component's `Config` as a parameter; see `Parameter`.
@@ -162,7 +162,7 @@ def parameter(
         decides_result=decides_result and not is_input,
         is_path=is_path or is_input,
         is_input=is_input,
-        own=own,
+        method_specific=method_specific,
         neutral=neutral,
     )
     plain = default

@@ -341,7 +341,7 @@ def _check_steps(train: ClientExamples, work: LocalTraining) -> None:
     visits = int(work.num_visits(sizes).max())
     if visits > _MOST_VISITS:
         name = "local_epochs" if work.steps is None else "local_steps"
-        most = f"a client would visit {visits} examples a round, more than {_MOST_VISITS}"
+        most = f"a client would visit {visits} examples per round, more than {_MOST_VISITS}"
         raise ParameterError(name, work.epochs if work.steps is None else work.steps, most)
     idle = np.flatnonzero((work.num_batches(sizes) == 0) & (sizes > 0))
     if len(idle) == 0:

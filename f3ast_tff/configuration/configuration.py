@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.components import Component, Registry
+from f3ast_tff.components import Component, Parameter, Registry
 from f3ast_tff.components.component import component_of
 from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.components.parameter import parameters_of
@@ -92,12 +92,17 @@ class Configuration:
     @property
     def own_settings(self) -> list[str]:
         """Settings that runs of other methods may differ in and still be compared with this."""
-        own = [name for name, kind in KINDS.items() if kind.own]
+        own = [name for name, kind in KINDS.items() if kind.method_specific]
         for kind, config in self.configs.items():
             for p in parameters_of(type(config)):
-                if p.own if p.own is not None else KINDS[kind].own:
+                if _is_method_specific(p, kind):
                     own.append(p.name)
-        own += [p.name for g in self.groups.values() for p in parameters_of(type(g)) if p.own]
+        own += [
+            p.name
+            for g in self.groups.values()
+            for p in parameters_of(type(g))
+            if p.method_specific
+        ]
         return own
 
     def describe(self) -> dict[str, Any]:
@@ -154,6 +159,11 @@ class Configuration:
         for config in self.configs.values():
             configs += getattr(config, "parts", ())
         return [p for config in configs for p in parameters_of(type(config))]
+
+
+def _is_method_specific(parameter: Parameter, kind: str) -> bool:
+    declared = parameter.method_specific
+    return KINDS[kind].method_specific if declared is None else declared
 
 
 def _stamp(path: str) -> tuple[int, ...]:

@@ -16,15 +16,15 @@ class TrainingConfig:
 
     rounds: int = parameter(Published(100), "number of rounds T", minimum=1, maximum=10**9)
     local_epochs: int = parameter(
-        1, "passes over a client's data a round", minimum=1, maximum=10**6
+        1, "passes over a client's data per round", minimum=1, maximum=10**6
     )
     local_steps: int | None = parameter(
         None,
-        "exactly this many full batches a round, in place of local_epochs",
+        "exactly this many full batches per round, in place of local_epochs",
         minimum=1,
         maximum=10**6,
     )
-    batch_size: int = parameter(Published(20), "examples a batch", minimum=1, maximum=10**6)
+    batch_size: int = parameter(Published(20), "examples per batch", minimum=1, maximum=10**6)
     last_batch: str = parameter(
         Published("keep"), "an epoch's short last batch", choices=("keep", "drop")
     )
@@ -36,10 +36,14 @@ class TrainingConfig:
         "client learning rate of round t over that of round 1: 1, d^(t - 1), 1 / (s + 1) or "
         "1 / sqrt(s + 1), with s = (t - 1) / T, d client_lr_decay and T client_lr_rounds",
         choices=SCHEDULES,
-        own=True,
+        method_specific=True,
     )
     client_lr_decay: float = parameter(
-        1.0, "factor of the client learning rate from round to round", above=0, maximum=1, own=True
+        1.0,
+        "factor of the client learning rate from round to round",
+        above=0,
+        maximum=1,
+        method_specific=True,
     )
     client_lr_rounds: int | None = parameter(
         Derived(
@@ -49,7 +53,7 @@ class TrainingConfig:
         "T of the client learning rate 1 / (s + 1) or 1 / sqrt(s + 1)",
         minimum=1,
         units="rounds",
-        own=True,
+        method_specific=True,
     )
 
 
@@ -115,7 +119,7 @@ class RunConfig:
     """One run: seed, folder and files."""
 
     seed: int = parameter(0, "seed of everything but the data", minimum=0)
-    eval_every: int = parameter(10, "rounds between evaluations", minimum=1, own=True)
+    eval_every: int = parameter(10, "rounds between evaluations", minimum=1, method_specific=True)
     checkpoint_every: int = parameter(
         25, "rounds between checkpoints", minimum=1, decides_result=False
     )

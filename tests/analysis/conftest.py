@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from f3ast_tff.components import builtin_registry, parameters_of
-from f3ast_tff.components.kinds import OWN_KINDS
+from f3ast_tff.components.kinds import METHOD_KINDS
 from f3ast_tff.configuration.groups import GROUPS
 
 SETTINGS = {
@@ -115,10 +115,14 @@ def _components(settings: dict[str, Any]) -> dict[str, Any]:
 def _own_settings() -> tuple[set[str], set[str]]:
     """Settings of methods, and those that decide no result."""
     grouped = [p for group in GROUPS.values() for p in parameters_of(group)]
-    own = {*OWN_KINDS, *(p.name for p in grouped if p.own)}
+    own = {*METHOD_KINDS, *(p.name for p in grouped if p.method_specific)}
     for component in builtin_registry().all():
-        of_kind = component.kind in OWN_KINDS
-        own |= {p.name for p in component.parameters if (of_kind if p.own is None else p.own)}
+        of_kind = component.kind in METHOD_KINDS
+        own |= {
+            p.name
+            for p in component.parameters
+            if (of_kind if p.method_specific is None else p.method_specific)
+        }
     every = [*grouped, *(p for c in builtin_registry().all() for p in c.parameters)]
     return own, {p.name for p in every if not p.decides_result}
 

@@ -100,7 +100,7 @@ def test_a_run_with_warnings(tmp_path: Path) -> None:
     lines = terminal.lines()
     assert lines[0] == "x"
     (bar,) = bars(lines)
-    assert bar.startswith("round 20/20 |") and "s a round, ETA 0 s, accuracy 0." in bar
+    assert bar.startswith("round 20/20 |") and "s per round, ETA 0 s, accuracy 0." in bar
     warnings = [line for line in lines if "no client available" in line]
     assert warnings and all(line.startswith("WARNING: round ") for line in warnings)
     last = lines.index(bar)
