@@ -1,7 +1,6 @@
 """Federated data sets. Installed as `f3ast_tff.datasets`; a folder of its own in the checkout."""
 
-from .cifar10 import cifar10
-from .cifar10_one_class import cifar10_one_class
+from .cifar10 import cifar10, cifar10_one_class
 from .cifar100 import cifar100
 from .cifar100_from_tff import cifar100_from_tff
 from .leaf_synthetic import leaf_synthetic

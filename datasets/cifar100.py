@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.progress import progress
@@ -45,18 +43,14 @@ def cifar100(
         Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..99 (the fine classes).
 
     Raises:
-        ParameterError: If a number of clients does not divide the images, or a concentration is
-            not a positive number.
+        ParameterError: If a number of clients does not divide the images.
         DataError: If a file is missing, damaged or not CIFAR-100's.
     """
     files = cifar_files.CIFAR100
     counts = {"num_clients": num_clients, "num_test_clients": num_test_clients}
     for (name, clients), part in zip(counts.items(), (files.train, files.test)):
-        if clients < 1 or part.num_images % clients:
+        if part.num_images % clients:
             raise ParameterError(name, clients, f"must divide {part.num_images}, the images shared")
-    for name, value in (("pachinko_alpha", alpha), ("pachinko_beta", beta)):
-        if not 0 < value < np.inf:
-            raise ParameterError(name, value, "must be a positive number")
 
     def part_by_client(images: LabelledImages, clients: int, what: str) -> ClientExamples:
         coarse = images.labels[:, 1]

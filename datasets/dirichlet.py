@@ -150,11 +150,9 @@ def federate(
     )
 
 
-def check_dirichlet(num_clients: int, dirichlet_s: float, num_images: int) -> None:
-    """Raises `ParameterError` unless that many clients can share the images so."""
-    if not 1 <= num_clients <= num_images:
+def check_clients(num_clients: int, num_images: int) -> None:
+    """Raises `ParameterError` if there are more clients than images."""
+    if num_clients > num_images:
         raise ParameterError(
             "num_clients", num_clients, f"must be from 1 to {num_images}, the training images"
         )
-    if not 0 < dirichlet_s < np.inf:
-        raise ParameterError("dirichlet_s", dirichlet_s, "must be a positive number")

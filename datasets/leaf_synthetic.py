@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.randomness import generator
 
@@ -50,21 +49,7 @@ def leaf_synthetic(
 
     Returns:
         Features `float32 [n, 60]`, labels `int32 [n]` in 0..9.
-
-    Raises:
-        ParameterError: If an argument is out of range.
     """
-    if num_clients < 1:
-        raise ParameterError("num_clients", num_clients, "must be at least 1")
-    for name, value in (("synthetic_alpha", alpha), ("synthetic_beta", beta)):
-        if not 0 <= value < np.inf:
-            raise ParameterError(name, value, "must be a number of at least 0")
-    for name, choice, choices in (
-        ("feature_spread", feature_spread, FEATURE_SPREADS),
-        ("client_sizes", client_sizes, CLIENT_SIZES),
-    ):
-        if choice not in choices:
-            raise ParameterError(name, choice, f"must be one of {', '.join(choices)}")
     rng = generator(seed, "leaf synthetic")
     sizes = _sizes(client_sizes, num_clients, rng)
     model_mean = rng.normal(0, alpha, num_clients)

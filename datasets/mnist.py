@@ -10,7 +10,7 @@ from f3ast_tff.randomness import generator
 
 from . import mnist_files
 from .cache import prepared
-from .dirichlet import check_dirichlet, dirichlet_shares, federate, grouped_shares
+from .dirichlet import check_clients, dirichlet_shares, federate, grouped_shares
 from .mnist_files import read_mnist
 
 
@@ -46,12 +46,10 @@ def mnist(
         DataError: If a file is missing, damaged or not MNIST's.
     """
     files = mnist_files.MNIST
-    if not 0 <= validation_share < 1:
-        raise ParameterError("validation_share", validation_share, "must be at least 0, below 1")
     kept = round((1 - validation_share) * files.train.num_images)
-    check_dirichlet(num_clients, dirichlet_s, kept)
-    if num_groups is not None and not 1 <= num_groups <= num_clients:
-        allowed = f"must be from 1 to num_clients, {num_clients}"
+    check_clients(num_clients, kept)
+    if num_groups is not None and num_groups > num_clients:
+        allowed = f"must be at most num_clients, {num_clients}"
         raise ParameterError("dirichlet_groups", num_groups, allowed)
 
     def prepare() -> FederatedData:

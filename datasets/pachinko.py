@@ -40,12 +40,7 @@ def pachinko(
     Returns:
         The examples of each client in the order they were drawn, `int64 [num_clients, n /
         num_clients]`; every example once.
-
-    Raises:
-        ValueError: If `num_clients` does not divide n.
     """
-    if num_clients < 1 or len(fine) % num_clients:
-        raise ValueError(f"{len(fine)} examples cannot be split evenly over {num_clients} clients")
     unused = [rng.permutation(np.flatnonzero(fine == f)).tolist() for f in range(fine.max() + 1)]
     children = [np.unique(fine[coarse == c]).tolist() for c in range(coarse.max() + 1)]
     rows = np.empty((num_clients, len(fine) // num_clients), np.int64)

@@ -35,7 +35,7 @@ def synthetic_linear(num_clients: int = 100, seed: int = 0) -> FederatedData:
     Raises:
         ParameterError: If `num_clients` is out of range.
     """
-    if not 1 <= num_clients <= NUM_EXAMPLES // 2:
+    if num_clients > NUM_EXAMPLES // 2:
         allowed = f"must be from 1 to {NUM_EXAMPLES // 2}, for two of {NUM_EXAMPLES} examples each"
         raise ParameterError("num_clients", num_clients, allowed)
     rng = generator(seed, "synthetic linear")

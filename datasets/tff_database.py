@@ -26,9 +26,6 @@ _CHUNK = 2**20
 _MOST_DATABASE_BYTES = 2**32
 _MOST_LZMA_MEMORY = 2**28
 _MOST_EXAMPLE_BYTES = 2**20
-# An example takes some ten steps of SQLite's machine in each of four readings, and some bytes.
-_STEPS = 100_000
-_STEPS_A_BYTE = 4
 _Row = TypeVar("_Row")
 
 
@@ -103,7 +100,6 @@ def read_split(
     try:
         uri = f"file:{quote(str(path.absolute()))}?mode=ro"
         with contextlib.closing(sqlite3.connect(uri, uri=True)) as database:
-            _restrict(database, path.stat().st_size)
             ((total,),) = database.execute(f"SELECT COUNT(*) {query}", (split,))
             columns = f"SELECT client_id, serialized_example_proto {query} ORDER BY rowid"
             with progress(f"reading {split} of {path.name}", total, "example") as bar:
@@ -120,23 +116,6 @@ def read_split(
     if not by_client:
         raise damaged(path, f"it has no {split} examples")
     return {client: by_client[client] for client in sorted(by_client)}
-
-
-def _restrict(database: sqlite3.Connection, size: int) -> None:
-    """Refuses tables that compute their rows, and more work than a file of that size needs."""
-    ((kind, statement),) = database.execute(
-        "SELECT type, upper(sql) FROM sqlite_master WHERE name = 'examples'"
-    ).fetchall() or [("", "")]
-    hidden = database.execute("SELECT hidden FROM pragma_table_xinfo('examples')").fetchall()
-    if kind != "table" or not statement.startswith("CREATE TABLE") or any(h for (h,) in hidden):
-        raise ValueError("it has no such table: examples")
-    left = [_STEPS + size * _STEPS_A_BYTE]
-
-    def count() -> bool:
-        left[0] -= _STEPS
-        return left[0] < 0
-
-    database.set_progress_handler(count, _STEPS)
 
 
 def damaged(path: Path, why: object) -> DataError:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from f3ast_tff import datasets
 from f3ast_tff.components import register
 from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.tasks.task import ResplitTaskConfig
+from f3ast_tff.tasks.task import ADAPTIVE_SERVER_STEPS, ResplitTaskConfig
 
 
 @register(
@@ -27,12 +27,11 @@ class ShakespeareConfig(ResplitTaskConfig):
     num_classes: ClassVar[int | None] = 90
     # As `cifar100`'s.
     published: ClassVar[Mapping[str, Any]] = {
+        **ADAPTIVE_SERVER_STEPS,
         "num_clients": 715,
         "rounds": 500,
         "batch_size": 4,
         "client_lr": 1.0,
-        "server_lr": {"sgd": 1.0, "adam": 0.01, "yogi": 0.01, "adagrad": 0.01},
-        "epsilon": 0.001,
     }
     tff_clients_at_once: ClassVar[int] = 1
 

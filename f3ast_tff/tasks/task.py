@@ -13,6 +13,14 @@ from f3ast_tff.datasets import default_data_dir
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.preprocessing import AsStored, Preprocessing
 
+# Server learning rates with Adam's constants as chosen for tasks whose papers publish none.
+ADAPTIVE_SERVER_STEPS: Mapping[str, Any] = MappingProxyType(
+    {
+        "server_lr": {"sgd": 1.0, "adam": 0.01, "yogi": 0.01, "adagrad": 0.01},
+        "epsilon": 0.001,
+    }
+)
+
 
 @dataclass(frozen=True)
 class TaskConfig:
@@ -90,13 +98,4 @@ class ResplitTaskConfig(DownloadedTaskConfig):
         "redrawn",
         "clients drawn anew from the distributor's files, or those of TFF's own files",
         choices=("redrawn", "tff"),
-    )
-
-
-@dataclass(frozen=True)
-class DirichletTaskConfig(DownloadedTaskConfig):
-    """Base of tasks whose classes are shared out over clients by Dirichlet(s)."""
-
-    dirichlet_s: float = parameter(
-        0.5, "concentration of the label allocation: small for few classes a client", above=0
     )

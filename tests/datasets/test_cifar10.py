@@ -11,7 +11,7 @@ import pytest
 from f3ast_tff.datasets.cifar10 import cifar10
 from f3ast_tff.datasets.cifar_files import CifarFiles
 from f3ast_tff.datasets.images import LabelledImages
-from f3ast_tff.errors import DataError, ParameterError
+from f3ast_tff.errors import DataError
 from tests.datasets.tiny_files import pack
 
 
@@ -61,15 +61,6 @@ def test_the_fifth_batch_makes_another_data_set(
     assert "160 of the 200 images" in caplog.text
     path.write_bytes(content)
     assert len(cifar10(tmp_path, 8, 0.5, 0).train.labels) == 200
-
-
-def test_too_many_clients_for_the_images_there_are(
-    tmp_path: Path, cifar10_files: CifarFiles
-) -> None:
-    (tmp_path / "cifar-10-batches-py/data_batch_5").unlink()
-    assert cifar10(tmp_path, 160, 0.5, 0).train.sizes.tolist() == [1] * 160
-    with pytest.raises(ParameterError, match="num_clients = 161"):
-        cifar10(tmp_path, 161, 0.5, 0)
 
 
 def test_a_damaged_original_is_noticed_and_the_mended_one_taken(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from f3ast_tff.datasets.cifar100 import cifar100
 from f3ast_tff.datasets.cifar_files import CifarFiles
 from f3ast_tff.datasets.images import LabelledImages
-from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples
 
 TINY: dict[str, Any] = {"num_clients": 40, "num_test_clients": 10}
@@ -83,24 +81,3 @@ def test_preparing_says_what_it_does(
     ]
     cifar100(tmp_path, **TINY)
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize(
-    ("settings", "name"),
-    [
-        ({"num_clients": 0}, "num_clients"),
-        ({"num_clients": 499}, "num_clients"),
-        ({"num_test_clients": 3}, "num_test_clients"),
-        ({"alpha": 0.0}, "pachinko_alpha"),
-        ({"beta": -1.0}, "pachinko_beta"),
-        ({"beta": math.nan}, "pachinko_beta"),
-    ],
-)
-def test_settings_out_of_range_are_named(
-    tmp_path: Path, settings: dict[str, Any], name: str
-) -> None:
-    """Before any file is looked for."""
-    with pytest.raises(ParameterError) as caught:
-        cifar100(tmp_path, **settings)
-    assert caught.value.name == name
-    assert list(tmp_path.iterdir()) == []

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from f3ast_tff.datasets.cifar10_one_class import cifar10_one_class, one_class_shares
+from f3ast_tff.datasets.cifar10 import cifar10_one_class, one_class_shares
 from f3ast_tff.datasets.cifar_files import CifarFiles
-from f3ast_tff.errors import ParameterError
 
 
 def test_each_client_has_one_class(tmp_path: Path, cifar10_files: CifarFiles) -> None:
@@ -54,24 +53,3 @@ def test_shares_are_a_function_of_the_seed() -> None:
     one, same, other = (one_class_shares(10, 100, 0.2, seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
-
-
-@pytest.mark.parametrize(
-    ("clients", "spread", "setting"),
-    [
-        (0, 0.2, "num_clients"),
-        (15, 0.2, "num_clients"),
-        # 20 images a class, the least share 0.6 / 1.4 of the greatest: 8 clients a class.
-        (90, 0.2, "num_clients"),
-        (10, -0.1, "size_spread"),
-        (10, 0.5, "size_spread"),
-        (10, float("nan"), "size_spread"),
-    ],
-)
-def test_settings_out_of_range_are_named(
-    tmp_path: Path, cifar10_files: CifarFiles, clients: int, spread: float, setting: str
-) -> None:
-    with pytest.raises(ParameterError) as caught:
-        cifar10_one_class(tmp_path, clients, spread, 0)
-    assert caught.value.name == setting
-    assert cifar10_one_class(tmp_path, 80, 0.2, 0).train.sizes.min() >= 1

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from f3ast_tff.datasets.dirichlet import (
     allocate,
-    check_dirichlet,
     dirichlet_shares,
     federate,
     grouped_shares,
@@ -20,7 +19,6 @@ from f3ast_tff.datasets.dirichlet import (
     shares_of_client_mixtures,
 )
 from f3ast_tff.datasets.images import LabelledImages
-from f3ast_tff.errors import ParameterError
 from tests.datasets.tiny_files import images
 
 BOTH = (dirichlet_shares, shares_of_client_mixtures)
@@ -164,20 +162,3 @@ def test_splits_are_functions_of_the_seed() -> None:
             first = getattr(getattr(one, part), column)
             np.testing.assert_array_equal(first, getattr(getattr(same, part), column))
             assert not np.array_equal(first, getattr(getattr(other, part), column))
-
-
-@pytest.mark.parametrize(
-    ("clients", "s", "setting"),
-    [
-        (0, 0.5, "num_clients"),
-        (101, 0.5, "num_clients"),
-        (10, 0.0, "dirichlet_s"),
-        (10, -1.0, "dirichlet_s"),
-        (10, math.nan, "dirichlet_s"),
-        (10, math.inf, "dirichlet_s"),
-    ],
-)
-def test_settings_out_of_range_are_named(clients: int, s: float, setting: str) -> None:
-    with pytest.raises(ParameterError) as caught:
-        check_dirichlet(clients, s, 100)
-    assert caught.value.name == setting

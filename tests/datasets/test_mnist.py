@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pytest
 
 from f3ast_tff.datasets.mnist import mnist
 from f3ast_tff.datasets.mnist_files import MnistFiles
-from f3ast_tff.errors import ParameterError
 
 
 def test_a_fifth_of_the_training_images_is_set_aside(
@@ -44,21 +41,3 @@ def test_groups_share_alike(tmp_path: Path, mnist_files: MnistFiles) -> None:
     assert np.abs(counts[0] - counts[1]).max() <= 1 and np.abs(counts[2] - counts[3]).max() <= 1
     assert np.abs(counts[0] - counts[2]).max() > 1
     assert single.sizes.tolist() != grouped.sizes.tolist()
-
-
-@pytest.mark.parametrize(
-    ("settings", "name"),
-    [
-        ({"num_clients": 161}, "num_clients"),
-        ({"dirichlet_s": 0.0}, "dirichlet_s"),
-        ({"validation_share": 1.0}, "validation_share"),
-        ({"validation_share": -0.1}, "validation_share"),
-        ({"num_groups": 9}, "dirichlet_groups"),
-    ],
-)
-def test_settings_out_of_range_are_named(
-    tmp_path: Path, mnist_files: MnistFiles, settings: dict[str, Any], name: str
-) -> None:
-    with pytest.raises(ParameterError) as caught:
-        mnist(tmp_path, **{"num_clients": 8, "dirichlet_s": 0.5, "seed": 0, **settings})
-    assert caught.value.name == name

@@ -138,10 +138,3 @@ def test_it_is_a_function_of_the_generator(fine: np.ndarray, rows: np.ndarray) -
     )
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
-
-
-@pytest.mark.parametrize("clients", [0, 3, 101])
-def test_clients_must_divide_the_examples(clients: int) -> None:
-    labels = np.zeros(100, np.int64)
-    with pytest.raises(ValueError, match="100 examples"):
-        pachinko(labels, labels, clients, 1.0, 1.0, np.random.default_rng(0))

@@ -184,16 +184,6 @@ SCHEMAS = {
 }
 
 
-@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
-def test_tables_that_compute_are_refused(tmp_path: Path, schema: str) -> None:
-    path = tmp_path / "shakespeare.sqlite"
-    with sqlite3.connect(path) as database:
-        database.execute(schema)
-    database.close()
-    with pytest.raises(DataError, match="no such table: examples"):
-        shakespeare_from_tff(tmp_path)
-
-
 def test_a_number_is_no_message(tmp_path: Path) -> None:
     """`bytes` of it would be as many zeros."""
     path = write(tmp_path)
@@ -217,21 +207,3 @@ def test_a_compressed_file_takes_no_more_than_its_limits(
     with pytest.raises(DataError, match="cannot decompress .*[Mm]emory"):
         shakespeare_from_tff(tmp_path)
     assert [found.name for found in tmp_path.iterdir()] == [path.name]
-
-
-def test_a_tree_that_goes_round_ends(tmp_path: Path) -> None:
-    """Pages that name each other over and over are not read for ever."""
-    rows = [(split, "A", b"x" * 900) for split in 400 * ["train"] + 10 * ["test"]]
-    path = write(tmp_path, rows)
-    content = bytearray(path.read_bytes())
-    page = int.from_bytes(content[16:18], "big")
-    interior = [i for i in range(page, len(content), page) if content[i] == 5]
-    for start in interior:
-        cells = int.from_bytes(content[start + 3 : start + 5], "big")
-        first = int.from_bytes(content[start + 12 : start + 14], "big")
-        for cell in range(cells):
-            place = start + 12 + 2 * cell
-            content[place : place + 2] = first.to_bytes(2, "big")
-    path.write_bytes(content)
-    with pytest.raises(DataError, match="damaged"):
-        shakespeare_from_tff(tmp_path)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from f3ast_tff.datasets.synthetic_linear import synthetic_linear
-from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import FederatedData
 
 
@@ -91,9 +90,3 @@ def test_data_is_a_function_of_the_seed() -> None:
     np.testing.assert_array_equal(one[0], same[0])
     np.testing.assert_array_equal(one[1], same[1])
     assert not np.array_equal(one[0], other[0])
-
-
-@pytest.mark.parametrize("num_clients", [0, -1, 5001])
-def test_bad_number_of_clients(num_clients: int) -> None:
-    with pytest.raises(ParameterError, match=f"s = {num_clients}: must be from 1 to 5000"):
-        synthetic_linear(num_clients, 0)
