@@ -23,7 +23,7 @@ from benchmarks.timing import machine
 from f3ast_tff import availability
 from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.delivery import Delivery, DeliveryWorld
-from f3ast_tff.delivery.remembered_masks import RememberedMasks
+from f3ast_tff.delivery.delivery import RememberedMasks
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.methods.parts.rates import ParticipationRates

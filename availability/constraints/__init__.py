@@ -2,11 +2,8 @@
 
 from .byte_budget import ByteBudget
 from .constraint import CommunicationConstraint, ConstraintConfig, constraint_from_text
-from .fixed_k import FixedK
+from .counts import FixedK, MarkovK, PoissonK, Schedule, Steps, UniformK
 from .group_minimum import GroupMinimum
-from .markov_k import MarkovK
-from .random_k import PoissonK, UniformK
-from .schedule import Schedule, Steps
 from .signal import Signal
 
 __all__ = [

@@ -16,7 +16,7 @@ from f3ast_tff.data_files import read_text
 from f3ast_tff.errors import DataError, ParameterError
 
 from .constraint import ConstraintConfig
-from .schedule import Schedule
+from .counts import Schedule
 
 HEADER = "time,value"
 RULES = ("threshold", "proportion", "budget")

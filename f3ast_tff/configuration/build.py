@@ -14,7 +14,7 @@ from f3ast_tff.availability.label_distribution import label_distribution
 from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.configuration.configuration import Configuration
 from f3ast_tff.delivery import Delivery, DeliveryWorld
-from f3ast_tff.delivery.remembered_masks import RememberedMasks
+from f3ast_tff.delivery.delivery import RememberedMasks
 from f3ast_tff.engines.engine import Engine, EngineParts
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples, FederatedData

@@ -1,11 +1,9 @@
-"""Client and server optimizers, one a file, for both engines."""
+"""Client and server optimizers for both engines."""
 
-from f3ast_tff.optimizers.adagrad import Adagrad
-from f3ast_tff.optimizers.adam import Adam
+from f3ast_tff.optimizers.adaptive import Adagrad, Adam, Yogi
 from f3ast_tff.optimizers.optimizer import Optimizer
 from f3ast_tff.optimizers.schedules import Geometric, Inverse, InverseSqrt, Schedule
 from f3ast_tff.optimizers.sgd import Sgd
-from f3ast_tff.optimizers.yogi import Yogi
 
 __all__ = [
     "Adagrad",

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from f3ast_tff.components import Published, parameter
 from f3ast_tff.components.component import component_of
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.optimizers.schedules import Schedule
@@ -70,23 +69,3 @@ class OptimizerConfig:
             component = component_of(self)
             allowed = f"defines no {form}, so that it does not run with engine {engine}"
             raise ParameterError(component.kind, component.name, allowed)
-
-
-@dataclass(frozen=True)
-class AdaptiveClientConfig(OptimizerConfig):
-    """Parameters of adaptive client optimizers."""
-
-    client_lr: float = parameter(Published(0.01), "client learning rate", above=0)
-    epsilon: float = parameter(
-        Published(0.001), "epsilon of an adaptive optimizer, as in TFF", above=0
-    )
-
-
-@dataclass(frozen=True)
-class AdaptiveServerConfig(OptimizerConfig):
-    """Parameters of adaptive server optimizers."""
-
-    server_lr: float = parameter(Published(0.01), "server learning rate", above=0)
-    epsilon: float = parameter(
-        Published(0.001), "epsilon of an adaptive optimizer, as in TFF", above=0
-    )

@@ -10,9 +10,9 @@ import pytest
 
 from f3ast_tff.availability import FixedK, IndependentAvailability, Table
 from f3ast_tff.delivery import Bernoulli, Deadline, Delivery, DeviceTimes, OverCommit, TraceDelivery
-from f3ast_tff.delivery.bernoulli import loss_by_rank
+from f3ast_tff.delivery.delivery import RememberedMasks
+from f3ast_tff.delivery.losses import loss_by_rank
 from f3ast_tff.delivery.over_commit import MoreAsked
-from f3ast_tff.delivery.remembered_masks import RememberedMasks
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.methods.parts.feasible import Feasible
 

@@ -13,9 +13,9 @@ import pytest
 from f3ast_tff.availability import FixedK
 from f3ast_tff.availability.trace import assign_devices
 from f3ast_tff.delivery import DeviceTimes
-from f3ast_tff.delivery.deadline import DeadlineConfig
 from f3ast_tff.delivery.delivery import DeliveryWorld
 from f3ast_tff.delivery.device_speeds import DeviceSpeeds, read_speeds
+from f3ast_tff.delivery.losses import DeadlineConfig
 from f3ast_tff.errors import DataError
 
 DEVICES = {

@@ -12,7 +12,7 @@ from f3ast_tff.delivery import Arrivals, Bernoulli, Delivery, DeviceTimes, FailB
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.methods.parts.rates import ParticipationRates
-from f3ast_tff.methods.parts.strategy import Cohort, Round, cohort_of
+from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.training.delivering import Payload, deliver
 from tests.f3ast_tff.training.small_run import STRATEGIES, N, assert_same_results, run
 from tests.fake_engine import Breakdown
@@ -79,9 +79,9 @@ def test_failed_round_by_hand() -> None:
     strategy = F3AST(np.full(3, 1 / 3), rates)
 
     def round_of(t: int, *received: int) -> tuple[Cohort, tuple[float, int, int, bool]]:
-        cohort = cohort_of(strategy, Round(t, np.ones(3, bool), Feasible(3)))
+        now = Round(t, np.ones(3, bool), Feasible(3))
         delivery = FailBelow(Received(*received), 0.8)
-        found = deliver(delivery, strategy, Payload(7, 3), t, cohort)
+        found = deliver(delivery, strategy, Payload(7, 3), now, strategy.select(now))
         assert found.received.sum() == len(found.cohort)
         return found.cohort, (found.seconds, found.bytes_down, found.bytes_up, found.failed)
 

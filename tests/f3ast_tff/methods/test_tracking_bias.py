@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from f3ast_tff.delivery.bernoulli import loss_by_rank
+from f3ast_tff.delivery.losses import loss_by_rank
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.methods.parts.rates import ParticipationRates

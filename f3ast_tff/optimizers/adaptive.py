@@ -1,0 +1,235 @@
+"""Adam (Kingma and Ba 2015), Yogi (Zaheer et al. 2018) and Adagrad (Duchi et al. 2011).
+
+On the server they make FedAdam, FedYogi and FedAdagrad (Reddi et al. 2021). Epsilon is placed as in
+TFF.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from f3ast_tff.components import Published, parameter, register
+from f3ast_tff.optimizers.optimizer import Optimizer, OptimizerConfig
+
+_ADAM = "steps by first over root of second moment of the gradients"
+_YOGI = "Adam whose second moment moves by a bounded amount"
+_ADAGRAD = "steps by the gradient over the root of the sum of all squares so far"
+
+
+class Moments(NamedTuple):
+    """State of Adam and Yogi.
+
+    Attributes:
+        step: Steps taken, int32 scalar.
+        first: First moment, like the weights.
+        second: Second moment, like the weights.
+    """
+
+    step: Any
+    first: Any
+    second: Any
+
+
+@dataclass(frozen=True)
+class Adam(Optimizer):
+    """Step rate sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + epsilon), from m = v = 0.
+
+    Attributes:
+        beta_1: b1, decay of the first moment m, in [0, 1).
+        beta_2: b2, decay of the second moment v, in [0, 1).
+        epsilon: Added to the root of v, which is not bias-corrected.
+    """
+
+    beta_1: float = 0.9
+    beta_2: float = 0.999
+    epsilon: float = 1e-7
+
+    def in_jax(self, learning_rate: Any) -> Any:
+        """See `Optimizer.in_jax`."""
+        from jax import numpy as jnp
+
+        def second_moment(v: Any, g: Any) -> Any:
+            return v + (jnp.square(g) - v) * (1 - self.beta_2)
+
+        return self._by_moments(learning_rate, 0.0, second_moment)
+
+    def in_tff(self) -> Any:
+        """See `Optimizer.in_tff`."""
+        import tensorflow_federated as tff
+
+        return tff.learning.optimizers.build_adam(
+            self.learning_rate, beta_1=self.beta_1, beta_2=self.beta_2, epsilon=self.epsilon
+        )
+
+    def _by_moments(
+        self, learning_rate: Any, initial_second: float, second_moment: Callable[[Any, Any], Any]
+    ) -> Any:
+        """Returns the transformation for an update of the second moment v by a gradient g.
+
+        optax's own Adam and Yogi correct the bias of the second moment before they add epsilon.
+        """
+        import jax
+        import optax
+        from jax import numpy as jnp
+
+        tree_map = jax.tree_util.tree_map
+        beta_1, beta_2, epsilon = self.beta_1, self.beta_2, self.epsilon
+
+        def init(weights: Any) -> Moments:
+            second = tree_map(lambda w: jnp.full_like(w, initial_second), weights)
+            return Moments(jnp.int32(0), tree_map(jnp.zeros_like, weights), second)
+
+        def update(gradients: Any, state: Moments, weights: Any = None) -> tuple[Any, Moments]:
+            step = state.step + 1
+            t = step.astype(jnp.float32)
+            rate = learning_rate * jnp.sqrt(1 - beta_2**t) / (1 - beta_1**t)
+            first = tree_map(lambda m, g: m + (g - m) * (1 - beta_1), state.first, gradients)
+            second = tree_map(second_moment, state.second, gradients)
+            steps = tree_map(lambda m, v: -(rate * m / (jnp.sqrt(v) + epsilon)), first, second)
+            return steps, Moments(step, first, second)
+
+        return optax.GradientTransformation(init, update)
+
+
+@dataclass(frozen=True)
+class AdaptiveClientConfig(OptimizerConfig):
+    """Parameters of adaptive client optimizers."""
+
+    client_lr: float = parameter(Published(0.01), "client learning rate", above=0)
+    epsilon: float = parameter(
+        Published(0.001), "epsilon of an adaptive optimizer, as in TFF", above=0
+    )
+
+
+@dataclass(frozen=True)
+class AdaptiveServerConfig(OptimizerConfig):
+    """Parameters of adaptive server optimizers."""
+
+    server_lr: float = parameter(Published(0.01), "server learning rate", above=0)
+    epsilon: float = parameter(
+        Published(0.001), "epsilon of an adaptive optimizer, as in TFF", above=0
+    )
+
+
+@register("client_optimizer", "adam", "Adam", about=_ADAM, order=2)
+@dataclass(frozen=True)
+class ClientAdamConfig(AdaptiveClientConfig):
+    """Configuration of `Adam` on clients."""
+
+    def build(self) -> Adam:
+        """See `OptimizerConfig.build`."""
+        return Adam(self.client_lr, epsilon=self.epsilon)
+
+
+@register("server_optimizer", "adam", "Adam", about=_ADAM, order=2)
+@dataclass(frozen=True)
+class ServerAdamConfig(AdaptiveServerConfig):
+    """Configuration of `Adam` on the server (FedAdam, Reddi et al. 2021)."""
+
+    def build(self) -> Adam:
+        """See `OptimizerConfig.build`."""
+        return Adam(self.server_lr, epsilon=self.epsilon)
+
+
+@dataclass(frozen=True)
+class Yogi(Adam):
+    """Adam's step with v + (1 - b2) sign(g^2 - v) g^2 for the second moment v.
+
+    Attributes:
+        initial_accumulator: What v starts from.
+    """
+
+    initial_accumulator: float = 1e-6
+
+    def in_jax(self, learning_rate: Any) -> Any:
+        """See `Optimizer.in_jax`."""
+        from jax import numpy as jnp
+
+        def second_moment(v: Any, g: Any) -> Any:
+            square = jnp.square(g)
+            return v + (1 - self.beta_2) * jnp.sign(square - v) * square
+
+        return self._by_moments(learning_rate, self.initial_accumulator, second_moment)
+
+    def in_tff(self) -> Any:
+        """See `Optimizer.in_tff`."""
+        import tensorflow_federated as tff
+
+        return tff.learning.optimizers.build_yogi(
+            self.learning_rate,
+            beta_1=self.beta_1,
+            beta_2=self.beta_2,
+            epsilon=self.epsilon,
+            initial_preconditioner_value=self.initial_accumulator,
+        )
+
+
+@register("client_optimizer", "yogi", "Yogi", about=_YOGI, order=3)
+@dataclass(frozen=True)
+class ClientYogiConfig(AdaptiveClientConfig):
+    """Configuration of `Yogi` on clients."""
+
+    def build(self) -> Yogi:
+        """See `OptimizerConfig.build`."""
+        return Yogi(self.client_lr, epsilon=self.epsilon)
+
+
+@register("server_optimizer", "yogi", "Yogi", about=_YOGI, order=3)
+@dataclass(frozen=True)
+class ServerYogiConfig(AdaptiveServerConfig):
+    """Configuration of `Yogi` on the server (FedYogi, Reddi et al. 2021)."""
+
+    def build(self) -> Yogi:
+        """See `OptimizerConfig.build`."""
+        return Yogi(self.server_lr, epsilon=self.epsilon)
+
+
+@dataclass(frozen=True)
+class Adagrad(Optimizer):
+    """Step rate g / sqrt(v + epsilon), v the sum of all g^2.
+
+    Attributes:
+        epsilon: Added to v, under the root.
+        initial_accumulator: What v starts from.
+    """
+
+    epsilon: float = 1e-7
+    initial_accumulator: float = 1e-6
+
+    def in_jax(self, learning_rate: Any) -> Any:
+        """See `Optimizer.in_jax`."""
+        import optax
+
+        return optax.adagrad(learning_rate, self.initial_accumulator, self.epsilon)
+
+    def in_tff(self) -> Any:
+        """See `Optimizer.in_tff`."""
+        import tensorflow_federated as tff
+
+        return tff.learning.optimizers.build_adagrad(
+            self.learning_rate,
+            initial_preconditioner_value=self.initial_accumulator,
+            epsilon=self.epsilon,
+        )
+
+
+@register("client_optimizer", "adagrad", "Adagrad", about=_ADAGRAD, order=4)
+@dataclass(frozen=True)
+class ClientAdagradConfig(AdaptiveClientConfig):
+    """Configuration of `Adagrad` on clients."""
+
+    def build(self) -> Adagrad:
+        """See `OptimizerConfig.build`."""
+        return Adagrad(self.client_lr, epsilon=self.epsilon)
+
+
+@register("server_optimizer", "adagrad", "Adagrad", about=_ADAGRAD, order=4)
+@dataclass(frozen=True)
+class ServerAdagradConfig(AdaptiveServerConfig):
+    """Configuration of `Adagrad` on the server (FedAdagrad, Reddi et al. 2021)."""
+
+    def build(self) -> Adagrad:
+        """See `OptimizerConfig.build`."""
+        return Adagrad(self.server_lr, epsilon=self.epsilon)
