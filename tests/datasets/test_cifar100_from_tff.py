@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import lzma
 import os
-import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from f3ast_tff.datasets.cifar100_from_tff import cifar100_from_tff
 from f3ast_tff.datasets.cifar_files import CifarFiles
 from f3ast_tff.errors import DataError
 from f3ast_tff.federated_data import FederatedData
+from tests.datasets.tff_files import other_message, statement
 from tests.datasets.tiny_files import example, images, tiny_tff_cifar100
 
 
@@ -87,28 +87,6 @@ def test_a_missing_file_is_named_with_its_place(tmp_path: Path, home: Path) -> N
     assert f"put it into {tmp_path} (from https://storage.googleapis.com/tff" in message
     assert f"cifar100.sqlite into {tmp_path}" in message
     assert f"cifar100.sqlite into {home / '.tff'}" in message
-
-
-def other_message(message: bytes) -> Callable[[Path], object]:
-    """Puts another example in the place of the first."""
-
-    def edit(path: Path) -> None:
-        with sqlite3.connect(path) as database:
-            database.execute(
-                "UPDATE examples SET serialized_example_proto = ? WHERE rowid = 1", (message,)
-            )
-        database.close()
-
-    return edit
-
-
-def statement(text: str) -> Callable[[Path], object]:
-    def edit(path: Path) -> None:
-        with sqlite3.connect(path) as database:
-            database.execute(text)
-        database.close()
-
-    return edit
 
 
 IMAGE = np.zeros((32, 32, 3), np.int64)

@@ -34,7 +34,6 @@ def test_settings_that_do_not_fit_are_named(
     refused: str,
     tmp_path: Path,
     cifar10_files: CifarFiles,
-    cifar100_files: CifarFiles,
     mnist_files: MnistFiles,
 ) -> None:
     folder = {} if name == "synthetic_linear" else {"data_dir": tmp_path}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import lzma
-import sqlite3
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from f3ast_tff.datasets.characters import sequences
 from f3ast_tff.datasets.shakespeare_from_tff import shakespeare_from_tff
 from f3ast_tff.errors import DataError
-from tests.datasets.tff_files import example, write_database
+from tests.datasets.tff_files import example, other_message, statement, write_database
 
 LONG = b"A snippet of more than 127 bytes, so that its length takes two bytes. " * 5
 ROWS = [
@@ -98,100 +99,42 @@ def test_missing(tmp_path: Path) -> None:
         assert part in str(raised.value)
 
 
-def test_not_compressed_as_its_name_says(tmp_path: Path) -> None:
-    (tmp_path / "shakespeare.sqlite.lzma").write_bytes(b"no such thing")
+@pytest.mark.parametrize("content", [b"no such thing", lzma.compress(bytes(9999))[:-50]])
+def test_not_compressed_as_its_name_says(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "shakespeare.sqlite.lzma").write_bytes(content)
     with pytest.raises(DataError, match=f"cannot decompress {tmp_path}/shakespeare.sqlite.lzma"):
         shakespeare_from_tff(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["shakespeare.sqlite.lzma"]
 
 
-def test_compressed_and_cut_off(tmp_path: Path) -> None:
-    path = write(tmp_path)
-    path.with_name(f"{path.name}.lzma").write_bytes(lzma.compress(path.read_bytes())[:-50])
-    path.unlink()
-    with pytest.raises(DataError, match="cannot decompress"):
-        shakespeare_from_tff(tmp_path)
-
-
-@pytest.mark.parametrize("content", [b"", b"not a database, but long enough to look at" * 40])
-def test_no_database(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "shakespeare.sqlite").write_bytes(content)
-    with pytest.raises(DataError, match="shakespeare.sqlite is damaged or is not TFF's"):
-        shakespeare_from_tff(tmp_path)
-
-
-def test_truncated_database(tmp_path: Path) -> None:
-    path = write(tmp_path)
-    path.write_bytes(path.read_bytes()[:5000])
-    with pytest.raises(DataError, match="shakespeare.sqlite is damaged or is not TFF's"):
-        shakespeare_from_tff(tmp_path)
-
-
-@pytest.mark.parametrize(
-    "message, why",
-    [
-        (example("pixels", b"1"), "has 0 snippets, not one"),
-        (example("snippets", b"Hark!")[:-3], "damaged"),
-        (b"\xff\xff\xff", "damaged"),
-        (b"", "has 0 snippets, not one"),
-    ],
-)
-def test_examples_of_something_else(tmp_path: Path, message: bytes, why: str) -> None:
-    write_database(tmp_path / "shakespeare.sqlite", [("train", "A", message)])
-    with pytest.raises(DataError, match=why) as raised:
-        shakespeare_from_tff(tmp_path)
-    assert str(tmp_path / "shakespeare.sqlite") in str(raised.value)
-
-
-def test_an_example_that_is_no_bytes(tmp_path: Path) -> None:
-    path = write(tmp_path)
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE examples SET serialized_example_proto = NULL")
-    database.close()
-    with pytest.raises(DataError, match="damaged"):
-        shakespeare_from_tff(tmp_path)
-
-
-def test_a_split_is_missing(tmp_path: Path) -> None:
-    write(tmp_path, ROWS[:3])
-    with pytest.raises(DataError, match="it has no test examples"):
-        shakespeare_from_tff(tmp_path)
-
-
-def test_a_client_is_in_one_split_only(tmp_path: Path) -> None:
-    write(tmp_path, ROWS[:-1])
-    with pytest.raises(DataError, match="Z has examples in one split only"):
-        shakespeare_from_tff(tmp_path)
-
-
-def test_missing_examples_are_noticed(tmp_path: Path) -> None:
-    path = write(tmp_path)
-    with sqlite3.connect(path) as database:
-        database.execute("DELETE FROM examples WHERE rowid = 3")
-    database.close()
-    with pytest.raises(DataError, match="2 clients with {'train': 2, 'test': 2} examples"):
-        shakespeare_from_tff(tmp_path)
-
-
-ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'train' AS"
-SCHEMAS = {
-    "an endless view": f"CREATE VIEW examples AS {ENDLESS} split_name, 'A' AS client_id, "
-    "zeroblob(9) AS serialized_example_proto, i AS rowid FROM n",
-    "a computed column": "CREATE TABLE examples (split_name TEXT, client_id TEXT, "
-    "serialized_example_proto AS (zeroblob(1000000000)))",
-    "a virtual table": "CREATE VIRTUAL TABLE examples USING fts5(split_name, client_id, "
-    "serialized_example_proto)",
+UPDATE = "UPDATE examples SET serialized_example_proto = "
+EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "nothing": (lambda path: path.write_bytes(b""), "no such table"),
+    "not a database": (lambda path: path.write_bytes(b"nothing of the kind" * 99), "not a data"),
+    "truncated": (lambda path: os.truncate(path, 5000), "damaged"),
+    "another feature": (other_message(example("pixels", b"1")), "has 0 snippets, not one"),
+    "a cut message": (other_message(example("snippets", b"Hark!")[:-3]), "damaged tf.train"),
+    "an empty message": (other_message(b""), "has 0 snippets, not one"),
+    "no message": (statement(f"{UPDATE}NULL"), "not a client's name and a message"),
+    "a number": (statement(f"{UPDATE}6000000000"), "not a client's name and a message"),
+    "no test part": (statement("DELETE FROM examples WHERE rowid > 3"), "it has no test examples"),
+    "a client of one part": (statement("DELETE FROM examples WHERE rowid = 5"), "Z has examples"),
+    "an example less": (
+        statement("DELETE FROM examples WHERE rowid = 3"),
+        "2 clients with {'train': 2, 'test': 2} examples",
+    ),
 }
 
 
-def test_a_number_is_no_message(tmp_path: Path) -> None:
-    """`bytes` of it would be as many zeros."""
+@pytest.mark.parametrize(("edit", "message"), EDITS.values(), ids=EDITS)
+def test_damaged_files_are_named(
+    tmp_path: Path, edit: Callable[[Path], object], message: str
+) -> None:
     path = write(tmp_path)
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE examples SET serialized_example_proto = 6000000000")
-    database.close()
-    with pytest.raises(DataError, match="not a client's name and a message"):
+    edit(path)
+    with pytest.raises(DataError, match=message) as raised:
         shakespeare_from_tff(tmp_path)
+    assert str(path) in str(raised.value)
 
 
 def test_a_compressed_file_takes_no_more_than_its_limits(

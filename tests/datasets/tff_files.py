@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 
@@ -42,3 +42,27 @@ def write_database(path: Path, rows: Iterable[tuple[str, str, bytes]]) -> None:
         for (client, split), count in counts.items():
             values = (client, split, count)
             database.execute("INSERT INTO client_metadata VALUES (?, ?, ?)", values)
+
+
+def other_message(message: bytes) -> Callable[[Path], object]:
+    """Puts another example in the place of the first."""
+
+    def edit(path: Path) -> None:
+        with sqlite3.connect(path) as database:
+            database.execute(
+                "UPDATE examples SET serialized_example_proto = ? WHERE rowid = 1", (message,)
+            )
+        database.close()
+
+    return edit
+
+
+def statement(text: str) -> Callable[[Path], object]:
+    """Executes a statement."""
+
+    def edit(path: Path) -> None:
+        with sqlite3.connect(path) as database:
+            database.execute(text)
+        database.close()
+
+    return edit
