@@ -16,7 +16,7 @@ from f3ast_tff.command_line.parameter_flags import (
     parse_flags,
     plugins_given,
 )
-from f3ast_tff.components import Parameter, Registry, parameters_of
+from f3ast_tff.components import Parameter, Registry, parameter, parameters_of
 from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.components.registry import registry_with
 from f3ast_tff.configuration.describe import by_takers, kind_text, parameter_text
@@ -24,55 +24,40 @@ from f3ast_tff.configuration.groups import GROUPS
 from f3ast_tff.data_files import read_text
 from f3ast_tff.errors import ParameterError
 
-# Flags that are no settings.
-CAMPAIGN: dict[str, Parameter] = {
-    parameter.name: parameter
-    for parameter in (
-        Parameter(
-            "campaign",
-            str,
-            True,
-            None,
-            "run all runs of a campaign: the name of a built-in one or a TOML file; settings that "
-            "are given hold for every run that has them",
-            is_path=True,
-        ),
-        Parameter("list", bool, False, False, "list the runs and their states, and run none"),
-        Parameter(
-            "estimate",
-            bool,
-            False,
-            False,
-            "print hours, memory and disk of what is left to run, and run none of it; measures a "
-            "few rounds of each kind of run, once on a machine",
-        ),
-        Parameter(
-            "minutes",
-            float,
-            True,
-            None,
-            "stop after this time, each run with a checkpoint; the same command goes on",
-            above=0,
-        ),
-        Parameter(
-            "processes",
-            int,
-            True,
-            None,
-            "runs at a time; default: one a GPU, else one a core",
-            minimum=1,
-        ),
-        Parameter("seeds", str, True, None, "seeds in place of the campaign's, such as 0-9"),
-        Parameter("draws", str, True, None, "draws in place of the campaign's, such as 0-11"),
-        Parameter(
-            "where",
-            str,
-            True,
-            None,
-            "run a part of the campaign: SETTING=VALUE,..., such as task=cifar100,algorithm=fedavg",
-        ),
+
+@dataclass(frozen=True)
+class CampaignFlags:
+    """Flags of a campaign, which are no settings."""
+
+    campaign: str | None = parameter(
+        None,
+        "run all runs of a campaign: the name of a built-in one or a TOML file; given settings "
+        "hold for every run that has them",
+        is_path=True,
     )
-}
+    list: bool = parameter(False, "list the runs and their states, and run none")
+    estimate: bool = parameter(
+        False,
+        "print hours, memory and disk of the runs that are left, and run none; measures a few "
+        "rounds of each kind of run, once per machine",
+    )
+    minutes: float | None = parameter(
+        None,
+        "stop after this time, each run with a checkpoint; the same command goes on",
+        above=0,
+    )
+    processes: int | None = parameter(
+        None, "runs at a time; default: one per GPU, else one per core", minimum=1
+    )
+    seeds: str | None = parameter(None, "seeds in place of the campaign's, such as 0-9")
+    draws: str | None = parameter(None, "draws in place of the campaign's, such as 0-11")
+    where: str | None = parameter(
+        None,
+        "run a part of the campaign: SETTING=VALUE,..., such as task=cifar100,algorithm=fedavg",
+    )
+
+
+CAMPAIGN = {p.name: p for p in parameters_of(CampaignFlags)}
 _FLAGFILE_HELP = "a file with one flag a line, or the name of a built-in one"
 _FLAGFILES = Path(__file__).resolve().parent.parent / "flagfiles"
 _WIDTH = 92
@@ -167,7 +152,10 @@ def _takes_lists(parameter: Parameter, value: str) -> bool:
 
 def setting_flags(registry: Registry) -> dict[str, Parameter]:
     """Returns every setting that can be given as a flag, by name."""
-    found = {kind: Parameter(kind, str, True, None, kind_text(kind)) for kind in KINDS}
+    found = {
+        kind: Parameter(name=kind, kind=str, optional=True, default=None, help=kind_text(kind))
+        for kind in KINDS
+    }
     found.update(registry.parameters())
     for config in GROUPS.values():
         found.update({parameter.name: parameter for parameter in parameters_of(config)})
@@ -236,15 +224,15 @@ def help_text(usage: str, registry: Registry) -> str:
         for takers, parameters in by_takers(registry, kind).items():
             if takers:
                 lines += _wrapped(f"with --{kind}={', '.join(takers)}:", "    ", "      ")
-            for parameter in parameters:
-                lines += flag_lines(parameter.name, parameter_text(parameter, registry))
+            for p in parameters:
+                lines += flag_lines(p.name, parameter_text(p, registry))
     for heading, config in GROUPS.items():
         lines += ["", f"{heading}:"]
-        for parameter in parameters_of(config):
-            lines += flag_lines(parameter.name, parameter_text(parameter, registry))
+        for p in parameters_of(config):
+            lines += flag_lines(p.name, parameter_text(p, registry))
     lines += ["", "Campaign:"]
-    for name, parameter in CAMPAIGN.items():
-        lines += flag_lines(name, parameter.help)
+    for p in CAMPAIGN.values():
+        lines += flag_lines(p.name, p.help)
     lines += [
         "",
         "Command line:",
