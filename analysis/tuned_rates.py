@@ -183,8 +183,8 @@ def _pairs_beside(chosen: pd.DataFrame) -> pd.DataFrame:
         for client, with_it in servers.items():
             clients.setdefault(tuple(with_it), []).append(client)
         for with_them, of_clients in clients.items():
-            rates = dict(zip(RATES, (of_clients, list(with_them))))
-            rows.append({**row, **rates})
+            of_servers = list(with_them)
+            rows.append({**row, RATES[0]: of_clients, RATES[1]: of_servers})
     return pd.DataFrame(rows, columns=chosen.columns)
 
 

@@ -10,7 +10,12 @@ from typing import Any, cast
 import numpy as np
 
 from f3ast_tff.availability.draws import smallest_integers
-from f3ast_tff.availability.process import AvailabilityConfig, AvailabilityProcess, numbers
+from f3ast_tff.availability.process import (
+    AvailabilityConfig,
+    AvailabilityProcess,
+    numbers,
+    stationary_of,
+)
 from f3ast_tff.components import REQUIRED, parameter, register
 from f3ast_tff.components.parameter import one_of
 from f3ast_tff.errors import ParameterError
@@ -107,7 +112,7 @@ class CombinatorConfig(AvailabilityConfig):
 
 def _stationary_of(parts: Sequence[AvailabilityProcess]) -> list[np.ndarray] | None:
     """Returns the stationary availability of every part, `None` if one has none."""
-    found = [part.stationary for part in parts]
+    found = [stationary_of(part) for part in parts]
     known = [values for values in found if values is not None]
     return known if len(known) == len(found) else None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from f3ast_tff.availability.constraints import CommunicationConstraint
-from f3ast_tff.availability.process import AvailabilityProcess
+from f3ast_tff.availability.process import AvailabilityProcess, stationary_of
 from f3ast_tff.methods.parts.wrappers import Population, present_clients
 from f3ast_tff.training.selecting import available_clients
 
@@ -77,7 +77,7 @@ def preview(
         num_present,
         k,
         total / rounds,
-        process.stationary,
+        stationary_of(process),
         _autocorrelation(both, total - last, total - first, rounds - 1),
         shown,
         masks,

@@ -40,6 +40,11 @@ class AvailabilityProcess(Protocol):
         ...
 
 
+def stationary_of(process: AvailabilityProcess) -> np.ndarray | None:
+    """Returns the `stationary` of a process; `None` for an object that lacks the attribute."""
+    return getattr(process, "stationary", None)
+
+
 @dataclass(frozen=True)
 class AvailabilityConfig:
     """Base of an availability process's `Config`: its parameters, and how they make the process.

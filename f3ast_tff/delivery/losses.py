@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from f3ast_tff.availability.draws import lean
+from f3ast_tff.availability.process import stationary_of
 from f3ast_tff.components import parameter, register
 from f3ast_tff.delivery.delivery import (
     Arrivals,
@@ -170,7 +171,7 @@ class BernoulliConfig(LossyConfig):
         if self.loss_follows == "size":
             loss = lean(loss_by_rank(world.sizes, self.loss_probability))
         elif self.loss_follows == "availability":
-            stationary = world.availability.stationary
+            stationary = stationary_of(world.availability)
             if stationary is None:
                 name = type(world.availability).__name__
                 allowed = f"the long-run availability of {name} is not known"

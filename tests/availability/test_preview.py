@@ -64,3 +64,14 @@ def test_a_mask_of_another_shape_is_refused() -> None:
 def test_unknown_stationary_is_said_so() -> None:
     table = Table(np.eye(2))
     assert "not known" in report(preview(Product([table, table]), 4))
+
+
+def test_a_process_need_only_have_masks() -> None:
+    class Plain:
+        num_clients = 3
+
+        def mask(self, round_number: int) -> np.ndarray:
+            return np.ones(3, bool)
+
+    seen = preview(Plain(), 2)  # type: ignore[arg-type]
+    assert seen.stationary is None and "not known" in report(seen)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.availability.process import IndependentAvailability
+from f3ast_tff.availability.process import IndependentAvailability, stationary_of
 from f3ast_tff.components import Derived, Reading, parameter
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples
@@ -236,7 +236,8 @@ class KnowledgeConfig(AlgorithmConfig):
             and not process.periodic
         ):
             eigenvalue = np.zeros(n)
-        if process.stationary is None or (with_eigenvalue and eigenvalue is None):
+        stationary = stationary_of(process)
+        if stationary is None or (with_eigenvalue and eigenvalue is None):
             allowed = f"is not known of {type(process).__name__}; must be estimated"
             raise ParameterError("activity", self.activity, allowed)
-        return KnownAvailability(process.stationary, eigenvalue)
+        return KnownAvailability(stationary, eigenvalue)
