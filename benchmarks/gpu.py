@@ -23,7 +23,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.timing import machine
-from f3ast_tff.engines.jax.waves import LANES_FILE
+from f3ast_tff.engines.jax.packing import LANES_FILE
 
 # Class of a task's model, which is the key of the table of lanes.
 MODELS = {"cifar100": "ResNet18", "shakespeare": "CharacterLSTM", "small_cnn": "SmallCNN"}

@@ -45,9 +45,9 @@ def compare(name: str, data: FederatedData, folder: Path, repeats: int) -> float
     import tensorflow as tf
     import tensorflow_federated as tff
 
-    from f3ast_tff.engines.tff.client_feed import batch_spec
+    from f3ast_tff.engines.tff.composition import batch_spec
     from f3ast_tff.engines.tff.engine import TffEngine
-    from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
+    from f3ast_tff.engines.tff.processes.learning_process import build_optimizer
 
     parts = engine_parts(data, LocalTraining(BATCH_SIZE), SERVER, client=CLIENT, folder=folder)
     engine = TffEngine(parts, runtime="worker")

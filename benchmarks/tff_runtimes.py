@@ -57,10 +57,9 @@ class Sides:
         """Builds the process and starts these runtimes."""
         import tensorflow_federated as tff
 
-        from f3ast_tff.engines.tff.client_feed import ClientFeed
-        from f3ast_tff.engines.tff.composition import TffComposition
-        from f3ast_tff.engines.tff.in_process import InProcessRuntime
-        from f3ast_tff.engines.tff.worker_runtime import WorkerRuntime
+        from f3ast_tff.engines.tff.composition import ClientFeed, TffComposition
+        from f3ast_tff.engines.tff.runtime import InProcessRuntime
+        from f3ast_tff.engines.tff.worker import WorkerRuntime
 
         self.data, model, inputs = parts(task)
         work = LocalTraining(BATCH_SIZE)

@@ -176,8 +176,8 @@ class TffConfig(BuiltinEngineConfig):
 
     def build(self, parts: EngineParts) -> TffEngine:
         """See `EngineConfig.build`."""
+        from f3ast_tff.engines.tff.composition import TffTrainerFactory
         from f3ast_tff.engines.tff.engine import TffEngine
-        from f3ast_tff.engines.tff.trainer import TffTrainerFactory
 
         return TffEngine(
             parts,

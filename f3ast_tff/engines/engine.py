@@ -100,8 +100,11 @@ class ClientScores:
     def of_examples(cls, scores: ExampleScores, sizes: np.ndarray) -> ClientScores:
         """Sums scores of examples, one client after the other, by client."""
         owner = np.repeat(np.arange(len(sizes)), sizes)
-        columns = (scores.loss, scores.correct, scores.count)
-        return cls(*(np.bincount(owner, column, len(sizes)) for column in columns))
+        return cls(
+            loss=np.bincount(owner, scores.loss, len(sizes)),
+            correct=np.bincount(owner, scores.correct, len(sizes)),
+            count=np.bincount(owner, scores.count, len(sizes)),
+        )
 
     def sample_mean(self, sums: np.ndarray) -> float:
         """Returns the average over labels of one of the sums above."""

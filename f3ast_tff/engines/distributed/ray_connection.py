@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import socket
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
-from f3ast_tff.engines.distributed.ray_probe import LOCAL, check_answers, check_form
 from f3ast_tff.errors import ParameterError
 
+LOCAL, _AUTO = "local", "auto"
+_HOST_PORT = re.compile(r"(ray://)?(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9_.-]+)(:([0-9]{1,5}))?/?")
+_PORTS = range(1, 65536)
+# Host and port.
+Place = tuple[str, int]
+_CLIENT_PORT = 10001
+_ANSWER_S = 5.0
+_EVERY_S = 1.0
+# Ray itself gives a head 60 s to come back.
+_HEAD_SILENT_S = 10.0
 # Ray writes pages of its own to the terminal when a node is lost; callers say it in a line.
 _QUIET = {"RAY_DEDUP_LOGS_SKIP_REGEX": "."}
 # Processes of a cluster of our own read this as well: their logs are as short.
@@ -38,7 +51,7 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
     Raises:
         ParameterError: If Ray is not installed, or no cluster answers there within 20 s.
     """
-    check_form(address)
+    _check_form(address)
     try:
         with _environment(_QUIET):
             import ray
@@ -62,7 +75,7 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
             stack.enter_context(_environment(_QUIET_BACKEND))
             # It announces that it will be quiet.
             stack.enter_context(_no_stderr())
-            check_answers(address)
+            _check_answers(address)
             # Of a default of future versions.
             warnings.filterwarnings("ignore", "Tip: In future versions of Ray", FutureWarning)
             ray.init(
@@ -103,3 +116,107 @@ def _no_stderr() -> Iterator[None]:
     finally:
         os.dup2(kept, 2)
         os.close(kept)
+
+
+def _check_form(address: str) -> None:
+    if address in (LOCAL, _AUTO):
+        return
+    found = _HOST_PORT.fullmatch(address)
+    needs_port = found is not None and found[1] is None
+    if found is None or (needs_port and not found[4]) or int(found[4] or 1) not in _PORTS:
+        allowed = f"must be {LOCAL}, {_AUTO}, HOST:PORT or ray://HOST:PORT"
+        raise ParameterError("ray_address", address, allowed)
+
+
+def _check_answers(address: str) -> None:
+    """Raises `OSError` if nothing listens there, for which Ray would try for minutes."""
+    if address == LOCAL:
+        return
+    if address == _AUTO:
+        # `RAY_ADDRESS`, else what a cluster noted on this machine, which may be gone.
+        from ray._private.services import get_ray_address_from_environment
+
+        address = str(get_ray_address_from_environment(_AUTO, None))
+        _check_form(address)
+    place = _client_server(address)
+    if place is None:
+        host, _, port = address.rpartition(":")
+        place = (host.strip("[]"), int(port))
+    socket.create_connection(place, _ANSWER_S).close()
+
+
+def _client_server(address: str) -> Place | None:
+    """The place of the server of Ray's client in `ray://HOST:PORT`, else `None`."""
+    if not address.startswith("ray://"):
+        return None
+    parts = urlsplit(address)
+    return parts.hostname or "", parts.port or _CLIENT_PORT
+
+
+class RayWatch:
+    """Tries the two ports that a process cannot do without; when one is silent, lets go of Ray.
+
+    Through Ray's client (`ray://`) there is one, that of its server, which may be far away. A
+    process that calls Ray after its node is gone is ended by Ray at once: hence `check`.
+
+    Attributes:
+        in_use: Held by whoever calls Ray, so that it is not let go of at that moment.
+        lost: What does not answer, in words; `None` while all do.
+    """
+
+    def __init__(self, ray: Any, address: str) -> None:
+        """Starts watching.
+
+        Args:
+            ray: The module, connected.
+            address: As it was given to `connect`.
+        """
+        self._ray = ray
+        self._node: Place | None = None
+        server = _client_server(address)
+        if server is not None:
+            self._head = server
+        else:
+            context = ray.get_runtime_context()
+            host, _, port = context.gcs_address.rpartition(":")
+            self._head = (host, int(port))
+            (self._node,) = (
+                (node["NodeManagerAddress"], int(node["NodeManagerPort"]))
+                for node in ray.nodes()
+                if node["NodeID"] == context.get_node_id()
+            )
+        self.in_use = threading.Lock()
+        self.lost: str | None = None
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="Ray watch", daemon=True)
+        self._thread.start()
+
+    def check(self) -> str | None:
+        """Returns `lost`, after a look at the node of this process: a process of this machine."""
+        if self.lost is None and self._node is not None and not _answers(self._node):
+            self.lost = "the node that this run is attached to is gone"
+        return self.lost
+
+    def _watch(self) -> None:
+        silent_s = 0.0
+        while not self._stopped.wait(_EVERY_S):
+            silent_s = 0.0 if _answers(self._head) else silent_s + _EVERY_S
+            if silent_s >= _HEAD_SILENT_S:
+                self.lost = f"its head has not answered for {silent_s:g} s"
+            if self.check() is not None:
+                with self.in_use:
+                    self._ray.shutdown()
+                return
+
+    def stop(self) -> None:
+        """Ends the watch; whoever calls must not hold `in_use`."""
+        self._stopped.set()
+        self._thread.join()
+
+
+def _answers(place: Place) -> bool:
+    try:
+        socket.create_connection(place, _EVERY_S).close()
+    except OSError:
+        return False
+    return True

@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.components.plugins import FILE_MODULE_PREFIX
-from f3ast_tff.engines.distributed.exit_message import ExitMessage
-from f3ast_tff.engines.distributed.ray_connection import connect
-from f3ast_tff.engines.distributed.ray_watch import RayWatch
-from f3ast_tff.engines.distributed.shards import owners, shard, split
-from f3ast_tff.engines.distributed.workers import TrainedPart, Trainer, TrainerFactory
+from f3ast_tff.engines.distributed.ray_connection import RayWatch, connect
+from f3ast_tff.engines.distributed.workers import (
+    TrainedPart,
+    Trainer,
+    TrainerFactory,
+    owners,
+    shard,
+    split,
+)
 from f3ast_tff.errors import EngineError, ParameterError
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -91,7 +95,6 @@ class RayWorkers:
         self._place = {"CPU": 1.0, **({"GPU": float(num_gpus)} if num_gpus else {})}
         self._ray = connect(address, num_workers)
         self._watch = RayWatch(self._ray, address)
-        self._exit_message = ExitMessage()
         _pickle_plugins_by_value(self._ray)
         self._owner = owners(examples.sizes, num_workers)
         self._make_trainer = self._put(make_trainer, "before round 1")
@@ -125,9 +128,6 @@ class RayWorkers:
     ) -> list[TrainedPart]:
         """See `Workers.train`."""
         with self._watch.in_use:
-            # Ray ends a process on the spot whose node is gone while it moves an array.
-            ended = "Ray ended this run on the spot, if nobody else did"
-            self._exit_message.leave(f"error: {self._lost(round_number, ended)}")
             try:
                 return self._train(broadcast, round_number, cohort, by_client)
             except ConnectionError as error:
@@ -230,7 +230,6 @@ class RayWorkers:
             for actor in self._actors.values():
                 self._ray.kill(actor)
         self._ray.shutdown()
-        self._exit_message.take_back()
 
 
 def _pickle_plugins_by_value(ray: Any) -> None:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
-from f3ast_tff.engines.jax.local_sgd import Trained
+from f3ast_tff.engines.jax.local_sgd import LocalStart, Trained
 from f3ast_tff.engines.jax.server_step import ClientsKept, ServerState, with_average
 from f3ast_tff.methods.parts.memory import Client, Memory, RoundContext
 
@@ -38,14 +38,14 @@ class ClientRound:
         return Client(kept, self.share[w], self.steps[w])
 
     def train(
-        self, w: Any, clients: ClientsKept, train: Callable[..., Trained]
+        self, w: Any, clients: ClientsKept, train: Callable[[LocalStart], Trained]
     ) -> tuple[Trained, Any, Any]:
         """Trains a wave.
 
         Args:
             w: Its number.
             clients: What is kept, not yet noted for this wave.
-            train: `LocalSgd.wave` from its first three arguments.
+            train: `LocalSgd.wave` of this wave.
 
         Returns:
             What was trained, the updates D_k, and what clients send, both `[lanes, num_weights]`;
@@ -56,12 +56,14 @@ class ClientRound:
         begin = jax.vmap(lambda client: self.memory.client(client, server, now))(
             self._clients(w, clients)
         )
-        own = (begin.model is not None, begin.offset is not None)
-        start = jax.vmap(unravel)(begin.model) if own[0] else self.state.weights
-        offset = jax.vmap(unravel)(begin.offset) if own[1] else ()
-        trained = train(start, offset, own)
+        start = LocalStart(self.state.weights)
+        if begin.model is not None:
+            start = start._replace(model=jax.vmap(unravel)(begin.model), own_model=True)
+        if begin.offset is not None:
+            start = start._replace(offset=jax.vmap(unravel)(begin.offset), own_offset=True)
+        trained = train(start)
         after = jax.vmap(lambda weights: ravel_pytree(weights)[0])(trained.weights)
-        delta = after - (begin.model if own[0] else now.model)
+        delta = after - (now.model if begin.model is None else begin.model)
         sent = delta if begin.scale is None else begin.scale[:, None] * delta
         if self.memory.echo_clip is not None:
             return trained, delta, jnp.concatenate([sent, begin.shift], axis=1)
@@ -83,6 +85,11 @@ class ClientRound:
             server[f"total_{name}"] += jnp.sum(after[name] - before.kept[name])
         for name in self.memory.averages:
             server = with_average(
-                server, name, before.share, before.kept[name], after[name], finite
+                server,
+                name,
+                share=before.share,
+                before=before.kept[name],
+                after=after[name],
+                changed=finite,
             )
         return ClientsKept(kept, clients.finite.at[w].set(finite), server)

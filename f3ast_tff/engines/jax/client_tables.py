@@ -50,7 +50,9 @@ class ClientTables:
             check_room(needed, num_clients)
             logging.warning(
                 "what is remembered of %d clients, %.1f GiB, stays in host memory: %s has no room",
-                *(num_clients, needed / 2**30, device.device_kind),
+                num_clients,
+                needed / 2**30,
+                device.device_kind,
             )
         tables = initial_tables(memory, num_clients, model)
         self.values: dict[str, Any] = self._placed(tables) if self.on_device else tables

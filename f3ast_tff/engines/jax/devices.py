@@ -40,8 +40,8 @@ def at_precision(precision: str, function: Callable[..., Any]) -> Callable[..., 
     name = "float32" if precision == "highest" else precision
 
     @functools.wraps(function)
-    def traced(*arguments: Any) -> Any:
+    def traced(*arguments: Any, **named: Any) -> Any:
         with jax.default_matmul_precision(name):
-            return function(*arguments)
+            return function(*arguments, **named)
 
     return traced

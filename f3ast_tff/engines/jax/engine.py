@@ -23,13 +23,11 @@ from f3ast_tff.engines.engine import (
 from f3ast_tff.engines.jax.client_tables import ClientTables
 from f3ast_tff.engines.jax.devices import find_device, is_deterministic
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
-from f3ast_tff.engines.jax.packing import PackedWork, pack
-from f3ast_tff.engines.jax.programs import programs_of
-from f3ast_tff.engines.jax.round import ByLane, FusedRound, Remembered
-from f3ast_tff.engines.jax.scorer import FusedScorer
+from f3ast_tff.engines.jax.packing import PackedCohort, Waves, default_lanes, pack
+from f3ast_tff.engines.jax.programs import FusedScorer, programs_of
+from f3ast_tff.engines.jax.round import ByLane, FusedRound, Remembered, RoundInputs
 from f3ast_tff.engines.jax.server_step import DeviceOutcome, ServerState, evaluated_weights
 from f3ast_tff.engines.jax.trainer import merged
-from f3ast_tff.engines.jax.waves import Waves, default_lanes
 from f3ast_tff.methods.parts.memory import initial_server
 from f3ast_tff.methods.parts.strategy import Cohort
 
@@ -82,19 +80,18 @@ class FusedEngine:
         weights = self._put(initial)
         self._state = ServerState(weights, self._put(server.init(weights)), self._put(in_memory))
         fused_round = FusedRound(
-            parts.model,
-            parts.preprocessing,
-            JaxOptimizer(parts.client_optimizer),
-            server,
-            parts.aggregation,
-            self._form,
+            model=parts.model,
+            preprocessing=parts.preprocessing,
+            client=JaxOptimizer(parts.client_optimizer),
+            server=server,
+            aggregation=parts.aggregation,
+            form=self._form,
         )
-
         self._programs = programs_of(fused_round, self._matmul_precision)
         at_once = parts.model.examples_at_once
         self._train = FusedScorer(self._programs, self._features, self._labels, at_once)
-        test = (self._put(data.test.features), self._put(data.test.labels))
-        self._test = FusedScorer(self._programs, test[0], test[1], at_once)
+        test_features, test_labels = self._put(data.test.features), self._put(data.test.labels)
+        self._test = FusedScorer(self._programs, test_features, test_labels, at_once)
 
     def _wave_form(self, num_lanes: int | None) -> Waves:
         parts, platform = self._parts, self._device.platform
@@ -129,56 +126,81 @@ class FusedEngine:
         # XLA lets go of the interpreter while it computes: pack the next rounds meanwhile.
         with ThreadPoolExecutor(1) as packer:
             queued: list[Any] = []
-            places: list[PackedWork | None] = []
-            for t, cohort, work in zip(rounds, cohorts, packer.map(self._pack, rounds, cohorts)):
+            places: list[PackedCohort | None] = []
+            for t, cohort, packed in zip(rounds, cohorts, packer.map(self._pack, rounds, cohorts)):
                 if len(cohort) == 0 and not remembers:
                     queued.append(None)
                 else:
-                    queued.append(self._execute(t, cohort, work, by_client))
+                    queued.append(self._execute(t, cohort, packed, by_client))
                 # What was packed need not stay for the rest of the block.
-                places.append(work if by_client else None)
+                places.append(packed if by_client else None)
         return [
-            empty_round(by_client) if done is None else _on_host(done[0], done[1], cohort, work)
-            for done, cohort, work in zip(jax.device_get(queued), cohorts, places)
+            empty_round(by_client) if done is None else _on_host(done[0], done[1], cohort, packed)
+            for done, cohort, packed in zip(jax.device_get(queued), cohorts, places)
         ]
 
-    def _pack(self, round_number: int, cohort: Cohort) -> PackedWork:
+    def _pack(self, round_number: int, cohort: Cohort) -> PackedCohort:
         parts = self._parts
-        offsets = parts.data.train.offsets
-        return pack(cohort, parts.work, parts.preprocessing, round_number, offsets, self._form)
+        return pack(
+            cohort,
+            parts.work,
+            parts.preprocessing,
+            round_number=round_number,
+            offsets=parts.data.train.offsets,
+            form=self._form,
+        )
 
     def _execute(
-        self, round_number: int, cohort: Cohort, packed: PackedWork, by_client: bool
+        self, round_number: int, cohort: Cohort, packed: PackedCohort, by_client: bool
     ) -> tuple[DeviceOutcome, ByLane]:
-        rate = np.float32(self._parts.client_optimizer.rate(round_number))
-        data = (self._features, self._labels, packed.on_device, np.float32(len(cohort)), rate)
-        remembered = self._remembered(round_number, packed)
-        tables, outcome, by_lane = self._tables, None, None
+        remembered, tables = self._remembered(round_number, packed), self._tables
+        inputs = RoundInputs(
+            features=self._features,
+            labels=self._labels,
+            work=packed.work,
+            learning_rate=self._rate(round_number),
+            remembered=remembered,
+        )
+        num_clients = np.float32(len(cohort))
         if tables is None or remembered is None:
-            done = self._programs.round(self._state, *data, remembered, by_client)
-            self._state, outcome, by_lane, _ = done
+            self._state, outcome, by_lane, _ = self._programs.round(
+                self._state, inputs, num_clients, by_client=by_client
+            )
         elif tables.on_device:
-            arguments = (packed.client, remembered, *data, by_client)
-            done = self._programs.round_with_tables(self._state, tables.values, *arguments)
+            done = self._programs.round_with_tables(
+                self._state,
+                inputs,
+                num_clients,
+                tables=tables.values,
+                client=packed.client,
+                by_client=by_client,
+            )
             self._state, outcome, by_lane, tables.values = done
         else:
             kept = tables.rows(packed.client)
-            done = self._programs.round(
-                self._state, *data, remembered._replace(kept=kept), by_client
+            inputs = inputs._replace(remembered=remembered._replace(kept=kept))
+            self._state, outcome, by_lane, clients = self._programs.round(
+                self._state, inputs, num_clients, by_client=by_client
             )
-            self._state, outcome, by_lane, clients = done
             tables.set_rows(packed.client, jax.device_get(clients))
         return outcome, by_lane
 
-    def _remembered(self, round_number: int, packed: PackedWork | None) -> Remembered | None:
+    def _rate(self, round_number: int) -> np.float32:
+        return np.float32(self._parts.client_optimizer.rate(round_number))
+
+    def _remembered(self, round_number: int, packed: PackedCohort | None) -> Remembered | None:
         p = self._parts.p
         if self._parts.aggregation.memory is None or p is None:
             return None
         share: Any = ()
         if packed is not None and self._tables is not None:
             share = p[np.maximum(packed.client, 0)].astype(np.float32)
-        there = np.int32(np.count_nonzero(p > 0))
-        return Remembered({}, share, np.int32(round_number), there)
+        return Remembered(
+            kept={},
+            share=share,
+            round_number=np.int32(round_number),
+            num_clients=np.int32(np.count_nonzero(p > 0)),
+        )
 
     def _split_round(
         self, workers: Workers, round_number: int, cohort: Cohort, by_client: bool
@@ -189,9 +211,13 @@ class FusedEngine:
         broadcast = self.weights()
         parts = workers.train(broadcast, round_number, cohort, by_client) if len(cohort) else []
         totals = self._put(merged([part.sums for part in parts], broadcast))
-        rate = np.float32(self._parts.client_optimizer.rate(round_number))
-        done = self._programs.finish(self._state, totals, np.float32(len(cohort)), rate, remembered)
-        self._state, outcome, _ = done
+        self._state, outcome, _ = self._programs.finish(
+            self._state,
+            totals,
+            num_clients=np.float32(len(cohort)),
+            learning_rate=self._rate(round_number),
+            remembered=remembered,
+        )
         on_host = _on_host(jax.device_get(outcome))
         return _with_clients(on_host, cohort, parts) if by_client else on_host
 
@@ -265,13 +291,13 @@ def _on_host(
     outcome: DeviceOutcome,
     by_lane: ByLane | None = None,
     cohort: Cohort | None = None,
-    packed: PackedWork | None = None,
+    packed: PackedCohort | None = None,
 ) -> RoundOutcome:
     done = RoundOutcome(
-        float(outcome.train_loss),
-        float(outcome.update_norm),
-        int(outcome.num_dropped),
-        bool(outcome.rejected),
+        train_loss=float(outcome.train_loss),
+        update_norm=float(outcome.update_norm),
+        num_dropped=int(outcome.num_dropped),
+        rejected=bool(outcome.rejected),
     )
     if by_lane is None or cohort is None or packed is None or isinstance(by_lane.loss, tuple):
         return done
@@ -283,7 +309,7 @@ def _with_clients(
     outcome: RoundOutcome, cohort: Cohort, parts: Sequence[TrainedPart]
 ) -> RoundOutcome:
     """The outcome with what workers say of each client."""
-    names = ("ids", "client_losses", "received")
-    columns = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
-    losses, received = in_order_of(cohort.ids, *columns)
+    trained = [(part.ids, part.client_losses, part.received) for part in parts]
+    ids, losses, received = (np.concatenate(column) for column in zip(*trained))
+    losses, received = in_order_of(cohort.ids, ids, losses, received)
     return replace(outcome, client_losses=losses, received=received)

@@ -1,4 +1,4 @@
-"""Local training of clients as a program for XLA: one client, or those of a wave side by side."""
+"""Local training of clients as a program for XLA, one by one or a wave side by side."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from f3ast_tff.engines.jax.cross_entropy import label_sums
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.models import Model
 from f3ast_tff.preprocessing import Preprocessing
@@ -31,6 +30,22 @@ class Trained(NamedTuple):
     optimizer: Tree
     loss: Any
     count: Any
+
+
+class LocalStart(NamedTuple):
+    """How the clients of a wave start.
+
+    Attributes:
+        model: The model that they start from.
+        offset: Added to their gradients, like a model; `()` for nothing.
+        own_model: Whether `model` is one for each lane, with a leading axis.
+        own_offset: Whether `offset` is.
+    """
+
+    model: Tree
+    offset: Tree = ()
+    own_model: bool = False
+    own_offset: bool = False
 
 
 class Batches(NamedTuple):
@@ -67,71 +82,70 @@ class LocalSgd:
 
     def wave(
         self,
-        start: Tree,
-        offset: Tree,
-        by_lane: tuple[bool, bool],
+        start: LocalStart,
+        batches: Batches,
+        *,
         rate: Any,
         first: Any,
         steps: Any,
-        batches: Batches,
         bound: int | None = None,
     ) -> Trained:
         """Trains the clients of a wave.
 
         Args:
-            start: The model that they start from.
-            offset: What is added to their gradients, like a model; `()` for nothing.
-            by_lane: Whether start and offset are one for each lane, with a leading axis.
+            start: Their models and offsets.
+            batches: Batches of all waves.
             rate: The learning rate.
             first: First step of the wave, a scalar.
             steps: Steps of each lane, `[lanes]`.
-            batches: Of all waves.
             bound: Steps that the wave takes if that is known when the program is compiled; of
                 these a lane keeps its own.
         """
 
-        def train(start: Tree, offset: Tree, steps: Any, rows: Any, draws: Any) -> Trained:
-            own = Batches(rows, draws, batches.features, batches.labels)
-            return self._client(start, offset, rate, first, steps, own, bound)
+        def train(model: Tree, offset: Tree, steps: Any, rows: Any, draws: Any) -> Trained:
+            return self._client(
+                model,
+                offset,
+                batches._replace(rows=rows, draws=draws),
+                rate=rate,
+                first=first,
+                steps=steps,
+                bound=bound,
+            )
 
+        model, offset = start.model, start.offset
         if batches.rows.shape[1] > 1:
-            axes = (*(0 if own else None for own in by_lane), 0, 1, 1)
-            return jax.vmap(train, in_axes=axes)(start, offset, steps, batches.rows, batches.draws)
+            axes = (0 if start.own_model else None, 0 if start.own_offset else None, 0, 1, 1)
+            return jax.vmap(train, in_axes=axes)(model, offset, steps, batches.rows, batches.draws)
         # Not a `vmap` over one: that would make batched products of all products.
-        start, offset = (
-            _map(lambda leaf: leaf[0], tree) if own else tree
-            for tree, own in zip((start, offset), by_lane)
-        )
-        trained = train(start, offset, steps[0], batches.rows[:, 0], batches.draws[:, 0])
+        model = _only_lane(model) if start.own_model else model
+        offset = _only_lane(offset) if start.own_offset else offset
+        trained = train(model, offset, steps[0], batches.rows[:, 0], batches.draws[:, 0])
         return _map(lambda leaf: leaf[None], trained)
 
     def _client(
         self,
-        start: Tree,
+        model: Tree,
         offset: Tree,
+        batches: Batches,
+        *,
         rate: Any,
         first: Any,
         steps: Any,
-        batches: Batches,
         bound: int | None,
     ) -> Trained:
         def body(t: Any, local: Trained) -> Trained:
-            rows, draws = batches.rows[first + t], batches.draws[first + t]
-            batch = Batches(rows, draws, batches.features, batches.labels)
-            before = (local.weights, local.optimizer)
-            weights, optimizer, loss, count = self._step(*before, offset, rate, batch)
-            after = Trained(weights, optimizer, local.loss + loss, local.count + count)
+            batch = batches._replace(rows=batches.rows[first + t], draws=batches.draws[first + t])
+            after = self._step(local, offset, batch, rate)
             if bound is None or self.equal_steps:
                 return after
             # XLA fuses the select with the optimizer's step.
             return _map(lambda new, old: jnp.where(t < steps, new, old), after, local)
 
-        begin = Trained(start, self.optimizer.init(start), jnp.float32(0), jnp.float32(0))
+        begin = Trained(model, self.optimizer.init(model), jnp.float32(0), jnp.float32(0))
         return lax.fori_loop(0, steps if bound is None else bound, body, begin)
 
-    def _step(
-        self, weights: Tree, optimizer: Tree, offset: Tree, rate: Any, batch: Batches
-    ) -> tuple[Tree, Tree, Any, Any]:
+    def _step(self, local: Trained, offset: Tree, batch: Batches, rate: Any) -> Trained:
         here = batch.rows >= 0
         present = jnp.maximum(batch.rows, 0)
         x = self.preprocessing.in_jax(batch.features[present], batch.draws)
@@ -143,9 +157,53 @@ class LocalSgd:
             loss /= jnp.maximum(jnp.sum(jnp.where(here, sums.count, 0.0)), 1.0)
             return loss + self.model.penalty(weights), loss
 
-        gradients, loss = jax.grad(objective, has_aux=True)(weights)
+        gradients, loss = jax.grad(objective, has_aux=True)(local.weights)
         if offset != ():
             gradients = _map(jnp.add, gradients, offset)
-        optimizer, weights = self.optimizer.update(optimizer, weights, gradients, rate)
+        optimizer, weights = self.optimizer.update(local.optimizer, local.weights, gradients, rate)
         num_examples = jnp.sum(here.astype(jnp.float32))
-        return weights, optimizer, loss * num_examples, num_examples
+        return Trained(
+            weights, optimizer, local.loss + loss * num_examples, local.count + num_examples
+        )
+
+
+def _only_lane(tree: Tree) -> Tree:
+    return _map(lambda leaf: leaf[0], tree)
+
+
+class LabelSums(NamedTuple):
+    """Sums over the labels of each example that count, each `float32 [n]`.
+
+    Attributes:
+        loss: Cross-entropy.
+        correct: Labels predicted right.
+        count: Labels.
+    """
+
+    loss: Any
+    correct: Any
+    count: Any
+
+
+def label_sums(logits: Any, labels: Any) -> LabelSums:
+    """Returns the sums, given logits `[n, ..., classes]` and labels `[n, ...]`.
+
+    A negative label does not count.
+    """
+    rest = tuple(range(1, labels.ndim))
+    labels = labels.astype(jnp.int32)
+    # A mask, not an index: the gradient of indexing is a scatter, slow on CPUs.
+    classes = jnp.arange(logits.shape[-1])
+    of_label = labels[..., None] == classes
+    loss = -jnp.sum(jnp.where(of_label, jax.nn.log_softmax(logits), 0.0), axis=-1)
+    right = (_first_of_largest(logits, classes) == labels).astype(jnp.float32)
+    counts = (labels >= 0).astype(jnp.float32)
+    return LabelSums(jnp.sum(loss, rest), jnp.sum(right, rest), jnp.sum(counts, rest))
+
+
+def _first_of_largest(logits: Any, classes: Any) -> Any:
+    """`jnp.argmax` over the last axis, of two plain reductions: XLA's own is slow on CPUs."""
+    largest = jnp.max(logits, axis=-1, keepdims=True)
+    # As there, the first NaN is the largest.
+    at_it = (logits == largest) | jnp.isnan(logits)
+    return jnp.min(jnp.where(at_it, classes, len(classes)), axis=-1)

@@ -9,30 +9,112 @@ counted as often.
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from f3ast_tff.engines.jax.waves import Waves
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.preprocessing import Preprocessing
 
+# Lanes on an accelerator by the class of the model, as a benchmark found them; another model has
+# as many as the largest cohort.
+LANES_FILE = Path(__file__).with_name("lanes.json")
 # Arrays are made this long or this times a power of `_GROWTH`, so that few shapes occur.
 _FEWEST_STEPS, _FEWEST_WAVES = 64, 16
 _GROWTH = 4
 
 
 @dataclass(frozen=True)
-class PackedWork:
-    """The steps of a round.
+class Waves:
+    """How the clients of a round are laid out.
 
     Attributes:
-        member: (First) place in the cohort of each client, -1 where a lane has none or is padded
-            away, `int32 [waves, lanes]`; clients without any step are in no lane, except with a
-            memory.
-        client: Its id, -1 where `member` is, `int32 [waves, lanes]`.
+        lanes: Clients that train side by side.
+        clients: Most clients of a cohort.
+        steps: Most steps of a client if loops are to have bounds that are known when a program is
+            compiled: all waves of a round then take the same number of steps. `None`: each wave
+            takes the steps of its longest client, as the device learns in the round.
+        equal_steps: Whether all clients take `steps`, so that no step needs a mask.
+        every_client: Whether clients without any step have a lane too, as a memory needs.
+    """
+
+    lanes: int
+    clients: int = 1
+    steps: int | None = None
+    equal_steps: bool = False
+    every_client: bool = False
+
+    @classmethod
+    def of(
+        cls, platform: str, lanes: int, clients: int, num_steps: np.ndarray, every_client: bool
+    ) -> Waves:
+        """Returns the form for an engine.
+
+        A single lane on a CPU has no bounds: nothing is padded there, and a loop costs no more. An
+        accelerator that does not know a bound copies a condition to the host in every step.
+
+        Args:
+            platform: Of the device.
+            lanes: Number of lanes.
+            clients: Most clients of a cohort.
+            num_steps: Steps of every client that there is, `int [N]`.
+            every_client: See `Waves`.
+        """
+        clients = max(1, min(clients, len(num_steps)))
+        if lanes == 1 and platform == "cpu":
+            return cls(lanes, clients, every_client=every_client)
+        trained = num_steps if every_client else num_steps[num_steps > 0]
+        most = max(1, int(trained.max(initial=0)))
+        return cls(lanes, clients, most, bool(np.all(trained == most)), every_client)
+
+    @property
+    def most(self) -> int:
+        """Most waves of a round."""
+        return -(-self.clients // self.lanes)
+
+    def padded(self, num_waves: int, num_steps: int) -> tuple[int, int]:
+        """Returns the numbers of waves and of steps of each that a round is padded to.
+
+        Args:
+            num_waves: Waves that have clients.
+            num_steps: Steps of its longest client.
+        """
+        assert self.steps is not None
+        steps = self.steps if self.equal_steps else _one_of_few(num_steps, self.steps)
+        return max(num_waves, self.most), steps
+
+
+def default_lanes(
+    platform: str, model: object, clients: int, table: Mapping[str, int] | None = None
+) -> int:
+    """Returns the lanes for a model.
+
+    One on a CPU, where lanes cost what they save; on an accelerator what `LANES_FILE` says, by
+    default one for each client of the largest cohort.
+
+    Args:
+        platform: Of the device.
+        model: The network.
+        clients: Most clients of a cohort.
+        table: In place of the file's.
+    """
+    if platform == "cpu":
+        return 1
+    if table is None:
+        table = json.loads(LANES_FILE.read_text())
+    return max(1, min(table.get(type(model).__name__, clients), clients))
+
+
+class PackedWork(NamedTuple):
+    """The steps of a round, as a program takes them.
+
+    Attributes:
         rows: Examples of each step, rows of the training data; -1 pads a short batch and a lane
             that is done. `int32 [length, lanes, batch_size]`, wave after wave.
         draws: From `Preprocessing.draws`, `int32 [length, lanes, batch_size, num_draws]`.
@@ -45,8 +127,6 @@ class PackedWork:
         idle_weight: Their weight in all.
     """
 
-    member: np.ndarray
-    client: np.ndarray
     rows: np.ndarray
     draws: np.ndarray
     first: np.ndarray
@@ -57,11 +137,21 @@ class PackedWork:
     num_idle: int
     idle_weight: float
 
-    @property
-    def on_device(self) -> tuple[Any, ...]:
-        """All but `member` and `client`, in order."""
-        names = [name for name in self.__dataclass_fields__ if name not in ("member", "client")]
-        return tuple(getattr(self, name) for name in names)
+
+class PackedCohort(NamedTuple):
+    """A cohort's work, and where each client stands in it.
+
+    Attributes:
+        work: The steps.
+        member: (First) place in the cohort of each client, -1 where a lane has none or is padded
+            away, `int32 [waves, lanes]`; clients without any step are in no lane, except with a
+            memory.
+        client: Its id, -1 where `member` is, `int32 [waves, lanes]`.
+    """
+
+    work: PackedWork
+    member: np.ndarray
+    client: np.ndarray
 
     def by_place(
         self, ids: np.ndarray, loss: np.ndarray, finite: np.ndarray
@@ -89,10 +179,11 @@ def pack(
     cohort: Cohort,
     work: LocalTraining,
     preprocessing: Preprocessing,
+    *,
     round_number: int,
     offsets: np.ndarray,
     form: Waves,
-) -> PackedWork:
+) -> PackedCohort:
     """Packs the local work of a cohort.
 
     Args:
@@ -123,11 +214,10 @@ def pack(
         num_waves, steps_each = form.padded(len(waves), int(num_steps.max(initial=0)))
         ends = np.arange(num_waves + 1) * steps_each
         length = int(ends[-1])
-    shape = (length, form.lanes)
-    rows = np.full((*shape, work.batch_size), -1, np.int32)
+    rows = np.full((length, form.lanes, work.batch_size), -1, np.int32)
     draws = np.zeros((*rows.shape, preprocessing.num_draws), np.int32)
     by_wave = (num_waves, form.lanes)
-    first, steps = np.zeros(by_wave[0], np.int32), np.zeros(by_wave, np.int32)
+    first, steps = np.zeros(num_waves, np.int32), np.zeros(by_wave, np.int32)
     times_of, weight = np.zeros(by_wave, np.float32), np.zeros(by_wave, np.float32)
     member, client = np.full(by_wave, -1, np.int32), np.full(by_wave, -1, np.int32)
     first[: len(ends) - 1] = ends[:-1]
@@ -142,9 +232,18 @@ def pack(
             draws[here, lane] = _batches(drawn, work.batch_size, 0)
             steps[w, lane], times_of[w, lane], weight[w, lane] = count, times[i], weights[i]
             member[w, lane], client[w, lane] = place[i], k
-    idle_weight = float(weights[idle].sum())
-    of_steps = (rows, draws, first, steps, times_of, weight)
-    return PackedWork(member, client, *of_steps, len(waves), int(times[idle].sum()), idle_weight)
+    packed = PackedWork(
+        rows=rows,
+        draws=draws,
+        first=first,
+        steps=steps,
+        times=times_of,
+        weight=weight,
+        num_waves=len(waves),
+        num_idle=int(times[idle].sum()),
+        idle_weight=float(weights[idle].sum()),
+    )
+    return PackedCohort(packed, member, client)
 
 
 def _each_once(cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -162,11 +261,11 @@ def _each_once(cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
 
 def _batches(visits: np.ndarray, batch_size: int, pad: int) -> np.ndarray:
     """Cuts `[segments, length, ...]` into `[batches, batch_size, ...]`."""
-    segments, length, *rest = visits.shape
+    segments, length, *of_visit = visits.shape
     per_segment = -(-length // batch_size)
-    padded = np.full((segments, per_segment * batch_size, *rest), pad, np.int32)
+    padded = np.full((segments, per_segment * batch_size, *of_visit), pad, np.int32)
     padded[:, :length] = visits
-    return padded.reshape(segments * per_segment, batch_size, *rest)
+    return padded.reshape((segments * per_segment, batch_size, *of_visit))
 
 
 def _round_up(length: int, fewest: int) -> int:
@@ -174,3 +273,14 @@ def _round_up(length: int, fewest: int) -> int:
     while rounded < length:
         rounded *= _GROWTH
     return rounded
+
+
+def _one_of_few(number: int, most: int) -> int:
+    """Rounds up to `most` divided by a power of the root of 2: few shapes, few compilations.
+
+    Nothing counts as `most`, for which there is a program already.
+    """
+    if not 0 < number < most:
+        return max(number, most)
+    halvings = math.floor(2 * math.log2(most / number))
+    return max(number, math.ceil(most * 2 ** (-halvings / 2)))

@@ -8,12 +8,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from f3ast_tff.engines.engine import ExampleScores
 from f3ast_tff.engines.jax.client_tables import ClientTables
-from f3ast_tff.engines.jax.cross_entropy import label_sums
 from f3ast_tff.engines.jax.devices import at_precision
+from f3ast_tff.engines.jax.local_sgd import label_sums
 from f3ast_tff.engines.jax.optimizers import Tree
-from f3ast_tff.engines.jax.round import FusedRound, Remembered
+from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
 from f3ast_tff.engines.jax.server_step import ServerState
 
 
@@ -22,8 +24,8 @@ class RoundPrograms:
 
     Attributes:
         round: `FusedRound.__call__`.
-        round_with_tables: From the state, the tables (donated), the client of each lane and what
-            follows `packed` and `remembered` in a round, to a round's results and the tables.
+        round_with_tables: The same with a memory's tables, which are donated and returned, and the
+            client of each lane, `int32 [waves, lanes]`.
         finish: `FusedRound.finish`.
         score: From weights, features, labels and rows `int32 [n]` to `label_sums` of these rows.
         traces: How often a round or a score was traced, and so compiled.
@@ -33,28 +35,40 @@ class RoundPrograms:
         """Takes the round and the precision of its matrix products."""
         self.traces = 0
 
-        def traced_round(*arguments: Any) -> Any:
-            self.traces += 1
-            return fused_round(*arguments)
-
-        def with_tables(
-            state: ServerState, values: Any, client: Any, remembered: Remembered, *rest: Any
+        def traced_round(
+            state: ServerState, inputs: RoundInputs, num_clients: Any, *, by_client: bool
         ) -> Any:
             self.traces += 1
-            kept = ClientTables.gather(values, client)
-            *work, by_client = rest
-            arguments = (*work, remembered._replace(kept=kept), by_client)
-            state, outcome, by_lane, clients = fused_round(state, *arguments)
-            return state, outcome, by_lane, ClientTables.scatter(values, client, clients)
+            return fused_round(state, inputs, num_clients, by_client)
+
+        def with_tables(
+            state: ServerState,
+            inputs: RoundInputs,
+            num_clients: Any,
+            *,
+            tables: dict[str, Any],
+            client: Any,
+            by_client: bool,
+        ) -> Any:
+            self.traces += 1
+            assert inputs.remembered is not None
+            kept = ClientTables.gather(tables, client)
+            inputs = inputs._replace(remembered=inputs.remembered._replace(kept=kept))
+            state, outcome, by_lane, clients = fused_round(state, inputs, num_clients, by_client)
+            return state, outcome, by_lane, ClientTables.scatter(tables, client, clients)
 
         def score(weights: Tree, features: Any, labels: Any, rows: Any) -> Any:
             self.traces += 1
             inputs = fused_round.preprocessing.in_jax(features[rows], None)
             return jnp.stack(label_sums(fused_round.model.apply(weights, inputs), labels[rows]))
 
-        self.round = jax.jit(at_precision(matmul_precision, traced_round), static_argnums=7)
+        self.round = jax.jit(
+            at_precision(matmul_precision, traced_round), static_argnames="by_client"
+        )
         self.round_with_tables = jax.jit(
-            at_precision(matmul_precision, with_tables), static_argnums=9, donate_argnums=1
+            at_precision(matmul_precision, with_tables),
+            static_argnames="by_client",
+            donate_argnames="tables",
         )
         self.finish = jax.jit(at_precision(matmul_precision, fused_round.finish))
         self.score = jax.jit(at_precision(matmul_precision, score))
@@ -78,6 +92,44 @@ def programs_of(fused_round: FusedRound, matmul_precision: str) -> RoundPrograms
 
 
 latest_programs = lru_cache(maxsize=1)(RoundPrograms)
+
+
+class FusedScorer:
+    """Scores rows of a split that lives on the device."""
+
+    def __init__(
+        self, programs: RoundPrograms, features: Any, labels: Any, examples_at_once: int
+    ) -> None:
+        """Takes the programs, and the split's arrays on the device.
+
+        Args:
+            programs: Hold the one that scores.
+            features: Of the split, on the device.
+            labels: Of the split, on the device.
+            examples_at_once: Most examples of a call.
+        """
+        self._programs = programs
+        self._features = features
+        self._labels = labels
+        # One shape of all calls: one compilation.
+        self._chunk = max(1, min(examples_at_once, len(labels)))
+
+    def rows(self, weights: Tree, rows: np.ndarray) -> ExampleScores:
+        """Scores examples under a model.
+
+        Args:
+            weights: The model.
+            rows: Rows of the split, `int [n]`.
+        """
+        padded = np.zeros(max(1, -(-len(rows) // self._chunk)) * self._chunk, np.int32)
+        padded[: len(rows)] = rows
+        parts = [
+            self._programs.score(weights, self._features, self._labels, chunk)
+            for chunk in padded.reshape(-1, self._chunk)
+        ]
+        values = np.concatenate([np.asarray(part) for part in parts], axis=1).astype(np.float64)
+        loss, correct, count = values[:, : len(rows)]
+        return ExampleScores(loss, correct, count)
 
 
 def _is_value(part: Any) -> bool:

@@ -11,8 +11,9 @@ from jax import lax
 from jax.flatten_util import ravel_pytree
 
 from f3ast_tff.engines.jax.client_round import ClientRound
-from f3ast_tff.engines.jax.local_sgd import Batches, LocalSgd, Trained
+from f3ast_tff.engines.jax.local_sgd import Batches, LocalSgd, LocalStart, Trained
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
+from f3ast_tff.engines.jax.packing import PackedWork, Waves
 from f3ast_tff.engines.jax.server_step import (
     ClientsKept,
     DeviceOutcome,
@@ -20,7 +21,6 @@ from f3ast_tff.engines.jax.server_step import (
     ServerStep,
     Totals,
 )
-from f3ast_tff.engines.jax.waves import Waves
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import RoundContext
 from f3ast_tff.models import Model
@@ -42,7 +42,7 @@ class ByLane(NamedTuple):
 
 
 class Remembered(NamedTuple):
-    """What a round with a memory takes beside the others.
+    """Extra inputs of a round with a memory.
 
     Attributes:
         kept: `Memory.vectors` and `Memory.numbers` of each lane's client, each `[waves, lanes,
@@ -56,6 +56,24 @@ class Remembered(NamedTuple):
     share: Any
     round_number: Any
     num_clients: Any
+
+
+class RoundInputs(NamedTuple):
+    """Inputs of a round's local training.
+
+    Attributes:
+        features: Training features of all clients, `[n, ...]`.
+        labels: Their labels, `[n]`.
+        work: Steps of the clients that train, all of a cohort or some.
+        learning_rate: Rate of the clients; read if it changes from round to round.
+        remembered: Inputs of a memory, if any.
+    """
+
+    features: Any
+    labels: Any
+    work: PackedWork
+    learning_rate: Any
+    remembered: Remembered | None = None
 
 
 @dataclass(frozen=True)
@@ -79,57 +97,44 @@ class FusedRound:
     form: Waves
 
     def __call__(
-        self,
-        state: ServerState,
-        features: Any,
-        labels: Any,
-        packed: Any,
-        num_clients: Any,
-        learning_rate: Any,
-        remembered: Remembered | None = None,
-        by_client: bool = False,
+        self, state: ServerState, inputs: RoundInputs, num_clients: Any, by_client: bool = False
     ) -> tuple[ServerState, DeviceOutcome, ByLane, ClientsKept | None]:
         """Executes a round: `train`, then `finish`; see both."""
-        work = (features, labels, packed, learning_rate)
-        totals, by_lane, clients = self.train(state, *work, remembered, by_client)
-        rest = (num_clients, learning_rate, remembered, clients)
-        state, outcome, clients = self.finish(state, totals, *rest)
+        totals, by_lane, clients = self.train(state, inputs, by_client)
+        state, outcome, clients = self.finish(
+            state,
+            totals,
+            num_clients=num_clients,
+            learning_rate=inputs.learning_rate,
+            remembered=inputs.remembered,
+            clients=clients,
+        )
         return state, outcome, by_lane, clients
 
     def train(
-        self,
-        state: ServerState,
-        features: Any,
-        labels: Any,
-        packed: Any,
-        learning_rate: Any,
-        remembered: Remembered | None = None,
-        by_client: bool = False,
+        self, state: ServerState, inputs: RoundInputs, by_client: bool = False
     ) -> tuple[Totals, ByLane, ClientsKept | None]:
         """Trains clients, all of a cohort or some.
 
         Args:
-            state: Before the round; of the optimizer nothing is read.
-            features: Training features of all clients, `[n, ...]`.
-            labels: Their labels, `[n]`.
-            packed: What is `PackedWork.on_device`.
-            learning_rate: Of the clients; read if it changes from round to round.
-            remembered: With a memory of clients.
+            state: State before the round; of the optimizer nothing is read.
+            inputs: Data, steps and learning rate.
             by_client: Whether to return the loss of each client; not to be traced.
 
         Returns:
             The sums over these clients, what came back from each, and what is kept of each.
         """
-        rate = learning_rate if self.client.decays else self.client.learning_rate
-        rows, draws, first, steps, times, weight, num_waves, num_idle, idle_weight = packed
-        batches = Batches(rows, draws, features, labels)
+        work, remembered = inputs.work, inputs.remembered
+        steps, times = work.steps, work.times
+        rate = inputs.learning_rate if self.client.decays else self.client.learning_rate
+        batches = Batches(work.rows, work.draws, inputs.features, inputs.labels)
         sgd = LocalSgd(self.model, self.preprocessing, self.client, self.form.equal_steps)
         bounded = self.form.steps is not None
-        bound = rows.shape[0] // len(steps) if bounded else None
+        bound = work.rows.shape[0] // len(steps) if bounded else None
         by_memory, clients = None, None
         memory = self.aggregation.memory
         if memory is not None and remembered is not None and memory.by_client:
-            now = self._now(state, learning_rate, remembered)
+            now = self._now(state, inputs.learning_rate, remembered)
             by_memory = ClientRound(memory, state, now, remembered.share, steps)
             unsent = jnp.zeros(steps.shape, bool)
             clients = ClientsKept(remembered.kept, unsent, state.memory)
@@ -137,11 +142,13 @@ class FusedRound:
         def wave(w: Any, so_far: Any) -> Any:
             totals, by_lane, clients = so_far
 
-            def train_wave(start: Tree, offset: Tree, by_lane: tuple[bool, bool]) -> Trained:
-                return sgd.wave(start, offset, by_lane, rate, first[w], steps[w], batches, bound)
+            def train_wave(start: LocalStart) -> Trained:
+                return sgd.wave(
+                    start, batches, rate=rate, first=work.first[w], steps=steps[w], bound=bound
+                )
 
             if by_memory is None:
-                trained = train_wave(state.weights, (), (False, False))
+                trained = train_wave(LocalStart(state.weights))
                 delta = _map(jnp.subtract, trained.weights, state.weights)
                 finite = _finite_lanes(delta, times[w])
                 sent = delta
@@ -153,27 +160,34 @@ class FusedRound:
             if by_client:
                 own = ByLane(trained.loss / trained.count, finite)
             by_lane = _map(lambda kept, of_wave: kept.at[w].set(of_wave), by_lane, own)
-            of_wave = (times[w], weight[w], trained.loss, trained.count)
-            return _add(totals, sent, finite, *of_wave), by_lane, clients
+            totals = _add(
+                totals, sent, trained, finite=finite, times=times[w], weight=work.weight[w]
+            )
+            return totals, by_lane, clients
 
-        idle = (jnp.float32(idle_weight), jnp.float32(num_idle))
-        nothing = (jnp.float32(0), jnp.float32(0))
         like = state.weights if by_memory is None else by_memory.now.model
         if memory is not None and memory.echo_clip is not None:
             like = jnp.concatenate([like, like])
-        totals = Totals(_map(jnp.zeros_like, like), *idle, *nothing)
+        totals = Totals(
+            update=_map(jnp.zeros_like, like),
+            weight=jnp.float32(work.idle_weight),
+            finite=jnp.float32(work.num_idle),
+            loss=jnp.float32(0),
+            count=jnp.float32(0),
+        )
         by_lane = ByLane()
         if by_client:
             by_lane = ByLane(jnp.zeros(steps.shape), jnp.zeros(steps.shape, bool))
         begin = (totals, by_lane, clients)
         if bounded and len(steps) == 1:
             return wave(0, begin)
-        return lax.fori_loop(0, len(steps) if bounded else num_waves, wave, begin)
+        return lax.fori_loop(0, len(steps) if bounded else work.num_waves, wave, begin)
 
     def finish(
         self,
         state: ServerState,
         totals: Totals,
+        *,
         num_clients: Any,
         learning_rate: Any,
         remembered: Remembered | None = None,
@@ -181,15 +195,24 @@ class FusedRound:
     ) -> tuple[ServerState, DeviceOutcome, ClientsKept | None]:
         """Makes the server's step along the totals of a whole cohort; see `ServerStep`."""
         now = None if remembered is None else self._now(state, learning_rate, remembered)
-        step = ServerStep(self.server, self.aggregation)
-        share = None if remembered is None else remembered.share
-        return step(state, totals, num_clients, now, clients, share)
+        return ServerStep(self.server, self.aggregation)(
+            state,
+            totals,
+            num_clients,
+            now=now,
+            clients=clients,
+            share=None if remembered is None else remembered.share,
+        )
 
     @staticmethod
     def _now(state: ServerState, learning_rate: Any, remembered: Remembered) -> RoundContext:
         model = ravel_pytree(state.weights)[0]
         return RoundContext(
-            jnp, remembered.round_number, learning_rate, model, remembered.num_clients
+            xp=jnp,
+            round_number=remembered.round_number,
+            learning_rate=learning_rate,
+            model=model,
+            num_clients=remembered.num_clients,
         )
 
 
@@ -202,18 +225,18 @@ def _finite_lanes(delta: Tree, times: Any) -> Any:
 
 
 def _add(
-    totals: Totals, delta: Tree, finite: Any, times: Any, weight: Any, loss: Any, count: Any
+    totals: Totals, delta: Tree, trained: Trained, *, finite: Any, times: Any, weight: Any
 ) -> Totals:
     # A select, not a product: 0 * NaN would be NaN.
     delta = _map(lambda d: jnp.where(_as_lanes(finite, d), d, jnp.zeros_like(d)), delta)
     weight, times = jnp.where(finite, weight, 0.0), jnp.where(finite, times, 0.0)
     update = _map(lambda total, d: total + jnp.tensordot(weight, d, axes=1), totals.update, delta)
     return Totals(
-        update,
-        totals.weight + jnp.sum(weight),
-        totals.finite + jnp.sum(times),
-        totals.loss + jnp.sum(jnp.where(finite, loss, 0.0) * times),
-        totals.count + jnp.sum(jnp.where(finite, count, 0.0) * times),
+        update=update,
+        weight=totals.weight + jnp.sum(weight),
+        finite=totals.finite + jnp.sum(times),
+        loss=totals.loss + jnp.sum(jnp.where(finite, trained.loss, 0.0) * times),
+        count=totals.count + jnp.sum(jnp.where(finite, trained.count, 0.0) * times),
     )
 
 

@@ -84,6 +84,7 @@ class ServerStep:
         state: ServerState,
         totals: Totals,
         num_clients: Any,
+        *,
         now: RoundContext | None = None,
         clients: ClientsKept | None = None,
         share: Any = None,
@@ -105,7 +106,8 @@ class ServerStep:
         """
         memory = self.aggregation.memory
         if memory is None or now is None:
-            return (*self._plain(state, totals, num_clients), None)
+            state, outcome = self._plain(state, totals, num_clients)
+            return state, outcome, None
         weights, unravel = ravel_pytree(state.weights)
         noted = state.memory if clients is None else clients.server
         present = totals.finite > 0
@@ -135,7 +137,12 @@ class ServerStep:
             settled, changed = settle(clients.kept), clients.finite & keeps
             for name in memory.settled_averages:
                 server = with_average(
-                    server, name, share, clients.kept[name], settled[name], changed
+                    server,
+                    name,
+                    share=share,
+                    before=clients.kept[name],
+                    after=settled[name],
+                    changed=changed,
                 )
             clients = ClientsKept(settled, changed, server)
         closed, closing = memory.end_round(server, model, now)
@@ -143,10 +150,10 @@ class ServerStep:
         closed, closing = _where(fits, (closed, closing), (server, model))
         new = ServerState(unravel(closing), after.optimizer, closed)
         outcome = DeviceOutcome(
-            jnp.where(keeps, totals.loss / totals.count, jnp.nan),
-            jnp.where(moves, _global_norm(delta_tree), 0.0),
-            num_clients - totals.finite,
-            ~(moves | keeps) | ~fits,
+            train_loss=jnp.where(keeps, totals.loss / totals.count, jnp.nan),
+            update_norm=jnp.where(moves, _global_norm(delta_tree), 0.0),
+            num_dropped=num_clients - totals.finite,
+            rejected=~(moves | keeps) | ~fits,
         )
         return new, outcome, clients
 
@@ -160,22 +167,22 @@ class ServerStep:
         stepped = self._stepped(state, delta)
         accepted = (totals.finite > 0) & _all_finite((delta, stepped.weights))
         outcome = DeviceOutcome(
-            jnp.where(accepted, totals.loss / totals.count, jnp.nan),
-            jnp.where(accepted, _global_norm(delta), 0.0),
-            num_clients - totals.finite,
-            ~accepted,
+            train_loss=jnp.where(accepted, totals.loss / totals.count, jnp.nan),
+            update_norm=jnp.where(accepted, _global_norm(delta), 0.0),
+            num_dropped=num_clients - totals.finite,
+            rejected=~accepted,
         )
         return _where(accepted, stepped, state), outcome
 
     def _stepped(self, state: ServerState, delta: Tree) -> ServerState:
         negative = _map(jnp.negative, delta)
-        before = (state.optimizer, state.weights)
-        optimizer, weights = self.optimizer.update(*before, negative, self.optimizer.learning_rate)
+        rate = self.optimizer.learning_rate
+        optimizer, weights = self.optimizer.update(state.optimizer, state.weights, negative, rate)
         return ServerState(weights, optimizer, {})
 
 
 def with_average(
-    server: Values, name: str, share: Any, before: Any, after: Any, changed: Any
+    server: Values, name: str, *, share: Any, before: Any, after: Any, changed: Any
 ) -> Values:
     """Returns the server's values with an average of `Memory.vectors` renewed, lane after lane.
 

@@ -13,10 +13,9 @@ from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.jax.devices import at_precision, find_device
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
-from f3ast_tff.engines.jax.packing import pack
-from f3ast_tff.engines.jax.round import FusedRound
+from f3ast_tff.engines.jax.packing import Waves, default_lanes, pack
+from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
 from f3ast_tff.engines.jax.server_step import ServerState, Totals
-from f3ast_tff.engines.jax.waves import Waves, default_lanes
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.aggregation import Aggregation
@@ -53,8 +52,15 @@ class FusedTrainerFactory:
         cls, parts: EngineParts, device: str, matmul_precision: str = "highest"
     ) -> FusedTrainerFactory:
         """Returns the factory for an engine's workers."""
-        local = (parts.model, parts.preprocessing, parts.work, parts.client_optimizer)
-        return cls(*local, parts.cohort_size, device, matmul_precision)
+        return cls(
+            model=parts.model,
+            preprocessing=parts.preprocessing,
+            work=parts.work,
+            client_optimizer=parts.client_optimizer,
+            cohort_size=parts.cohort_size,
+            device=device,
+            matmul_precision=matmul_precision,
+        )
 
     def __call__(self, examples: ClientExamples) -> FusedTrainer:
         """Makes it."""
@@ -76,12 +82,17 @@ class FusedTrainer:
         num_steps = parts.work.num_batches(np.diff(examples.offsets))
         self._form = Waves.of(platform, lanes, clients, num_steps, every_client=False)
         client = JaxOptimizer(parts.client_optimizer)
-        # Of the server's half nothing is used here.
+        # The server's half is not used here.
         fused_round = FusedRound(
-            parts.model, parts.preprocessing, client, client, Aggregation(), self._form
+            model=parts.model,
+            preprocessing=parts.preprocessing,
+            client=client,
+            server=client,
+            aggregation=Aggregation(),
+            form=self._form,
         )
         train = at_precision(parts.matmul_precision, fused_round.train)
-        self._train = jax.jit(train, static_argnums=6)
+        self._train = jax.jit(train, static_argnames="by_client")
 
     def train(
         self,
@@ -92,17 +103,28 @@ class FusedTrainer:
     ) -> TrainedPart:
         """See `Trainer.train`; what is broadcast is the model's weights."""
         parts = self._parts
-        work = (parts.work, parts.preprocessing, round_number, self._offsets, self._form)
-        packed = pack(cohort, *work)
-        rate = np.float32(parts.client_optimizer.rate(round_number))
+        packed = pack(
+            cohort,
+            parts.work,
+            parts.preprocessing,
+            round_number=round_number,
+            offsets=self._offsets,
+            form=self._form,
+        )
+        inputs = RoundInputs(
+            features=self._features,
+            labels=self._labels,
+            work=packed.work,
+            learning_rate=np.float32(parts.client_optimizer.rate(round_number)),
+        )
         state = ServerState(jax.device_put(list(broadcast), self._device), (), {})
-        data = (self._features, self._labels, packed.on_device, rate)
-        totals, by_lane, _ = jax.device_get(self._train(state, *data, None, by_client))
+        trained = self._train(state, inputs, by_client=by_client)
+        totals, by_lane, _ = jax.device_get(trained)
         sums = jax.tree_util.tree_leaves(totals)
         if not by_client:
             return TrainedPart(cohort.ids, sums)
-        outcome = packed.by_place(cohort.ids, by_lane.loss, by_lane.finite)
-        return TrainedPart(cohort.ids, sums, *outcome)
+        losses, received = packed.by_place(cohort.ids, by_lane.loss, by_lane.finite)
+        return TrainedPart(cohort.ids, sums, losses, received)
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -110,7 +132,8 @@ class FusedTrainer:
 
 def merged(parts: Sequence[Sequence[np.ndarray]], weights: Any) -> Totals:
     """Returns the totals of a cohort, like `weights`, from those of its parts, added in order."""
-    zeros = Totals([np.zeros_like(weight) for weight in weights], *[np.zeros((), np.float32)] * 4)
+    zero = np.zeros((), np.float32)
+    zeros = Totals([np.zeros_like(weight) for weight in weights], zero, zero, zero, zero)
     total = [np.array(leaf) for leaf in (parts[0] if parts else jax.tree_util.tree_leaves(zeros))]
     for part in parts[1:]:
         for so_far, leaf in zip(total, part):

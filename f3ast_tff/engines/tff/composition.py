@@ -1,23 +1,106 @@
-"""What a TFF learning process is made of, as a value that can cross to another process."""
+"""What a TFF round is made of: the process as a value, its clients' data, a worker's half."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 
+from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.engines.engine import EngineParts
-from f3ast_tff.engines.tff.client_feed import batch_spec, stored_spec
-from f3ast_tff.engines.tff.cross_entropy import MeanCrossEntropy
-from f3ast_tff.engines.tff.processes.client_data import ClientBatches
-from f3ast_tff.engines.tff.processes.client_start import ClientStart
+from f3ast_tff.engines.tff.processes.client_data import ClientBatches, ClientStart, client_dataset
 from f3ast_tff.engines.tff.processes.learning_process import Parts, build_parts
+from f3ast_tff.engines.tff.runtime import InProcessRuntime
+from f3ast_tff.engines.tff.scorer import MeanCrossEntropy
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.memory import ClientInit
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
 from f3ast_tff.optimizers import Optimizer
-from f3ast_tff.preprocessing import Preprocessing
+from f3ast_tff.preprocessing import AsStored, Preprocessing
+
+
+class ClientFeed:
+    """Makes the datasets of a cohort.
+
+    A client's examples become tensors once, when it is first selected; a round adds the order
+    of its batches, what is drawn for them, and its weight.
+    """
+
+    def __init__(
+        self,
+        examples: ClientExamples,
+        work: LocalTraining,
+        preprocessing: Preprocessing,
+        start: ClientStart | None = None,
+    ) -> None:
+        """Takes the training data, of all clients or of a shard, and what else crosses."""
+        self._start = start or ClientStart()
+        self._data = examples
+        self._work = work
+        self._preprocessing = preprocessing
+        self._examples: dict[int, Any] = {}
+
+    def datasets(
+        self, round_number: int, cohort: Cohort, starts: Sequence[ClientInit] | None = None
+    ) -> list[tf.data.Dataset]:
+        """Returns the data of each client of a cohort, in its order.
+
+        Args:
+            round_number: Round t.
+            cohort: Clients and weights.
+            starts: How each enters the round, with a memory of clients.
+        """
+        starts = [ClientInit()] * len(cohort) if starts is None else starts
+        return [
+            self._client(round_number, int(k), float(weight), start)
+            for k, weight, start in zip(cohort.ids, cohort.weights, starts)
+        ]
+
+    def _client(
+        self, round_number: int, k: int, weight: float, start: ClientInit
+    ) -> tf.data.Dataset:
+        if k not in self._examples:
+            x, y = self._data.client(k)
+            # Not on a GPU, whose memory all clients' data would fill.
+            with tf.device("/CPU:0"):
+                self._examples[k] = OrderedDict(x=tf.constant(x), y=tf.constant(y))
+        size = int(self._data.sizes[k])
+        order = self._work.order(round_number, k, size)
+        draws = self._preprocessing.draws(round_number, k, order.shape)
+        with tf.device("/CPU:0"):
+            sent = self._start.tensors(start)
+            return client_dataset(
+                self._examples[k],
+                orders=tf.constant(order),
+                draws=tf.constant(draws),
+                weight=weight,
+                start=sent,
+            )
+
+
+def stored_spec(examples: ClientExamples) -> Any:
+    """Returns the `tf.TensorSpec`s of examples as they are stored."""
+    x, y = examples.features, examples.labels
+    return OrderedDict(
+        x=tf.TensorSpec([None, *x.shape[1:]], tf.as_dtype(x.dtype)),
+        y=tf.TensorSpec([None, *y.shape[1:]], tf.as_dtype(y.dtype)),
+    )
+
+
+def batch_spec(examples: ClientExamples, preprocessing: Preprocessing | None = None) -> Any:
+    """Returns the `tf.TensorSpec`s of a batch of what the model reads, and its labels."""
+    stored = stored_spec(examples)
+    example = tf.zeros([1, *stored["x"].shape[1:]], stored["x"].dtype)
+    read = (preprocessing or AsStored()).in_tf(example, None)
+    return OrderedDict(x=tf.TensorSpec([None, *read.shape[1:]], read.dtype), y=stored["y"])
 
 
 @dataclass(frozen=True)
@@ -43,9 +126,14 @@ class TffComposition:
     @classmethod
     def of(cls, parts: EngineParts) -> TffComposition:
         """Returns the composition of an engine."""
-        local = (parts.model, parts.preprocessing, parts.work, parts.client_optimizer)
-        server = (parts.server_optimizer, parts.aggregation)
-        return cls(*local, *server)
+        return cls(
+            model=parts.model,
+            preprocessing=parts.preprocessing,
+            work=parts.work,
+            client_optimizer=parts.client_optimizer,
+            server_optimizer=parts.server_optimizer,
+            aggregation=parts.aggregation,
+        )
 
     @property
     def start(self) -> ClientStart:
@@ -71,3 +159,51 @@ class TffComposition:
             self.server_optimizer,
             self.aggregation,
         )
+
+
+@dataclass(frozen=True)
+class TffTrainerFactory:
+    """Makes a `TffTrainer` of a shard, on the worker; a value that can be pickled.
+
+    Attributes:
+        composition: Of the learning process.
+        device: As for `InProcessRuntime`.
+    """
+
+    composition: TffComposition
+    device: str
+
+    @classmethod
+    def of(cls, parts: EngineParts, device: str) -> TffTrainerFactory:
+        """Returns the factory for an engine's workers."""
+        return cls(TffComposition.of(parts), device)
+
+    def __call__(self, examples: ClientExamples) -> TffTrainer:
+        """Makes it."""
+        return TffTrainer(self, examples)
+
+
+class TffTrainer:
+    """See `distributed.workers.Trainer`; the sums are the process's own accumulator."""
+
+    def __init__(self, made_of: TffTrainerFactory, examples: ClientExamples) -> None:
+        """Builds the process and imports its parts."""
+        composition = made_of.composition
+        process = composition.parts(examples).compose()
+        self._runtime = InProcessRuntime(process, made_of.device)
+        self._feed = ClientFeed(examples, composition.work, composition.preprocessing)
+
+    def train(
+        self,
+        broadcast: Sequence[np.ndarray],
+        round_number: int,
+        cohort: Cohort,
+        by_client: bool = False,
+    ) -> TrainedPart:
+        """See `Trainer.train`; what is broadcast is `InProcessRuntime.prepare`'s."""
+        feed = self._feed.datasets(round_number, cohort)
+        return TrainedPart(cohort.ids, self._runtime.accumulate(broadcast, feed))
+
+    def close(self) -> None:
+        """Lets go of the runtime."""
+        self._runtime.close()

@@ -23,13 +23,11 @@ from f3ast_tff.engines.engine import (
     empty_round,
     refuse_foreign_state,
 )
-from f3ast_tff.engines.tff.client_feed import ClientFeed
-from f3ast_tff.engines.tff.composition import TffComposition
-from f3ast_tff.engines.tff.device import find_device
-from f3ast_tff.engines.tff.in_process import InProcessRuntime
-from f3ast_tff.engines.tff.runtime import TffRuntime
+from f3ast_tff.engines.tff.composition import ClientFeed, TffComposition
+from f3ast_tff.engines.tff.functions import find_device
+from f3ast_tff.engines.tff.runtime import InProcessRuntime, TffRuntime
 from f3ast_tff.engines.tff.scorer import KerasScorer
-from f3ast_tff.engines.tff.worker_runtime import WorkerRuntime
+from f3ast_tff.engines.tff.worker import WorkerRuntime
 from f3ast_tff.errors import EngineError
 from f3ast_tff.methods.parts.host_memory import HostMemory, Received, flat, leaves_of
 from f3ast_tff.methods.parts.memory import ClientInit, RoundContext
@@ -94,8 +92,9 @@ class TffEngine:
                 round_timeout_s,
             )
         try:
-            local = (parts.data.train, parts.work, parts.preprocessing)
-            self._feed = ClientFeed(*local, composition.start)
+            self._feed = ClientFeed(
+                parts.data.train, parts.work, parts.preprocessing, composition.start
+            )
             self._scorer = KerasScorer(parts.model, parts.preprocessing, parts.data.train)
             initial = tff.learning.models.ModelWeights(weights, [])
             self._state = self._runtime.initialize()._replace(global_model_weights=initial)
@@ -187,7 +186,15 @@ class TffEngine:
         updates = np.asarray(metrics["client_work"].get("updates", none))
         delta = np.asarray(metrics["aggregator"].get("delta", none))
         fine = not bool(metrics["finalizer"]["update_non_finite"]) and np.isfinite(model).all()
-        received = Received(ids, _received(metrics), updates, steps, delta, model, bool(fine))
+        received = Received(
+            ids=ids,
+            finite=_received(metrics),
+            updates=updates,
+            steps=steps,
+            delta=delta,
+            model=model,
+            fine=bool(fine),
+        )
         advanced = memory.advance(received, now)
         state = output.state if advanced.moves else self._state
         weights = state.global_model_weights

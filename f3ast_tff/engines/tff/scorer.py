@@ -1,4 +1,4 @@
-"""Per-example losses of a Keras model, in this process."""
+"""The loss of both engines in TensorFlow, and per-example losses of a Keras model."""
 
 from __future__ import annotations
 
@@ -8,10 +8,35 @@ import numpy as np
 import tensorflow as tf
 
 from f3ast_tff.engines.engine import ClientScores, ExampleScores
-from f3ast_tff.engines.tff.cross_entropy import label_losses
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.models import Model
 from f3ast_tff.preprocessing import Preprocessing
+
+
+def label_losses(logits: Any, labels: Any) -> tuple[Any, Any]:
+    """Returns the loss of each label (0 where it does not count) and whether it counts.
+
+    Args:
+        logits: `float32 [n, ..., classes]`.
+        labels: Integers `[n, ...]`; a negative one does not count.
+
+    Returns:
+        Both `float32 [n, ...]`.
+    """
+    labels = tf.cast(labels, tf.int32)
+    counts = tf.cast(labels >= 0, tf.float32)
+    loss = tf.nn.sparse_softmax_cross_entropy_with_logits(tf.maximum(labels, 0), logits)
+    # A select, not a product: 0 * NaN would be NaN.
+    return tf.where(labels >= 0, loss, 0.0), counts
+
+
+class MeanCrossEntropy(tf.keras.losses.Loss):
+    """Mean loss over a batch's labels that count."""
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        """Returns the mean, a scalar; there are no sample weights in TFF."""
+        loss, counts = label_losses(y_pred, y_true)
+        return tf.reduce_sum(loss) / tf.maximum(tf.reduce_sum(counts), 1.0)
 
 
 class KerasScorer:
@@ -43,7 +68,8 @@ class KerasScorer:
         self._model.set_weights(weights)
         cuts = [slice(i, i + self._chunk) for i in range(0, max(len(labels), 1), self._chunk)]
         parts = [np.asarray(self._score(features[cut], labels[cut])) for cut in cuts]
-        return ExampleScores(*np.concatenate(parts, axis=1).astype(np.float64))
+        loss, correct, count = np.concatenate(parts, axis=1).astype(np.float64)
+        return ExampleScores(loss, correct, count)
 
     def clients(self, weights: list[np.ndarray], data: ClientExamples) -> ClientScores:
         """Scores all clients of a split."""

@@ -18,12 +18,27 @@ import socket
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import grpc
+import tensorflow_federated as tff
 
 from f3ast_tff.data_files import check_appendable
 from f3ast_tff.engines import die_with_parent
+from f3ast_tff.engines.tff.runtime import TffRuntime
 from f3ast_tff.errors import EngineError
+from f3ast_tff.process_memory import peak_memory_mib
 
+_MAX_MESSAGE_BYTES = 2_000_000_000
+_CHANNEL_OPTIONS = [
+    ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
+]
+_START_LIMIT_S = 60.0
+_ATTEMPTS = 3
 # glibc's defaults let the worker's memory creep up by fragmentation, round after round.
 _ALLOCATOR = {
     "MALLOC_ARENA_MAX": "2",
@@ -130,3 +145,146 @@ def _free_port() -> int:
             except OSError:
                 continue
             return port
+
+
+def start_worker(
+    log: Path, clients_at_once: int = -1
+) -> tuple[TffWorker, tff.framework.SyncExecutionContext]:
+    """Starts a worker and connects to it; another one if it ends at once (its port was taken).
+
+    Args:
+        log: File for the worker's output.
+        clients_at_once: See `TffWorker`.
+
+    Raises:
+        EngineError: If three workers in a row do not come up.
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        worker = TffWorker(log, clients_at_once)
+        try:
+            return worker, execution_context(worker)
+        except EngineError as error:
+            worker.close()
+            if attempt == _ATTEMPTS:
+                raise
+            logging.warning("%s; starting another", error)
+        except BaseException:
+            worker.close()
+            raise
+    raise AssertionError("unreachable")
+
+
+def execution_context(worker: TffWorker) -> tff.framework.SyncExecutionContext:
+    """Returns a context that executes computations on `worker`.
+
+    As `tff.backends.native.create_sync_local_cpp_execution_context`, but for a worker already
+    started. A dead worker is an `EngineError`, where TFF's would be started anew.
+
+    Raises:
+        EngineError: If the worker ends or does not answer within a minute.
+    """
+    channel = grpc.insecure_channel(f"localhost:{worker.port}", _CHANNEL_OPTIONS)
+    stub = tff.framework.RemoteExecutorGrpcStub(channel)
+    deadline = time.monotonic() + _START_LIMIT_S
+    while not stub.is_ready:
+        worker.check_alive()
+        if time.monotonic() > deadline:
+            raise EngineError(f"TFF's worker on localhost:{worker.port} does not answer")
+        time.sleep(0.02)
+
+    def executor(cardinalities: Any) -> tff.framework.RemoteExecutor:
+        worker.check_alive()
+        cardinalities.setdefault(tff.CLIENTS, 0)
+        remote = tff.framework.RemoteExecutor(stub)
+        remote.set_cardinalities(cardinalities)
+        return remote
+
+    return tff.framework.SyncExecutionContext(
+        executor_fn=tff.framework.ResourceManagingExecutorFactory(executor),
+        compiler_fn=tff.backends.native.desugar_and_transform_to_native,
+        transform_args=tff.tensorflow.transform_args,
+        transform_result=tff.tensorflow.transform_result,
+    )
+
+
+class WorkerRuntime(TffRuntime):
+    """A `TffRuntime` on a worker of ours. It trains on the CPU only, whatever TensorFlow sees.
+
+    The worker takes any TFF computation, not only a learning process: see `run`.
+    """
+
+    def __init__(
+        self,
+        process: tff.learning.templates.LearningProcess,
+        log: Path,
+        clients_at_once: int = -1,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Starts the worker.
+
+        Args:
+            process: Whose rounds are executed.
+            log: File for the worker's output.
+            clients_at_once: Most clients that train at the same time; -1 for no limit.
+            timeout_s: Seconds after which a computation counts as hung and its worker is ended;
+                `None` for no limit.
+
+        Raises:
+            EngineError: If no worker comes up.
+        """
+        self._process = process
+        self._timeout_s = timeout_s
+        self._worker, self._context = start_worker(log, clients_at_once)
+
+    @property
+    def pid(self) -> int:
+        """The worker's process id."""
+        return self._worker.pid
+
+    def initialize(self) -> Any:
+        """See `TffRuntime.initialize`."""
+        return self.run(self._process.initialize)
+
+    def next(self, state: Any, client_data: Sequence[Any]) -> Any:
+        """See `TffRuntime.next`.
+
+        Raises:
+            EngineError: If the worker has died.
+        """
+        return self.run(self._process.next, state, list(client_data))
+
+    def run(self, computation: Any, *arguments: Any) -> Any:
+        """Executes any TFF computation.
+
+        Raises:
+            EngineError: If the worker has died, or hangs.
+        """
+        hung = threading.Event()
+
+        def end() -> None:
+            hung.set()
+            self._worker.close()
+
+        watch = threading.Timer(self._timeout_s or 0, end)
+        watch.daemon = True
+        if self._timeout_s is not None:
+            watch.start()
+        try:
+            # Without this, TFF would start a worker of its own, which outlives this process.
+            with tff.framework.get_context_stack().install(self._context):
+                return computation(*arguments)
+        except EngineError as error:
+            if not hung.is_set():
+                raise
+            where = f"TFF's worker on localhost:{self._worker.port}"
+            raise EngineError(f"{where} has not answered within {self._timeout_s:g} s") from error
+        finally:
+            watch.cancel()
+
+    def statistics(self) -> dict[str, Any]:
+        """See `TffRuntime.statistics`: the worker's memory, which this process's leaves out."""
+        return {"tff_runtime": "worker", "worker_peak_memory_mib": peak_memory_mib(self.pid)}
+
+    def close(self) -> None:
+        """Ends the worker."""
+        self._worker.close()

@@ -34,7 +34,7 @@ def workers(name: str, aggregation: Aggregation) -> WorkersHere:
         from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
 
         return WorkersHere(FusedTrainerFactory.of(parts, "cpu"), DATA.train, 3)
-    from f3ast_tff.engines.tff.trainer import TffTrainerFactory
+    from f3ast_tff.engines.tff.composition import TffTrainerFactory
 
     return WorkersHere(TffTrainerFactory.of(parts, "cpu"), DATA.train, 3)
 

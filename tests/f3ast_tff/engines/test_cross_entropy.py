@@ -20,7 +20,7 @@ def by_hand() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_label_sums_in_jax() -> None:
     import jax.numpy as jnp
 
-    from f3ast_tff.engines.jax.cross_entropy import label_sums
+    from f3ast_tff.engines.jax.local_sgd import label_sums
 
     for got, expected in zip(label_sums(jnp.asarray(LOGITS), jnp.asarray(LABELS)), by_hand()):
         np.testing.assert_allclose(got, expected, rtol=1e-5)
@@ -30,7 +30,7 @@ def test_a_label_is_right_where_the_first_of_the_largest_logits_is_its_own() -> 
     """As `argmax` has it, of ties, infinities and NaN too."""
     import jax.numpy as jnp
 
-    from f3ast_tff.engines.jax.cross_entropy import label_sums
+    from f3ast_tff.engines.jax.local_sgd import label_sums
 
     inf, nan = np.inf, np.nan
     logits = np.array(
@@ -47,7 +47,7 @@ def test_a_label_is_right_where_the_first_of_the_largest_logits_is_its_own() -> 
 
 def test_label_losses_in_tensorflow() -> None:
     pytest.importorskip("tensorflow")
-    from f3ast_tff.engines.tff.cross_entropy import MeanCrossEntropy, label_losses
+    from f3ast_tff.engines.tff.scorer import MeanCrossEntropy, label_losses
 
     loss, counts = label_losses(LOGITS, LABELS)
     expected, _, expected_counts = by_hand()
@@ -60,7 +60,7 @@ def test_label_losses_in_tensorflow() -> None:
 def test_what_does_not_count_may_be_nan() -> None:
     """The label of a pad is not looked at, nor are its logits."""
     tf = pytest.importorskip("tensorflow")
-    from f3ast_tff.engines.tff.cross_entropy import label_losses
+    from f3ast_tff.engines.tff.scorer import label_losses
 
     logits = tf.where((LABELS >= 0)[..., None], LOGITS, np.float32(np.nan))
     assert np.all(np.isfinite(label_losses(logits, LABELS)[0]))

@@ -39,7 +39,7 @@ def trainers(name: str = "fused", aggregation: Aggregation | None = None) -> Tra
     parts = engine_parts(DATA, WORK, ADAM, aggregation, CLIENT, cohort_size=6)
     if name == "fused":
         return FusedTrainerFactory.of(parts, "cpu")
-    from f3ast_tff.engines.tff.trainer import TffTrainerFactory
+    from f3ast_tff.engines.tff.composition import TffTrainerFactory
 
     return TffTrainerFactory.of(parts, "cpu")
 

@@ -9,12 +9,11 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.engines.tff.client_feed import batch_spec, stored_spec
-from f3ast_tff.engines.tff.cross_entropy import MeanCrossEntropy
+from f3ast_tff.engines.tff.composition import batch_spec, stored_spec
+from f3ast_tff.engines.tff.processes.aggregates import ImportanceWeightedSumFactory
 from f3ast_tff.engines.tff.processes.client_data import ClientBatches, client_dataset
-from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
-from f3ast_tff.engines.tff.processes.learning_process import build_parts
-from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
+from f3ast_tff.engines.tff.processes.learning_process import build_optimizer, build_parts
+from f3ast_tff.engines.tff.scorer import MeanCrossEntropy
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.aggregation import Aggregation
@@ -48,8 +47,13 @@ def element_feed(data: FederatedData, round_number: int, ids: np.ndarray) -> lis
         order = WORK.order(round_number, k, len(y))
         examples = OrderedDict(x=tf.constant(x), y=tf.constant(y))
         draws = np.zeros((*order.shape, 0), np.int32)
-        drawn = (tf.constant(order), tf.constant(draws))
-        return client_dataset(examples, *drawn, 0.2 + 0.1 * k, OrderedDict())
+        return client_dataset(
+            examples,
+            orders=tf.constant(order),
+            draws=tf.constant(draws),
+            weight=0.2 + 0.1 * k,
+            start=OrderedDict(),
+        )
 
     return [client(int(k)) for k in ids]
 

@@ -13,15 +13,46 @@ from typing import Any, Callable
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.engines.tff.processes.by_client import sum_and_collect
-from f3ast_tff.engines.tff.processes.client_data import ClientBatches
-from f3ast_tff.engines.tff.processes.client_start import CorrectedModel
-from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
-from f3ast_tff.engines.tff.processes.optimizers import build_optimizer
-from f3ast_tff.engines.tff.processes.weighted_client_work import build_weighted_client_work
-from f3ast_tff.engines.tff.processes.wrapped_aggregate import CorrectedFactory, MappedFactory
+from f3ast_tff.engines.tff.processes.aggregates import (
+    CorrectedFactory,
+    ImportanceWeightedSumFactory,
+    MappedFactory,
+)
+from f3ast_tff.engines.tff.processes.client_data import ClientBatches, CorrectedModel
+from f3ast_tff.engines.tff.processes.client_work import build_weighted_client_work, sum_and_collect
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.optimizers import Optimizer
+
+
+class _Clipped(tff.learning.optimizers.Optimizer):
+    """An optimizer whose gradients are first clipped to a global norm."""
+
+    def __init__(self, inner: tff.learning.optimizers.Optimizer, norm: float) -> None:
+        self._inner = inner
+        self._norm = norm
+
+    def initialize(self, specs: Any) -> Any:
+        return self._inner.initialize(specs)
+
+    def next(self, state: Any, weights: Any, gradients: Any) -> Any:
+        clipped, _ = tf.clip_by_global_norm(tf.nest.flatten(gradients), self._norm)
+        return self._inner.next(state, weights, tf.nest.pack_sequence_as(gradients, clipped))
+
+    def get_hparams(self, state: Any) -> Any:
+        return self._inner.get_hparams(state)
+
+    def set_hparams(self, state: Any, hparams: Any) -> Any:
+        return self._inner.set_hparams(state, hparams)
+
+
+def build_optimizer(optimizer: Optimizer) -> tff.learning.optimizers.Optimizer:
+    """Returns the TFF optimizer that a value describes.
+
+    Raises:
+        ParameterError: If it has no form in TFF.
+    """
+    built, limit = optimizer.in_tff(), optimizer.clip_norm
+    return built if limit is None else _Clipped(built, limit)
 
 
 @dataclass(frozen=True)
@@ -37,11 +68,11 @@ class Parts:
     def compose(self) -> tff.learning.templates.LearningProcess:
         """Returns the process."""
         return tff.learning.templates.compose_learning_process(
-            self.initial_weights,
-            self.distributor,
-            self.client_work,
-            self.aggregator,
-            self.finalizer,
+            initial_model_weights_fn=self.initial_weights,
+            model_weights_distributor=self.distributor,
+            client_work=self.client_work,
+            model_update_aggregator=self.aggregator,
+            model_finalizer=self.finalizer,
         )
 
 

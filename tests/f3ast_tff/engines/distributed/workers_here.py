@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.engines.distributed.shards import owners, shard, split
-from f3ast_tff.engines.distributed.workers import TrainedPart, TrainerFactory
+from f3ast_tff.engines.distributed.workers import TrainedPart, TrainerFactory, owners, shard, split
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.methods.parts.strategy import Cohort
 

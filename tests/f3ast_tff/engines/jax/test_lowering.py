@@ -11,11 +11,10 @@ import pytest
 from jax import export
 
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
-from f3ast_tff.engines.jax.packing import pack
+from f3ast_tff.engines.jax.packing import Waves, pack
 from f3ast_tff.engines.jax.programs import RoundPrograms
-from f3ast_tff.engines.jax.round import FusedRound, Remembered
+from f3ast_tff.engines.jax.round import FusedRound, Remembered, RoundInputs
 from f3ast_tff.engines.jax.server_step import ServerState
-from f3ast_tff.engines.jax.waves import Waves
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import initial_server
@@ -95,7 +94,14 @@ def lowered(
     fused_round = FusedRound(model, preprocessing, client, server, aggregation, waves)
     programs = RoundPrograms(fused_round, precision)
 
-    packed = pack(Cohort(np.arange(len(sizes)), np.ones(3)), WORK, preprocessing, 1, offsets, waves)
+    packed = pack(
+        Cohort(np.arange(len(sizes)), np.ones(3)),
+        WORK,
+        preprocessing,
+        round_number=1,
+        offsets=offsets,
+        form=waves,
+    )
     weights = model.initial_weights(0)
     flat = np.concatenate([weight.ravel() for weight in weights])
     kept = {} if memory is None else initial_server(memory, flat, np)
@@ -105,18 +111,18 @@ def lowered(
         jax.ShapeDtypeStruct((int(offsets[-1]), *shape), dtype),
         jax.ShapeDtypeStruct((int(offsets[-1]), *label_shape), np.int32),
     )
-    scalars = abstract((np.float32(3), np.float32(0.1)))
-    work = (features, labels, abstract(packed.on_device), *scalars)
-    if memory is None:
-        function, arguments = programs.round, (abstract(state), *work, None, by_client)
-    else:
+    inputs = RoundInputs(features, labels, abstract(packed.work), abstract(np.float32(0.1)))
+    named: dict[str, Any] = {"by_client": by_client}
+    function = programs.round
+    if memory is not None:
         share = np.ones(packed.client.shape, np.float32)
-        remembered = Remembered({}, share, np.int32(1), np.int32(3))
+        remembered = abstract(Remembered({}, share, np.int32(1), np.int32(3)))
+        inputs = inputs._replace(remembered=remembered)
         tables = {n: np.zeros((3, len(flat)), np.float32) for n in memory.vectors}
-        of_clients = abstract((tables, packed.client, remembered))
+        named.update(tables=abstract(tables), client=abstract(packed.client))
         function = programs.round_with_tables
-        arguments = (abstract(state), *of_clients, *work, by_client)
-    program = export.export(function, platforms=["cuda"])(*arguments).mlir_module()
+    exported = export.export(function, platforms=["cuda"])
+    program = exported(abstract(state), inputs, abstract(np.float32(3)), **named).mlir_module()
     return re.sub(r" loc\(#loc\d*\)", "", program)
 
 
@@ -191,9 +197,10 @@ def test_every_matrix_product_has_the_precision(precision: str, hlo: str) -> Non
 
 
 def test_and_in_evaluation() -> None:
-    rows = (np.zeros((4, 5), "f"), np.zeros(4, "i4"))
     sgd = JaxOptimizer(Sgd(0.1))
     fused_round = FusedRound(SOFTMAX, AsStored(), sgd, sgd, WeightedMean(), Waves(1))
     programs = RoundPrograms(fused_round, "tensorfloat32")
-    program = programs.score.lower(SOFTMAX.initial_weights(0), *rows, np.arange(4)).as_text()
+    features, labels = np.zeros((4, 5), "f"), np.zeros(4, "i4")
+    weights = SOFTMAX.initial_weights(0)
+    program = programs.score.lower(weights, features, labels, np.arange(4)).as_text()
     assert "precision = [HIGH, HIGH]" in program

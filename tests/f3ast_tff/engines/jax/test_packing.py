@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f3ast_tff.engines.jax.packing import PackedWork, pack
-from f3ast_tff.engines.jax.waves import Waves
+from f3ast_tff.engines.jax.packing import (
+    LANES_FILE,
+    PackedCohort,
+    PackedWork,
+    Waves,
+    default_lanes,
+    pack,
+)
 from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.preprocessing import AsStored, ImageCrops
+from f3ast_tff.models import ResNet18, SoftmaxRegression
+from f3ast_tff.preprocessing import AsStored, ImageCrops, Preprocessing
+
+STEPS = np.array([3, 32, 0, 7])
+
+
+def packed_cohort(
+    cohort: Cohort,
+    sizes: Sequence[int],
+    form: Waves,
+    work: LocalTraining | None = None,
+    preprocessing: Preprocessing | None = None,
+    round_number: int = 1,
+) -> PackedCohort:
+    """Work of clients of these sizes, by default in batches of 4."""
+    return pack(
+        cohort,
+        work or LocalTraining(4),
+        preprocessing or AsStored(),
+        round_number=round_number,
+        offsets=np.cumsum([0, *sizes]),
+        form=form,
+    )
 
 
 def clients_of(packed: PackedWork) -> list[tuple[float, np.ndarray]]:
@@ -46,7 +78,7 @@ def test_every_batch_of_every_client_once_and_in_order(
     offsets = np.cumsum([0, *sizes])
     weights = np.arange(1.0, len(sizes) + 1)
     cohort = Cohort(np.arange(len(sizes)), weights)
-    packed = pack(cohort, work, inputs, 9, offsets, Waves(lanes))
+    packed, member, _ = packed_cohort(cohort, sizes, Waves(lanes), work, inputs, 9)
     steps = work.num_batches(np.array(sizes))
 
     found = sorted(clients_of(packed), key=lambda client: client[0])
@@ -64,10 +96,10 @@ def test_every_batch_of_every_client_once_and_in_order(
         visited = visited[visited[:, 0] >= 0]
         np.testing.assert_array_equal(visited[:, 0], np.concatenate(expected))
         np.testing.assert_array_equal(visited[:, 1:], drawn)
-    there = packed.member >= 0
-    assert sorted(packed.member[there]) == trained
-    np.testing.assert_array_equal(packed.weight[there], weights[packed.member[there]])
-    np.testing.assert_array_equal(packed.steps[there], steps[packed.member[there]])
+    there = member >= 0
+    assert sorted(member[there]) == trained
+    np.testing.assert_array_equal(packed.weight[there], weights[member[there]])
+    np.testing.assert_array_equal(packed.steps[there], steps[member[there]])
     assert packed.num_idle == len(sizes) - len(trained)
     assert packed.idle_weight == sum(weights[k] for k in range(len(sizes)) if steps[k] == 0)
     if lanes == 1:
@@ -77,28 +109,80 @@ def test_every_batch_of_every_client_once_and_in_order(
 
 def test_clients_of_about_equal_length_share_a_wave() -> None:
     """Steps 3, 10, 4, 9 in two lanes: 10 beside 9, then 4 beside 3."""
-    offsets = np.cumsum([0, 12, 40, 16, 36])
     cohort = Cohort(np.arange(4), np.ones(4))
-    packed = pack(cohort, LocalTraining(4), AsStored(), 1, offsets, Waves(2))
+    packed = packed_cohort(cohort, [12, 40, 16, 36], Waves(2)).work
     assert packed.num_waves == 2
     np.testing.assert_array_equal(packed.steps[:2], [[10, 9], [4, 3]])
     np.testing.assert_array_equal(packed.first[:2], [0, 10])
 
 
 def test_a_repeated_client_is_trained_once() -> None:
-    offsets = np.cumsum([0, 4, 8, 0])
     cohort = Cohort(np.array([1, 2, 0, 1, 2, 1]), np.arange(1.0, 7.0))
-    packed = pack(cohort, LocalTraining(4), AsStored(), 1, offsets, Waves(1))
+    packed, member, _ = packed_cohort(cohort, [4, 8, 0], Waves(1))
     assert packed.num_waves == 2
     np.testing.assert_array_equal(packed.steps[:2, 0], [2, 1])
     np.testing.assert_array_equal(packed.times[:2, 0], [3, 1])
     np.testing.assert_array_equal(packed.weight[:2, 0], [1 + 4 + 6, 3])
-    np.testing.assert_array_equal(packed.member[:2, 0], [0, 2])
+    np.testing.assert_array_equal(member[:2, 0], [0, 2])
     assert (packed.num_idle, packed.idle_weight) == (2, 2 + 5)
 
 
 @pytest.mark.parametrize(("steps", "length"), [(1, 64), (64, 64), (65, 256), (1000, 1024)])
 def test_lengths_are_few(steps: int, length: int) -> None:
-    cohort, offsets = Cohort(np.array([0]), np.ones(1)), np.array([0, steps])
-    packed = pack(cohort, LocalTraining(1), AsStored(), 1, offsets, Waves(1))
+    cohort = Cohort(np.array([0]), np.ones(1))
+    packed = packed_cohort(cohort, [steps], Waves(1), LocalTraining(1)).work
     assert packed.rows.shape[0] == length
+
+
+def test_one_lane_on_a_cpu_has_no_bounds() -> None:
+    assert Waves.of("cpu", 1, 3, STEPS, False) == Waves(1, 3)
+    for platform, lanes in [("gpu", 1), ("cpu", 2)]:
+        assert Waves.of(platform, lanes, 3, STEPS, False) == Waves(lanes, 3, steps=32)
+
+
+def test_clients_of_equal_size_need_no_mask() -> None:
+    """A client without examples has no lane, unless there is a memory."""
+    steps = np.array([5, 5, 0, 5])
+    assert Waves.of("gpu", 2, 3, steps, False).equal_steps
+    assert not Waves.of("gpu", 2, 3, steps, True).equal_steps
+    assert not Waves.of("gpu", 2, 3, STEPS, False).equal_steps
+    # Whatever the cohort.
+    assert Waves(2, 3, 5, equal_steps=True).padded(1, 0) == (2, 5)
+
+
+def test_bounds_are_few_and_at_most_the_root_of_2_too_large() -> None:
+    form = Waves(2, 3, 32)
+    bounds = [form.padded(1, steps)[1] for steps in range(1, 33)]
+    assert all(steps <= bound < 2**0.5 * steps + 1 for steps, bound in enumerate(bounds, 1))
+    assert sorted(set(bounds)) == [1, 2, 4, 6, 8, 12, 16, 23, 32]
+    # 3 clients in 2 lanes are 2 waves; a larger cohort than was said has more.
+    assert [form.padded(waves, 1)[0] for waves in (0, 1, 2, 5)] == [2, 2, 2, 5]
+
+
+def test_waves_of_one_length() -> None:
+    """Steps 3, 10, 4, 9 in two lanes: two waves of 10 steps, and a lane keeps its own."""
+    cohort = Cohort(np.arange(4), np.ones(4))
+    packed = packed_cohort(cohort, [12, 40, 16, 36], Waves(2, 4, 10)).work
+    assert packed.rows.shape == (20, 2, 4)
+    np.testing.assert_array_equal(packed.first, [0, 10])
+    np.testing.assert_array_equal(packed.steps, [[10, 9], [4, 3]])
+    busy = (packed.rows >= 0).any(axis=2)
+    np.testing.assert_array_equal(busy.sum(axis=0), [14, 12])
+    assert busy[:10, 0].all() and busy[10:14, 0].all() and busy[10:13, 1].all()
+
+
+@pytest.mark.parametrize(
+    ("platform", "table", "lanes"),
+    [("cpu", {"ResNet18": 4}, 1), ("gpu", {"ResNet18": 4}, 4), ("gpu", {"ResNet18": 40}, 10)],
+)
+def test_lanes_come_from_the_table(platform: str, table: dict[str, int], lanes: int) -> None:
+    """On an accelerator; a model that is not there has as many as the largest cohort."""
+    model: Any = ResNet18()
+    assert default_lanes(platform, model, 10, table) == lanes
+    if platform == "gpu":
+        assert default_lanes(platform, SoftmaxRegression(5, 3), 10, table) == 10
+
+
+def test_the_table_holds_numbers_of_lanes() -> None:
+    table = json.loads(LANES_FILE.read_text())
+    assert all(isinstance(lanes, int) and lanes > 0 for lanes in table.values())

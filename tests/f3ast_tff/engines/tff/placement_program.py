@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from f3ast_tff.engines.tff.in_process import InProcessRuntime
+from f3ast_tff.engines.tff.runtime import InProcessRuntime
 from tests.f3ast_tff.engines.product_process import product_process
 
 if __name__ == "__main__":

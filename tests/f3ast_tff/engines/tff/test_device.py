@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from f3ast_tff.engines.tff.device import find_device
+from f3ast_tff.engines.tff.functions import find_device
 from f3ast_tff.errors import ParameterError
 
 

@@ -9,8 +9,7 @@ import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.engines.tff.function import TffFunction
-from f3ast_tff.engines.tff.graph import callable_graph
+from f3ast_tff.engines.tff.functions import TffFunction, callable_graph
 
 CPU = "/device:CPU:0"
 
@@ -69,7 +68,7 @@ def test_every_call_starts_from_initial_variables() -> None:
     """No call sees what another left, of this computation or of one with the same names."""
     one, other = TffFunction(counting(1.0), CPU), TffFunction(counting(100.0), CPU)
     for x in (1.0, 2.0, 3.0):
-        assert [float(one(x)[0]), float(other(x)[0])] == [1 + x, 100 + x]
+        assert [float(one([x])[0]), float(other([x])[0])] == [1 + x, 100 + x]
 
 
 def test_only_tensorflow() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import tensorflow_federated as tff
 
-from f3ast_tff.engines.tff import structure
-from f3ast_tff.engines.tff.structure import Layout
+from f3ast_tff.engines.tff import functions
+from f3ast_tff.engines.tff.functions import Layout
 
 LAYOUT = Layout(
     tff.to_type(OrderedDict(b=np.float32, a=(np.int32, OrderedDict(z=np.int32, y=np.int32))))
@@ -32,5 +32,5 @@ def test_other_nesting_is_refused(value: object) -> None:
 
 
 def test_the_example_in_the_docstring_runs() -> None:
-    result = doctest.testmod(structure)
+    result = doctest.testmod(functions)
     assert (result.attempted, result.failed) == (4, 0)

@@ -93,7 +93,7 @@ def test_server_steps_along_what_it_returns(
         if name == "fused":
             from f3ast_tff.engines.jax.trainer import FusedTrainerFactory as Factory
         else:
-            from f3ast_tff.engines.tff.trainer import TffTrainerFactory as Factory
+            from f3ast_tff.engines.tff.composition import TffTrainerFactory as Factory
         make_trainer = Factory.of(engine_parts(data, *own), "cpu")
         options = {"workers": WorkersHere(make_trainer, data.train, split)}
     got, norm = step(make_engine(name, data, *own, **options))
@@ -102,7 +102,7 @@ def test_server_steps_along_what_it_returns(
 
 
 def test_without_a_form_of_its_own_nothing_is_added() -> None:
-    from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
+    from f3ast_tff.engines.tff.processes.aggregates import ImportanceWeightedSumFactory
     from f3ast_tff.engines.tff.processes.learning_process import aggregation_factory
 
     factory = aggregation_factory(WeightedSum())

@@ -9,7 +9,7 @@ import pytest
 def test_integer_updates_are_refused() -> None:
     import tensorflow_federated as tff
 
-    from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
+    from f3ast_tff.engines.tff.processes.aggregates import ImportanceWeightedSumFactory
 
     with pytest.raises(TypeError, match="must be floats"):
         ImportanceWeightedSumFactory().create(
@@ -20,7 +20,7 @@ def test_integer_updates_are_refused() -> None:
 def test_is_a_weighted_aggregation_process() -> None:
     import tensorflow_federated as tff
 
-    from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
+    from f3ast_tff.engines.tff.processes.aggregates import ImportanceWeightedSumFactory
 
     process = ImportanceWeightedSumFactory().create(
         tff.TensorType(np.float32, [2]), tff.TensorType(np.float32)

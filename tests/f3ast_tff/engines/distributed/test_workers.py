@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f3ast_tff.engines.distributed.shards import owners, shard, split
+from f3ast_tff.engines.distributed.workers import owners, shard, split
 from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.methods.parts.strategy import Cohort
 

@@ -1,4 +1,4 @@
-"""Aggregates that go on from another one, on the server."""
+"""Aggregates: F3AST's weighted SUM (Algorithm 1, line 9), and those that go on from it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,52 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.engines.tff.processes.importance_weighted_sum import ImportanceWeightedSumFactory
 from f3ast_tff.methods.parts.aggregation import Aggregation
+
+
+class ImportanceWeightedSumFactory(tff.aggregators.WeightedAggregationFactory):
+    """Delta = sum_k w_k v_k with the weights as given, w_k = p_k / r_k(t); no normalisation.
+
+    Unlike `tff.aggregators.MeanFactory` it does not divide by the sum of the weights: their
+    being 1 only on average is what makes the update unbiased (Lemma B.1).
+    """
+
+    def __init__(
+        self, value_sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None
+    ) -> None:
+        """Sets how weighted values are summed; by default `tff.aggregators.SumFactory`."""
+        self._value_sum_factory = value_sum_factory or tff.aggregators.SumFactory()
+
+    def create(self, value_type: Any, weight_type: Any) -> tff.templates.AggregationProcess:
+        """Creates the aggregation process.
+
+        Args:
+            value_type: TFF type of an update, floats only.
+            weight_type: TFF type of a weight, a float scalar.
+
+        Returns:
+            A process with the state and measurements of the inner sum.
+
+        Raises:
+            TypeError: If `value_type` is not a structure of floats.
+        """
+        if not tff.types.is_structure_of_floats(value_type):
+            raise TypeError(f"updates must be floats to be weighted, not {value_type}")
+        value_sum = self._value_sum_factory.create(value_type)
+
+        @tff.tensorflow.computation(value_type, weight_type)
+        def scale(value: Any, weight: Any) -> Any:
+            return tf.nest.map_structure(lambda v: v * tf.cast(weight, v.dtype), value)
+
+        @tff.federated_computation(
+            value_sum.initialize.type_signature.result,
+            tff.FederatedType(value_type, tff.CLIENTS),
+            tff.FederatedType(weight_type, tff.CLIENTS),
+        )
+        def next_fn(state: Any, value: Any, weight: Any) -> Any:
+            return value_sum.next(state, tff.federated_map(scale, (value, weight)))
+
+        return tff.templates.AggregationProcess(value_sum.initialize, next_fn)
 
 
 class MappedFactory(tff.aggregators.WeightedAggregationFactory):
@@ -31,7 +75,11 @@ class MappedFactory(tff.aggregators.WeightedAggregationFactory):
             changed = self._aggregation.in_tf(tf.nest.flatten(delta))
             return tf.nest.pack_sequence_as(delta, tf.nest.flatten(changed))
 
-        @tff.federated_computation(*_parameters(inner, value_type, weight_type))
+        @tff.federated_computation(
+            inner.initialize.type_signature.result,
+            tff.FederatedType(value_type, tff.CLIENTS),
+            tff.FederatedType(weight_type, tff.CLIENTS),
+        )
         def next_fn(state: Any, value: Any, weight: Any) -> Any:
             output = inner.next(state, value, weight)
             changed = tff.federated_map(change, output.result)
@@ -84,9 +132,11 @@ class CorrectedFactory(tff.aggregators.WeightedAggregationFactory):
         def initialize() -> Any:
             return tff.federated_eval(nothing, tff.SERVER)
 
-        _, *parameters = _parameters(total, value_type, weight_type)
-
-        @tff.federated_computation(initialize.type_signature.result, *parameters)
+        @tff.federated_computation(
+            initialize.type_signature.result,
+            tff.FederatedType(value_type, tff.CLIENTS),
+            tff.FederatedType(weight_type, tff.CLIENTS),
+        )
         def next_fn(state: Any, value: Any, weight: Any) -> Any:
             added = total.next(total.initialize(), value, weight)
             weights = tff.federated_sum(weight)
@@ -94,11 +144,3 @@ class CorrectedFactory(tff.aggregators.WeightedAggregationFactory):
             return tff.templates.MeasuredProcessOutput(state, corrected, added.measurements)
 
         return tff.templates.AggregationProcess(initialize, next_fn)
-
-
-def _parameters(inner: tff.templates.AggregationProcess, value_type: Any, weight_type: Any) -> Any:
-    return (
-        inner.initialize.type_signature.result,
-        tff.FederatedType(value_type, tff.CLIENTS),
-        tff.FederatedType(weight_type, tff.CLIENTS),
-    )
