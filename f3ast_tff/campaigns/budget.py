@@ -7,8 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
-from f3ast_tff.campaigns.costs import CostFile
-from f3ast_tff.campaigns.kinds import kind_of
+from f3ast_tff.campaigns.costs import CostFile, kind_of
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.signals import Stop

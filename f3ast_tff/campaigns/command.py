@@ -17,13 +17,13 @@ from f3ast_tff.atomic import remove_temporaries
 from f3ast_tff.campaigns.budget import Budget
 from f3ast_tff.campaigns.data_check import check_data
 from f3ast_tff.campaigns.estimate import print_estimate
-from f3ast_tff.campaigns.gpus import default_processes
 from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
 from f3ast_tff.campaigns.isolated_run import COMPILED
-from f3ast_tff.campaigns.local_processes import LocalProcesses
 from f3ast_tff.campaigns.manifest import NAME as MANIFEST
 from f3ast_tff.campaigns.manifest import Manifest
+from f3ast_tff.campaigns.pool import Workers, execute_all
+from f3ast_tff.campaigns.processes import LocalProcesses, default_processes
 from f3ast_tff.campaigns.progress import Watch
 from f3ast_tff.campaigns.ray_cluster import RayCluster
 from f3ast_tff.campaigns.runs import FAILED as FAILED_RUN
@@ -34,7 +34,6 @@ from f3ast_tff.campaigns.runs import (
     read_config,
     rounds_done,
 )
-from f3ast_tff.campaigns.scheduler import Workers, execute_all
 from f3ast_tff.components import Registry
 from f3ast_tff.configuration.provenance import provenance
 from f3ast_tff.errors import (

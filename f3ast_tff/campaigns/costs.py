@@ -1,19 +1,107 @@
-"""What a run costs in time, memory and disk, measured once and kept by machine."""
+"""What a run costs in time, memory and disk, measured once and kept by machine and kind of run."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import platform
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import f3ast_tff
 from f3ast_tff.atomic import atomic_write
-from f3ast_tff.campaigns.kinds import key_of
-from f3ast_tff.campaigns.machine import machine
+from f3ast_tff.campaigns.runs import PlannedRun
+from f3ast_tff.components import parameters_of
+from f3ast_tff.configuration.provenance import cores, package_versions
 from f3ast_tff.data_files import read_json
 from f3ast_tff.datasets import default_data_dir
+
+_CPUINFO = Path("/proc/cpuinfo")
+_GPUS = Path("/proc/driver/nvidia/gpus")
+
+
+def machine() -> dict[str, Any]:
+    """Returns processor, cores at hand, GPUs (Linux) and versions, as JSON values."""
+    return {
+        "processor": _processor(),
+        "cores": cores(),
+        "gpus": _gpus(),
+        "python": platform.python_version(),
+        "packages": {"f3ast-tff": f3ast_tff.__version__, **package_versions()},
+    }
+
+
+def _processor() -> str:
+    if _CPUINFO.is_file():
+        name = _field(_CPUINFO, "model name")
+        if name:
+            return name
+    return platform.processor() or platform.machine()
+
+
+def _gpus() -> list[str]:
+    return sorted(_field(path, "Model") for path in _GPUS.glob("*/information"))
+
+
+def _field(path: Path, name: str) -> str:
+    """The first value of a file of lines `name : value`; empty if there is none."""
+    for line in path.read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return ""
+
+
+_BY_ALL = ("task", "model", "communication", "delivery", "engine")
+# Their numbers with a fraction are rates and thresholds; whole numbers, choices and yes or no may
+# decide how much is computed.
+_BY_WHOLE = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")
+_TRAINING = ("batch_size", "local_epochs", "local_steps", "last_batch")
+_WRITTEN = ("checkpoint_every", "checkpoint_seconds", "client_scores", "write_masks", "logger")
+_NOT = ("data_seed", "data_dir")
+
+
+def kind_of(run: PlannedRun) -> dict[str, Any]:
+    """Returns the settings that decide what a run costs, by name."""
+    settings, configs = run.settings, run.configuration.configs
+    found: dict[str, Any] = {}
+    for kind in (*_BY_ALL, *_BY_WHOLE):
+        found[kind] = settings[kind]
+        config = configs[kind]
+        for part in (config, *getattr(config, "parts", ())):
+            for parameter in parameters_of(type(part)):
+                if parameter.name not in _NOT and (kind in _BY_ALL or parameter.kind is not float):
+                    found[parameter.name] = settings[parameter.name]
+    found.update({name: settings[name] for name in (*_TRAINING, *_WRITTEN)})
+    plugins = {plugin.name: plugin.sha256 for plugin in run.configuration.plugins}
+    return {**found, **({"plugins": plugins} if plugins else {})}
+
+
+def key_of(kind: Mapping[str, Any]) -> str:
+    """Returns the digest of a kind, equal for equal kinds."""
+    return hashlib.sha256(json.dumps(kind, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def labels(kinds: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns a name for each kind: task, model and algorithm, and what else tells them apart."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for kind in kinds:
+        groups.setdefault(_short(kind), []).append(kind)
+    return [" ".join([_short(kind), *_differing(kind, groups[_short(kind)])]) for kind in kinds]
+
+
+def _short(kind: Mapping[str, Any]) -> str:
+    return " ".join(str(kind[name]) for name in ("task", "model", "algorithm"))
+
+
+def _differing(kind: Mapping[str, Any], group: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [
+        f"{name}={value}"
+        for name, value in kind.items()
+        if value is not None and any(other.get(name) != value for other in group)
+    ]
 
 
 @dataclass(frozen=True)
@@ -72,7 +160,7 @@ class CostFile:
 
     Attributes:
         path: A JSON file in the user's cache folder.
-        machine: See `f3ast_tff.campaigns.machine`.
+        machine: See `machine`.
     """
 
     def __init__(self) -> None:

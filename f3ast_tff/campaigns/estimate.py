@@ -9,11 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from f3ast_tff.campaigns.costs import Cost, CostFile
-from f3ast_tff.campaigns.kinds import key_of, kind_of, labels
+from f3ast_tff.campaigns.costs import Cost, CostFile, key_of, kind_of, labels
 from f3ast_tff.campaigns.measurement import measure
+from f3ast_tff.campaigns.pool import by_environment
 from f3ast_tff.campaigns.runs import PlannedRun, rounds_done
-from f3ast_tff.campaigns.scheduler import by_environment
 from f3ast_tff.process_memory import available_memory_bytes
 from f3ast_tff.progress import duration, say
 from f3ast_tff.signals import Stop

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Callable
 
 from f3ast_tff.campaigns import axes
+from f3ast_tff.campaigns.axes import runs_where
 from f3ast_tff.campaigns.grid_file import LABEL, CampaignError, GridFile, read_grid_file
 from f3ast_tff.campaigns.runs import PlannedRun
-from f3ast_tff.campaigns.where import runs_where
 from f3ast_tff.components import Registry, builtin_registry
 from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.configuration.resolve import applicable, resolve

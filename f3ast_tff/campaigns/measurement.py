@@ -16,9 +16,9 @@ from threading import Lock
 from typing import Any
 
 from f3ast_tff.campaigns.costs import Cost
-from f3ast_tff.campaigns.local_processes import LocalProcesses
+from f3ast_tff.campaigns.pool import Worker
+from f3ast_tff.campaigns.processes import LocalProcesses
 from f3ast_tff.campaigns.runs import FINISHED, Outcome, PlannedRun, rounds_done
-from f3ast_tff.campaigns.scheduler import Worker
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import Interrupted
 from f3ast_tff.signals import Stop

@@ -6,8 +6,8 @@ import time
 
 from f3ast_tff.campaigns.grid import Campaign
 from f3ast_tff.campaigns.manifest import Manifest
+from f3ast_tff.campaigns.pool import Worker
 from f3ast_tff.campaigns.runs import FINISHED, Outcome, PlannedRun, rounds_done
-from f3ast_tff.campaigns.scheduler import Worker
 from f3ast_tff.errors import Interrupted
 from f3ast_tff.progress import duration, say, terminal_bar
 from f3ast_tff.signals import Stop

@@ -27,7 +27,7 @@ import grpc
 import tensorflow_federated as tff
 
 from f3ast_tff.data_files import check_appendable
-from f3ast_tff.engines import die_with_parent
+from f3ast_tff.engines.tff import die_with_parent
 from f3ast_tff.engines.tff.runtime import TffRuntime
 from f3ast_tff.errors import EngineError
 from f3ast_tff.process_memory import peak_memory_mib

@@ -100,7 +100,9 @@ def assert_same_metrics(got: Path, expected: Path) -> None:
 
 
 def workers_of(pid: int) -> list[psutil.Process]:
-    return psutil.Process(pid).children(recursive=True)
+    """Its processes, without the one that cleans up after `multiprocessing`."""
+    children = psutil.Process(pid).children(recursive=True)
+    return [child for child in children if "resource_tracker" not in " ".join(child.cmdline())]
 
 
 def wait_until(condition: Callable[[], bool], process: subprocess.Popen, folder: Path) -> None:

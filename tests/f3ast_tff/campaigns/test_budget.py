@@ -9,8 +9,7 @@ import pytest
 
 from f3ast_tff.campaigns import budget
 from f3ast_tff.campaigns.budget import Budget
-from f3ast_tff.campaigns.costs import Cost, CostFile
-from f3ast_tff.campaigns.kinds import kind_of
+from f3ast_tff.campaigns.costs import Cost, CostFile, kind_of
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.command_line.main import main
 from f3ast_tff.configuration.resolve import resolve

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from f3ast_tff.campaigns import estimate
-from f3ast_tff.campaigns.costs import Cost, CostFile
+from f3ast_tff.campaigns.costs import Cost, CostFile, kind_of
 from f3ast_tff.campaigns.estimate import campaign_seconds
-from f3ast_tff.campaigns.kinds import kind_of
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.command_line.main import main
 from f3ast_tff.configuration.resolve import resolve

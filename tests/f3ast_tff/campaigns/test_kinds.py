@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.campaigns.kinds import key_of, kind_of, labels
+from f3ast_tff.campaigns.costs import key_of, kind_of, labels
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.configuration.resolve import resolve
 

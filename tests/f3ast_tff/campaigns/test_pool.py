@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from f3ast_tff.campaigns.pool import Worker, execute_all
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, LOST, Outcome, PlannedRun
-from f3ast_tff.campaigns.scheduler import Worker, execute_all
 from f3ast_tff.configuration.resolve import resolve
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from f3ast_tff.campaigns import local_processes
-from f3ast_tff.campaigns.gpus import (
+from f3ast_tff.campaigns import processes
+from f3ast_tff.campaigns.processes import (
     FRACTION,
     VISIBLE,
+    LocalProcesses,
     default_processes,
     gpu_variables,
     uses_gpu,
     visible_gpus,
 )
-from f3ast_tff.campaigns.local_processes import LocalProcesses
 
 ON_GPU, ON_CPU = ("fused", "auto"), ("fused", "cpu")
 
@@ -87,7 +86,7 @@ def test_a_process_that_has_ended_leaves_its_gpu(
 ) -> None:
     monkeypatch.setenv(VISIBLE, "6,7")
     monkeypatch.delenv(FRACTION, raising=False)
-    monkeypatch.setattr(local_processes, "LocalProcess", FakeProcess)
+    monkeypatch.setattr(processes, "LocalProcess", FakeProcess)
     workers = LocalProcesses(2, tmp_path, {})
     started: list[Any] = [workers.start(ON_GPU), workers.start(ON_GPU), workers.start(ON_CPU)]
     assert [process.gpu for process in started] == ["6", "7", ""]
@@ -96,18 +95,3 @@ def test_a_process_that_has_ended_leaves_its_gpu(
     assert workers.start(ON_GPU).gpu == "7"
     monkeypatch.setenv(VISIBLE, "")
     assert LocalProcesses(2, tmp_path, {}).start(ON_GPU).gpu == ""
-
-
-def test_a_process_has_the_variables(tmp_path: Path) -> None:
-    process = local_processes.LocalProcess(tmp_path, {}, {VISIBLE: "5"})
-    try:
-        assert process.alive
-        pid = int(process.name.split()[-1])
-        deadline = time.monotonic() + 10
-        # Empty for a moment, as the process becomes another program.
-        while not (variables := Path(f"/proc/{pid}/environ").read_bytes()):
-            assert time.monotonic() < deadline
-        assert f"{VISIBLE}=5".encode() in variables.split(b"\0")
-    finally:
-        process.close()
-    assert not process.alive

@@ -16,7 +16,7 @@ import pytest
 PARENT = """
 import os, signal, subprocess, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background shells
-from f3ast_tff.engines import die_with_parent
+from f3ast_tff.engines.tff import die_with_parent
 child = subprocess.Popen(
     [sys.executable, "-S", "-E", die_with_parent.__file__, str(os.getpid()), "/bin/sleep", "600"]
 )
@@ -68,7 +68,7 @@ def test_child_is_gone_when_parent_is_killed(signum: signal.Signals) -> None:
 
 
 def test_refuses_when_the_parent_is_already_gone() -> None:
-    from f3ast_tff.engines import die_with_parent
+    from f3ast_tff.engines.tff import die_with_parent
 
     not_our_pid = str(os.getpid() + 1)
     done = subprocess.run(

@@ -1,0 +1,244 @@
+"""Worker processes of this machine, and its GPUs; none outlives the campaign, however that ends."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from f3ast_tff.campaigns.isolated_run import keep_compiled_programs, run_order
+from f3ast_tff.campaigns.pool import Worker
+from f3ast_tff.campaigns.runs import LOST, Outcome, PlannedRun, now
+from f3ast_tff.data_files import check_appendable
+from f3ast_tff.errors import Interrupted
+from f3ast_tff.signals import Signals
+
+LOG = "workers.log"
+# For the round in progress and its checkpoint.
+_UNWIND_S = 30.0
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+FRACTION = "XLA_PYTHON_CLIENT_MEM_FRACTION"
+# Of a GPU's memory, for all processes on it; the rest is CUDA's own.
+_SHARE = 0.9
+_PATIENCE_S = 20.0
+
+
+class LocalProcesses:
+    """Processes of this machine.
+
+    Attributes:
+        slots: See `Workers`.
+    """
+
+    def __init__(self, slots: int, campaign: Path, provenance: Mapping[str, Any]) -> None:
+        """Takes the number of processes, the campaign's folder, and what a run came from."""
+        self.slots = slots
+        self._campaign = campaign
+        self._provenance = provenance
+        self._gpus: list[str] | None = None
+        self._started: list[LocalProcess] = []
+
+    def start(self, environment: tuple[str, str]) -> LocalProcess:
+        """See `Workers.start`."""
+        process = LocalProcess(self._campaign, self._provenance, self._variables(environment))
+        self._started = [*(p for p in self._started if p.alive), process]
+        return process
+
+    def _variables(self, environment: tuple[str, str]) -> dict[str, str]:
+        if not uses_gpu(environment):
+            return {}
+        if self._gpus is None:
+            self._gpus = visible_gpus(os.environ)
+        if not self._gpus:
+            return {}
+        taken = [process.gpu for process in self._started if process.alive]
+        return gpu_variables(self._gpus, taken, self.slots, os.environ)
+
+    def ended(self, busy: Sequence[Worker], seconds: float) -> list[Worker]:
+        """See `Workers.ended`."""
+        ours = [worker for worker in busy if isinstance(worker, LocalProcess)]
+        ready = wait([worker.pipe for worker in ours], seconds)
+        return [worker for worker in ours if worker.pipe in ready]
+
+
+class LocalProcess:
+    """One spawned process.
+
+    Attributes:
+        name: See `Worker`.
+        pipe: Takes orders, gives outcomes; readable once a run has ended, or the process.
+        gpu: The GPU that it was given; empty for none.
+    """
+
+    def __init__(
+        self,
+        campaign: Path,
+        provenance: Mapping[str, Any],
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Starts it; its output goes to `LOG` in the campaign's folder.
+
+        Args:
+            campaign: The campaign's folder.
+            provenance: What a run came from.
+            variables: Added to its environment.
+        """
+        self.gpu = variables.get(VISIBLE, "")
+        self._log = campaign / LOG
+        check_appendable(self._log)
+        spawn = multiprocessing.get_context("spawn")
+        self.pipe, theirs = spawn.Pipe()
+        self._process = spawn.Process(
+            target=_serve,
+            args=(theirs, campaign, dict(provenance), dict(variables)),
+            daemon=True,
+        )
+        self._process.start()
+        theirs.close()
+        self.name = f"process {self._process.pid}"
+        self._since = now()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.is_alive()
+
+    def submit(self, run: PlannedRun) -> None:
+        """See `Worker.submit`."""
+        self._since = now()
+        try:
+            self.pipe.send(run.order)
+        except BrokenPipeError:
+            # It has died meanwhile, as `outcome` will find.
+            return
+
+    def outcome(self) -> Outcome:
+        """See `Worker.outcome`."""
+        try:
+            outcome: Outcome = self.pipe.recv()
+        except (EOFError, ConnectionResetError):
+            return Outcome(LOST, self._cause_of_death(), self._since, now(), 0.0, self.name)
+        return outcome
+
+    def _cause_of_death(self) -> str:
+        self._process.join()
+        status = self._process.exitcode or 0
+        if status == -signal.SIGKILL:
+            how = "was killed (SIGKILL; was memory short?)"
+        elif status < 0:
+            how = f"was ended by signal {-status}"
+        else:
+            how = f"ended with exit code {status}"
+        return f"{self.name} {how}, log {self._log}"
+
+    def close(self) -> None:
+        """See `Worker.close`."""
+        self._process.terminate()
+        self._process.join(_UNWIND_S)
+        if self._process.is_alive():
+            # Inside a compilation, Python does not see signals.
+            self._process.kill()
+            self._process.join()
+        self.pipe.close()
+
+
+def _serve(
+    pipe: Connection, campaign: Path, provenance: dict[str, Any], variables: dict[str, str]
+) -> None:
+    """Runs orders in a spawned process until its pipe closes."""
+    # A terminal sends these to all its processes; the campaign ends its workers.
+    for signum in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(signum, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    signals = Signals()
+    signals.install()
+    with open(campaign / LOG, "ab") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    os.environ.update(variables)
+    keep_compiled_programs(campaign, os.environ)
+    while True:
+        try:
+            order = pipe.recv()
+        except EOFError:
+            return
+        try:
+            pipe.send(run_order(order, provenance, f"process {os.getpid()}", signals))
+        except Interrupted:
+            sys.exit(signals.exit_code)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def visible_gpus(environment: Mapping[str, str]) -> list[str]:
+    """Returns the GPUs that this process may use, as `CUDA_VISIBLE_DEVICES` names them.
+
+    Args:
+        environment: `os.environ`; if it has `CUDA_VISIBLE_DEVICES`, no more than these.
+    """
+    named = environment.get(VISIBLE)
+    if named is not None:
+        found = []
+        for name in map(str.strip, named.split(",")):
+            # As CUDA reads it: what follows an invalid one is hidden.
+            if not name or name.startswith("-"):
+                break
+            found.append(name)
+        return found
+    command = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_PATIENCE_S, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return done.stdout.split()
+
+
+def uses_gpu(environment: tuple[str, str]) -> bool:
+    """Whether runs of a `PlannedRun.environment` train on a GPU if there is one."""
+    engine, device = environment
+    return device == "gpu" or (device == "auto" and engine == "fused")
+
+
+def default_processes(environments: Iterable[tuple[str, str]]) -> int:
+    """Returns one process for each GPU if runs train there, otherwise one for each core.
+
+    Args:
+        environments: `PlannedRun.environment` of all runs.
+    """
+    gpus = visible_gpus(os.environ) if any(map(uses_gpu, environments)) else []
+    return len(gpus) or len(os.sched_getaffinity(0))
+
+
+def gpu_variables(
+    gpus: Sequence[str], taken: Sequence[str], slots: int, environment: Mapping[str, str]
+) -> dict[str, str]:
+    """Returns the environment variables that give a new process a GPU of its own, or a share.
+
+    Args:
+        gpus: All, at least one.
+        taken: The GPU of each process that lives.
+        slots: Most processes at a time; each has an equal part of its GPU's memory.
+        environment: A memory fraction that it sets stays.
+    """
+    on_each = Counter(taken)
+    found = {VISIBLE: min(gpus, key=lambda gpu: on_each[gpu])}
+    sharing = -(-slots // len(gpus))
+    if sharing > 1 and FRACTION not in environment:
+        found[FRACTION] = f"{_SHARE / sharing:.3f}"
+    return found
