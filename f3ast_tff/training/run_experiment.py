@@ -196,8 +196,8 @@ def write_config(
 
 
 def _note_cores(folder: RunFolder, before: Mapping[str, Any]) -> None:
-    known, here = before.get("cores"), cores()
-    if not isinstance(known, list) or not known or here in known:
+    known, here = before["cores"], cores()
+    if here in known:
         return
     logging.warning(
         "the number of cores was %s and is now %d: weights may differ in the last digits (some "

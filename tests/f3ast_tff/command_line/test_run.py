@@ -277,21 +277,6 @@ def test_a_run_that_depends_on_its_length_stays(
     assert reason in capsys.readouterr().err
 
 
-def test_checkpoints_that_are_all_damaged_are_named(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(LostEngine) == 1
-    paths = list((tmp_path / "x" / "checkpoints").iterdir())
-    for path in paths:
-        path.write_bytes(b"")
-    capsys.readouterr()
-    assert run() == 2
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last.startswith("error: ")
-    assert all(str(path) in last for path in paths)
-    assert len(paths) == 2
-
-
 def test_running_out_of_disk_or_any_other_failure_gives_the_folder_back(
     run: Run, engines: list[FakeEngine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,6 @@ import fcntl
 import os
 import pty
 import select
-import signal
 import struct
 import subprocess
 import sys
@@ -121,34 +120,3 @@ def test_ctrl_c_typed_once(tmp_path: Path) -> None:
     assert bar.startswith(f"round {number}/100000 |")
     told = f"interrupted: checkpoint at round {number}, the same command goes on from there"
     assert lines[lines.index(bar) + 1 :] == [told, ""]
-
-
-def test_signals_at_the_start_and_without_a_terminal(tmp_path: Path) -> None:
-    """A hang-up while the first imports run: no traceback, no folder; `| head` is quiet too."""
-    process = subprocess.Popen(
-        [sys.executable, "run_experiments.py", *SMALL, f"--output_dir={tmp_path / 'new'}"],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    caught = Path(f"/proc/{process.pid}/status")
-    deadline = time.monotonic() + 30
-    # Bit 0 of the caught signals is SIGHUP, number 1.
-    while not int(caught.read_text().partition("SigCgt:")[2].split()[0], 16) & 1:
-        assert time.monotonic() < deadline
-    process.send_signal(signal.SIGHUP)
-    out, err = process.communicate(timeout=30)
-    assert (process.returncode, out) == (129, "")
-    (line,) = err.splitlines()
-    assert line.startswith("interrupted")
-    assert not (tmp_path / "new").exists()
-    piped = subprocess.run(
-        ["bash", "-c", f"{sys.executable} run_experiments.py --help | head -1"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert piped.stdout.startswith("Federated learning") and piped.stderr == ""

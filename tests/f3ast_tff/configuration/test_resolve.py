@@ -123,18 +123,10 @@ BAD: list[tuple[str, Any, str]] = [
     ("num_clients", 0, "at least 1"),
     ("num_clients", 9, "at most num_clients, 9"),
     ("clients_per_round", 0, "at least 1"),
-    ("clients_per_round", -3, "at least 1"),
     ("clients_per_round", 101, "at most num_clients, 100"),
-    ("rounds", 0, "at least 1"),
     ("rounds", 1.5, "must be an integer"),
-    ("eval_every", 0, "at least 1"),
-    ("checkpoint_every", 0, "at least 1"),
-    ("batch_size", 0, "at least 1"),
-    ("local_epochs", 0, "at least 1"),
-    ("local_steps", 0, "at least 1"),
     ("client_lr_decay", 1.1, "at most 1"),
     ("seed", -1, "at least 0"),
-    ("data_seed", -1, "at least 0"),
     *[("rate_beta", value, BELOW_1) for value in (0.0, 1.0, 2.0, -0.1, NAN, INF)],
     *[("client_lr", value, "above 0") for value in (0.0, -0.1, NAN, INF)],
     *[("server_lr", value, "above 0") for value in (0.0, -0.1, NAN, INF)],
@@ -207,14 +199,6 @@ def test_a_setting_of_a_component_that_is_not_chosen_is_refused(kind: str) -> No
                 assert "only applies with " in caught.value.allowed
 
 
-def test_the_refusal_says_what_to_choose() -> None:
-    with pytest.raises(ParameterError) as caught:
-        resolve({"algorithm": "fedavg", "rate_beta": 0.5})
-    assert caught.value.allowed == (
-        "only applies with algorithm f3ast, f3ast_adam, f3ast_of_ca_fed; the algorithm is fedavg"
-    )
-
-
 def test_communication_replaces_clients_per_round() -> None:
     given = settings(communication="cycle:5,10")
     assert given["communication"] == "cycle:5,10"
@@ -269,6 +253,11 @@ def test_communication_replaces_clients_per_round() -> None:
             "must be 1",
         ),
         ({"algorithm": "sequential_sgd", "communication": "cycle:1,2"}, "communication", ""),
+        (
+            {"algorithm": "fedavg", "rate_beta": 0.5},
+            "rate_beta",
+            "f3ast, f3ast_adam, f3ast_of_ca_fed; the algorithm is fedavg",
+        ),
         ({"tff_runtime": "tf"}, "tff_runtime", "only applies with engine tff"),
         ({"ray_address": "auto"}, "ray_address", "num_workers"),
         ({"round_timeout": 5.0}, "round_timeout", "num_workers"),

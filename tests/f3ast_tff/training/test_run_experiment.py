@@ -97,17 +97,6 @@ def test_another_number_of_cores_is_said_once(
     assert said[2][0].startswith("the number of cores was 4 and is now 2: weights may differ")
 
 
-@pytest.mark.parametrize("cores", [None, [], "4", {"a": 1}])
-def test_a_run_that_notes_no_cores_goes_on(tmp_path: Path, cores: object) -> None:
-    configuration = resolve({"rounds": 2})
-    with closing(RunFolder(tmp_path / "run", configuration.identity)) as folder:
-        written = {"settings": {}, "identity": configuration.identity, "cores": cores}
-        folder.write_json("config.json", written)
-        run_experiment.write_config(folder, configuration, {}, "a" * 64)
-        config = folder.config()
-    assert config is not None and config["cores"] == cores
-
-
 @pytest.mark.parametrize(
     ("client_lr", "says"),
     [
