@@ -58,30 +58,20 @@ def differences(first: Run, second: Run) -> tuple[float, bool]:
             raise RunsError(f"{run.path} is not finished")
     if not np.array_equal(first.metrics["round"], second.metrics["round"]):
         raise RunsError(f"{first.path} and {second.path} evaluated different rounds")
-    worst = _largest_difference(*(_scores(run) for run in (first, second)))
+    a, b = _scores(first), _scores(second)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore", over="ignore"):
+        relative = np.abs(a - b) / np.maximum(np.abs(a), 1e-12)
+    found = np.where(np.isfinite(a) & np.isfinite(b), relative, np.where(same, 0.0, np.inf))
+    worst = float(found.max(initial=0.0))
     return worst, bool(np.array_equal(_selected(first), _selected(second)))
 
 
 def _scores(run: Run) -> np.ndarray:
-    file = run.path / "metrics.csv"
     missing = [name for name in _SCORES if name not in run.metrics]
     if missing:
-        raise RunsError(f"{file} has no column {', '.join(missing)}")
-    try:
-        return run.metrics[list(_SCORES)].to_numpy(np.float64)
-    except ValueError as error:
-        raise RunsError(f"{file} holds something that is not a number: {error}") from error
-
-
-def _largest_difference(first: np.ndarray, second: np.ndarray) -> float:
-    """The largest relative difference of equal shapes; NaN of both runs is no difference."""
-    same = (first == second) | (np.isnan(first) & np.isnan(second))
-    finite = np.isfinite(first) & np.isfinite(second)
-    found = np.where(same, 0.0, np.inf)
-    with np.errstate(invalid="ignore", over="ignore"):
-        relative = np.abs(first - second) / np.maximum(np.abs(first), 1e-12)
-    found[finite] = relative[finite]
-    return float(found.max(initial=0.0))
+        raise RunsError(f"{run.path / 'metrics.csv'} has no column {', '.join(missing)}")
+    return run.metrics[list(_SCORES)].to_numpy(np.float64)
 
 
 def _selected(run: Run) -> np.ndarray:

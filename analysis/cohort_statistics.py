@@ -11,15 +11,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
-from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups
+from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
 from f3ast_tff.analysis.runs import Run, RunsError
-from f3ast_tff.atomic import atomic_write
+from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.training.results import DamagedResult, read_selection
 
 # First rounds of the spans over which weights are averaged.
@@ -43,8 +42,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _write(flags: Flags) -> None:
     table = cohort_statistics(read_finished(flags.runs))
-    with atomic_write(Path(flags.out), encoding="utf-8", newline="") as file:
-        table.to_csv(file, index=False, lineterminator="\n")
+    write_csv(table, flags.out)
     print(f"{len(table)} rows: {flags.out}")
 
 
@@ -62,11 +60,10 @@ def cohort_statistics(runs: Sequence[Run]) -> pd.DataFrame:
         clients with the largest p_k; `never_picked`, the share of clients that were in no cohort.
 
     Raises:
-        RunsError: If a run's `selection.npz` is damaged, or of a version that did not hold p_k and
-            the sums of weights.
+        RunsError: If a run's `selection.npz` is damaged.
     """
     groups, names = comparable_groups(runs)
-    differing = [n for n in names if len({str(group.setting(n)) for group in groups}) > 1]
+    differing = varying(groups, names)
     return pd.DataFrame([_row(group, differing) for group in groups])
 
 
@@ -79,18 +76,11 @@ def _row(group: RunGroup, differing: Sequence[str]) -> dict[str, object]:
 
 
 def _of_run(run: Run, normalised: bool) -> dict[str, float]:
-    file = run.path / "selection.npz"
     try:
         arrays = read_selection(run.path, run.summary)
-        selected, sums, p = (arrays[name] for name in ("selected", "weight_sum", "p"))
-    except KeyError as error:
-        raise RunsError(f"{file}: cannot be used: it holds no {error}") from error
     except DamagedResult as error:
         raise RunsError(str(error)) from error
-    if (selected.ndim, sums.shape, p.ndim) != (2, selected.shape[:1], 1) or (
-        selected.dtype.kind != "i" or selected.max(initial=-1) >= len(p)
-    ):
-        raise RunsError(f"{file}: cannot be used: its arrays do not fit one another")
+    selected, sums, p = (arrays[name] for name in ("selected", "weight_sum", "p"))
     picks = np.bincount(selected[selected >= 0], minlength=len(p))
     largest = np.argsort(-p, kind="stable")[: max(1, round(LARGEST_SHARE * len(p)))]
     if normalised:

@@ -16,12 +16,12 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
 from f3ast_tff.analysis.line_styles import Look, literal, looks_of
-from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, describe
+from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, describe, partition, varying
 from f3ast_tff.analysis.runs import Run, RunsError
 from f3ast_tff.analysis.texts import counted
 from f3ast_tff.atomic import atomic_write
 
-# By name, the label of the axis.
+# Labels of axes by name.
 X_AXES = {
     "rounds": "round",
     "simulated_seconds": "simulated time in seconds",
@@ -72,7 +72,7 @@ _MOST_ROWS = 20
 _MARKERS = 5
 _TITLE_WIDTH = 95
 _LEGEND_COLUMNS = 5
-# In characters.
+# Characters.
 _LEGEND_WIDTH = 120
 _PANELS = {
     "test_sample_accuracy": "test sample accuracy",
@@ -121,16 +121,14 @@ def draw_curves(
         looks: Of the lines; by default that of each algorithm. Groups of one condition and
             algorithm must look different.
         num_unfinished: Unfinished runs that were left out; the title says so.
-        x: What to draw against, one of `X_AXES`.
+        x: Horizontal axis, one of `X_AXES`.
 
     Raises:
         RunsError: If there are too many conditions, or a run does not have `x`.
         OSError: If the file cannot be written.
     """
     looks = looks_of(groups) if looks is None else looks
-    rows: dict[tuple[Any, ...], list[RunGroup]] = {}
-    for group in groups:
-        rows.setdefault(tuple(map(group.setting, names)), []).append(group)
+    rows = partition(groups, names)
     if len(rows) > _MOST_ROWS:
         raise RunsError(f"{len(rows)} conditions, one picture holds {_MOST_ROWS}; give fewer runs")
 
@@ -141,12 +139,12 @@ def draw_curves(
         layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1),
     )
     panels = figure.subplots(len(rows), 2, squeeze=False)
-    varying = [name for name in names if len({group.setting(name) for group in groups}) > 1]
-    for row, members in zip(panels, rows.values()):
+    differing = varying(groups, names)
+    for row, members in zip(panels, rows):
         for panel, (column, label) in zip(row, _PANELS.items()):
             draw_panel(panel, members, column, looks, x)
             panel.set_ylabel(label)
-            said = describe(members[0].condition(varying), varying)
+            said = describe(members[0].condition(differing), differing)
             panel.set_title(literal(_wrap(said, 2)), fontsize="medium")
     for panel in panels[-1]:
         panel.set_xlabel(X_AXES[x])
@@ -168,8 +166,8 @@ def draw_panel(
         panel: Where to draw.
         groups: Of one condition.
         column: Name of the column.
-        looks: By group.
-        x: What to draw against, one of `X_AXES`.
+        looks: Looks by group.
+        x: Horizontal axis, one of `X_AXES`.
     """
     traces = []
     for number, group in enumerate(groups):
@@ -263,7 +261,7 @@ def legend_columns(labels: Sequence[str]) -> int:
 
 
 def _title(groups: Sequence[RunGroup], names: Sequence[str], num_unfinished: int) -> str:
-    shared = [n for n in CONDITION if n in names and len({g.setting(n) for g in groups}) == 1]
+    shared = [n for n in CONDITION if n in names and n not in varying(groups, names)]
     constant = describe(groups[0].condition(shared), shared)
     several = any(len(group.runs) > 1 for group in groups)
     over = counted(group.runs for group in groups)

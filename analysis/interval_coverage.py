@@ -13,7 +13,6 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,7 @@ from scipy import special  # type: ignore[import-untyped]
 
 from f3ast_tff.analysis.command_line import command, out_flag
 from f3ast_tff.analysis.paired_difference import reach
-from f3ast_tff.atomic import atomic_write
+from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.components import parameter
 from f3ast_tff.randomness import generator
 
@@ -86,8 +85,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _write(flags: Flags) -> None:
     table = interval_coverage(flags.studies, flags.resamples)
-    with atomic_write(Path(flags.out), encoding="utf-8", newline="") as file:
-        table.to_csv(file, index=False, lineterminator="\n")
+    write_csv(table, flags.out)
     print(f"{len(table)} rows: {flags.out}")
 
 

@@ -2,9 +2,9 @@
 
 python -m f3ast_tff.analysis.kept_pages --page analysis/results/table3_synthetic.md
 
-In a page each command of `score_tables`, `method_study` or `stated_numbers` that prints tables has
-a ```sh block of its own. What it prints stands below, up to the next heading, the next ```sh block,
-or a line `<!-- end -->`. A command that writes a file (--out, --picture) prints no tables. Run it
+Each command of `score_tables`, `method_study` or `stated_numbers` that prints tables has its own
+```sh block on a page. Its output stands below, up to the next heading, the next ```sh block, or a
+line `<!-- end -->`. A command that writes a file (--out, --picture) prints no tables. Run it
 from the root of the repository, where the paths in commands start.
 """
 

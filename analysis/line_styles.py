@@ -21,7 +21,7 @@ _STYLES: dict[str, Style] = {
     "f3ast": ("#D55E00", "-", "^"),
     "f3ast_adam": ("#E69F00", "-.", "D"),
     "poc": ("#009E73", (0, (7, 2, 1, 2, 1, 2)), "v"),
-    # Those of the other papers, compared among themselves: their colours come back.
+    # Other papers' methods, compared among themselves: colours repeat.
     "ca_fed": ("#000000", (0, (12, 2)), "p"),
     "adafed": ("#0072B2", (0, (5, 1)), "h"),
     "unbiased": ("#009E73", (0, (2, 1)), "<"),
@@ -47,7 +47,7 @@ _STYLES: dict[str, Style] = {
 _OTHER_COLOURS = ("#000000", "#CC79A7", "#999999")
 _OTHER_DASHES = ((0, (4, 1)), (0, (1, 1)), (0, (8, 3)), (0, (10, 2, 2, 2)))
 _OTHER_MARKERS = ("x", "P", "*", "H", "+")
-# Of a sweep: from dark blue to green; yellow is too light on white.
+# Colours of a sweep: dark blue to green; yellow is too light on white.
 _SCALE, _BRIGHTEST = "viridis", 0.88
 _MARKERS = ("o", "s", "^", "D", "v", "p", "h", "<", ">", "X")
 
@@ -63,7 +63,7 @@ class Look:
 
 
 def styles_of(algorithms: Iterable[str]) -> dict[str, Style]:
-    """Returns the style of every algorithm of the papers, and of those given beside them."""
+    """Returns the styles of the papers' algorithms and of further ones."""
     others = sorted(set(algorithms) - set(_STYLES))
     kinds = (_OTHER_COLOURS, _OTHER_DASHES, _OTHER_MARKERS)
     extra = {name: tuple(k[i % len(k)] for k in kinds) for i, name in enumerate(others)}
@@ -81,8 +81,8 @@ def looks_of(
     colours by the values of these, over all methods, and the method's dashes.
 
     Args:
-        groups: What is drawn in one picture, in several panels or one.
-        told: Settings by name that tell a group from the others of its method.
+        groups: Groups of one picture.
+        told: Settings by name that tell groups of one method apart.
         always: Whether a method with a single value has the colour of that value, too.
     """
     members = sorted(groups, key=lambda g: (g.first.order("algorithm"), g.algorithm))

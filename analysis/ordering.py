@@ -21,7 +21,9 @@ from f3ast_tff.analysis.run_groups import (
     describe,
     higher_is_better,
     is_own,
+    partition,
     summarised,
+    varying,
 )
 from f3ast_tff.analysis.runs import SCORES, Pair, Run, RunsError
 from f3ast_tff.analysis.texts import (
@@ -38,7 +40,7 @@ from f3ast_tff.errors import ParameterError
 LAST = "LAST"
 # `str.isdigit` also allows what `int` does not read, such as superscripts.
 _ROUND = re.compile(r"[0-9]{1,18}")
-# What methods that are ranked together may differ in, beside settings of their own.
+# Settings that methods of one ranking may differ in, beside their own.
 _RANKED_TOGETHER = ("reading", "clients_per_round", "communication")
 _INTERVALS = """\
 differences are over the pairs of data draw and seed of both; their 95% intervals
@@ -63,7 +65,7 @@ class Ranking:
 
     Attributes:
         condition: These in words.
-        score: What they are ranked by.
+        score: Score of the ranking.
         methods: Name in words, runs, and score by pair of data draw and seed of each, the best
             first.
     """
@@ -87,7 +89,7 @@ def _rank(flags: Flags) -> None:
 
 
 def rankings(runs: Sequence[Run], score: str, at: str | int) -> list[Ranking]:
-    """Ranks what can be compared with each other.
+    """Ranks comparable runs.
 
     Args:
         runs: Finished runs.
@@ -95,8 +97,8 @@ def rankings(runs: Sequence[Run], score: str, at: str | int) -> list[Ranking]:
         at: Where to read it, as `RunGroup.scores` takes it.
 
     Returns:
-        One for each set of equal conditions, the best method first (a loss that is low); one whose
-        score is not finite comes last.
+        A ranking per set of equal conditions, the best method first; methods with a score that is
+        not finite come last.
 
     Raises:
         RunsError: If a run was not evaluated in that round, or is there twice.
@@ -104,9 +106,6 @@ def rankings(runs: Sequence[Run], score: str, at: str | int) -> list[Ranking]:
     groups, settings = comparable_groups(runs)
     free = [n for n in settings if n in _RANKED_TOGETHER or is_own(n, groups)]
     names = [name for name in settings if name not in free]
-    worlds: dict[tuple[object, ...], list[RunGroup]] = {}
-    for group in groups:
-        worlds.setdefault(tuple(map(group.setting, names)), []).append(group)
     sign = -1 if higher_is_better(score) else 1
 
     def place(scores: Mapping[Pair, float]) -> float:
@@ -114,7 +113,7 @@ def rankings(runs: Sequence[Run], score: str, at: str | int) -> list[Ranking]:
         return sign * mean if math.isfinite(mean) else math.inf
 
     found = []
-    for members in worlds.values():
+    for members in partition(groups, names):
         scored = [
             (_name(group, members, free), group, group.scores(score, at)) for group in members
         ]
@@ -127,7 +126,7 @@ def render(ranking: Ranking, against: str | None) -> str:
     """Returns a ranking as text.
 
     Args:
-        ranking: What to show.
+        ranking: The ranking.
         against: An algorithm to compare all others with; `None` for none.
 
     Raises:
@@ -158,9 +157,8 @@ def render(ranking: Ranking, against: str | None) -> str:
 
 
 def _name(group: RunGroup, members: Sequence[RunGroup], free: Sequence[str]) -> str:
-    """Names an algorithm, and what is different between several forms of it."""
-    same = [other for other in members if other.algorithm == group.algorithm]
-    apart = [n for n in free if any(o.setting(n) != group.setting(n) for o in same)]
+    """Name of an algorithm, with the settings that differ between its forms."""
+    apart = varying([other for other in members if other.algorithm == group.algorithm], free)
     said = describe(group.condition(apart), apart)
     return f"{group.display} ({said})" if said else group.display
 

@@ -29,14 +29,14 @@ class PairedDifference:
 
     Attributes:
         mean: Estimate of mu.
-        standard_error: Of `mean`; 0 if all differences are equal.
+        standard_error: Standard error of `mean`; 0 if all differences are equal.
         num_pairs: Pairs that both have, at least 2.
         num_draws: Draws of the data among them.
         confidence: Level of `low` and `high`, in (0, 1).
-        skewness: Of the draws' differences (of the seeds' with one draw); 0 with 2 of them.
+        skewness: Skewness of the draws' differences (of the seeds' with one draw); 0 for 2 values.
         num_diverged: Pairs of which a score is not finite.
         num_above: Draws (seeds with one draw) whose difference is above 0.
-        num_below: Those whose difference is below 0.
+        num_below: Draws (seeds with one draw) whose difference is below 0.
     """
 
     mean: float
@@ -51,7 +51,7 @@ class PairedDifference:
 
     @property
     def num_units(self) -> int:
-        """What the interval is over: draws; with one draw, its seeds."""
+        """Number of draws; with one draw, of its seeds."""
         return self.num_draws if self.num_draws > 1 else self.num_pairs
 
     @property
@@ -71,10 +71,10 @@ class PairedDifference:
 
     @property
     def p_value(self) -> float:
-        """Of the two-sided test of mu = 0, in [0, 1].
+        """P value of the two-sided test of mu = 0, in [0, 1].
 
-        If a run diverged, of the exact sign test over draws, where a method is worst in a run that
-        it diverged in. A draw in which both are level counts against either side.
+        If a run diverged, the exact sign test over draws takes its place: a method is worst in a
+        run in which it diverged. A draw in which both are level counts against either side.
         """
         if not self.num_diverged:
             return self.p_of(0.0)
@@ -116,7 +116,7 @@ class PairedDifference:
         return self._p(value - self.mean, self.skewness)
 
     def _p(self, distance: float, tail: float) -> float:
-        """Of a distance of the mean beyond the value, on the side that the end of `tail` is on."""
+        """P value of a distance of the mean beyond the value, on the side of `tail`."""
         if math.isnan(distance):
             return math.nan
         if self.standard_error == 0:
@@ -138,7 +138,7 @@ def paired_difference(
 
     Args:
         a: Score by pair of the one method.
-        b: Score by pair of the other. Pairs that only one has are left out.
+        b: Score by pair of the other method. Only common pairs count.
         confidence: Level of the interval, in (0, 1).
 
     Returns:
@@ -169,6 +169,13 @@ def paired_difference(
     return PairedDifference(
         mean, error, len(pairs), len(draws), confidence, skewed, diverged, *signs
     )
+
+
+def difference_of_common(
+    a: Mapping[Pair, float], b: Mapping[Pair, float]
+) -> PairedDifference | None:
+    """Returns `paired_difference` at 95%; `None` for fewer than 2 common pairs."""
+    return paired_difference(a, b) if len(a.keys() & b.keys()) > 1 else None
 
 
 def _estimate(draws: list[np.ndarray]) -> tuple[float, float, float]:
@@ -232,7 +239,7 @@ def reach(confidence: float, tail: np.ndarray, n: int) -> np.ndarray:
     """Returns how many standard errors an end of an interval lies away from the mean.
 
     Args:
-        confidence: Of the interval with both ends, in (0, 1).
+        confidence: Level of the interval with both ends, in (0, 1).
         tail: Skewness towards that end: g for the upper end, -g for the lower one.
         n: Number of values, at least 2.
     """
@@ -244,7 +251,7 @@ def one_sided_p(distance: float, tail: float, n: int) -> float:
     """Returns the p value p of a value that far from the mean, `reach` of 1 - 2 p.
 
     Args:
-        distance: Of the mean beyond the value, in standard errors.
+        distance: Distance of the mean beyond the value, in standard errors.
         tail: Skewness towards the value.
         n: Number of values, at least 2.
     """

@@ -15,7 +15,7 @@ import numpy as np
 from f3ast_tff.analysis.runs import Pair, Run, RunsError, load_run, run_folders, unfinished_line
 from f3ast_tff.components import builtin_registry
 
-# Named in every table and title; those of `_WHERE_THERE` only where they are in use.
+# Named in every table and title; `_WHERE_THERE` only where in use.
 CONDITION = (
     *("task", "availability", "reading"),
     *("clients_per_round", "communication", "delivery", "rounds", "engine"),
@@ -39,10 +39,9 @@ class RunGroup:
     """Finished runs that differ by data draw and seed alone.
 
     Attributes:
-        settings: Settings that decide the result, but `data_seed` and `seed`; what is not in use
-            is left out.
-        own_settings: Names of those that methods may differ in and still be compared.
-        runs: The runs by pair. What the data decide, such as p, is shared within a draw only.
+        settings: Settings in use that decide the result, except `data_seed` and `seed`.
+        own_settings: Names of the settings that compared methods may differ in.
+        runs: Runs by pair. Quantities of the data, such as p, are shared within a draw only.
     """
 
     settings: dict[str, Any]
@@ -104,7 +103,7 @@ class RunGroup:
             at: For a plain score: one of `f3ast_tff.analysis.runs.PERIODS`, or a round.
 
         Returns:
-            NaN for what was not finite.
+            The scores; NaN for a score that is not finite.
 
         Raises:
             RunsError: If a run was not evaluated in that round.
@@ -133,8 +132,8 @@ class Score:
 
     Attributes:
         mean: Over draws, of each draw's mean over its seeds; NaN if one is not finite.
-        deviation: Of the draws' means (of the seeds with one draw), with n - 1 degrees of
-            freedom; NaN for one run.
+        deviation: Standard deviation of the draws' means (of the seeds with one draw), with n - 1
+            degrees of freedom; NaN for one run.
         num_runs: Runs.
         num_draws: Draws of the data among them.
     """
@@ -174,7 +173,7 @@ def group_runs(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
     A setting that names a file to read stands for the file's content, whatever its place.
 
     Returns:
-        The groups in the order of their algorithms, and a line for each run that is there again.
+        The groups in the order of their algorithms, and a line per repeated run.
     """
     found: dict[tuple[Any, ...], RunGroup] = {}
     repeated = []
@@ -231,6 +230,30 @@ def arranged(groups: Sequence[RunGroup]) -> tuple[list[RunGroup], list[str]]:
     return sorted(groups, key=key), names
 
 
+def varying(groups: Sequence[RunGroup], names: Iterable[str] | None = None) -> list[str]:
+    """Returns the settings that differ between groups, of these names or of all."""
+    if names is None:
+        names = dict.fromkeys(name for group in groups for name in group.settings)
+    return [name for name in names if len({group.setting(name) for group in groups}) > 1]
+
+
+def partition(groups: Iterable[RunGroup], names: Iterable[str]) -> list[list[RunGroup]]:
+    """Returns lists of the groups that share their values of these settings."""
+    names = tuple(names)
+    found: dict[tuple[Any, ...], list[RunGroup]] = {}
+    for group in groups:
+        found.setdefault(tuple(map(group.setting, names)), []).append(group)
+    return list(found.values())
+
+
+def varying_within(
+    groups: Sequence[RunGroup], cell: Sequence[str], names: Iterable[str]
+) -> list[str]:
+    """Returns the settings, of these names, that differ between groups of one cell."""
+    found = {n for members in partition(groups, cell) for n in varying(members, names)}
+    return [name for name in names if name in found]
+
+
 def is_own(name: str, groups: Sequence[RunGroup]) -> bool:
     """Whether a setting is a method's own wherever it is in use."""
     return all(name in group.own_settings for group in groups if name in group.settings)
@@ -243,7 +266,7 @@ def in_order(groups: Iterable[RunGroup], kind: str) -> list[str]:
 
 
 def describe(condition: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Returns a condition in words, by those of its settings that are named."""
+    """Returns a condition in words: the settings of these names."""
     phrases = [
         _PHRASES.get(name, f"{name} {{}}").format(condition[name])
         for name in names
@@ -253,18 +276,14 @@ def describe(condition: Mapping[str, Any], names: Iterable[str]) -> str:
 
 
 def _further_settings(groups: Sequence[RunGroup]) -> list[str]:
-    further = []
-    for name in dict.fromkeys(name for group in groups for name in group.settings):
-        if name in CONDITION or name == "algorithm":
-            continue
-        same = (*CONDITION, "algorithm") if is_own(name, groups) else CONDITION
-        seen: dict[tuple[Any, ...], Any] = {}
-        for group in groups:
-            value = group.setting(name)
-            if seen.setdefault(tuple(map(group.setting, same)), value) != value:
-                further.append(name)
-                break
-    return further
+    names = [name for name in varying(groups) if name not in (*CONDITION, "algorithm")]
+    own = [name for name in names if is_own(name, groups)]
+    world = [name for name in names if name not in own]
+    further = {
+        *varying_within(groups, (*CONDITION, "algorithm"), own),
+        *varying_within(groups, CONDITION, world),
+    }
+    return [name for name in names if name in further]
 
 
 def _file_names(runs: Sequence[Run]) -> dict[str, str]:
@@ -321,14 +340,13 @@ def _order(group: RunGroup) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Collected:
-    """What a folder holds.
+    """The runs of a folder.
 
     Attributes:
-        groups: The finished runs, those that differ by data draw and seed alone together.
+        groups: The finished runs; runs that differ by data draw and seed alone form a group.
         unfinished: A line for each run without a summary.
         damaged: A line for each run that cannot be read.
-        repeated: A line for each run that is there again, of the same settings, data draw and
-            seed; left out.
+        repeated: A line per repeated run (same settings, data draw and seed), which is left out.
     """
 
     groups: list[RunGroup]

@@ -51,19 +51,19 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One run.
+    """A run of an experiment.
 
     Attributes:
         path: Its folder.
-        settings: Its settings by name; those of `SETTINGS` are there.
+        settings: Its settings by name, at least those of `SETTINGS`.
         metrics: A row an evaluation, with the columns of `metrics.csv`.
         summary: The content of `summary.json`; `None` when the run is unfinished.
-        components: What `config.json` says of the chosen component of each kind.
+        components: Entry of `config.json` on the chosen component of each kind.
         own_settings: Settings that runs of other methods may differ in and still be compared.
         not_compared: Settings that decide no result.
         plugins: SHA-256 of the plug-ins in use, by name.
-        own_plugins: Names of those that methods may differ in: none of their components in use is
-            of the world.
+        own_plugins: Names of the plug-ins that compared methods may differ in: all their
+            components in use belong to methods.
         input_files: SHA-256 of the files that settings name, by setting.
         data_sha256: Digest of the data, clients and all; `None` where it is not recorded.
     """
@@ -192,7 +192,7 @@ def load_run(path: Path) -> Run:
 
 
 def _described(config: Any) -> dict[str, Any]:
-    """What `config.json` gives of the fields of `Run`."""
+    """Fields of `Run` from the content of `config.json`."""
     settings = config.get("settings") if isinstance(config, dict) else None
     if not isinstance(settings, dict):
         raise ValueError("has no settings")

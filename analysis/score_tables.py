@@ -17,14 +17,6 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.analysis.kept_scores import (
-    KeptRun,
-    When,
-    read_scores,
-    require_setting,
-    runs_where,
-    scores_at,
-)
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import describe, summarised
@@ -37,6 +29,14 @@ from f3ast_tff.analysis.texts import (
     markdown_table,
     of_intervals,
     spread_text,
+)
+from f3ast_tff.analysis.tidy_scores import (
+    KeptRun,
+    When,
+    read_scores,
+    require_setting,
+    runs_where,
+    scores_at,
 )
 from f3ast_tff.components import REQUIRED, builtin_registry, parameter
 from f3ast_tff.components.defaults import PRESETS

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from f3ast_tff.analysis.kept_pages import without_tables
-from f3ast_tff.analysis.kept_scores import KeptRun, When, read_scores
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.run_groups import summarised
 from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, RunsError
+from f3ast_tff.analysis.tidy_scores import KeptRun, When, read_scores
 from f3ast_tff.data_files import read_text, read_toml
 from f3ast_tff.messages import one_line
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.analysis.kept_scores import read_scores, runs_where
 from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.tidy_scores import read_scores, runs_where
 from f3ast_tff.components import builtin_registry
 from f3ast_tff.messages import one_line
 
@@ -72,7 +72,7 @@ def read_study(path: Path, regimes: Sequence[str], where: str | None = None) -> 
     Args:
         path: CSV file of `tidy_scores`.
         regimes: Settings whose values are the regimes.
-        where: Conditions on the runs to keep, as of `kept_scores.runs_where`; `None` for all.
+        where: Conditions on the runs to keep, as of `tidy_scores.runs_where`; `None` for all.
 
     Raises:
         RunsError: If it cannot be read, has several tasks, lacks a regime's column or that of the

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
 
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.run_groups import RunGroup, Score
 from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.atomic import atomic_write
 
 NOTHING = "–"
 NOT_RUN = "not run"
@@ -119,6 +123,16 @@ ONE_AVAILABILITY = (
 def one_availability(groups: Iterable[RunGroup]) -> bool:
     """Whether runs of all seeds share one draw of the availability (R13)."""
     return any(group.setting("availability_draws") == "by_round_only" for group in groups)
+
+
+def write_csv(table: pd.DataFrame, path: Path | str) -> None:
+    """Writes a table as UTF-8, or replaces a file by it.
+
+    Raises:
+        OSError: If it cannot be written; the file stays as it was.
+    """
+    with atomic_write(Path(path), encoding="utf-8", newline="") as file:
+        table.to_csv(file, index=False, lineterminator="\n")
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

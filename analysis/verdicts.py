@@ -48,7 +48,7 @@ FEWEST_DRAWS = 5
 
 @dataclass(frozen=True)
 class Divergence:
-    """In how many of the common runs A and B diverged."""
+    """Number of common runs in which A and B diverged."""
 
     a: int
     b: int
@@ -73,7 +73,7 @@ class Question:
 
     Attributes:
         relation: One of `RELATIONS`.
-        higher_is_better: Of the score; a loss is better when lower.
+        higher_is_better: Whether a higher score is better; a loss is better when lower.
         paper: The paper's A - B; `None` where it gives no number.
         found: A - B, ours; `None` for fewer than 2 common pairs.
         obstacle: Why there can be no verdict, `""` if there can.
@@ -146,7 +146,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """Returns the error of the test that judges each claim of a family, in (0, `ERROR`].
 
     Args:
-        p_values: Of the claims, none of them NaN.
+        p_values: P values of the claims, none of them NaN.
     """
     errors = [0.0] * len(p_values)
     error = ERROR
@@ -241,7 +241,7 @@ def _size(low: float, high: float, printed: float) -> str:
 
 
 def _reason(question: Question, found: PairedDifference, direction: str | None) -> str:
-    """What the verdicts rest on; the share of the paper's has its uncorrected interval."""
+    """The grounds of the verdicts; the share of the paper's has its uncorrected interval."""
     if found.num_diverged:
         best, worst = found.num_above, found.num_below
         if not question.higher_is_better:

@@ -17,8 +17,9 @@ from f3ast_tff.analysis.report.selection_figures import Selections, selections_o
 from f3ast_tff.analysis.report.summary import summary
 from f3ast_tff.analysis.report.tables import FilledTable, column_of, fill
 from f3ast_tff.analysis.report.variants import PUBLISHED, Variant, variants
-from f3ast_tff.analysis.run_groups import Collected, RunGroup, in_order, score
-from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError
+from f3ast_tff.analysis.run_groups import Collected, RunGroup, in_order, varying
+from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.table import final_table
 
 # Tables whose runs also give the figures of selections.
 _SELECTIONS = ("table3", "cafed_fig1", "fedlaavg_table2")
@@ -128,17 +129,8 @@ def _cells(filled: Sequence[FilledTable]) -> bool:
 
 def _groups_frame(groups: Sequence[RunGroup]) -> pd.DataFrame:
     """Every group of runs, a row each, with what sets it apart."""
-    names = dict.fromkeys(name for group in groups for name in group.settings)
     always = ["task", "availability", "reading", "algorithm"]
-    varying = [n for n in names if len({repr(group.setting(n)) for group in groups}) > 1]
-    shown = [*always, *(name for name in varying if name not in always)]
-    rows = []
-    for group in groups:
-        row = {**group.condition(shown), "runs": len(group.runs), "draws": len(group.draws)}
-        for period in PERIODS:
-            for metric in SCORES:
-                found = score(group, metric, period)
-                row[f"{period}_{metric}"] = found.mean
-                row[f"{period}_{metric}_sd"] = found.deviation
-        rows.append(row)
-    return pd.DataFrame(rows)
+    shown = [*always, *(name for name in varying(groups) if name not in always)]
+    table = final_table(groups, [name for name in shown if name != "algorithm"])
+    scores = [name for name in table if name not in (*shown, "display")]
+    return table[[*shown, *scores]]

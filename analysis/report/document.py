@@ -33,14 +33,14 @@ class Grid:
     """A table as it is read.
 
     Attributes:
-        name: Of its LaTeX file, without `.tex`, and of its rows' anchors; unique.
-        caption: What it shows.
+        name: Unique name of the LaTeX file, without `.tex`, and of the rows' anchors.
+        caption: Caption.
         head: Heads of the columns.
         rows: Cells, the first of each a heading of its row; a line break is a newline.
         folded: Whether a reader must open it.
         groups: A heading for each row, shown where it changes; empty for none.
-        links: What the heading of each row leads to: `NAME-NUMBER` for a row of a grid, from 0;
-            empty for none.
+        links: Target of each row's heading, `NAME-NUMBER` for a row of a grid, from 0; empty for
+            no links.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One panel of a figure, for a page that shows the values under the pointer.
+    """A panel of a figure, with the values that the page shows under the pointer.
 
     Attributes:
         box: Left, top, right and bottom, as shares of the figure's width and height from its upper
@@ -62,7 +62,7 @@ class Panel:
         x: Limits of the horizontal axis, which is linear.
         y: Limits of the vertical one.
         log: Whether the vertical axis is logarithmic.
-        over: What x is, in a word.
+        over: Quantity on the x axis, in a word.
         traces: The lines.
     """
 
@@ -79,10 +79,10 @@ class Picture:
     """A figure.
 
     Attributes:
-        name: Of its files, without `.svg`.
-        caption: What it shows.
+        name: Name of the files, without `.svg`.
+        caption: Caption.
         figure: The figure.
-        panels: Those with values to show.
+        panels: Panels with values to show.
     """
 
     name: str
@@ -96,7 +96,7 @@ Block = Union[Text, Listing, Grid, Picture]
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A heading and what is below it."""
+    """A heading and its blocks."""
 
     title: str
     blocks: Sequence[Block]
@@ -108,7 +108,7 @@ class Document:
 
     Attributes:
         title: Its title.
-        sections: In order; the first stands above the table of contents.
+        sections: Sections in order; the first stands above the table of contents.
         tables: CSV files to write beside it, by name without `.csv`.
     """
 

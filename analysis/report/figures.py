@@ -82,9 +82,9 @@ def curves(
     Where all runs have a clock, accuracy against simulated time too.
 
     Args:
-        name: Of the picture.
-        what: What is drawn, for the caption.
-        groups: Of one task.
+        name: Name of the picture.
+        what: Subject of the caption.
+        groups: Groups of one task.
         told: Settings by name that tell groups of one method apart.
     """
     rows = in_order(groups, "availability")
@@ -133,7 +133,7 @@ def to_show(panel: Axes, over: str, traces: Iterable[Trace]) -> Panel:
 
     Args:
         panel: The panel, with its final limits.
-        over: What its horizontal axis is.
+        over: Quantity on the horizontal axis.
         traces: Its lines.
     """
     left, bottom, right, top = panel.get_position().extents
@@ -255,8 +255,8 @@ def sweeps(groups: Sequence[RunGroup], told: Told) -> dict[str, list[RunGroup]]:
     """Returns groups that differ in one setting alone, by that setting.
 
     Args:
-        groups: Of one task.
-        told: Of `told_apart`.
+        groups: Groups of one task.
+        told: Result of `told_apart`.
 
     Returns:
         For each method and availability model the largest such set, if it has three values.

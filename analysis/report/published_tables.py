@@ -1,4 +1,4 @@
-"""The papers' tables and figures as data: what stands in a cell, and what is claimed of it."""
+"""The papers' tables and figures as data: printed numbers and claims."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _PRINTED = Path(__file__).resolve().parent.parent / "paper_tables"
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim.
+    """A claim of a paper: A is better than B.
 
     Attributes:
-        source: The figure or table in which the paper makes it, `""` for no paper's; the claims of
-            one are corrected together.
-        metric: The score it is about.
+        source: Figure or table of the claim, `""` for a comparison that no paper claims; claims of
+            one source are corrected together.
+        metric: The score.
         a: The algorithm said to be better.
-        b: Than which.
-        task: On which task.
-        at: In which column of the table; `None` for each one.
+        b: The other algorithm.
+        task: The task.
+        at: Column of the table; `None` for every column.
         relation: One of `verdicts.RELATIONS`.
         paper: The paper's a - b; `None` where it gives no number.
         seeds: Fewest common pairs of data draw and seed to judge by, where the data are not
             generated.
-        what: What is claimed, where it is not the score itself.
+        what: Quantity claimed, if it is not the score itself.
     """
 
     source: str
@@ -142,21 +142,21 @@ def of_fedlaavg(values: Mapping[tuple[str, Any, str], float]) -> tuple[Claim, ..
 FEDAWE_DYNAMICS = ("stationary", "staircase", "sine", "interleaved_sine")
 AVAILABILITIES = ("always", "scarce", "home_devices", "uneven", "smartphones")
 ALGORITHMS = ("fedavg", "f3ast", "fedadam", "f3ast_adam", "poc")
-# F3AST and what it is measured against.
+# F3AST's variants and their baselines.
 BASELINES = {"f3ast": "fedavg", "f3ast_adam": "fedadam"}
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One table.
+    """A published table.
 
     Attributes:
-        name: Of its files.
+        name: Name of its files.
         title: Its heading.
-        metric: As `RunGroup.scores` takes it.
+        metric: Score, see `RunGroup.scores`.
         across: The setting whose values head the columns.
-        columns: Those values; empty for all that runs have, at least 2. Further availability
-            models follow if they were run.
+        columns: Values of that setting; empty for all values of the runs, at least 2. Further
+            availability models follow if they were run.
         tasks: A block of rows each; some have no numbers in the paper.
         algorithms: Rows of a block; further ones follow if they were run.
         baselines: Algorithm -> the one it is compared with.
@@ -164,9 +164,9 @@ class PaperTable:
         follows: Settings that must equal the column's value.
         rounds: Number of rounds in the paper, by task.
         values: The paper's numbers by task, column and algorithm.
-        free: Settings that rows may differ in, beside those of an algorithm.
+        free: Further settings that rows may differ in, beside an algorithm's own.
         claims: The paper's claims.
-        note: What to know when reading it.
+        note: Note for the reader.
         further_tasks: Whether blocks of tasks of no paper follow.
     """
 

@@ -1,8 +1,8 @@
 """Which reading of an unclear point moves the result, and by how much.
 
 Runs under a preset (`--reading=paper`, `released`, `textbook`) are compared, pair by pair of data
-draw and seed, with runs that differ from them in one reading alone, and with those of the other
-presets. What is compared is an algorithm's score, and F3AST's lead over FedAvg.
+draw and seed, with runs that differ in one reading alone, and with runs under the other presets.
+The quantities compared are an algorithm's score and F3AST's lead over FedAvg.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
 from f3ast_tff.analysis.report.readings import (
     Form,
     Settings,
@@ -29,15 +29,17 @@ from f3ast_tff.components.kinds import KINDS
 NOT_ENOUGH = "not enough runs"
 LEAD = ("f3ast", "fedavg")
 ALPHAS = (0, 0.5, 1)
-# Of Table IX; the others are a column's.
+# Settings that head Table IX's columns.
 _COLUMN = ("synthetic_alpha", "synthetic_beta")
+# Groups by preset, switches and algorithm.
+Members = Mapping[tuple[str, Settings, str], RunGroup]
 # Common pairs of data draw and seed, where the data are not generated.
 FEWEST_PAIRS = 3
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a switch does.
+    """Effect of a switch.
 
     Attributes:
         place: Task, availability and what else names the base.
@@ -47,7 +49,7 @@ class Effect:
         switch: The reading that differs, such as `R1 rate_init: p`; or `all: released`.
         base: Mean score (or lead) of the base.
         found: Switched minus base; `None` for fewer than 2 common pairs.
-        obstacle: Why it cannot be told whether it moves the result, `""` if it can.
+        obstacle: Reason why no verdict is possible, `""` if one is.
         moves: `yes` if the interval leaves out 0 at the level that Holm's rule gives it among all
             leads (all scores); else `not seen`, or `not enough runs`.
     """
@@ -84,32 +86,21 @@ def effects(forms: Mapping[Form, RunGroup], metric: str, period: str) -> list[Ef
     """Returns what each single switch, and each other preset, does to scores and leads.
 
     Args:
-        forms: Groups by form, of `reading_forms.forms`.
-        metric: As `RunGroup.scores` takes it.
-        period: As `RunGroup.scores` takes it.
+        forms: Groups by form, of `readings.forms`.
+        metric: See `RunGroup.scores`.
+        period: See `RunGroup.scores`.
 
     Returns:
         For each base, the largest first.
     """
-    places: dict[Settings, dict[Form, RunGroup]] = {}
+    by_place: dict[Settings, dict[tuple[str, Settings, str], RunGroup]] = {}
     for form, group in forms.items():
-        places.setdefault(form.place, {})[form] = group
+        by_place.setdefault(form.place, {})[form.preset, form.switches, form.algorithm] = group
     found: dict[Settings, list[Effect]] = {}
-    for place, members in places.items():
+    for place, members in by_place.items():
         for preset in PRESETS:
-            of_preset = {f: g for f, g in members.items() if f.preset == preset}
-            others: dict[Form, RunGroup] = {}
-            # Said once: the way back has the same size.
-            if preset == PRESETS[0]:
-                plain = {f: g for f, g in members.items() if f.preset != preset and not f.switches}
-                linear = {
-                    f: g
-                    for f, g in places.get(_linear(place), {}).items()
-                    if f.preset == preset and not f.switches
-                }
-                others = {**plain, **linear}
-            of_base = _of_base(preset, of_preset, others, metric, period)
-            if of_base:
+            linear = by_place.get(_linear(place), {})
+            if of_base := _of_base(preset, members, linear, metric, period):
                 found.setdefault(place, []).extend(of_base)
     every = [
         replace(effect, place=place_text(place, found))
@@ -153,7 +144,7 @@ def _one_reading(names: Sequence[str]) -> bool:
 def _linear(place: Settings) -> Settings:
     """The place of Synthetic(1, 1) with the generator of App. C (R6)."""
     settings = dict(place)
-    # What App. C's generator does not have, with the only value that it can stand beside.
+    # Settings that App. C's generator lacks, with the values that it corresponds to.
     plain = {"synthetic_alpha": 1, "synthetic_beta": 1, "data_generator": "generator"}
     found = [settings.pop(name, value) for name, value in plain.items()]
     if settings["task"] != "synthetic" or found != list(plain.values()) or "size_limit" in settings:
@@ -162,40 +153,49 @@ def _linear(place: Settings) -> Settings:
 
 
 def _of_base(
-    preset: str,
-    of_preset: Mapping[Form, RunGroup],
-    others: Mapping[Form, RunGroup],
-    metric: str,
-    period: str,
+    preset: str, members: Members, linear: Members, metric: str, period: str
 ) -> list[Effect]:
-    by_switch: dict[Settings, dict[str, RunGroup]] = {}
-    for form, group in of_preset.items():
-        by_switch.setdefault(form.switches, {})[form.algorithm] = group
-    base = by_switch.pop((), {})
-    candidates: dict[str, tuple[tuple[str, ...], dict[str, RunGroup]]] = {}
-    for switches, members in by_switch.items():
+    """The effects on the base of a preset at one place.
+
+    Args:
+        preset: The preset.
+        members: The groups of the place.
+        linear: The groups at the place of App. C's generator.
+        metric: See `RunGroup.scores`.
+        period: See `RunGroup.scores`.
+    """
+    base: dict[str, RunGroup] = {}
+    candidates: dict[tuple[str, tuple[str, ...]], dict[str, RunGroup]] = {}
+    for (other, switches, algorithm), group in members.items():
         names = tuple(name for name, _ in switches)
-        if _one_reading(names):
-            candidates[switch_text(switches)] = (names, members)
-    for form, group in others.items():
-        other_task = form.preset == preset
-        key = "R6 task: synthetic_linear" if other_task else f"all: {form.preset}"
-        candidates.setdefault(key, ((), {}))[1][form.algorithm] = group
+        if other == preset and not switches:
+            base[algorithm] = group
+        elif other == preset and _one_reading(names):
+            candidates.setdefault((switch_text(switches), names), {})[algorithm] = group
+    # For the first preset alone: the way back has the same size.
+    if preset == PRESETS[0]:
+        for (other, switches, algorithm), group in members.items():
+            if other != preset and not switches:
+                candidates.setdefault((f"all: {other}", ()), {})[algorithm] = group
+        for (other, switches, algorithm), group in linear.items():
+            if other == preset and not switches:
+                key = ("R6 task: synthetic_linear", ())
+                candidates.setdefault(key, {})[algorithm] = group
     found = []
-    for text, (names, members) in candidates.items():
-        for algorithm, group in members.items():
+    for (text, names), switched in candidates.items():
+        for algorithm, group in switched.items():
             if algorithm in base:
                 compared = (group, base[algorithm])
                 scores = [g.scores(metric, period) for g in compared]
                 found.append(_effect(preset, (algorithm, group.display), text, compared, *scores))
-        full = dict(members)
+        full = dict(switched)
         for algorithm in LEAD:
             # A reading that does not concern an algorithm leaves its runs as they are.
             concerned = any(readings()[n].concerns(algorithm) for n in names) or not names
             if algorithm not in full and not concerned and algorithm in base:
                 full[algorithm] = base[algorithm]
         both = all(algorithm in part for algorithm in LEAD for part in (full, base))
-        if both and any(algorithm in members for algorithm in LEAD):
+        if both and any(algorithm in switched for algorithm in LEAD):
             leads = [_lead(part, metric, period) for part in (full, base)]
             four = [part[algorithm] for part in (full, base) for algorithm in LEAD]
             found.append(_effect(preset, ("lead", "F3AST's lead"), text, four, *leads))
@@ -209,8 +209,8 @@ def table9_orderings(forms: Mapping[Form, RunGroup], period: str) -> list[Orderi
     orderings of their own, where both methods ran.
 
     Args:
-        forms: Groups by form, of `reading_forms.forms`.
-        period: As `RunGroup.scores` takes it.
+        forms: Groups by form, of `readings.forms`.
+        period: See `RunGroup.scores`.
     """
     rows: dict[tuple[Settings, str, Settings], dict[float, dict[str, RunGroup]]] = {}
     for form, group in forms.items():
@@ -256,7 +256,7 @@ def _lead_interval(
         return None, "not run"
     groups = [members[algorithm] for algorithm in LEAD]
     a, b = (group.scores("sample_accuracy", period) for group in groups)
-    found = paired_difference(a, b) if len(a.keys() & b.keys()) > 1 else None
+    found = difference_of_common(a, b)
     return found, obstacle_to_verdict(groups, found, FEWEST_PAIRS)
 
 
@@ -287,7 +287,7 @@ def _effect(
     now: dict[Pair, float],
     base: dict[Pair, float],
 ) -> Effect:
-    found = paired_difference(now, base) if len(now.keys() & base.keys()) > 1 else None
+    found = difference_of_common(now, base)
     mean = summarised(base).mean if base else math.nan
     obstacle = obstacle_to_verdict(groups, found, FEWEST_PAIRS)
     return Effect("", preset, *what, text, mean, found, obstacle)

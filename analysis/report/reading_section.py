@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 
@@ -13,6 +12,7 @@ from f3ast_tff.analysis.report.document import Block, Grid, Listing, Section, Te
 from f3ast_tff.analysis.report.published_tables import paper_values
 from f3ast_tff.analysis.report.reading_effects import (
     ALPHAS,
+    NOT_ENOUGH,
     Effect,
     Ordering,
     effects,
@@ -20,8 +20,15 @@ from f3ast_tff.analysis.report.reading_effects import (
 )
 from f3ast_tff.analysis.report.readings import forms, readings
 from f3ast_tff.analysis.run_groups import RunGroup
-from f3ast_tff.analysis.texts import interval, number, of_intervals, one_availability, over, p_text
-from f3ast_tff.components import Reading
+from f3ast_tff.analysis.texts import (
+    NOTHING,
+    interval,
+    number,
+    of_intervals,
+    one_availability,
+    over,
+    p_text,
+)
 
 _METRIC = "sample_accuracy"
 # Of a table that need not be opened.
@@ -35,31 +42,6 @@ ONE_FORM = {
 }
 # Two tasks.
 _OTHER_TASK = "R6"
-
-
-@dataclass(frozen=True)
-class ReadingSummary:
-    """What one reading does, over all places where it was switched alone.
-
-    Attributes:
-        number: `"R1"` to `"R18"`.
-        leads: Effects on F3AST's lead over FedAvg.
-        scores: Effects on algorithms' scores.
-    """
-
-    number: str
-    leads: tuple[Effect, ...]
-    scores: tuple[Effect, ...]
-
-    @property
-    def moves(self) -> str:
-        """`yes` if any effect moves the result; `not seen` if one was judged and none does."""
-        every = [effect.moves for effect in (*self.leads, *self.scores)]
-        if not every:
-            return ONE_FORM.get(self.number, "not run")
-        if "yes" in every:
-            return "yes"
-        return "not seen" if "not seen" in every else "not enough runs"
 
 
 def reading_section(
@@ -112,32 +94,47 @@ def reading_section(
     return Section("Readings: which one moves the result", blocks), tables
 
 
-def summarise(effects: Sequence[Effect]) -> list[ReadingSummary]:
-    """Returns a summary for each reading that was switched, or may be, in order.
+def by_reading(found: Sequence[Effect]) -> list[tuple[str, ...]]:
+    """Returns a row per switched reading, in the order of their numbers.
 
-    Its effects are sorted: those that move the result first, the largest of them first.
+    Its cells: the number; `yes` if any effect moves the result, `not seen` if one was judged and
+    none does, or `not enough runs`; in how many cases leads are moved, and the largest effect on
+    them; the same of scores.
     """
+    cases = [e for e in found if e.found is not None and not e.switch.startswith("all:")]
+    frame = pd.DataFrame(
+        {
+            "reading": [int(e.switch.partition(" ")[0][1:]) for e in cases],
+            "lead": [e.what == "lead" for e in cases],
+            "moves": [e.moves for e in cases],
+            "size": [abs(e.found.mean) if e.found else 0.0 for e in cases],
+            "effect": cases,
+        }
+    )
+    frame = frame.sort_values("size", ascending=False, kind="stable")
+    frame = frame.sort_values("moves", key=lambda moves: moves != "yes", kind="stable")
+    rows = []
+    for reading, part in frame.groupby("reading"):
+        moves = next(m for m in ("yes", "not seen", NOT_ENOUGH) if m in {*part["moves"]})
+        row = [f"R{reading}", moves]
+        for members in (part[part["lead"]], part[~part["lead"]]):
+            moved = (members["moves"] == "yes").sum()
+            row.append(f"{moved} of {len(members)}" if len(members) else NOTHING)
+            row.append(_largest(members["effect"].iloc[0]) if len(members) else NOTHING)
+        rows.append(tuple(row))
+    return rows
+
+
+def _not_switched(rows: Sequence[tuple[str, ...]]) -> str:
+    """The readings that presets differ in, or that have one form here, and that no run switches."""
     every = [each.reading for each in readings().values()]
-    differ = {reading.number for reading in every if _differs(reading)}
-    switched = {e.switch.partition(" ")[0] for e in effects} - {"all:"}
-    every_number = {*differ, *ONE_FORM, _OTHER_TASK, *switched}
-    numbers = sorted(every_number, key=lambda number: int(number[1:]))
-    found = []
-    for label in numbers:
-        of_it = [e for e in effects if e.switch.partition(" ")[0] == label and e.found is not None]
-        of_it.sort(key=lambda e: (e.moves != "yes", -abs(e.found.mean) if e.found else 0.0))
-        leads = tuple(e for e in of_it if e.what == "lead")
-        found.append(ReadingSummary(label, leads, tuple(e for e in of_it if e.what != "lead")))
-    return found
-
-
-def _differs(reading: Reading) -> bool:
-    return any(reading.value(preset) != reading.paper for preset in ("released", "textbook"))
-
-
-def count(effects: Sequence[Effect]) -> str:
-    """Returns in how many of their places effects move the result, such as `2 of 5`."""
-    return f"{sum(e.moves == 'yes' for e in effects)} of {len(effects)}" if effects else "–"
+    presets = ("released", "textbook")
+    differ = {r.number for r in every if any(r.value(name) != r.paper for name in presets)}
+    numbers = {*differ, *ONE_FORM, _OTHER_TASK} - {row[0] for row in rows}
+    return ", ".join(
+        f"{number} ({ONE_FORM[number]})" if number in ONE_FORM else number
+        for number in sorted(numbers, key=lambda number: int(number[1:]))
+    )
 
 
 def _summary(found: Sequence[Effect]) -> str:
@@ -153,29 +150,13 @@ def _summary(found: Sequence[Effect]) -> str:
 
 
 def _summary_blocks(found: Sequence[Effect], groups: Sequence[RunGroup]) -> list[Block]:
-    """A row for each reading that was switched, and a line on the others."""
+    """A row per reading that was switched, and a line on the others."""
     head = ("reading", "moves a result", "the lead in", "most", "scores in", "most")
-    every = summarise(found)
-    switched = [each for each in every if each.leads or each.scores]
-    others = ", ".join(
-        f"{each.number} ({ONE_FORM[each.number]})" if each.number in ONE_FORM else each.number
-        for each in every
-        if each not in switched
-    )
-    rows = tuple(
-        (
-            each.number,
-            each.moves,
-            count(each.leads),
-            _largest(each.leads),
-            count(each.scores),
-            _largest(each.scores),
-        )
-        for each in switched
-    )
+    rows = by_reading(found)
     caption = "Each reading alone (in how many cases it moves the result)"
     caption = _covered(caption, [e.found for e in found], groups)
-    blocks: list[Block] = [Grid("readings", caption, head, rows)] if rows else []
+    blocks: list[Block] = [Grid("readings", caption, head, tuple(rows))] if rows else []
+    others = _not_switched(rows)
     return [*blocks, Text(f"Not switched in these runs: {others}.")] if others else blocks
 
 
@@ -186,13 +167,10 @@ def _covered(
     return f"{caption}; {covered}" if covered else caption
 
 
-def _largest(effects: Sequence[Effect]) -> str:
-    if not effects:
-        return "–"
-    first = effects[0]
-    whose = "" if first.what == "lead" else f"{first.display}, "
-    where = f"{whose}{first.preset}, {first.place}, {over(first.found)}"
-    return f"{interval(first.found)} ({where})"
+def _largest(effect: Effect) -> str:
+    method = "" if effect.what == "lead" else f"{effect.display}, "
+    where = f"{method}{effect.preset}, {effect.place}, {over(effect.found)}"
+    return f"{interval(effect.found)} ({where})"
 
 
 def _effect_grid(

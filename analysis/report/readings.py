@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from f3ast_tff.analysis.run_groups import RunGroup
+from f3ast_tff.analysis.run_groups import RunGroup, varying
 from f3ast_tff.components import Derived, Reading, builtin_registry, parameters_of
 from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.configuration.groups import GROUPS
@@ -22,7 +22,7 @@ class ReadingSetting:
 
     Attributes:
         reading: Its number, and its value under each preset.
-        algorithms: Those that it concerns; empty for all.
+        algorithms: Algorithms that it concerns; empty for all.
     """
 
     reading: Reading
@@ -61,7 +61,7 @@ def switched(group: RunGroup) -> tuple[str, ...]:
 
 
 def _preset(group: RunGroup, recorded: Mapping[str, Any]) -> dict[str, Any]:
-    """What the preset sets these readings to; what cannot be derived here is as recorded."""
+    """Values of these readings under the preset; as recorded if they cannot be derived here."""
     values = {n: readings()[n].reading.value(group.settings["reading"]) for n in recorded}
     derived = [name for name, value in values.items() if isinstance(value, Derived)]
     if derived:
@@ -84,12 +84,12 @@ _ALWAYS_NAMED = ("task", "availability")
 
 @dataclass(frozen=True)
 class Form:
-    """What tells groups apart whose difference a reading could make.
+    """Identity of a group among groups that may differ by a reading.
 
     Attributes:
-        place: What comparable runs share: all settings of the world but the readings, and the
-            methods' own that `departures` names. An F3AST with another step size is at another
-            place, where FedAvg is not.
+        place: Settings that comparable runs share: those of the world except readings, and the
+            methods' own that `departures` names. F3AST with another step size is at another place
+            than FedAvg.
         preset: Setting `reading`.
         switches: The readings that depart from it, with their values.
         algorithm: Name of the algorithm.
@@ -102,7 +102,7 @@ class Form:
 
 
 def forms(groups: Iterable[RunGroup]) -> tuple[dict[Form, RunGroup], list[str]]:
-    """Returns the group of each form, and what is left out since several claim one.
+    """Returns the group of each form, and the forms that several groups claim.
 
     Returns:
         The groups by form, in their order; and a line for each form that several groups are, such
@@ -117,10 +117,10 @@ def forms(groups: Iterable[RunGroup]) -> tuple[dict[Form, RunGroup], list[str]]:
 
 
 def departures(group: RunGroup) -> dict[str, Any]:
-    """Returns the method's own settings, readings aside, that are not what they are by default.
+    """Returns the method's own settings, except readings, that differ from their defaults.
 
-    A default is that of the task, algorithm and preset. What cannot be derived here, of a plug-in
-    for example, departs.
+    Defaults follow from task, algorithm and preset. A setting without a known default, such as a
+    plug-in's, departs.
     """
     own = {n: v for n, v in group.own.items() if n != "algorithm" and n not in readings()}
     default = _defaults({n: v for n, v in group.settings.items() if n not in own})
@@ -150,7 +150,7 @@ def told_apart(place: Settings, places: Iterable[Settings]) -> list[str]:
         if name not in _ALWAYS_NAMED
         and (
             any(other.get(name, value) != value for other in others)
-            # Of one task and availability, what one has and another has not is a difference.
+            # Within one task and availability, a missing setting is a difference.
             or any(name not in other for other in same)
         )
     ]
@@ -164,7 +164,7 @@ def _form(group: RunGroup) -> Form:
 
 
 def _defaults(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the settings of an experiment follow to be; nothing for a method of a plug-in."""
+    """Default settings of an experiment; none for a method of a plug-in."""
     registry = builtin_registry()
     if given["algorithm"] not in registry.components["algorithm"]:
         return {}
@@ -183,11 +183,9 @@ def _defaults(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _several(form: Form, members: Sequence[RunGroup]) -> str:
-    names = dict.fromkeys(name for group in members for name in group.settings)
-    differ = [n for n in names if len({repr(group.setting(n)) for group in members}) > 1]
     what = [form.algorithm, f"reading {form.preset}", switch_text(form.switches)]
     paths = " and ".join(str(group.first.path) for group in members)
     return (
         f"{', '.join(filter(None, what))}: {paths} are of one form and differ in "
-        f"{', '.join(differ)}"
+        f"{', '.join(varying(members))}"
     )

@@ -41,7 +41,7 @@ def write(document: Document, out: Path, formats: Sequence[str] = ("svg",)) -> N
     Args:
         document: The report.
         out: The folder; made if it is not there.
-        formats: Of `FORMATS`: a file a figure of each. Markdown shows the first that is a picture.
+        formats: Formats of the figures' files, of `FORMATS`. Markdown shows the first picture.
 
     Raises:
         OSError: If a file cannot be written.
@@ -107,7 +107,7 @@ def _cell_class(text: str) -> str:
 
 
 def _panels(picture: Picture) -> str:
-    """The values of a figure's lines as JSON; what is not finite is null."""
+    """Values of a figure's lines as JSON; null if not finite."""
     panels = [
         {
             "box": _short(panel.box),
@@ -228,10 +228,10 @@ LISTING = "report_files.json"
 
 
 def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Writes the files of a report, and removes those that only the report before it had.
+    """Writes the files of a report, and removes files of the previous report alone.
 
-    A file is known as one of ours by its name and SHA-256 in `LISTING`: one that somebody has
-    changed stays, and so do files of reports before there was that list.
+    A file is known as ours by its name and SHA-256 in `LISTING`: a file that somebody has changed
+    stays.
 
     Args:
         folder: Where; must be there.
@@ -244,7 +244,7 @@ def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
         if name not in files and _is_ours(folder / name, digest):
             (folder / name).unlink()
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    # Before the files: what is then not written is not there, or is not of this digest.
+    # Written first: a file that is then missing or old does not match its digest.
     listing = json.dumps(digests, indent=2, sort_keys=True) + "\n"
     for name, content in {LISTING: listing.encode(), **files}.items():
         with atomic_write(folder / name, "wb") as file:

@@ -9,7 +9,7 @@ from f3ast_tff.analysis.report.document import Block, Grid, Section, Text
 from f3ast_tff.analysis.report.figures import curve_figures
 from f3ast_tff.analysis.report.published_tables import PaperTable
 from f3ast_tff.analysis.report.variants import SMALL_ROUNDS, network_of, told_apart
-from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, describe, in_order, score
+from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, describe, in_order, score, varying
 from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.texts import of_spread, over, spread_text
 from f3ast_tff.analysis.verdicts import ERROR, FEWEST_DRAWS
@@ -30,7 +30,7 @@ def results_sections(
         groups: All runs.
         pure: Those without a switched reading, whose curves are drawn.
         tables: The papers' tables, for what methods may differ in.
-        period: As `RunGroup.scores` takes it.
+        period: See `RunGroup.scores`.
     """
     sections = []
     for task in in_order(groups, "task"):
@@ -68,11 +68,8 @@ def _grid(name: str, groups: Sequence[RunGroup], period: str) -> Grid:
         headings.append(group.first.display("availability"))
     metrics = [metric.replace("_", " ") for metric in SCORES]
     head = ("algorithm", "over", *metrics, *(["no better than a guess"] if lost else []))
-    shared = [
-        n
-        for n in CONDITION
-        if n not in ("task", "availability") and len({repr(g.setting(n)) for g in groups}) == 1
-    ]
+    apart = ("task", "availability", *varying(groups, CONDITION))
+    shared = [name for name in CONDITION if name not in apart]
     condition = describe(groups[0].condition(shared), shared)
     networks = {network_of(group) for group in groups}
     network = networks.pop() if len(networks) == 1 else ""

@@ -44,7 +44,7 @@ class Selections:
         picked: Share of the rounds in which a client was selected, mean over the seeds of that
             draw, `float64 [N]`.
         shares: p_k of that draw, `float64 [N]`.
-        rates: Those of the run of `pair`; `None` where nothing is tracked, or N is too large.
+        rates: Rates in the run of `pair`; `None` if it tracks none, or N is too large.
     """
 
     pair: Pair
@@ -83,7 +83,7 @@ def _read(run: Run) -> dict[str, np.ndarray]:
 
 
 def _each_once(selected: np.ndarray) -> np.ndarray:
-    """The clients of all rounds, each once a round: FedAvg may draw one several times."""
+    """Clients of all rounds, each once per round: FedAvg may draw a client several times."""
     ordered = np.sort(selected, axis=1)
     again = np.zeros(ordered.shape, bool)
     again[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
@@ -149,7 +149,7 @@ def picked(
         len(rows), len(displays), (1.8, 1.5), legend_rows=0, sharex=True, sharey=True
     )
     styles = styles_of(displays)
-    # As points each a mark of its own, thousands would make a large file.
+    # Thousands of separate marks would make a large file.
     many = sum(len(found[g].picked) for g in groups) > _MOST_POINTS
     at = {(g.settings["availability"], g.algorithm): g for g in groups}
     for i, availability in enumerate(rows):
@@ -178,7 +178,7 @@ def picked(
             if k is not None:
                 line = np.geomspace(float(p[p > 0].min()), float(p.max()), 50)
                 panel.plot(line, np.minimum(1, k * line), color="0.35", linewidth=1)
-    # The line leaves the panel where it is far above what can be reached.
+    # The line may leave the panel.
     panels[0, 0].set_ylim(0, 1.15 * max(found[g].picked.max() for g in groups) or 1)
     for panel in panels[-1]:
         panel.set_xlabel(r"$p_k$")

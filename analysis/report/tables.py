@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
 from f3ast_tff.analysis.report.published_tables import Claim, PaperTable
 from f3ast_tff.analysis.report.variants import PUBLISHED, SMALL, SMALL_ROUNDS, Variant, variants
 from f3ast_tff.analysis.run_groups import RunGroup, Score, higher_is_better, in_order, score
@@ -25,14 +25,14 @@ from f3ast_tff.components.kinds import KINDS
 
 @dataclass(frozen=True)
 class Comparison:
-    """One line of a table of claims.
+    """A row of a table of claims.
 
     Attributes:
-        claim: What is compared; a claim of no paper has source "".
+        claim: The claim; source "" for a comparison that no paper claims.
         at: The column.
         found: A - B over common pairs of data draw and seed; `None` for fewer than 2.
         obstacle: Why there can be no verdict, `""` if there can.
-        divergence: In how many of the common runs A and B diverged.
+        divergence: Number of common runs in which A and B diverged.
         verdict: The verdicts; `None` for what no paper claims, and before `judged`.
     """
 
@@ -55,16 +55,16 @@ def compare(
     """Compares A with B.
 
     Args:
-        claim: Which metric, and what is claimed of it.
+        claim: The claim, with its metric.
         at: The column.
         a: Runs of `claim.a`; `None` if there are none.
-        b: Those of `claim.b`, comparable with A's.
-        period: As `RunGroup.scores` takes it.
+        b: Runs of `claim.b`, comparable with A's.
+        period: Period of the scores, see `RunGroup.scores`.
         rounds: The paper's number of rounds; `None` if it gives none.
     """
     if a is None or b is None:
         return Comparison(claim, at, None, "not run")
-    found = _difference(*(_ranked(group, claim.metric, period) for group in (a, b)))
+    found = difference_of_common(*(_ranked(group, claim.metric, period) for group in (a, b)))
     common = a.runs.keys() & b.runs.keys()
     of_a, of_b = (len(common & _diverged(group, claim.metric, period)) for group in (a, b))
     obstacle = obstacle_to_verdict((a, b), found, claim.seeds, rounds)
@@ -84,7 +84,7 @@ def widening(
         claim: Which lead; its relation is not used.
         ends: The first and the last column.
         found: Groups by task, algorithm and column; A and B are there at both ends.
-        period: As `RunGroup.scores` takes it.
+        period: Period of the scores, see `RunGroup.scores`.
         rounds: The paper's number of rounds; `None` if it gives none.
     """
     leads, groups = [], []
@@ -93,7 +93,7 @@ def widening(
         a, b = (_ranked(group, claim.metric, period) for group in pair)
         leads.append({each: a[each] - b[each] for each in a.keys() & b.keys()})
         groups += pair
-    difference = _difference(leads[1], leads[0])
+    difference = difference_of_common(leads[1], leads[0])
     wider = replace(claim, what="gap widens", relation="better", paper=None)
     obstacle = obstacle_to_verdict(groups, difference, claim.seeds, rounds)
     return Comparison(wider, f"{ends[0]} to {ends[1]}", difference, obstacle)
@@ -105,7 +105,7 @@ def judged(
     """Returns the comparisons of one table with verdicts; the claims of a source are a family.
 
     Args:
-        comparisons: Those of the table, which may hold the claims of a figure beside its own.
+        comparisons: Comparisons of the table; some may belong to the claims of a figure.
         direction_alone: Whether the paper's difference is of another network: it then judges
             nothing, and runs are not measured by it.
     """
@@ -144,17 +144,13 @@ def _diverged(group: RunGroup, metric: str, period: str) -> set[Pair]:
     return {pair for scores in every for pair, value in scores.items() if not math.isfinite(value)}
 
 
-def _difference(a: Mapping[Pair, float], b: Mapping[Pair, float]) -> PairedDifference | None:
-    return paired_difference(a, b) if len(a.keys() & b.keys()) > 1 else None
-
-
 # Synthetic(1, 1), and runs that do not say.
 _ONE_ONE = ((1, 1), (None, None))
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell.
+    """A cell of a table.
 
     Attributes:
         paper: The paper's number, if it has one.
@@ -171,13 +167,13 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class FilledTable:
-    """One variant of a published table.
+    """A published table filled from one variant of the runs.
 
     Attributes:
-        table: What it regenerates.
+        table: The published table.
         variant: Which runs; `None` for the tasks that were not run at all.
         columns: Heads of the columns.
-        cells: By task, algorithm and column, in the order of the rows; only those that make sense.
+        cells: Cells by task, algorithm and column, in the order of the rows.
         comparisons: Claims, then what no paper claims.
     """
 
@@ -213,8 +209,8 @@ def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[Fil
 
     Args:
         table: Which one.
-        groups: All groups of runs; those that do not belong into it are left out.
-        period: As `RunGroup.scores` takes it.
+        groups: All groups of runs; groups outside the table are ignored.
+        period: Period of the scores, see `RunGroup.scores`.
 
     Returns:
         One filled table for each set of runs that may be compared, then one of the paper's tasks
@@ -249,7 +245,7 @@ def column_of(table: PaperTable, group: RunGroup) -> Any | None:
         return "none" if "none" in table.columns else None
     if any(group.setting(name) != value for name, value in table.fixed.items()):
         return None
-    # In the papers every client asked is received.
+    # The papers lose no update.
     if group.setting("delivery") not in (None, "certain"):
         return None
     value = group.world.get(table.across)

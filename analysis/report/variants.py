@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from f3ast_tff.analysis.report.readings import readings, switched
-from f3ast_tff.analysis.run_groups import RunGroup, describe
+from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, varying, varying_within
 from f3ast_tff.components import builtin_registry
 
 PUBLISHED = ""
@@ -66,10 +66,7 @@ def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
     Readings that follow from the preset are left out where presets differ: the preset names them.
     """
     found: dict[RunGroup, dict[str, Any]] = {}
-    by_method: dict[str, list[RunGroup]] = {}
-    for group in groups:
-        by_method.setdefault(group.algorithm, []).append(group)
-    for members in by_method.values():
+    for members in partition(groups, ["algorithm"]):
         names = _differing(members)
         presets = "reading" in names
         for group in members:
@@ -81,17 +78,14 @@ def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
 
 def _differing(groups: Sequence[RunGroup]) -> list[str]:
     """Names of settings that differ between groups of one cell; the world's come first."""
-    cells: dict[tuple[Any, ...], list[RunGroup]] = {}
-    for group in groups:
-        cells.setdefault(tuple(map(group.settings.get, _CELL)), []).append(group)
     names: dict[str, None] = {}
-    for members in cells.values():
+    for members in partition(groups, _CELL):
         every = dict.fromkeys(name for group in members for name in group.settings)
         having = {n: [g for g in members if g.has(n)] for n in every}
-        differing = [n for n in every if len({repr(g.setting(n)) for g in having[n]}) > 1]
+        differing = [n for n in every if varying(having[n], [n])]
         if len({repr([g.setting(n) for n in differing]) for g in members}) < len(members):
             # Some have a setting that others have not.
-            differing = [n for n in every if len({repr(g.setting(n)) for g in members}) > 1]
+            differing = varying(members)
         names.update(dict.fromkeys(differing))
     return sorted(names, key=lambda name: any(name in group.own for group in groups))
 
@@ -101,10 +95,10 @@ class Variant:
     """Groups of runs that fit into one table: at most one in each cell.
 
     Attributes:
-        settings: What sets this variant apart from the others of its table.
+        settings: Settings that tell this variant from the others of its table.
         common: Settings of `run_groups.CONDITION` that all its groups share.
         groups: The groups.
-        network: Of `networks.network_of`.
+        network: Network of the runs, see `network_of`.
     """
 
     settings: dict[str, Any]
@@ -129,7 +123,7 @@ def variants(
     have the readings of a preset; sets are named by the preset.
 
     Args:
-        groups: What to split.
+        groups: Groups to split.
         cell: The settings that, with the algorithm, name a cell of the table.
         named: Settings to name in any case.
     """
@@ -175,7 +169,7 @@ def _of_network(
 def _split(
     groups: Sequence[RunGroup], names: Sequence[str]
 ) -> list[tuple[dict[str, Any], list[RunGroup]]]:
-    """Splits groups by settings; those that do not have one stand beside each of its values."""
+    """Splits groups by settings; a group without a setting stands beside each of its values."""
     having = {group: _having(group, group.world, names) for group in groups}
     distinct = {tuple(settings.items()): settings for settings in having.values()}.values()
     result: dict[tuple[Any, ...], tuple[dict[str, Any], list[RunGroup]]] = {}
@@ -206,15 +200,7 @@ def _agree(some: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
     return all(some[name] == others[name] for name in some.keys() & others.keys())
 
 
-def _varying(groups: Iterable[RunGroup], cell: Sequence[str], part: str) -> list[str]:
-    """Settings that take several values within one cell."""
-    seen: dict[tuple[Any, ...], dict[str, Any]] = {}
-    varying: dict[str, None] = {}
-    for group in groups:
-        values = getattr(group, part)
-        first = seen.setdefault(tuple(map(group.setting, cell)), values)
-        if first is not values:
-            for name in {**first, **values}:
-                if name not in cell and first.get(name) != values.get(name):
-                    varying[name] = None
-    return list(varying)
+def _varying(groups: Sequence[RunGroup], cell: Sequence[str], part: str) -> list[str]:
+    """Settings, of the world or of methods, that take several values within one cell."""
+    names = dict.fromkeys(n for group in groups for n in getattr(group, part) if n not in cell)
+    return varying_within(groups, cell, names)

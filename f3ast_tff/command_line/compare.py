@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from f3ast_tff.analysis.command_line import command, runs_flag, say_left_out
 from f3ast_tff.analysis.curves import X_AXES, draw_curves
 from f3ast_tff.analysis.line_styles import looks_of
-from f3ast_tff.analysis.run_groups import Collected, RunGroup, arranged, collect
+from f3ast_tff.analysis.run_groups import Collected, RunGroup, arranged, collect, varying
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.table import final_table, render
-from f3ast_tff.atomic import atomic_write
+from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.components import REQUIRED, parameter
 from f3ast_tff.errors import ParameterError
 
@@ -64,7 +62,11 @@ def _compare(flags: Flags) -> None:
     others = [name for name in names if name != colour]
     draw_curves(groups, others, Path(flags.out), looks, len(collected.unfinished), flags.x)
     if flags.csv is not None:
-        _write(table, flags.csv)
+        try:
+            write_csv(table, flags.csv)
+        except OSError as error:
+            allowed = f"cannot write: {error.strerror or error}"
+            raise ParameterError("csv", flags.csv, allowed) from error
         print(f"table: {flags.csv}")
     print(f"curves: {flags.out}")
 
@@ -78,15 +80,6 @@ def _require_finished(collected: Collected) -> None:
 def _require_setting(colour: str, groups: Sequence[RunGroup]) -> None:
     if any(group.has(colour) for group in groups):
         return
-    names = dict.fromkeys(name for group in groups for name in group.settings)
-    differing = [n for n in names if len({repr(group.setting(n)) for group in groups}) > 1]
-    said = f"; these differ: {', '.join(differing)}" if differing else ""
+    differing = ", ".join(varying(groups))
+    said = f"; these differ: {differing}" if differing else ""
     raise ParameterError("colour", colour, f"must be a setting of the runs{said}")
-
-
-def _write(table: pd.DataFrame, path: str) -> None:
-    try:
-        with atomic_write(Path(path), encoding="utf-8", newline="") as file:
-            table.to_csv(file, index=False, lineterminator="\n")
-    except OSError as error:
-        raise ParameterError("csv", path, f"cannot write: {error.strerror or error}") from error

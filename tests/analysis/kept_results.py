@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from f3ast_tff.analysis.kept_pages import commands, refreshed
-from f3ast_tff.analysis.kept_scores import KeptRun, read_scores
 from f3ast_tff.analysis.runs import Pair, RunsError
+from f3ast_tff.analysis.tidy_scores import KeptRun, read_scores
 from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
 from f3ast_tff.campaigns.runs import PlannedRun

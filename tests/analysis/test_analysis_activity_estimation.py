@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from f3ast_tff.analysis.activity_estimation import ESTIMATES, estimation_errors, main, render
-from f3ast_tff.analysis.command_line import BAD_INPUT
 
 
 def test_table_and_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,32 +47,3 @@ def test_the_slope_is_that_of_the_last_tenfold() -> None:
     assert "from 100 on: pi counted -0.60, pi of chain -0.60, lambda -0.60" in text
     assert "±" not in text
     assert "slope" not in render([10], {name: np.array([[0.5]]) for name in ESTIMATES})
-
-
-@pytest.mark.parametrize(
-    ("flags", "says"),
-    [
-        ([], "--out must be given"),
-        (["--out=x.pdf"], "must end in .png"),
-        (["--out=x.png", "rest"], "'rest' is not a flag"),
-        (["--out=x.png", "--num_seeds=0"], "num_seeds"),
-        (["--out=x.png", "--colour=red"], "colour"),
-        (
-            ["--out=/nowhere/x.png", "--rounds=2", "--num_seeds=1", "--num_clients=4"],
-            "cannot write",
-        ),
-    ],
-)
-def test_bad_command_lines(flags: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["activity_estimation", *flags]) == BAD_INPUT
-    stderr = capsys.readouterr().err
-    assert stderr.startswith("error: ")
-    assert stderr.count("\n") == 1
-    assert says in stderr
-
-
-def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["activity_estimation", "--help"]) == 0
-    stdout = capsys.readouterr().out
-    assert "python -m f3ast_tff.analysis.activity_estimation --out fig4a.png" in stdout
-    assert "--num_seeds" in stdout

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.agreement import BAD_INPUT, DISAGREE, main
-
-MakeRun = Callable[..., Path]
+from f3ast_tff.analysis.agreement import DISAGREE, main
+from tests.analysis.conftest import MakeRun
 
 
 def with_selection(folder: Path, ids: list[list[int]]) -> str:
@@ -59,43 +57,3 @@ def test_what_is_not_finite_in_one_run_alone_disagrees(
     ):
         assert main(["", *pair]) == DISAGREE
         assert "differ by at most inf relatively" in capsys.readouterr().out
-
-
-def test_metrics_without_a_column_are_one_line(
-    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = with_selection(make_run("a"), [[1, 2]])
-    second = make_run("b")
-    metrics = second / "metrics.csv"
-    given = metrics.read_text()
-    metrics.write_text(given.replace("train_loss", "t").replace("update_norm", "u"))
-    assert main(["", first, str(second)]) == BAD_INPUT
-    assert capsys.readouterr().err == (f"error: {metrics} has no column train_loss, update_norm\n")
-    metrics.write_text(given.replace("1.5", "much"))
-    assert main(["", first, str(second)]) == BAD_INPUT
-    assert f"{metrics} holds something that is not a number" in capsys.readouterr().err
-
-
-def test_a_damaged_selection_is_one_line(
-    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = with_selection(make_run("a"), [[1, 2]])
-    second = make_run("b")
-    selection = second / "selection.npz"
-    for content in (b"", b"PK\x03\x04" + bytes(100)):
-        selection.write_bytes(content)
-        assert main(["", first, str(second)]) == BAD_INPUT
-        assert capsys.readouterr().err.startswith(f"error: {selection} is damaged: ")
-    np.savez(selection, other=np.zeros(3))
-    assert main(["", first, str(second)]) == BAD_INPUT
-    assert "holds no 'selected'" in capsys.readouterr().err
-
-
-def test_bad_input_is_one_line(
-    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    finished = with_selection(make_run("a"), [[1, 2]])
-    unfinished = str(make_run("b", unfinished=True))
-    for arguments in ([finished], [finished, unfinished], [finished, str(tmp_path / "none")]):
-        assert main(["", *arguments]) == BAD_INPUT
-        assert len(capsys.readouterr().err.splitlines()) == 1

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib.figure
@@ -13,6 +12,7 @@ from f3ast_tff.analysis.line_styles import looks_of, styles_of
 from f3ast_tff.analysis.run_groups import RunGroup, arranged, group_runs
 from f3ast_tff.analysis.runs import RunsError, load_runs
 from f3ast_tff.components import builtin_registry
+from tests.analysis.conftest import MakeRun
 
 
 def arrange(folder: Path) -> tuple[list[RunGroup], list[str]]:
@@ -29,7 +29,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[matplotlib.figure.Figure]:
 
 
 def test_lines_bands_and_words(
-    make_run: Callable[..., Path], tmp_path: Path, drawn: list[matplotlib.figure.Figure]
+    make_run: MakeRun, tmp_path: Path, drawn: list[matplotlib.figure.Figure]
 ) -> None:
     make_run("a0", 0.4, algorithm="poc", seed=0)
     make_run("a1", 0.8, algorithm="poc", seed=1)
@@ -54,7 +54,7 @@ def test_lines_bands_and_words(
 
 
 def test_bands_are_over_draws_of_the_data(
-    make_run: Callable[..., Path], tmp_path: Path, drawn: list[matplotlib.figure.Figure]
+    make_run: MakeRun, tmp_path: Path, drawn: list[matplotlib.figure.Figure]
 ) -> None:
     """Draw means 0.5 (of 0.4 and 0.6) and 0.7: mean 0.6, deviation 0.2 / sqrt 2."""
     for draw, seed, accuracy in ((0, 0, 0.4), (0, 1, 0.6), (1, 0, 0.7)):
@@ -68,7 +68,7 @@ def test_bands_are_over_draws_of_the_data(
 
 
 def test_a_row_of_panels_for_each_condition(
-    make_run: Callable[..., Path], tmp_path: Path, drawn: list[matplotlib.figure.Figure]
+    make_run: MakeRun, tmp_path: Path, drawn: list[matplotlib.figure.Figure]
 ) -> None:
     make_run("a", availability="scarce", algorithm="poc")
     make_run("b", availability="always", algorithm="fedavg")
@@ -78,7 +78,7 @@ def test_a_row_of_panels_for_each_condition(
     assert "always" not in figure.get_suptitle()
 
 
-def test_a_sweep_has_a_colour_for_each_value(make_run: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_sweep_has_a_colour_for_each_value(make_run: MakeRun, tmp_path: Path) -> None:
     """One scale for both methods; a method that has no such setting keeps its own style."""
     for beta in (0.1, 0.01, 0.001):
         make_run(f"a{beta}", algorithm="f3ast", rate_beta=beta)
@@ -100,9 +100,7 @@ def test_a_sweep_has_a_colour_for_each_value(make_run: Callable[..., Path], tmp_
     assert {look.label for look in alone.values()} >= {"F3AST+Adam", "F3AST, rate_beta 0.1"}
 
 
-def test_one_evaluation_and_a_run_that_diverged(
-    make_run: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_one_evaluation_and_a_run_that_diverged(make_run: MakeRun, tmp_path: Path) -> None:
     folder = make_run("a", algorithm="fedavg")
     lines = (folder / "metrics.csv").read_text().splitlines()
     (folder / "metrics.csv").write_text(f"{lines[0]}\n{lines[2]}\n")
@@ -111,7 +109,7 @@ def test_one_evaluation_and_a_run_that_diverged(
     assert (tmp_path / "out.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_too_many_conditions_are_refused(make_run: Callable[..., Path], tmp_path: Path) -> None:
+def test_too_many_conditions_are_refused(make_run: MakeRun, tmp_path: Path) -> None:
     for k in range(1, 22):
         make_run(f"k{k}", clients_per_round=k)
     with pytest.raises(RunsError, match="21 conditions, one picture holds 20"):

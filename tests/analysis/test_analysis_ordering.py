@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.analysis.ordering import main, rankings
-from f3ast_tff.analysis.runs import Pair, RunsError, load_runs
-
-MakeRun = Callable[..., Path]
+from f3ast_tff.analysis.runs import Pair, load_runs
+from tests.analysis.conftest import MakeRun
 
 
 @pytest.fixture
@@ -146,20 +145,3 @@ def test_unfinished_runs_are_said(make_run: MakeRun, order: Callable) -> None:
     code, lines, err = order()
     assert (code, err) == (0, f"left out: {unfinished}: 4 of 4 rounds evaluated\n")
     assert "over 2 seeds" in "\n".join(lines)
-
-
-def test_bad_input(make_run: MakeRun, order: Callable, tmp_path: Path) -> None:
-    make_run("a")
-    for flag, says in (
-        ("--score=speed", "--score=speed: must be one of sample_accuracy"),
-        ("--round=first", "--round=first: must be LAST or a number"),
-        ("--round=²", "--round=²: must be LAST or a number"),
-        (f"--round={'9' * 5000}", "must be LAST or a number"),
-        ("--round=3", f"{tmp_path / 'runs' / 'a'} has no evaluation of round 3"),
-    ):
-        code, _, err = order(flag)
-        assert code == 2
-        assert says in err
-    make_run("b")
-    with pytest.raises(RunsError, match="are the same run"):
-        rankings(load_runs(tmp_path / "runs"), "sample_accuracy", "final")

@@ -79,8 +79,3 @@ def test_command_writes_tables_and_figures(
     for name in ("convergence.png", "variance.png"):
         assert (out / name).read_bytes().startswith(b"\x89PNG")
     assert "mean_distance" in capsys.readouterr().out
-
-
-def test_bad_input_is_one_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["x", "--out=a", "--seeds=0"]) == 2
-    assert capsys.readouterr().err == "error: --seeds=0: must be at least 1\n"

@@ -44,21 +44,3 @@ def test_command_writes_the_figure(tmp_path: Path, capsys: pytest.CaptureFixture
     printed = capsys.readouterr().out
     assert "(0.375, 0.5), (0.075, 0.8)" in printed
     assert "ideal rate           0.5000  0.5000  0.7500" in printed
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--out=fig.pdf"], "must end in .png"),
-        (["--out=fig.png", "--beta=1"], "--beta=1.0: must be above 0 and below 1"),
-        ([], "--out"),
-        (["--out=no/such/folder/fig.png", "--rounds=2"], "cannot write"),
-    ],
-)
-def test_bad_input_is_one_error(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["rate_region", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: ") and error.count("\n") == 1
-    assert message in error

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +11,10 @@ import pytest
 from f3ast_tff.analysis.runs import RunsError, finished_runs, load_runs
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.training.results import seal
-from tests.analysis.conftest import described
+from tests.analysis.conftest import MakeRun, described
 
 
-def test_runs_are_found_at_any_depth_and_sorted(make_run: Callable[..., Path], tmp_path: Path):
+def test_runs_are_found_at_any_depth_and_sorted(make_run: MakeRun, tmp_path: Path):
     paths = [make_run(name) for name in ("b", "a/deep/er", "c")]
     (tmp_path / "runs" / "notes").mkdir()
     runs = load_runs(tmp_path / "runs")
@@ -23,7 +22,7 @@ def test_runs_are_found_at_any_depth_and_sorted(make_run: Callable[..., Path], t
     assert [run.path for run in load_runs(paths[0])] == [paths[0]]
 
 
-def test_a_run_is_read_exactly(make_run: Callable[..., Path]):
+def test_a_run_is_read_exactly(make_run: MakeRun):
     (run,) = load_runs(make_run("a", accuracy=0.1 + 0.2, seed=7))
     assert run.settings["seed"] == 7
     assert list(run.metrics["round"]) == [2, 4]
@@ -40,7 +39,7 @@ def test_no_runs(tmp_path: Path):
 
 
 @pytest.mark.parametrize("state", ["no metrics", "header only", "two rows"])
-def test_an_unfinished_run_is_not_damaged(make_run: Callable[..., Path], state: str):
+def test_an_unfinished_run_is_not_damaged(make_run: MakeRun, state: str):
     folder = make_run("a", unfinished=True)
     metrics = folder / "metrics.csv"
     if state == "no metrics":
@@ -58,14 +57,6 @@ def cut_json(file: Path) -> None:
     file.write_text(file.read_text()[:20])
 
 
-def empty(file: Path) -> None:
-    file.write_text("")
-
-
-def header_only(file: Path) -> None:
-    file.write_text(file.read_text().splitlines()[0] + "\n")
-
-
 def replace(old: str, new: str) -> Callable[[Path], None]:
     def damage(file: Path) -> None:
         text = file.read_text()
@@ -75,37 +66,23 @@ def replace(old: str, new: str) -> Callable[[Path], None]:
     return damage
 
 
-def make_folder(file: Path) -> None:
-    file.unlink()
-    file.mkdir()
-
-
 @pytest.mark.parametrize(
     ("name", "damage", "says"),
     [
         ("config.json", cut_json, "Unterminated|Expecting"),
-        ("config.json", empty, "Expecting value"),
-        ("config.json", replace("settings", "stuff"), "has no settings"),
         ("config.json", replace('"seed": 0', '"seed": "0"'), "setting seed .* type int"),
-        ("config.json", replace("algorithm", "algo"), "setting algorithm is not there"),
         ("config.json", replace("0.1", "[1]"), "client_lr is not a single value"),
-        ("config.json", make_folder, "cannot read .*config.json: Is a directory"),
-        ("summary.json", cut_json, "Unterminated|Expecting"),
         ("summary.json", replace("mean_of_last", "mean"), "mean_of_last_10_percent is not there"),
-        ("summary.json", replace("test_user_loss", "x"), "final has no number test_user_loss"),
         ("summary.json", replace("0.5", '"high"'), "final has no number test_sample_accuracy"),
-        ("metrics.csv", empty, "No columns"),
-        ("metrics.csv", header_only, "last round is none, 4 in summary.json"),
         ("metrics.csv", replace("test_user_loss", "x"), "has no column test_user_loss"),
         ("metrics.csv", replace("0.25", "high"), "test_sample_accuracy holds something"),
-        ("metrics.csv", replace("\n4,", "\n4,1,1,1,"), "Expected 10 fields in line 3, saw 13"),
         ("metrics.csv", replace("\n4,", "\n2,"), "rounds do not increase"),
         ("metrics.csv", replace("\n4,", "\n3,"), "last round is 3, 4 in summary.json"),
         ("metrics.csv", Path.unlink, "cannot read .*No such file"),
     ],
 )
 def test_a_damaged_run_is_named(
-    make_run: Callable[..., Path],
+    make_run: MakeRun,
     tmp_path: Path,
     name: str,
     damage: Callable[[Path], None],
@@ -120,21 +97,7 @@ def test_a_damaged_run_is_named(
     assert "\n" not in str(error.value)
 
 
-def test_a_config_that_is_no_object_is_named(make_run: Callable[..., Path]):
-    folder = make_run("a")
-    (folder / "config.json").write_text(json.dumps([1]))
-    with pytest.raises(RunsError, match="has no settings"):
-        load_runs(folder)
-
-
-def test_bytes_that_are_no_text_are_named(make_run: Callable[..., Path]):
-    folder = make_run("a")
-    (folder / "metrics.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(RunsError, match=r"metrics\.csv"):
-        load_runs(folder)
-
-
-def test_what_a_run_says_of_its_components(make_run: Callable[..., Path]) -> None:
+def test_what_a_run_says_of_its_components(make_run: MakeRun) -> None:
     says = described(("luck",), (("lucky", "ab12"),), algorithm=("Lucky Draw", 7))
     folder = make_run("a", algorithm="lucky", availability="uneven", luck=0.5, described=says)
     (run,) = load_runs(folder)
@@ -149,25 +112,17 @@ def test_what_a_run_says_of_its_components(make_run: Callable[..., Path]) -> Non
     ("key", "value"),
     [
         ("components", []),
-        ("components", {"task": {}}),
         ("components", {"task": {"display": "x", "order": "last"}}),
         ("own_settings", None),
-        ("plugins", [{"name": "x"}]),
-        ("plugins", [{"name": "x", "sha256": "ab", "kinds": 3}]),
-        ("input_files", ["table_file"]),
     ],
 )
-def test_a_damaged_description_is_named(
-    make_run: Callable[..., Path], key: str, value: object
-) -> None:
+def test_a_damaged_description_is_named(make_run: MakeRun, key: str, value: object) -> None:
     folder = make_run("a", described={**described(), key: value})
     with pytest.raises(RunsError, match=r"config\.json: "):
         load_runs(folder)
 
 
-def test_a_communication_takes_the_place_of_clients_per_round(
-    make_run: Callable[..., Path],
-) -> None:
+def test_a_communication_takes_the_place_of_clients_per_round(make_run: MakeRun) -> None:
     folder = make_run("a", clients_per_round=None)
     with pytest.raises(RunsError, match="clients_per_round is not there"):
         load_runs(folder)
@@ -175,7 +130,7 @@ def test_a_communication_takes_the_place_of_clients_per_round(
     assert run.settings["communication"] == "cycle:5,10"
 
 
-def test_whether_a_task_generates_its_data(make_run: Callable[..., Path], tmp_path: Path):
+def test_whether_a_task_generates_its_data(make_run: MakeRun, tmp_path: Path):
     for task, generated in (("leaf_synthetic", True), ("mnist", False)):
         configuration = resolve({"task": task, "availability": "always", "clients_per_round": 3})
         recorded = configuration.describe()
@@ -185,7 +140,7 @@ def test_whether_a_task_generates_its_data(make_run: Callable[..., Path], tmp_pa
     assert found == {"leaf_synthetic": True, "mnist": False}
 
 
-def test_whether_a_method_pools_the_data(make_run: Callable[..., Path], tmp_path: Path) -> None:
+def test_whether_a_method_pools_the_data(make_run: MakeRun, tmp_path: Path) -> None:
     for algorithm, pooled in (("sequential_sgd", True), ("f3ast", False)):
         recorded = resolve({"algorithm": algorithm}).describe()
         assert recorded["components"]["algorithm"]["pooled"] is pooled
@@ -194,7 +149,7 @@ def test_whether_a_method_pools_the_data(make_run: Callable[..., Path], tmp_path
     assert found == {"sequential_sgd": True, "f3ast": False}
 
 
-def test_the_files_that_a_run_has_read(make_run: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_files_that_a_run_has_read(make_run: MakeRun, tmp_path: Path) -> None:
     table = tmp_path / "A.csv"
     table.write_text("1,0\n")
     recorded = resolve({"availability": "table", "table_file": str(table)}).describe()
@@ -203,24 +158,7 @@ def test_the_files_that_a_run_has_read(make_run: Callable[..., Path], tmp_path: 
     assert run.data_sha256 == "ab"
 
 
-@pytest.mark.parametrize("name", ["config.json", "summary.json", "metrics.csv"])
-def test_a_pipe_is_named_and_not_waited_for(make_run: Callable[..., Path], name: str) -> None:
-    folder = make_run("a")
-    (folder / name).unlink()
-    os.mkfifo(folder / name)
-    with pytest.raises(RunsError, match=f"{name}.* not a regular file"):
-        load_runs(folder)
-
-
-@pytest.mark.parametrize("content", ["[" * 100_000, '{"settings": {"rounds": ' + "9" * 5000 + "}}"])
-def test_hostile_json_is_named(make_run: Callable[..., Path], content: str) -> None:
-    folder = make_run("a")
-    (folder / "config.json").write_text(content)
-    with pytest.raises(RunsError, match=r"config\.json"):
-        load_runs(folder)
-
-
-def test_results_that_differ_from_their_seal_are_named(make_run: Callable[..., Path]) -> None:
+def test_results_that_differ_from_their_seal_are_named(make_run: MakeRun) -> None:
     folder = make_run("a")
     (folder / "selection.npz").write_bytes(b"ids")
     summary = json.loads((folder / "summary.json").read_text())

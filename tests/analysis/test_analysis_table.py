@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 
 from f3ast_tff.analysis.run_groups import comparable_groups
-from f3ast_tff.analysis.runs import RunsError, load_runs
+from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.analysis.table import final_table, render
-from tests.analysis.conftest import described
+from tests.analysis.conftest import MakeRun, described
+
+TableOf = Callable[[], pd.DataFrame]
 
 
 @pytest.fixture
@@ -18,9 +20,7 @@ def table_of(tmp_path: Path) -> Callable[[], pd.DataFrame]:
     return lambda: final_table(*comparable_groups(load_runs(tmp_path / "runs")))
 
 
-def test_mean_and_standard_deviation_over_seeds(
-    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
-):
+def test_mean_and_standard_deviation_over_seeds(make_run: MakeRun, table_of: TableOf):
     for seed, (accuracy, loss) in enumerate([(0.2, 1.0), (0.4, 2.0), (0.6, 6.0)]):
         make_run(f"run{seed}", accuracy, loss, seed=seed)
     (row,) = table_of().to_dict("records")
@@ -40,9 +40,7 @@ def test_mean_and_standard_deviation_over_seeds(
     assert row["mean_of_last_10_percent_user_loss"] == pytest.approx(6.1)
 
 
-def test_mean_and_standard_deviation_over_draws(
-    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
-):
+def test_mean_and_standard_deviation_over_draws(make_run: MakeRun, table_of: TableOf):
     """Draw means 0.3 (of 0.2 and 0.4) and 0.6: mean 0.45, deviation 0.3 / sqrt 2."""
     for draw, seed, accuracy in ((0, 0, 0.2), (0, 1, 0.4), (1, 0, 0.6)):
         make_run(f"run{draw}{seed}", accuracy, data_seed=draw, seed=seed)
@@ -56,19 +54,7 @@ def test_mean_and_standard_deviation_over_draws(
     assert text.splitlines()[3].split()[:5] == ["F3AST", "3", "2", "0.4500", "±"]
 
 
-def test_one_run_has_no_standard_deviation(
-    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
-):
-    make_run("a", 0.5)
-    table = table_of()
-    assert table["final_sample_accuracy"].tolist() == [0.5]
-    assert np.isnan(table["final_sample_accuracy_sd"]).all()
-    assert "±" not in render(table)
-
-
-def test_a_score_that_is_not_finite_is_not_averaged_away(
-    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
-):
+def test_a_score_that_is_not_finite_is_not_averaged_away(make_run: MakeRun, table_of: TableOf):
     make_run("a", loss=1.0, seed=0)
     make_run("b", loss=None, seed=1)
     table = table_of()
@@ -77,9 +63,7 @@ def test_a_score_that_is_not_finite_is_not_averaged_away(
     assert "diverged" in render(table)
 
 
-def test_algorithms_are_in_order(
-    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
-):
+def test_algorithms_are_in_order(make_run: MakeRun, table_of: TableOf):
     order = ["fedavg", "fedadam", "f3ast", "f3ast_adam", "poc", "alpha", "zeta"]
     for algorithm in sorted(order):
         make_run(algorithm, algorithm=algorithm)
@@ -90,9 +74,7 @@ def test_algorithms_are_in_order(
     assert [line.split()[0] for line in text.splitlines()[3:10]] == names
 
 
-def test_a_row_for_each_condition(
-    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
-):
+def test_a_row_for_each_condition(make_run: MakeRun, table_of: TableOf):
     for availability in ("scarce", "always"):
         for reading in ("released", "paper"):
             for algorithm in ("poc", "fedavg"):
@@ -113,19 +95,7 @@ def test_a_row_for_each_condition(
     assert "synthetic, scarce, reading released, 2 clients a round, 4 rounds" in render(table)
 
 
-def test_the_same_run_twice_is_refused(
-    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
-):
-    first, second = make_run("a", output_dir="x"), make_run("b", output_dir="y")
-    with pytest.raises(RunsError, match="same settings and seed") as error:
-        table_of()
-    assert str(first) in str(error.value)
-    assert str(second) in str(error.value)
-
-
-def test_seeds_that_differ_in_a_setting_are_not_averaged(
-    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
-):
+def test_seeds_that_differ_in_a_setting_are_not_averaged(make_run: MakeRun, table_of: TableOf):
     make_run("a", 0.2, seed=0, local_steps=5)
     make_run("b", 0.4, seed=1)
     table = table_of()
@@ -135,9 +105,7 @@ def test_seeds_that_differ_in_a_setting_are_not_averaged(
     assert "local_steps None" in render(table)
 
 
-def test_algorithms_are_compared_across_their_own_settings_alone(
-    make_run: Callable[..., Path], tmp_path: Path
-):
+def test_algorithms_are_compared_across_their_own_settings_alone(make_run: MakeRun, tmp_path: Path):
     make_run("a", algorithm="fedavg", server_lr=1.0, client_lr=0.1)
     make_run("b", algorithm="fedadam", server_lr=0.01, client_lr=0.2)
     runs = load_runs(tmp_path / "runs")
@@ -149,17 +117,7 @@ def test_algorithms_are_compared_across_their_own_settings_alone(
     assert [group.setting("batch_size") for group in groups] == [5, 20, 20]
 
 
-def test_numbers_are_sorted_as_numbers(
-    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
-):
-    for k in (10, 9, 100):
-        make_run(f"k{k}", clients_per_round=k)
-    assert table_of()["clients_per_round"].tolist() == [9, 10, 100]
-
-
-def test_the_text_is_aligned_and_fits(
-    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
-):
+def test_the_text_is_aligned_and_fits(make_run: MakeRun, table_of: TableOf):
     for seed, loss in enumerate((1e6, 3e6)):
         make_run(f"a{seed}", 0.5, loss, algorithm="poc", seed=seed)
         make_run(f"b{seed}", 0.25 + seed / 2, 1.0, algorithm="fedavg", seed=seed)
@@ -174,9 +132,7 @@ def test_the_text_is_aligned_and_fits(
     assert len(header) == len(fedavg) == len(poc) == len(lines[6])
 
 
-def test_an_algorithm_of_a_plug_in_has_its_name_and_place(
-    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
-):
+def test_an_algorithm_of_a_plug_in_has_its_name_and_place(make_run: MakeRun, table_of: TableOf):
     """Its own settings are compared within it alone; without an order it comes after the others."""
     for name, luck in (("a", 0.1), ("b", 0.2)):
         says = described(("luck",), algorithm=("A Lucky Draw", 1000))
@@ -194,9 +150,7 @@ def test_an_algorithm_of_a_plug_in_has_its_name_and_place(
     assert "luck None" not in text
 
 
-def test_another_version_of_a_plug_in_is_another_experiment(
-    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
-):
+def test_another_version_of_a_plug_in_is_another_experiment(make_run: MakeRun, table_of: TableOf):
     for seed, sha in enumerate(("aa" * 32, "bb" * 32)):
         make_run(f"run{seed}", seed=seed, described=described(plugins=(("mine", sha),)))
     table = table_of()
@@ -204,9 +158,7 @@ def test_another_version_of_a_plug_in_is_another_experiment(
     assert table["plugin mine"].tolist() == ["aaaaaaaa", "bbbbbbbb"]
 
 
-def test_a_communication_is_said_in_place_of_k(
-    make_run: Callable[..., Path], table_of: Callable[[], pd.DataFrame]
-):
+def test_a_communication_is_said_in_place_of_k(make_run: MakeRun, table_of: TableOf):
     make_run("a", communication="poisson:10", clients_per_round=None)
     text = render(table_of())
     assert text.startswith("synthetic, always, reading paper, communication poisson:10, 4 rounds")

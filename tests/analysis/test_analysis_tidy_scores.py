@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.kept_scores import read_scores
 from f3ast_tff.analysis.score_tables import Layout, score_tables
-from f3ast_tff.analysis.tidy_scores import main
+from f3ast_tff.analysis.tidy_scores import main, read_scores
+from tests.analysis.conftest import MakeRun
 
-MakeRun = Callable[..., Path]
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -52,13 +50,6 @@ def test_draws_of_the_data_are_a_column_where_they_differ(
         ["synthetic", "f3ast", "2", "1", "4"],
         ["synthetic", "f3ast", "11", "0", "4"],
     ]
-
-
-def test_fewer_rounds_and_always_the_last(make_run: MakeRun, tmp_path: Path) -> None:
-    make_run("b", 0.7, 0.3)
-    out = tmp_path / "scores.csv"
-    assert main(["x", f"--runs={tmp_path / 'runs'}", f"--out={out}", "--every=3"]) == 0
-    assert [line.split(",")[3] for line in out.read_text().splitlines()] == ["round", "4"]
 
 
 @pytest.mark.parametrize(
@@ -121,15 +112,3 @@ def test_the_file_is_utf_8_whatever_the_locale(make_run: MakeRun, tmp_path: Path
         check=True,
     )
     assert [run.settings["algorithm"] for run in read_scores(out)] == ["naïve"]
-
-
-def test_bad_input(make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "no" / "scores.csv"
-    make_run("a", unfinished=True)
-    assert main(["x", f"--runs={tmp_path / 'runs'}", f"--out={out}"]) == 2
-    assert "no finished run" in capsys.readouterr().err
-    make_run("b")
-    assert main(["x", f"--runs={tmp_path / 'runs'}", f"--out={out}"]) == 2
-    assert f"--out={out}: cannot write" in capsys.readouterr().err
-    assert main(["x", "--runs=y"]) == 2
-    assert "--out must be given" in capsys.readouterr().err

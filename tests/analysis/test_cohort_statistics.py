@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +9,9 @@ import numpy as np
 import pytest
 
 from f3ast_tff.analysis.cohort_statistics import cohort_statistics, main
-from f3ast_tff.analysis.runs import RunsError, load_runs
+from f3ast_tff.analysis.runs import load_runs
+from tests.analysis.conftest import MakeRun
 
-MakeRun = Callable[..., Path]
 ROOT = Path(__file__).resolve().parents[2]
 P = np.array([0.7, 0.1, 0.1, 0.1])
 
@@ -51,29 +47,6 @@ def test_a_mean_has_weights_of_sum_one(make_run: MakeRun, tmp_path: Path) -> Non
     assert row["weight_sum_from_1"] == 1 and row["weight_sum_from_11"] == 0.8
 
 
-def test_a_run_without_shares_is_named(make_run: MakeRun, tmp_path: Path) -> None:
-    write(make_run("f3ast"), p=None)
-    with pytest.raises(RunsError, match="selection.npz: cannot be used"):
-        cohort_statistics(load_runs(tmp_path))
-
-
-@pytest.mark.parametrize(
-    "damaged",
-    [
-        {"selected": np.zeros((15, 2))},
-        {"selected": np.full((15, 2), 4)},
-        {"weight_sum": np.zeros(14)},
-        {"p": np.zeros((2, 2))},
-    ],
-)
-def test_arrays_that_do_not_fit_are_named(
-    make_run: MakeRun, tmp_path: Path, damaged: dict[str, np.ndarray]
-) -> None:
-    write(make_run("f3ast"), **damaged)
-    with pytest.raises(RunsError, match="selection.npz: cannot be used: its arrays do not fit"):
-        cohort_statistics(load_runs(tmp_path))
-
-
 def test_the_command_writes_a_file(
     make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -85,19 +58,3 @@ def test_the_command_writes_a_file(
     unfinished = make_run("b", unfinished=True)
     assert main(["cohort_statistics", f"--runs={tmp_path}", f"--out={out}"]) == 0
     assert capsys.readouterr().err == f"left out: {unfinished}: 4 of 4 rounds evaluated\n"
-
-
-def test_the_file_is_utf_8_whatever_the_locale(make_run: MakeRun, tmp_path: Path) -> None:
-    """Here ASCII."""
-    write(make_run("a", algorithm="naïve"))
-    out = tmp_path / "cohorts.csv"
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "f3ast_tff.analysis.cohort_statistics"),
-            *(f"--runs={tmp_path / 'runs'}", f"--out={out}"),
-        ],
-        cwd=ROOT,
-        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-        check=True,
-    )
-    assert "\nsynthetic,naïve,1," in out.read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.command_line.compare import main
+from tests.analysis.conftest import MakeRun
 
 ROOT = Path(__file__).resolve().parents[2]
 Compare = Callable[..., tuple[int, str, str]]
@@ -26,7 +27,7 @@ def compare(capsys: pytest.CaptureFixture[str]) -> Compare:
 
 
 def test_what_cannot_be_used_is_left_out_with_a_line(
-    make_run: Callable[..., Path], compare: Compare, tmp_path: Path
+    make_run: MakeRun, compare: Compare, tmp_path: Path
 ) -> None:
     """A table, curves and a CSV file of the rest."""
     make_run("a", algorithm="fedavg")
@@ -52,9 +53,7 @@ def test_what_cannot_be_used_is_left_out_with_a_line(
     assert (row["algorithm"], row["runs"], row["final_sample_accuracy"]) == ("fedavg", "1", "0.5")
 
 
-def test_a_colour_by_a_setting(
-    make_run: Callable[..., Path], compare: Compare, tmp_path: Path
-) -> None:
+def test_a_colour_by_a_setting(make_run: MakeRun, compare: Compare, tmp_path: Path) -> None:
     """A block and a panel for all its values; FedAvg, which has it not, stands among them."""
     for beta in (0.1, 0.01):
         make_run(f"a{beta}", algorithm="f3ast", rate_beta=beta)
@@ -66,51 +65,7 @@ def test_a_colour_by_a_setting(
     assert (tmp_path / "x.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def assert_refused(result: tuple[int, str, str], says: str) -> None:
-    code, _, stderr = result
-    assert code == 2
-    assert stderr.startswith("error: ")
-    assert stderr.count("\n") == 1
-    assert says in stderr
-
-
-def test_bad_command_lines(compare: Compare) -> None:
-    assert_refused(compare(), "--runs and --out must be given")
-    assert_refused(compare("--runs=x", "--out=x.png", "rest"), "'rest' is not a flag")
-    assert_refused(compare("--runs"), "runs")
-
-
-def test_bad_input(make_run: Callable[..., Path], compare: Compare, tmp_path: Path) -> None:
-    out = tmp_path / "out.png"
-    assert_refused(compare(f"--runs={tmp_path}", f"--out={out}"), "config.json")
-    assert_refused(compare(f"--runs={tmp_path}/no", f"--out={out}"), "is not a folder")
-    folder = make_run("a", unfinished=True)
-    assert_refused(compare(f"--runs={tmp_path}", f"--out={out}"), "no finished run")
-    (folder / "config.json").write_text("{")
-    assert_refused(compare(f"--runs={tmp_path}", f"--out={out}"), f"{folder}/config.json")
-    make_run("b", algorithm="fedavg", client_lr=0.5)
-    make_run("c")
-    refused = compare(f"--runs={tmp_path}", f"--out={out}", "--colour=red")
-    assert_refused(refused, "--colour=red: must be a setting of the runs; these differ: algorithm")
-    assert not out.exists()
-
-
-def test_files_that_cannot_be_written(
-    make_run: Callable[..., Path], compare: Compare, tmp_path: Path
-) -> None:
-    runs = make_run("a")
-    for name in ("out.gif", "out", ""):
-        refused = compare(f"--runs={runs}", f"--out={tmp_path / name}")
-        assert_refused(refused, "must end in .png, .svg, .pdf")
-    (tmp_path / "folder.png").mkdir()
-    out = tmp_path / "folder.png"
-    assert_refused(compare(f"--runs={runs}", f"--out={out}"), f"--out={out}: cannot write")
-    table = tmp_path / "no" / "x.csv"
-    refused = compare(f"--runs={runs}", f"--out={tmp_path}/x.png", f"--csv={table}")
-    assert_refused(refused, f"--csv={table}: cannot write")
-
-
-def test_as_a_module_without_a_display(make_run: Callable[..., Path], tmp_path: Path) -> None:
+def test_as_a_module_without_a_display(make_run: MakeRun, tmp_path: Path) -> None:
     """With `~` for the home folder."""
     make_run("a")
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}

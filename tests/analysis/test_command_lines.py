@@ -6,7 +6,6 @@ import importlib
 import io
 import pkgutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,8 @@ from f3ast_tff import analysis
 from f3ast_tff.analysis import score_tables, tidy_scores
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.components import parameters_of
+from tests.analysis.conftest import MakeRun
 
-MakeRun = Callable[..., Path]
 COMMANDS = [
     module
     for module in (
@@ -40,11 +39,6 @@ def test_help(module: object, capsys: pytest.CaptureFixture[str]) -> None:
         assert f"--{p.name}" in text
         # Lines of help are broken at hyphens too.
         assert "".join(p.help.split()) in "".join(text.split())
-
-
-def test_every_command_is_found() -> None:
-    names = {module.__name__.split(".")[-1] for module in COMMANDS}
-    assert {"agreement", "kept_pages", "ordering", "score_tables", "tidy_scores"} <= names
 
 
 def test_an_output_that_is_not_utf_8(

@@ -21,9 +21,9 @@ from f3ast_tff.analysis.interval_coverage import (
     interval_coverage,
     main,
 )
-from f3ast_tff.analysis.kept_scores import read_scores
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.analysis.tidy_scores import read_scores
 
 RESULTS = Path(__file__).resolve().parents[2] / "analysis" / "results"
 NORMAL, EXPONENTIAL, GAMMA, LOGNORMAL, OF_KEPT = LAWS

@@ -216,11 +216,3 @@ def test_the_sign_test_is_over_draws() -> None:
 def test_too_few_pairs() -> None:
     with pytest.raises(ValueError, match="1 common pairs"):
         paired_difference({Pair(0, 0): 1.0, Pair(1, 0): 2.0}, {Pair(1, 0): 1.0, Pair(1, 1): 1.0})
-
-
-@pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0])
-def test_bad_confidence(confidence: float) -> None:
-    with pytest.raises(ValueError, match="confidence"):
-        paired_difference(seeds(1.0, 2.0), seeds(1.0, 2.0), confidence)
-    with pytest.raises(ValueError, match="confidence"):
-        paired_difference(seeds(1.0, 2.0), seeds(1.0, 2.0)).interval(confidence)

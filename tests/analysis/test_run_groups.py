@@ -11,9 +11,8 @@ import pytest
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, group_runs
 from f3ast_tff.analysis.runs import Pair, load_runs
 from f3ast_tff.analysis.tidy_scores import tidy_scores
-from tests.analysis.conftest import described
+from tests.analysis.conftest import MakeRun, described
 
-MakeRun = Callable[..., Path]
 Grouped = Callable[[], list[RunGroup]]
 ONE, TWO, THREE = "1a" * 32, "2b" * 32, "3c" * 32
 

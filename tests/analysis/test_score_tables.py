@@ -228,8 +228,8 @@ def test_bad_flags(
     ("lines", "said"),
     [
         (["f3ast,0,9,0.5", "f3ast,0,9,0.5"], "line 3: round 9 of this run is there twice"),
-        (["f3ast,x,9,0.5"], "line 2: invalid literal"),
-        (["f3ast,0,9,a,b,c,d"], "line 2: could not convert"),
+        (["f3ast,x,9,0.5"], "invalid literal for int"),
+        (["f3ast,0,9,a,b,c,d"], "could not convert"),
         ([], "has no runs"),
     ],
 )

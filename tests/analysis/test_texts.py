@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.run_groups import Score, collect
 from f3ast_tff.analysis.texts import of_intervals, of_spread, over
-
-MakeRun = Callable[..., Path]
+from tests.analysis.conftest import MakeRun
 
 
 def difference(num_pairs: int, num_draws: int) -> PairedDifference:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,9 +24,7 @@ from f3ast_tff.analysis.verdicts import (
     judge_family,
     obstacle_to_verdict,
 )
-from tests.analysis.conftest import described
-
-MakeRun = Callable[..., Path]
+from tests.analysis.conftest import MakeRun, described
 
 
 def found(low: float, high: float, draws: int = 10) -> PairedDifference:

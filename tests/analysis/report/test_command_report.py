@@ -4,7 +4,6 @@ import csv
 import hashlib
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,7 @@ import pytest
 
 from benchmarks.synthetic_runs import write_run
 from f3ast_tff.command_line.report import main
-from tests.analysis.conftest import described
-
-MakeRun = Callable[..., Path]
+from tests.analysis.conftest import MakeRun, described
 
 
 @pytest.fixture(scope="module")
@@ -125,23 +122,6 @@ def test_the_page_says_what_its_intervals_cover(out: Path) -> None:
     assert "± over 5 draws of the data" in text
     assert "on data draw 0 (of 5 draws)" in text
     assert "one draw of the availability" not in text
-
-
-def test_bad_input(make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runs = make_run("a")
-    (tmp_path / "file").write_text("")
-    for arguments, says in (
-        ([], "--runs and --out must be given"),
-        ([f"--runs={tmp_path}/no", f"--out={tmp_path}/out"], "is not a folder"),
-        ([f"--runs={runs}", f"--out={tmp_path}/file"], "cannot write"),
-        ([f"--runs={runs}", f"--out={tmp_path}/out", "--period=first"], "period"),
-        ([f"--runs={runs}", f"--out={tmp_path}/out", "--format=gif"], "--format=gif: must be of"),
-    ):
-        assert main(["report", *arguments]) == 2
-        error = capsys.readouterr().err
-        assert error.startswith("error: ")
-        assert error.count("\n") == 1
-        assert says in error
 
 
 def test_files_of_the_report_before_go_and_others_stay(make_run: MakeRun, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +10,7 @@ import pytest
 from f3ast_tff.analysis.report.figures import curve_figures
 from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.run_groups import collect
-from tests.analysis.conftest import described
-
-MakeRun = Callable[..., Path]
+from tests.analysis.conftest import MakeRun, described
 
 
 def test_a_sweep_is_in_one_panel(make_run: MakeRun, tmp_path: Path) -> None:

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from f3ast_tff.analysis.report.results_section import guessing
-from f3ast_tff.analysis.run_groups import group_runs
-from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.command_line.report import main
-from tests.analysis.conftest import described
+from tests.analysis.conftest import MakeRun
 
-MakeRun = Callable[..., Path]
 GUESS = math.log(10)
 
 
@@ -30,15 +23,3 @@ def test_runs_no_better_than_a_guess_are_counted(make_run: MakeRun, tmp_path: Pa
     assert head.endswith("| no better than a guess |")
     rows = [line for line in text.splitlines() if "runs_synthetic-" in line]
     assert [row.split(" | ")[-1].strip(" |") for row in rows] == ["", "3 of 4"]
-
-
-@pytest.mark.parametrize(("recorded", "count"), [(4, 1), (8, 0), (None, 0)])
-def test_the_classes_of_a_plug_in(
-    recorded: int | None, count: int, make_run: MakeRun, tmp_path: Path
-) -> None:
-    """A run records how many its task has; of one that does not say, nothing is counted."""
-    about = described(task=("Coins", 100))
-    about["components"]["task"]["num_classes"] = recorded
-    make_run("a", task="coins", loss=math.log(4) + 0.1, described=about)
-    ((group,), _) = group_runs(load_runs(tmp_path))
-    assert guessing(group) == count

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,7 @@ from f3ast_tff.analysis.report.layout import table_grids
 from f3ast_tff.analysis.report.published_tables import PaperTable, published_tables
 from f3ast_tff.analysis.report.tables import FilledTable, fill
 from f3ast_tff.analysis.run_groups import collect
-from tests.analysis.conftest import described
-
-MakeRun = Callable[..., Path]
+from tests.analysis.conftest import MakeRun, described
 
 
 def table(name: str) -> PaperTable:
@@ -94,11 +91,6 @@ def test_other_rounds_than_the_papers_judge_nothing(make_run: MakeRun, tmp_path:
     assert judged.verdict.reason == "4 rounds, 1000 are needed"
 
 
-def test_runs_of_another_k_are_no_cell_of_table_three(make_run: MakeRun, tmp_path: Path) -> None:
-    make_run("a", task="cifar100", clients_per_round=20)
-    assert all(each.variant is None for each in filled("table3", tmp_path))
-
-
 def test_table_nine_needs_alpha_in_both_places(make_run: MakeRun, tmp_path: Path) -> None:
     common = {"availability": "smartphones", "clients_per_round": 10}
     make_run("a", 0.5, synthetic_alpha=0.5, synthetic_beta=0.5, **common)
@@ -159,18 +151,6 @@ def test_cafeds_f3ast_has_a_k_and_a_reading_of_its_own(make_run: MakeRun, tmp_pa
         name: cell.ours.mean for (_, name, _), cell in ran.cells.items() if cell.ours is not None
     }
     assert means == {"ca_fed": 0.8, "f3ast": 0.7, "f3ast_of_ca_fed": 0.6}
-
-
-def test_fedawes_f3ast_has_a_k_of_its_own(make_run: MakeRun, tmp_path: Path) -> None:
-    common = {"task": "cifar10", "availability": "sine", "dirichlet_draws": "classes_of_client"}
-    make_run("a", 0.6, algorithm="uniform", clients_per_round=100, **common)
-    make_run("b", 0.5, algorithm="f3ast", clients_per_round=10, **common)
-    make_run("c", 0.4, algorithm="fedawe", **{**common, "dirichlet_draws": "clients_of_class"})
-    (ran,) = filled("fedawe_table2", tmp_path)
-    cells = {name: cell for (_, name, at), cell in ran.cells.items() if at == "sine"}
-    found = {name: cell.ours.mean for name, cell in cells.items() if cell.ours is not None}
-    assert found == {"uniform": 0.6, "f3ast": 0.5}
-    assert [cells[name].paper for name in ("uniform", "f3ast", "fedawe")] == [0.621, 0.623, 0.635]
 
 
 def test_components_of_plug_ins_come_after_the_papers(make_run: MakeRun, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,8 @@ import pytest
 from f3ast_tff.analysis.report.variants import variants
 from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.analysis.runs import Pair
+from tests.analysis.conftest import MakeRun
 
-MakeRun = Callable[..., Path]
 CELL = ("task", "availability")
 
 
