@@ -133,4 +133,4 @@ def _groups_frame(groups: Sequence[RunGroup]) -> pd.DataFrame:
     shown = [*always, *(name for name in varying(groups) if name not in always)]
     table = final_table(groups, [name for name in shown if name != "algorithm"])
     scores = [name for name in table if name not in (*shown, "display")]
-    return table[[*shown, *scores]]
+    return table.reindex(columns=[*shown, *scores])

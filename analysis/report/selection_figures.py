@@ -71,15 +71,10 @@ def selections_of(group: RunGroup) -> Selections:
 
 
 def _read(run: Run) -> dict[str, np.ndarray]:
-    file = run.path / "selection.npz"
     try:
-        found = read_selection(run.path, run.summary)
-        _check(found)
+        return read_selection(run.path, run.summary)
     except DamagedResult as error:
         raise RunsError(f"damaged run: {one_line(error)}") from error
-    except (ValueError, KeyError) as error:
-        raise RunsError(f"damaged run: {one_line(f'{file}: {error}')}") from error
-    return found
 
 
 def _each_once(selected: np.ndarray) -> np.ndarray:
@@ -88,23 +83,6 @@ def _each_once(selected: np.ndarray) -> np.ndarray:
     again = np.zeros(ordered.shape, bool)
     again[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
     return ordered[(ordered >= 0) & ~again]
-
-
-def _check(arrays: Mapping[str, np.ndarray]) -> None:
-    selected, p = arrays["selected"], arrays["p"]
-    if selected.ndim != 2 or selected.dtype.kind != "i":
-        raise ValueError(f"selected is {selected.dtype} {selected.shape}, must be int [T, widest]")
-    if not (p.ndim == 1 and p.dtype.kind == "f" and np.isfinite(p).all()):
-        raise ValueError(f"p is {p.dtype} {p.shape}, must be finite numbers [N]")
-    if selected.size and not -1 <= selected.min() <= selected.max() < len(p):
-        raise ValueError(f"selected holds another client than 0 .. {len(p) - 1}")
-    if arrays.keys() >= set(_TRACE):
-        initial, rounds, values = (arrays[name] for name in _TRACE)
-        if initial.shape != p.shape or values.shape != (*rounds.shape, len(p)):
-            shapes = (initial.shape, rounds.shape, values.shape)
-            raise ValueError(f"rates have shapes {shapes}, must be [N], [n] and [n, N]")
-        if {initial.dtype.kind, values.dtype.kind} != {"f"}:
-            raise ValueError("rates are not numbers, one a client")
 
 
 def _rates(arrays: dict[str, np.ndarray]) -> Rates | None:

@@ -3,13 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from f3ast_tff.analysis.report.document import Picture, Text
 from f3ast_tff.analysis.report.selection_figures import picked, rates, selections_of
 from f3ast_tff.analysis.report.variants import variants
 from f3ast_tff.analysis.run_groups import collect
-from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.configuration.build import Builder
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.training.round_loop import train
@@ -114,28 +112,3 @@ def test_a_run_in_which_nobody_was_ever_selected_is_drawn(
     (variant,) = variants([group], ("task",), ())
     for draw in (picked, rates):
         assert isinstance(draw("x", "synthetic", variant, found), Picture)
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"selected": np.full((4, 2), 10**15)},
-        {"selected": np.zeros((4, 2))},
-        {"rates": np.zeros((5, 3), np.float32)},
-    ],
-)
-def test_arrays_that_are_no_selection_are_named(
-    more: dict[str, np.ndarray], make_run: MakeRun, tmp_path: Path
-) -> None:
-    arrays: dict[str, np.ndarray] = {
-        "selected": np.zeros((4, 2), int),
-        "p": np.full(3, 1 / 3),
-        "initial_rates": np.full(3, 0.5),
-        "rate_rounds": np.array([2, 4]),
-        "rates": np.full((2, 3), 0.5, np.float32),
-        **more,
-    }
-    np.savez(make_run("a", num_clients=3) / "selection.npz", **arrays)
-    (group,) = collect(tmp_path).groups
-    with pytest.raises(RunsError, match=r"selection\.npz: "):
-        selections_of(group)
