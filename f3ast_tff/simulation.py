@@ -130,7 +130,7 @@ def simulate(
 
     Args:
         task: A name, or `FederatedData`.
-        algorithm: A name, a `Strategy`, or a function from `World` to one.
+        algorithm: A name, a `Strategy`, or a function from `StrategyContext` to one.
         availability: A name, an `AvailabilityProcess`, or masks `bool [T, N]`, repeated.
         rounds: Number of rounds; by default the task's.
         engine: `"fused"` or `"tff"`.

@@ -12,7 +12,7 @@ import numpy as np
 
 from f3ast_tff.components import parameter, register
 from f3ast_tff.methods import BaseStrategy, Outcome, Round
-from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, World
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
 from f3ast_tff.randomness import generator
 
 
@@ -66,6 +66,6 @@ class GreedyLossConfig(AlgorithmConfig):
 
     explore: float = parameter(0.2, "share of the cohort drawn at random", minimum=0, maximum=1)
 
-    def build(self, world: World) -> GreedyLoss:
+    def build(self, world: StrategyContext) -> GreedyLoss:
         """Builds the strategy for a federation."""
         return GreedyLoss(np.full(world.num_clients, np.inf), self.explore, world.seed)

@@ -20,7 +20,7 @@ from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import ClientExamples, FederatedData
 from f3ast_tff.local_training import LocalTraining, client_share
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.algorithm import World
+from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.methods.parts.wrappers import OfThosePresent, Population, Separated
 from f3ast_tff.models import Model
@@ -167,7 +167,7 @@ class Builder:
         return Payload(bytes_down=down * self.model_bytes, bytes_up=up * self.model_bytes)
 
     @cached_property
-    def world(self) -> World:
+    def world(self) -> StrategyContext:
         """Shares, availability, constraint, data and model, with the constraint on updates."""
         settings, sizes, work = self._settings, self.data.train.sizes, self.work
         p = client_share(sizes, work, settings["client_share"])
@@ -175,7 +175,7 @@ class Builder:
         labels = []
         if self._configs["availability"].needs_labels:
             labels = [label_distribution(self.data.train, self.data.num_classes)]
-        return World(
+        return StrategyContext(
             p=p,
             sizes=sizes,
             availability=self._build("availability", p, seed, *labels),
@@ -188,7 +188,7 @@ class Builder:
         )
 
     @cached_property
-    def asked_world(self) -> World:
+    def asked_world(self) -> StrategyContext:
         """The `world` of the strategy: the constraint is on the clients that are asked."""
         world = self.world
         constraint = self._configs["delivery"].asking(world.constraint, world.num_clients)

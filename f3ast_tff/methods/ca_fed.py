@@ -11,7 +11,7 @@ import numpy as np
 
 from f3ast_tff.components import Reading, parameter, register
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, World, require
+from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, StrategyContext, require
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
 from f3ast_tff.methods.parts.choosing import uniform_part
 from f3ast_tff.methods.parts.loss_estimates import LossEstimates, trained_minima
@@ -258,7 +258,7 @@ class CAFedConfig(KnowledgeConfig):
         choices=("paper", "released"),
     )
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         as_printed = self.ca_fed_bias == "paper"
         return CAFed(
@@ -285,7 +285,7 @@ class CAFedConfig(KnowledgeConfig):
                 allowed = "must be above 0 with loss_minima=trained"
                 raise ParameterError("ridge", settings["ridge"], allowed)
 
-    def _minima(self, world: World) -> np.ndarray | None:
+    def _minima(self, world: StrategyContext) -> np.ndarray | None:
         if self.loss_minima == "running":
             return None
         if not isinstance(world.model, SoftmaxRegression):

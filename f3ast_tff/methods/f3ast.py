@@ -16,8 +16,8 @@ from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.methods.parts.algorithm import (
     ObjectiveConfig,
     RateBetaConfig,
+    StrategyContext,
     TiesConfig,
-    World,
     has_byte_budget,
     require,
 )
@@ -308,7 +308,7 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
         choices=("available_only", "fill_unavailable"),
     )
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         p, n = world.p, world.num_clients
         if self.rate_init in ("p", "all_available") and not (p > 0).all():

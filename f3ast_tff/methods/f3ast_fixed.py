@@ -12,7 +12,7 @@ import numpy as np
 from f3ast_tff.components import parameter, register
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.local_training import check_client_shares
-from f3ast_tff.methods.parts.algorithm import ObjectiveConfig, World
+from f3ast_tff.methods.parts.algorithm import ObjectiveConfig, StrategyContext
 from f3ast_tff.methods.parts.policies import Policy
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.randomness import generator
@@ -69,7 +69,7 @@ class F3ASTFixedConfig(ObjectiveConfig):
         500, "available sets, drawn beforehand, from which r* is computed", minimum=1
     )
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         # Rounds that the run does not reach: the policy must not have seen its available sets.
         foreseen = range(world.rounds + 1, world.rounds + 1 + self.policy_states)

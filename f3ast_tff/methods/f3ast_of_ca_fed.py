@@ -8,7 +8,7 @@ import numpy as np
 
 from f3ast_tff.components import register
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, RateBetaConfig, World
+from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, RateBetaConfig, StrategyContext
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
 from f3ast_tff.methods.parts.choosing import ranked
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
@@ -87,6 +87,6 @@ class F3ASTOfCAFed(BaseStrategy):
 class F3ASTOfCAFedConfig(KnowledgeConfig, RateBetaConfig):
     """Configuration of `F3ASTOfCAFed`."""
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         return F3ASTOfCAFed(world.p, self.knowledge(world), self.rate_beta)

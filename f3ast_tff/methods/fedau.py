@@ -10,7 +10,7 @@ import numpy as np
 
 from f3ast_tff.components import parameter, register
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, World
+from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy, check_saved
 
@@ -120,6 +120,6 @@ class FedAUConfig(AlgorithmConfig):
         50, "rounds of absence that count as an interval, 0 for no limit", minimum=0
     )
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         return FedAU(world.p, world.seed, self.fedau_cutoff or None)

@@ -14,7 +14,7 @@ from f3ast_tff.errors import ParameterError
 from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.methods.parts.algorithm import (
     AlgorithmConfig,
-    World,
+    StrategyContext,
     has_byte_budget,
     require,
     require_a_number,
@@ -137,7 +137,7 @@ class BaselineConfig(AlgorithmConfig):
         choices=("plain", "examples"),
     )
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         by_size = self.baseline_average == "examples"
         weights = world.sizes.astype(np.float64) if by_size else np.ones(world.num_clients)
@@ -193,7 +193,7 @@ class UniformConfig(AlgorithmConfig):
     client_share: ClassVar[str] = "equal"
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         return Uniform(np.ones(world.num_clients), world.seed)
 

@@ -12,7 +12,7 @@ from f3ast_tff.components import Derived, parameter, register
 from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.methods.fedavg import BaselineConfig
 from f3ast_tff.methods.parts.aggregation import AggregationConfig
-from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, TiesConfig, World
+from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, StrategyContext, TiesConfig
 from f3ast_tff.methods.parts.choosing import admit_by_priority
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy, check_saved
 from f3ast_tff.methods.parts.update_memory import CorrectedSum
@@ -165,7 +165,7 @@ class FedLaAvgConfig(TiesConfig):
     client_share: ClassVar[str] = "equal"
     corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         return LongestAbsent(world.p, self.ties == "random", world.seed)
 
@@ -190,7 +190,7 @@ class FedAvgThenFedLaAvgConfig(TiesConfig, BaselineConfig):
         minimum=1,
     )
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         then = LongestAbsent(world.p, self.ties == "random", world.seed)
         return Switching(super().build(world), then, self.switch_round)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from f3ast_tff.components import parameter, register
-from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, World
+from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig, CorrectedSum
 from f3ast_tff.methods.unbiased import Unbiased
@@ -49,6 +49,6 @@ class FedStaleConfig(KnowledgeConfig):
     client_share: ClassVar[str] = "equal"
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "unbiased"})
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         return Unbiased(world.p, self.knowledge(world), world.seed)

@@ -9,7 +9,7 @@ import numpy as np
 
 from f3ast_tff.components import parameter, register
 from f3ast_tff.errors import ParameterError
-from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, World
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.choosing import draw_by_weight
 from f3ast_tff.methods.parts.strategy import (
     BaseStrategy,
@@ -195,7 +195,7 @@ class OortLossConfig(AlgorithmConfig):
         """See `AlgorithmConfig.client_loss`: Oort's eq. (1)."""
         return "mean_squares"
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         return OortLoss(
             world.sizes.astype(np.float64),

@@ -14,7 +14,7 @@ from f3ast_tff.errors import ParameterError
 from f3ast_tff.local_training import check_client_shares
 from f3ast_tff.methods.parts.algorithm import (
     AlgorithmConfig,
-    World,
+    StrategyContext,
     has_byte_budget,
     require,
     require_a_number,
@@ -133,7 +133,7 @@ class PowerOfChoiceConfig(AlgorithmConfig):
         minimum=0,
     )
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         # A mean such as 1.1 x 10 is off by rounding.
         self._check_candidates(math.ceil(world.constraint.mean_k - 1e-9), "the mean of K_t")

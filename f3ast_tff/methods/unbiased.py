@@ -11,7 +11,7 @@ import numpy as np
 from f3ast_tff.components import parameter, register
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.local_training import check_client_shares
-from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, KnowledgeConfig, World
+from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, KnowledgeConfig, StrategyContext
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge, KnownAvailability
 from f3ast_tff.methods.parts.choosing import uniform_part
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
@@ -156,7 +156,7 @@ class UnbiasedConfig(KnowledgeConfig):
 
     corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         return Unbiased(world.p, self.knowledge(world), world.seed)
 
@@ -174,7 +174,7 @@ class MoreAvailableConfig(KnowledgeConfig):
 
     more_available_pi: float = parameter(0.5, "least pi_k that counts", above=0, maximum=1)
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         known = self.knowledge(world)
         return MoreAvailable(world.p, known, world.seed, least_pi=self.more_available_pi)
@@ -191,6 +191,6 @@ class MoreAvailableConfig(KnowledgeConfig):
 class AdaFedConfig(KnowledgeConfig):
     """Configuration of `AdaFed`."""
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         return AdaFed(world.p, self.knowledge(world), world.seed)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class World:
+class StrategyContext:
     """What a strategy may look at when it is built.
 
     Attributes:
@@ -87,7 +87,7 @@ class AlgorithmConfig:
     published: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
     made: ClassVar[bool] = False
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """Returns a new strategy.
 
         Raises:
@@ -135,7 +135,7 @@ def require(settings: Mapping[str, Any], name: str, value: Any, when: str) -> No
         raise ParameterError(name, settings[name], f"must be {value} {when}")
 
 
-def require_a_number(world: World, name: str, value: Any, allowed: str) -> None:
+def require_a_number(world: StrategyContext, name: str, value: Any, allowed: str) -> None:
     """Checks that the constraint is a number of clients, where a setting can keep to no other.
 
     Raises:
@@ -198,21 +198,26 @@ class TiesConfig(AlgorithmConfig):
 class KnowledgeConfig(AlgorithmConfig):
     """What the server knows of who is available: the truth, or an estimate (CA-Fed, Sec. IV-B)."""
 
-    activity: str = parameter(
+    availability_knowledge: str = parameter(
         "oracle",
         "the server knows pi_k and lambda_k, or estimates them",
         choices=("oracle", "estimated"),
     )
-    activity_history: int = parameter(
-        0, "rounds observed beforehand, for estimated activity", minimum=0
+    availability_history: int = parameter(
+        0, "rounds observed beforehand, for an estimate", minimum=0
     )
 
     @classmethod
     def depends_on_rounds(cls, settings: Any) -> bool:
         """See `AlgorithmConfig.depends_on_rounds`: rounds after the last are observed."""
-        return settings["activity"] == "estimated" and settings["activity_history"] > 0
+        return (
+            settings["availability_knowledge"] == "estimated"
+            and settings["availability_history"] > 0
+        )
 
-    def knowledge(self, world: World, with_eigenvalue: bool = False) -> AvailabilityKnowledge:
+    def knowledge(
+        self, world: StrategyContext, with_eigenvalue: bool = False
+    ) -> AvailabilityKnowledge:
         """Returns the true pi_k, or an estimator that has seen rounds that the run does not reach.
 
         Args:
@@ -223,10 +228,10 @@ class KnowledgeConfig(AlgorithmConfig):
             ParameterError: If the truth is asked for and the availability process has none.
         """
         process, n = world.availability, world.num_clients
-        if self.activity == "estimated":
+        if self.availability_knowledge == "estimated":
             prior = AvailabilityPrior.uniform(n)
-            if self.activity_history:
-                rounds = range(world.rounds + 1, world.rounds + 1 + self.activity_history)
+            if self.availability_history:
+                rounds = range(world.rounds + 1, world.rounds + 1 + self.availability_history)
                 prior = prior.after(np.array([process.mask(t) for t in rounds]))
             return EstimatedAvailability(prior)
         eigenvalue = getattr(process, "eigenvalue", None)
@@ -239,5 +244,5 @@ class KnowledgeConfig(AlgorithmConfig):
         stationary = stationary_of(process)
         if stationary is None or (with_eigenvalue and eigenvalue is None):
             allowed = f"is not known of {type(process).__name__}; must be estimated"
-            raise ParameterError("activity", self.activity, allowed)
+            raise ParameterError("availability_knowledge", self.availability_knowledge, allowed)
         return KnownAvailability(stationary, eigenvalue)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from f3ast_tff.local_training import check_client_shares
-from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, World
+from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.choosing import uniform_part
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.randomness import generator
@@ -57,6 +57,6 @@ class AllAvailableConfig(AlgorithmConfig):
     client_share: ClassVar[str] = "equal"
     corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 
-    def build(self, world: World) -> Strategy:
+    def build(self, world: StrategyContext) -> Strategy:
         """See `AlgorithmConfig.build`."""
         return AllAvailable(world.p, world.seed)

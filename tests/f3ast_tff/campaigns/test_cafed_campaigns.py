@@ -122,7 +122,9 @@ def test_what_is_of_one_method(name: str) -> None:
     activity = "estimated" if name == "cafed_fig4b" else "oracle"
     for run in built_in(name).runs:
         settings = run.settings
-        assert settings.get("activity") == (None if settings["algorithm"] == "f3ast" else activity)
+        assert settings.get("availability_knowledge") == (
+            None if settings["algorithm"] == "f3ast" else activity
+        )
         if settings["algorithm"].startswith("f3ast"):
             assert settings["clients_per_round"] == 45
             assert settings["rate_beta"] == pytest.approx(1 / settings["rounds"])
@@ -140,7 +142,7 @@ def test_methods_of_a_figure_differ_in_nothing_else(name: str) -> None:
     """At one draw, what two methods both have and is not their own is equal."""
     runs = [run for run in built_in(name).runs if run.settings["seed"] == 0]
     first = runs[0].settings
-    of_one_kind = {"kappa2", "ca_fed_bias", "loss_minima", "activity_history"}
+    of_one_kind = {"kappa2", "ca_fed_bias", "loss_minima", "availability_history"}
     for run in runs[1:]:
         shared = (first.keys() & run.settings.keys()) - OWN - of_one_kind
         assert {k for k in shared if first[k] != run.settings[k]} == set()

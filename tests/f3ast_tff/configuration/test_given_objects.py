@@ -24,7 +24,7 @@ from f3ast_tff.errors import ParameterError
 from f3ast_tff.methods.f3ast import F3ASTConfig
 from f3ast_tff.methods.fedavg import Uniform
 from f3ast_tff.methods.oort_loss import OortLoss
-from f3ast_tff.methods.parts.algorithm import World
+from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
 from f3ast_tff.optimizers import Geometric, Sgd
@@ -135,7 +135,7 @@ def test_a_function_whose_strategy_means_something_else_is_refused() -> None:
     def built(function: Any, **given: Any) -> Any:
         return Builder(configured(algorithm=function, **given)).strategy
 
-    def uniform(world: World) -> Uniform:
+    def uniform(world: StrategyContext) -> Uniform:
         return Uniform(np.ones(world.num_clients), world.seed)
 
     with pytest.raises(ParameterError, match="of Uniform are meant for mean: give aggregation='"):

@@ -10,7 +10,7 @@ import numpy as np
 from f3ast_tff.availability import CommunicationConstraint, FixedK
 from f3ast_tff.components import REQUIRED, Derived, Published, Reading, builtin_registry
 from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.methods.parts.algorithm import World
+from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.preprocessing import AsStored
 
@@ -44,7 +44,7 @@ class Blinking:
 
 def small_world(
     availability: Any = None, constraint: CommunicationConstraint | None = None, **changes: Any
-) -> World:
+) -> StrategyContext:
     """Returns a world of `N` clients, `K` a round, for 100 rounds."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, SIZES.sum())
@@ -60,7 +60,7 @@ def small_world(
         "model": SoftmaxRegression(3, 2, ridge=0.1),
         "preprocessing": AsStored(),
     }
-    return World(**{**parts, **changes})
+    return StrategyContext(**{**parts, **changes})
 
 
 def config(algorithm: str, preset: str = "paper", **given: Any) -> Any:

@@ -38,9 +38,9 @@ def test_independent_clients_have_no_memory() -> None:
 def test_estimates_start_from_the_history() -> None:
     """Of 400 rounds of pi = 0.9 and 0.1 the estimate is nearer to the truth than 1/2 is."""
     world = FourClassesConfig().build(P, 0)
-    fresh = strategy("ca_fed", world, activity="estimated")
+    fresh = strategy("ca_fed", world, availability_knowledge="estimated")
     np.testing.assert_array_equal(fresh.knowledge.pi, 0.5)
-    made = strategy("ca_fed", world, activity="estimated", activity_history=400)
+    made = strategy("ca_fed", world, availability_knowledge="estimated", availability_history=400)
     assert np.all(np.abs(made.knowledge.pi - world.stationary) < 0.3)
 
 
@@ -55,7 +55,9 @@ def test_oracle_knows_the_clusters() -> None:
 @pytest.mark.parametrize("algorithm", ["unbiased", "ca_fed"])
 def test_oracle_of_what_nobody_knows_is_refused(algorithm: str) -> None:
     unknown = SimpleNamespace(stationary=None)
-    with pytest.raises(ParameterError, match="activity = oracle: is not known of SimpleNamespace"):
+    with pytest.raises(
+        ParameterError, match="availability_knowledge = oracle: is not known of SimpleNamespace"
+    ):
         strategy(algorithm, unknown)
 
 

@@ -39,7 +39,7 @@ METHODS: dict[str, dict[str, Any]] = {
         "scarce_q": 0.4,
     },
     "fedvarp": {"algorithm": "fedvarp"},
-    "fedstale": {"algorithm": "fedstale", "activity": "estimated"},
+    "fedstale": {"algorithm": "fedstale", "availability_knowledge": "estimated"},
     "mimic": {"algorithm": "mimic"},
     "f3ast": {"algorithm": "f3ast", "aggregation": "fedvarp"},
 }

@@ -101,7 +101,7 @@ def cases() -> list[Row]:
     def of(name: str) -> Callable[[Built], Any]:
         return lambda built: getattr(built.strategy, name)
 
-    oracle, estimated = Blinking.stationary.tolist(), {"activity": "estimated"}
+    oracle, estimated = Blinking.stationary.tolist(), {"availability_knowledge": "estimated"}
     return [
         Row(
             *(FEDAVG, "baseline_sampling", "without_replacement"),
@@ -150,8 +150,8 @@ def cases() -> list[Row]:
             *(lambda b: b.strategy.average_weights is None, True, False),
         ),
         Row(("poc",), "poc_clip_norm", 2.0, lambda b: b.config.client_clip_norm, None, 2.0),
-        Row(KNOWLEDGE, "activity", "estimated", pi, oracle, [0.5] * N),
-        Row(KNOWLEDGE, "activity_history", 7, lambda b: len(b.foreseen), 0, 7, estimated),
+        Row(KNOWLEDGE, "availability_knowledge", "estimated", pi, oracle, [0.5] * N),
+        Row(KNOWLEDGE, "availability_history", 7, lambda b: len(b.foreseen), 0, 7, estimated),
         Row(("more_available",), "more_available_pi", 0.8, of("least_pi"), 0.5, 0.8),
         Row(("ca_fed",), "kappa2", 3.0, of("kappa2"), 1.0, 3.0),
         Row(("ca_fed",), "tau", 0.5, of("tau"), 0.0, 0.5),

@@ -20,7 +20,7 @@ from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedavg import Proportional, Uniform
 from f3ast_tff.methods.fedlaavg import LongestAbsent
 from f3ast_tff.methods.oort_loss import OortLoss
-from f3ast_tff.methods.parts.algorithm import World
+from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.methods.parts.rates import ParticipationRates
@@ -159,7 +159,7 @@ def test_what_cannot_follow_is_refused() -> None:
         present_clients(Wrong(), 3, 4)
 
 
-def built(**settings: Any) -> tuple[Configuration, World, Strategy]:
+def built(**settings: Any) -> tuple[Configuration, StrategyContext, Strategy]:
     small = {"num_clients": 12, "clients_per_round": 12, "rounds": 6}
     configuration = resolve({**small, **settings})
     builder = Builder(configuration)
