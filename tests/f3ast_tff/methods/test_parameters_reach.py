@@ -93,7 +93,7 @@ def second_loss(built: Built) -> float:
     """What losses of 1, then 3 are taken for."""
     estimates = built.strategy.loss_estimates
     for loss in (1.0, 3.0):
-        estimates.update(np.array([0]), np.array([loss]))
+        estimates = estimates.after(np.array([0]), np.array([loss]))
     return estimates.values[0]
 
 
