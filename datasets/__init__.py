@@ -3,13 +3,11 @@
 from .cifar10 import cifar10, cifar10_one_class
 from .cifar100 import cifar100
 from .cifar100_from_tff import cifar100_from_tff
-from .leaf_synthetic import leaf_synthetic
 from .mnist import mnist
 from .shakespeare import shakespeare
 from .shakespeare_from_tff import shakespeare_from_tff
 from .source import default_data_dir
-from .synthetic import synthetic
-from .synthetic_linear import synthetic_linear
+from .synthetic import leaf_synthetic, synthetic, synthetic_linear
 
 __all__ = [
     "cifar10",

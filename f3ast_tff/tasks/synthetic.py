@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from f3ast_tff import datasets
 from f3ast_tff.components import Published, Reading, parameter, register
-from f3ast_tff.datasets.leaf_synthetic import CLIENT_SIZES, FEATURE_SPREADS
+from f3ast_tff.datasets.synthetic import CLIENT_SIZES, FEATURE_SPREADS
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.tasks.task import TaskConfig

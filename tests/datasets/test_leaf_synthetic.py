@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from f3ast_tff.datasets.leaf_synthetic import leaf_synthetic
-from f3ast_tff.datasets.synthetic import synthetic
+from f3ast_tff.datasets import leaf_synthetic, synthetic
 from f3ast_tff.federated_data import FederatedData
 
 N = 200

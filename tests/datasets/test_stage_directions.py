@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from f3ast_tff.datasets.stage_directions import before_gap, without_directions
+from f3ast_tff.datasets.shakespeare_plays import before_gap, without_directions
 
 
 def spoken(*lines: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.datasets.synthetic_linear import synthetic_linear
+from f3ast_tff.datasets import synthetic_linear
 from f3ast_tff.federated_data import FederatedData
 
 

@@ -98,8 +98,3 @@ def test_draws_are_a_function_of_seed_round_and_client() -> None:
 @pytest.mark.parametrize("inputs", [AsStored(), ScaledPixels(), ImageCrops(8, 8, augment=False)])
 def test_nothing_random_draws_nothing(inputs: Any) -> None:
     assert inputs.draws(1, 0, (2, 5)).shape == (2, 5, inputs.num_draws) == (2, 5, 0)
-
-
-def test_crop_larger_than_the_image_is_refused() -> None:
-    with pytest.raises(ValueError, match="crop 33: must be from 1 to 32"):
-        ImageCrops(32, 33)

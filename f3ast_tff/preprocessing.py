@@ -1,13 +1,117 @@
-"""Random crop, random flip and standardisation of images, as on CIFAR-100 (reading R12)."""
+"""From features as they are stored to what a model reads, augmentation included."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from f3ast_tff.randomness import generator
+
+_WHITE = np.float32(255)
+
+
+class Preprocessing(Protocol):
+    """A pure function of features and of draws made on the host, the same in both frameworks.
+
+    What is random in it (augmentation) is drawn with NumPy from (seed, round, client), a few
+    integers an example; the pixels are computed where the model is trained.
+
+    Attributes:
+        num_draws: Integers drawn for an example each time that it is trained on, 0 for none.
+    """
+
+    @property
+    def num_draws(self) -> int:
+        """See the class."""
+        ...
+
+    def output_shape(self, stored_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Returns the shape of a model input, of the shape of an example as it is stored."""
+        ...
+
+    def draws(self, round_number: int, client: int, shape: tuple[int, ...]) -> np.ndarray:
+        """Returns the draws of a client's visits to its examples, a pure function.
+
+        Args:
+            round_number: Round t, from 1.
+            client: Client id.
+            shape: Shape of `LocalTraining.order` for that client and round.
+
+        Returns:
+            `int32 [*shape, num_draws]`, for the visits in their order.
+        """
+        ...
+
+    def in_jax(self, features: Any, draws: Any | None) -> Any:
+        """Returns model inputs `float32` (ids stay integers) of features `[n, ...]`.
+
+        Args:
+            features: As stored.
+            draws: `int32 [n, num_draws]` in training, `None` in evaluation.
+        """
+        ...
+
+    def in_tf(self, features: Any, draws: Any | None) -> Any:
+        """As `in_jax`, in TensorFlow."""
+        ...
+
+
+class Deterministic:
+    """Base of preprocessing that draws nothing and changes no shape."""
+
+    @property
+    def num_draws(self) -> int:
+        """None."""
+        return 0
+
+    def draws(self, round_number: int, client: int, shape: tuple[int, ...]) -> np.ndarray:
+        """See `Preprocessing.draws`."""
+        return np.zeros((*shape, 0), np.int32)
+
+    def output_shape(self, stored_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """See `Preprocessing.output_shape`."""
+        return stored_shape
+
+
+@dataclass(frozen=True)
+class AsStored(Deterministic):
+    """No change."""
+
+    def in_jax(self, features: Any, draws: Any | None) -> Any:
+        """See `Preprocessing.in_jax`."""
+        return features
+
+    def in_tf(self, features: Any, draws: Any | None) -> Any:
+        """See `Preprocessing.in_tf`."""
+        return features
+
+
+@dataclass(frozen=True)
+class ScaledPixels(Deterministic):
+    """Pixels `uint8 [n, ...]` to `float32 [n, ...]`.
+
+    Attributes:
+        black: What 0 becomes.
+        white: What 255 becomes.
+    """
+
+    black: float = 0.0
+    white: float = 1.0
+
+    def in_jax(self, features: Any, draws: Any | None) -> Any:
+        """See `Preprocessing.in_jax`."""
+        return self._scaled(features.astype(np.float32))
+
+    def in_tf(self, features: Any, draws: Any | None) -> Any:
+        """See `Preprocessing.in_tf`."""
+        import tensorflow as tf
+
+        return self._scaled(tf.cast(features, tf.float32))
+
+    def _scaled(self, pixels: Any) -> Any:
+        return pixels / _WHITE * np.float32(self.white - self.black) + np.float32(self.black)
 
 
 @dataclass(frozen=True)
@@ -29,10 +133,6 @@ class ImageCrops:
     crop: int
     augment: bool = True
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.crop <= self.image:
-            raise ValueError(f"crop {self.crop}: must be from 1 to {self.image}, the image's side")
 
     @property
     def num_draws(self) -> int:
