@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.analysis.runs import Pair, Run, RunsError, load_run, run_folders, unfinished_line
+from f3ast_tff.analysis.runs import Pair, Run, RunsError, read_run, run_folders, unfinished_line
 from f3ast_tff.components import builtin_registry
 
 # Named in every table and title; `_WHERE_THERE` only where in use.
@@ -369,7 +369,7 @@ def collect(folder: Path | str) -> Collected:
     finished, unfinished, damaged = [], [], []
     for path in run_folders(folder):
         try:
-            run = load_run(path)
+            run = read_run(path)
         except RunsError as error:
             damaged.append(str(error))
             continue

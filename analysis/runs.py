@@ -128,7 +128,7 @@ def load_runs(folder: Path | str) -> list[Run]:
     Raises:
         RunsError: If there is no run, or one is damaged.
     """
-    return [load_run(path) for path in run_folders(folder)]
+    return [read_run(path) for path in run_folders(folder)]
 
 
 def run_folders(folder: Path | str) -> list[Path]:
@@ -165,7 +165,7 @@ def finished_runs(runs: Sequence[Run]) -> list[Run]:
     return finished
 
 
-def load_run(path: Path) -> Run:
+def read_run(path: Path) -> Run:
     """Reads one run folder.
 
     Raises:

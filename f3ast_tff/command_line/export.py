@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, runs_flag
-from f3ast_tff.analysis.runs import Run, RunsError, load_run, run_folders
+from f3ast_tff.analysis.runs import Run, RunsError, read_run, run_folders
 from f3ast_tff.atomic import atomic_write
 from f3ast_tff.components import REQUIRED, parameter
 from f3ast_tff.errors import ParameterError
@@ -43,7 +43,7 @@ def _export(flags: Flags) -> None:
     folder, runs = Path(flags.runs), []
     for path in run_folders(folder):
         try:
-            runs.append(load_run(path))
+            runs.append(read_run(path))
         except RunsError as error:
             print(f"left out: {error}", file=sys.stderr)
     table = runs_table({str(run.path.relative_to(folder)): run for run in runs})
