@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
-from f3ast_tff.campaigns.costs import CostFile, kind_of
+from f3ast_tff.campaigns.costs import CostFile
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.signals import Stop
@@ -19,12 +19,11 @@ _UNKNOWN_S = 30.0
 class Budget:
     """The minutes of one go, as a `Stop` that is requested when they are over."""
 
-    def __init__(self, minutes: float | None, processes: int, stop: Stop) -> None:
+    def __init__(self, minutes: float | None, stop: Stop) -> None:
         """Starts the clock.
 
         Args:
             minutes: How long; `None` for no limit.
-            processes: Runs at a time, as of the costs that were measured.
             stop: Another reason to stop.
         """
         self._minutes = minutes
@@ -32,7 +31,6 @@ class Budget:
         seconds = math.inf if minutes is None else 60 * minutes
         self._deadline = self._started + seconds
         self._unknown = min(_UNKNOWN_S, seconds / 2)
-        self._processes = processes
         self._stop = stop
         self._costs = None if minutes is None else CostFile()
 
@@ -48,8 +46,8 @@ class Budget:
         return time.monotonic() + self._need(run, self._costs) <= self._deadline
 
     def _need(self, run: PlannedRun, costs: CostFile) -> float:
-        cost = costs.find(kind_of(run), self._processes)
-        return self._unknown if cost is None else cost.least_seconds
+        steps = costs.find(run)
+        return self._unknown if steps is None else steps.of_run(run).least_seconds
 
     def refuse_too_short(self, runs: Sequence[PlannedRun], once: float = 0.0) -> None:
         """Refuses a time in which no run would start, now or in any later go.

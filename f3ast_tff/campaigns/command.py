@@ -161,7 +161,7 @@ def _remove_compiled(campaign: Campaign) -> None:
 def _run(campaign: Campaign, options: Options, stop: Stop) -> int:
     started = time.monotonic()
     processes = _processes(campaign, options)
-    budget = Budget(options.minutes, processes, stop)
+    budget = Budget(options.minutes, stop)
     origin = provenance()
     manifest = Manifest(campaign, origin)
     waiting = [run for run in campaign.runs if manifest.state(run) != FINISHED]
@@ -227,8 +227,7 @@ def _estimate(campaign: Campaign, options: Options, stop: Stop) -> None:
     if not left:
         print(f"{campaign.folder}: all {len(campaign.runs)} runs have finished")
         return
-    check_data(left)
-    print_estimate(left, _processes(campaign, options), campaign.folder, provenance(), stop)
+    print_estimate(left, _processes(campaign, options), campaign.folder, stop)
 
 
 def _list(campaign: Campaign) -> None:

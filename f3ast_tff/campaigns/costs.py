@@ -6,9 +6,11 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import f3ast_tff
 from f3ast_tff.atomic import atomic_write
@@ -17,7 +19,11 @@ from f3ast_tff.components import parameters_of
 from f3ast_tff.configuration.provenance import cores, package_versions
 from f3ast_tff.data_files import read_json
 from f3ast_tff.datasets import default_data_dir
+from f3ast_tff.local_training import LocalTraining
 
+_REFERENCE = Path(__file__).with_name("reference_costs.json")
+# Settings, summary, logs and scalars of a run.
+_RUN_BYTES = 20e3
 _CPUINFO = Path("/proc/cpuinfo")
 _GPUS = Path("/proc/driver/nvidia/gpus")
 
@@ -59,6 +65,8 @@ _BY_ALL = ("task", "model", "communication", "delivery", "engine")
 # decide how much is computed.
 _BY_WHOLE = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")
 _TRAINING = ("batch_size", "local_epochs", "local_steps", "last_batch")
+# What a step and an evaluation cost depends on these alone.
+_STEP_KINDS = ("task", "model", "engine", "client_optimizer")
 _WRITTEN = ("checkpoint_every", "checkpoint_seconds", "client_scores", "write_masks", "logger")
 _NOT = ("data_seed", "data_dir")
 
@@ -77,6 +85,17 @@ def kind_of(run: PlannedRun) -> dict[str, Any]:
     found.update({name: settings[name] for name in (*_TRAINING, *_WRITTEN)})
     plugins = {plugin.name: plugin.sha256 for plugin in run.configuration.plugins}
     return {**found, **({"plugins": plugins} if plugins else {})}
+
+
+def step_kind(run: PlannedRun) -> dict[str, Any]:
+    """Returns the settings that decide what a step of a client costs, by name."""
+    found: dict[str, Any] = {"batch_size": run.settings["batch_size"]}
+    for kind in _STEP_KINDS:
+        found[kind] = run.settings[kind]
+        for parameter in parameters_of(type(run.configuration.configs[kind])):
+            if parameter.name not in _NOT and parameter.kind is not float:
+                found[parameter.name] = run.settings[parameter.name]
+    return found
 
 
 def key_of(kind: Mapping[str, Any]) -> str:
@@ -155,8 +174,98 @@ class Cost:
         )
 
 
+@dataclass(frozen=True)
+class DataShape:
+    """Shape of a task's data, without the data.
+
+    Attributes:
+        features: Shape of an example's features.
+        dtype: Their type.
+        labels: Shape of an example's label; empty for a single class.
+        num_classes: Classes of the labels.
+        num_clients: Clients N.
+        client_sizes: Training examples of some clients, evenly spaced in the order of sizes.
+        test_examples: Examples that an evaluation scores.
+    """
+
+    features: tuple[int, ...]
+    dtype: str
+    labels: tuple[int, ...]
+    num_classes: int
+    num_clients: int
+    client_sizes: tuple[int, ...]
+    test_examples: int
+
+
+@dataclass(frozen=True)
+class StepCost:
+    """Measured costs of the steps and evaluations of one model on one task.
+
+    Seconds are those of one core that does nothing else, or of a GPU.
+
+    Attributes:
+        process_seconds: From the start of a process to its first run: imports.
+        first_seconds: A round's compilation.
+        start_seconds: Building the parts of a run.
+        round_seconds: A round, its clients' steps not counted.
+        step_seconds: A step of a client: one batch.
+        example_seconds: Scoring one example.
+        memory_mib: The most memory that the process held at once.
+        num_weights: Weights of the model.
+        state_bytes: State of the engine, without what is remembered of clients.
+        shape: Shape of the task's data.
+    """
+
+    process_seconds: float
+    first_seconds: float
+    start_seconds: float
+    round_seconds: float
+    step_seconds: float
+    example_seconds: float
+    memory_mib: float
+    num_weights: int
+    state_bytes: int
+    shape: DataShape
+
+    def scaled(self, factor: float) -> StepCost:
+        """Returns the costs on a machine that takes `factor` times as long."""
+        times = {f.name: getattr(self, f.name) for f in fields(self) if f.name.endswith("_seconds")}
+        return replace(self, **{name: factor * seconds for name, seconds in times.items()})
+
+    def of_run(self, run: PlannedRun) -> Cost:
+        """Returns the cost of a run, by its clients per round, steps, evaluations and files."""
+        settings, configs = run.settings, run.configuration.configs
+        work = LocalTraining(
+            settings["batch_size"],
+            settings["local_epochs"],
+            settings["local_steps"],
+            drop_remainder=settings["last_batch"] == "drop",
+        )
+        sizes, num_clients = np.array(self.shape.client_sizes), self.shape.num_clients
+        constraint = configs["communication"].build(
+            num_clients, settings["seed"], 4 * self.num_weights
+        )
+        clients = min(constraint.mean_k, num_clients)
+        scored = (settings.get("poc_candidates") or 0) * sizes.mean() * self.example_seconds
+        memory, kept = configs["aggregation"].build().memory, 0
+        if memory is not None and memory.by_client:
+            per_client = len(memory.vectors) * self.num_weights + len(memory.numbers)
+            kept = 4 * num_clients * per_client
+        steps = clients * work.num_batches(sizes).mean()
+        return Cost(
+            process_seconds=self.process_seconds,
+            first_seconds=self.start_seconds + self.first_seconds,
+            start_seconds=self.start_seconds,
+            round_seconds=self.round_seconds + steps * self.step_seconds + float(scored),
+            evaluation_seconds=self.shape.test_examples * self.example_seconds,
+            memory_mib=self.memory_mib + kept / 2**20,
+            checkpoint=(self.state_bytes + kept, 0.0),
+            results=(_RUN_BYTES, 2.0 * clients),
+        )
+
+
 class CostFile:
-    """The costs measured on this machine, with these versions of the libraries.
+    """The step costs measured on this machine, with these versions of the libraries.
 
     Attributes:
         path: A JSON file in the user's cache folder.
@@ -174,33 +283,67 @@ class CostFile:
     def _read(self) -> dict[str, Any]:
         try:
             content = read_json(self.path)
-            return dict(content["costs"])
+            return dict(content["steps"])
         except (OSError, ValueError, KeyError, TypeError):
             return {}
 
-    def find(self, kind: Mapping[str, Any], processes: int) -> Cost | None:
-        """Returns a kind's cost with so many processes at a time; `None` if it is not known."""
-        entry = self._entries.get(_key(kind, processes))
-        try:
-            return None if entry is None else _cost(entry["cost"])
-        except (TypeError, KeyError):
-            return None
+    def find(self, run: PlannedRun) -> StepCost | None:
+        """Returns the costs of a run's steps; `None` if they are not known."""
+        return _step_cost(self._entries.get(key_of(step_kind(run))))
 
-    def add(self, kind: Mapping[str, Any], processes: int, cost: Cost) -> None:
-        """Writes a kind's cost to the file, atomically."""
-        entry = {"kind": dict(kind), "processes": processes, "cost": asdict(cost)}
-        self._entries = {**self._read(), **self._entries, _key(kind, processes): entry}
+    def add(self, run: PlannedRun, cost: StepCost) -> None:
+        """Writes the costs of a run's steps to the file, atomically."""
+        entry = {"kind": step_kind(run), "cost": asdict(cost)}
+        self._entries = {**self._read(), **self._entries, key_of(step_kind(run)): entry}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(Path(self.path)) as file:
-            json.dump({"machine": self.machine, "costs": self._entries}, file, indent=1)
+            json.dump({"machine": self.machine, "steps": self._entries}, file, indent=1)
             file.write("\n")
 
 
-def _cost(values: Mapping[str, Any]) -> Cost:
+class ReferenceCosts:
+    """The shapes of data and the costs of steps that come with the package.
+
+    Attributes:
+        machine: The machine that they were measured on.
+    """
+
+    def __init__(self) -> None:
+        """Reads the file."""
+        content = read_json(_REFERENCE)
+        self.machine = str(content["machine"])
+        self._tasks: list[dict[str, Any]] = content["tasks"]
+        self._steps: list[dict[str, Any]] = content["steps"]
+
+    def shape(self, run: PlannedRun) -> DataShape | None:
+        """Returns the shape of a run's data if it is known without the data."""
+        for entry in self._tasks:
+            if _has(run.settings, entry["settings"]):
+                return _shape(entry["shape"])
+        return None
+
+    def find(self, run: PlannedRun) -> StepCost | None:
+        """Returns the costs of a run's steps in the fused engine on one core."""
+        for entry in self._steps:
+            if _has(run.settings, entry["kind"]):
+                return _step_cost(entry)
+        return None
+
+
+def _has(settings: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    return all(settings.get(name) == value for name, value in wanted.items())
+
+
+def _step_cost(entry: Mapping[str, Any] | None) -> StepCost | None:
     """A cost as JSON has it, where lists stand for tuples."""
-    lines = {name: tuple(values[name]) for name in ("checkpoint", "results")}
-    return Cost(**{**values, **lines})
+    try:
+        if entry is None:
+            return None
+        return StepCost(**{**entry["cost"], "shape": _shape(entry["cost"]["shape"])})
+    except (TypeError, KeyError):
+        return None
 
 
-def _key(kind: Mapping[str, Any], processes: int) -> str:
-    return f"{key_of(kind)}-{processes}"
+def _shape(values: Mapping[str, Any]) -> DataShape:
+    lists = {name: tuple(values[name]) for name in ("features", "labels", "client_sizes")}
+    return DataShape(**{**values, **lists})

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from statistics import median
+from textwrap import shorten
 
-from f3ast_tff.campaigns.costs import Cost, CostFile, key_of, kind_of, labels
-from f3ast_tff.campaigns.measurement import measure
+from f3ast_tff.campaigns.costs import (
+    Cost,
+    CostFile,
+    ReferenceCosts,
+    StepCost,
+    key_of,
+    kind_of,
+    labels,
+    step_kind,
+)
+from f3ast_tff.campaigns.measurement import LIMIT_S, MeasurementError, measure
 from f3ast_tff.campaigns.pool import by_environment
 from f3ast_tff.campaigns.runs import PlannedRun, rounds_done
 from f3ast_tff.process_memory import available_memory_bytes
@@ -19,6 +29,9 @@ from f3ast_tff.signals import Stop
 from f3ast_tff.training.checkpoint import KEPT_WHILE_RUNNING
 
 _MIB = 2**20
+_NAME_WIDTH = 40
+# Share of the cores that other work takes, from which it is said.
+_BUSY = 0.25
 
 
 @dataclass
@@ -30,54 +43,74 @@ class _Process:
     kinds: set[str]
 
 
-def print_estimate(
-    runs: Sequence[PlannedRun],
-    processes: int,
-    folder: Path,
-    provenance: Mapping[str, Any],
-    stop: Stop,
-) -> None:
-    """Measures the kinds that are not known yet, and prints what the runs cost.
+def print_estimate(runs: Sequence[PlannedRun], processes: int, folder: Path, stop: Stop) -> None:
+    """Measures the steps that are not known yet, and prints what the runs cost.
 
     Args:
-        runs: Those that are left, in their order.
-        processes: At a time.
+        runs: Runs that are left, in their order.
+        processes: Processes at a time.
         folder: The campaign's folder, which need not exist.
-        provenance: See `LocalProcesses`.
         stop: Asked every half a second.
 
     Raises:
-        MeasurementError: If a run that is measured fails.
+        MeasurementError: If steps cannot be measured, or not in time and come with no reference.
         Interrupted: If `stop` was requested; what was measured is kept.
     """
     by_kind: dict[str, list[PlannedRun]] = {}
     for run in runs:
         by_kind.setdefault(key_of(kind_of(run)), []).append(run)
     firsts = [of_kind[0] for of_kind in by_kind.values()]
-    names = labels([kind_of(run) for run in firsts])
     file = CostFile()
-    unknown = [run for run in firsts if file.find(kind_of(run), processes) is None]
+    steps = _measured(firsts, file, processes, stop)
+    costs = {run.name: steps[key_of(step_kind(run))].of_run(run) for run in runs}
+    _print_kinds(by_kind, labels([kind_of(run) for run in firsts]), costs)
+    _print_total(runs, costs, processes, folder)
+    print(f"steps measured on {file.machine['processor']}, {file.machine['cores']} cores")
+    print(f"kept in {file.path}")
+    load, cores = os.getloadavg()[0], file.machine["cores"]
+    if load > _BUSY * cores:
+        print(f"load now {load:.1f} on {cores} cores: beside other work runs take longer than said")
+
+
+def _measured(
+    firsts: Sequence[PlannedRun], file: CostFile, processes: int, stop: Stop
+) -> dict[str, StepCost]:
+    """The costs of steps by `step_kind`, from the file, measured now, or by reference."""
+    found: dict[str, StepCost] = {}
+    unknown: dict[str, PlannedRun] = {}
+    ratios: list[float] = []
+    reference = ReferenceCosts()
+
+    def take(run: PlannedRun, cost: StepCost) -> None:
+        found[key_of(step_kind(run))] = cost
+        known = reference.find(run)
+        if known is not None and known.step_seconds > 0:
+            ratios.append(cost.step_seconds / known.step_seconds)
+
+    for run in firsts:
+        cost = file.find(run)
+        if cost is None:
+            unknown.setdefault(key_of(step_kind(run)), run)
+        else:
+            take(run, cost)
+
+    def keep(run: PlannedRun, cost: StepCost) -> None:
+        file.add(run, cost)
+        take(run, cost)
+
     if unknown:
-        say(f"measuring {len(unknown)} of {len(firsts)} kinds of runs ...")
-
-        def keep(place: int, cost: Cost) -> None:
-            file.add(kind_of(unknown[place]), processes, cost)
-
-        with TemporaryDirectory(prefix="f3ast-tff-estimate-") as scratch, stop.hold():
-            measure(unknown, processes, Path(scratch), provenance, stop, keep)
-    costs = known_costs(runs, file, processes)
-    assert costs is not None
-    _print_kinds(by_kind, names, costs)
-    _print_total(runs, costs, processes, folder, file)
-
-
-def known_costs(
-    runs: Sequence[PlannedRun], file: CostFile, processes: int
-) -> dict[str, Cost] | None:
-    """Returns the cost of each run by name; `None` if one has not been measured."""
-    found = {run.name: file.find(kind_of(run), processes) for run in runs}
-    known = {name: cost for name, cost in found.items() if cost is not None}
-    return known if len(known) == len(found) else None
+        say(f"measuring the steps of {len(unknown)} models, for {LIMIT_S:g} s at most ...")
+        with stop.hold():
+            measure(list(unknown.values()), processes, stop, keep)
+    for key, run in unknown.items():
+        if key not in found:
+            known = reference.find(run)
+            what = " ".join(str(run.settings[name]) for name in ("task", "model", "engine"))
+            if known is None:
+                raise MeasurementError(f"{what}: no step was measured within {LIMIT_S:g} s")
+            found[key] = known.scaled(median(ratios) if ratios else 1.0)
+            say(f"{what}: by its reference, measured on {reference.machine}")
+    return found
 
 
 def campaign_seconds(
@@ -112,9 +145,11 @@ def _print_kinds(
     names: Sequence[str],
     costs: Mapping[str, Cost],
 ) -> None:
-    width = max(len(name) for name in ("kind", *names))
-    columns = ("runs", "start", "round", "evaluation", "hours", "MiB memory", "MiB disk")
-    print(f"{'kind':<{width}}" + "".join(f"  {column:>10}" for column in columns))
+    width = min(_NAME_WIDTH, max(len(name) for name in ("kind", *names)))
+    widths = (5, 8, 9, 9, 7, 6, 8)
+    columns = ("runs", "start", "round", "scoring", "hours", "MiB", "disk MiB")
+    heads = (f" {column:>{n}}" for column, n in zip(columns, widths))
+    print(f"{'kind':<{width}}" + "".join(heads))
     for name, runs in zip(names, by_kind.values()):
         cost = costs[runs[0].name]
         hours = sum(_seconds(run, cost, first=False) for run in runs) / 3600
@@ -127,15 +162,12 @@ def _print_kinds(
             f"{cost.memory_mib:.0f}",
             f"{_disk(runs, costs) / _MIB:.3g}",
         )
-        print(f"{name:<{width}}" + "".join(f"  {value:>10}" for value in values))
+        cells = (f" {value:>{n}}" for value, n in zip(values, widths))
+        print(f"{shorten(name, width, placeholder='...'):<{width}}" + "".join(cells))
 
 
 def _print_total(
-    runs: Sequence[PlannedRun],
-    costs: Mapping[str, Cost],
-    processes: int,
-    folder: Path,
-    file: CostFile,
+    runs: Sequence[PlannedRun], costs: Mapping[str, Cost], processes: int, folder: Path
 ) -> None:
     seconds = campaign_seconds(runs, costs, processes)
     at_a_time = min(processes, len(runs))
@@ -143,13 +175,12 @@ def _print_total(
     running = max(costs[run.name].bytes(run.settings["rounds"], KEPT_WHILE_RUNNING) for run in runs)
     disk = _disk(runs, costs) + at_a_time * running
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    hours = f"{duration(seconds)} ({seconds / 3600:.3g} h)"
+    print(f"{len(runs)} runs left, {at_a_time} at a time: {hours}")
     print(
-        f"{len(runs)} runs left, {at_a_time} at a time: {duration(seconds)} "
-        f"({seconds / 3600:.3g} h); memory {memory:.0f} MiB at most, "
-        f"{available_memory_bytes() / _MIB:.0f} available; disk {disk / _MIB:.3g} MiB at most, "
-        f"{shutil.disk_usage(there).free / _MIB:.0f} free"
+        f"memory {memory:.0f} MiB at most, {available_memory_bytes() / _MIB:.0f} available; "
+        f"disk {disk / _MIB:.3g} MiB at most, {shutil.disk_usage(there).free / _MIB:.0f} free"
     )
-    print(f"measured on {file.machine['processor']}, {file.machine['cores']} cores; {file.path}")
 
 
 def _disk(runs: Sequence[PlannedRun], costs: Mapping[str, Cost]) -> int:

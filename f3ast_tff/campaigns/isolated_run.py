@@ -78,13 +78,24 @@ def run_order(
         Interrupted: If `stop` was requested.
     """
     try:
-        configuration = resolve(order["settings"], _registry(tuple(order["plugins"])))
-        if configuration.identity != order["identity"]:
-            raise ComponentError("a plug-in or an input file has changed since the campaign began")
+        configuration = resolve_order(order)
     except (ComponentError, ParameterError) as error:
         return Outcome(FAILED, _in_one_line(error), now(), now(), 0.0, worker)
     load_framework(configuration)
     return run_isolated(configuration, provenance, worker, stop)
+
+
+def resolve_order(order: Mapping[str, Any]) -> Configuration:
+    """Resolves what another process has planned; see `PlannedRun.order`.
+
+    Raises:
+        ComponentError: If a plug-in or an input file has changed since.
+        ParameterError: If it can no longer be resolved.
+    """
+    configuration = resolve(order["settings"], _registry(tuple(order["plugins"])))
+    if configuration.identity != order["identity"]:
+        raise ComponentError("a plug-in or an input file has changed since the campaign began")
+    return configuration
 
 
 @lru_cache

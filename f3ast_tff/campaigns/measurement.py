@@ -1,206 +1,229 @@
-"""Measures what kinds of runs cost, by short runs in processes such as the campaign's own."""
+"""Measures what steps and evaluations cost, on made-up examples in the shape of a task's data."""
 
 from __future__ import annotations
 
-import csv
+import multiprocessing
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import fields, replace
-from datetime import datetime
-from itertools import cycle, islice
-from pathlib import Path
-from statistics import mean
-from threading import Lock
+from dataclasses import replace
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from f3ast_tff.campaigns.costs import Cost
-from f3ast_tff.campaigns.pool import Worker
-from f3ast_tff.campaigns.processes import LocalProcesses
-from f3ast_tff.campaigns.runs import FINISHED, Outcome, PlannedRun, rounds_done
-from f3ast_tff.configuration.resolve import resolve
+import numpy as np
+
+from f3ast_tff.campaigns.costs import DataShape, ReferenceCosts, StepCost
+from f3ast_tff.campaigns.isolated_run import load_framework, resolve_order
+from f3ast_tff.campaigns.runs import PlannedRun
+from f3ast_tff.configuration.configuration import Configuration
+from f3ast_tff.engines.engine import Engine, EngineParts
 from f3ast_tff.errors import Interrupted
+from f3ast_tff.federated_data import ClientExamples, FederatedData
+from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.messages import one_line
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.process_memory import peak_memory_mib
 from f3ast_tff.signals import Stop
-from f3ast_tff.training.results import read_summary
 
 
 class MeasurementError(RuntimeError):
-    """A short run that was to be measured has failed; says why in one line."""
+    """Steps that were to be measured have failed; says why in one line."""
 
 
-# Of rounds in a run that is measured; where it was less than half, another run has more.
-_ROUNDS_SECONDS = 10.0
-_ATTEMPTS = 3
+# After this a process is ended, and what it was to measure counts as unknown.
+LIMIT_S = 45.0
 _POLL_S = 0.5
-# Services would receive scalars of runs that are no results.
-_LOCAL_LOGGERS = ("tensorboard", "csv")
+# Each part is repeated so often, or until so much time has passed.
+_MOST_REPEATS, _REPEATS_S = 20, 3.0
+# Rounds of one client: of a step, several at once, and of many steps.
+_STEPS, _BLOCK = 8, 5
+_ONE_STEP, _MANY_STEPS = (Cohort(np.array([k]), np.ones(1)) for k in (0, 1))
+_MOST_SIZES = 100
 
 
 def measure(
     runs: Sequence[PlannedRun],
     processes: int,
-    folder: Path,
-    provenance: Mapping[str, Any],
     stop: Stop,
-    measured: Callable[[int, Cost], None],
+    measured: Callable[[PlannedRun, StepCost], None],
 ) -> None:
-    """Measures runs, as many at a time as the campaign will execute, as they slow each other down.
+    """Measures the steps of runs, each in a process of its own, for `LIMIT_S` at most.
 
     Args:
-        runs: One of each kind.
-        processes: At a time; fewer kinds than that are measured several times.
-        folder: Takes the short runs.
-        provenance: See `LocalProcesses`.
+        runs: One of each kind of step.
+        processes: At a time.
         stop: Asked every half a second.
-        measured: Receives the place of a run in `runs` and its cost.
+        measured: Receives a run and the costs of its steps; not called for what takes too long.
 
     Raises:
-        MeasurementError: If a run fails.
+        MeasurementError: If a run's steps fail.
         Interrupted: If `stop` was requested.
     """
-    workers = LocalProcesses(processes, folder, provenance)
-    started: list[Worker] = []
-    one_start = Lock()
-    found: dict[int, list[Cost]] = defaultdict(list)
-    # In turns, so that each is measured beside others.
-    places = list(islice(cycle(range(len(runs))), max(len(runs), processes)))
-
-    def one(number: int, place: int) -> tuple[int, Cost]:
-        spawned = time.time()
-        with one_start:
-            # A GPU is chosen by those that are taken.
-            worker = workers.start(runs[place].environment)
-        started.append(worker)
-        try:
-            return place, _measure(runs[place], worker, spawned, folder / str(number))
-        finally:
-            worker.close()
-
-    with ThreadPoolExecutor(processes) as pool:
-        waiting: set[Future[tuple[int, Cost]]] = {
-            pool.submit(one, number, place) for number, place in enumerate(places)
-        }
-        left = {place: places.count(place) for place in set(places)}
-        try:
-            while waiting:
-                done, waiting = wait(waiting, _POLL_S, return_when="FIRST_COMPLETED")
-                for future in done:
-                    place, cost = future.result()
-                    found[place].append(cost)
-                    if len(found[place]) == left[place]:
-                        measured(place, _average(found[place]))
-                if stop.requested():
-                    raise Interrupted
-        finally:
-            for future in waiting:
-                future.cancel()
-            if waiting:
-                for worker in list(started):
-                    worker.close()
+    spawn = multiprocessing.get_context("spawn")
+    waiting, deadline = list(runs), time.monotonic() + LIMIT_S
+    busy: dict[Connection, tuple[PlannedRun, Any]] = {}
+    try:
+        while (waiting or busy) and time.monotonic() < deadline:
+            while waiting and len(busy) < processes:
+                run = waiting.pop(0)
+                ours, theirs = spawn.Pipe(duplex=False)
+                process = spawn.Process(target=_answer, args=(theirs, run.order), daemon=True)
+                process.start()
+                theirs.close()
+                busy[ours] = run, process
+            for pipe in wait(list(busy), _POLL_S):
+                assert isinstance(pipe, Connection)
+                run, process = busy.pop(pipe)
+                measured(run, _received(run, pipe))
+                process.join()
+            if stop.requested():
+                raise Interrupted
+    finally:
+        for _, process in busy.values():
+            process.kill()
+            process.join()
 
 
-def _measure(run: PlannedRun, worker: Worker, spawned: float, folder: Path) -> Cost:
-    """Runs in one process: the first compiles, the next find the programs and are steady."""
-    first = _shortened(run, folder, "first", min(2, run.settings["rounds"]), 1)
-    first_outcome = _execute(first, worker)
-    began = datetime.fromisoformat(first_outcome.started.replace("Z", "+00:00")).timestamp()
-    seconds, most = _seconds_per_round(first), max(0.0, _between(first) - _seconds_per_round(first))
-    evaluation = most
-    for attempt in range(_ATTEMPTS):
-        again = _longer(run, folder, f"again{attempt}", seconds, evaluation)
-        outcome = _execute(again, worker)
-        rounds, every = again.settings["rounds"], again.settings["eval_every"]
-        between, steady = _between(again), _seconds_per_round(again)
-        evaluation = max(0.0, min(most, between - every * steady))
-        seconds = max(steady, (between - evaluation) / every)
-        if rounds == run.settings["rounds"] or rounds * between / every > _ROUNDS_SECONDS / 2:
-            break
+def _received(run: PlannedRun, pipe: Connection) -> StepCost:
+    try:
+        answer = pipe.recv()
+    except EOFError:
+        answer = "its process was killed; was memory short?"
+    if isinstance(answer, str):
+        raise MeasurementError(f"the steps of {run.name} cannot be measured: {answer}")
+    cost: StepCost = answer
+    return cost
 
-    def rest(outcome: Outcome, of: PlannedRun) -> float:
-        evaluations = -(-of.settings["rounds"] // of.settings["eval_every"])
-        working = of.settings["rounds"] * seconds + evaluations * evaluation
-        return max(0.0, outcome.seconds - working)
 
-    sizes = (first.settings["rounds"], _sizes(first)), (rounds, _sizes(again))
-    summary = read_summary(again.folder) or {}
-    return Cost(
-        process_seconds=max(0.0, began - spawned),
-        first_seconds=rest(first_outcome, first),
-        start_seconds=rest(outcome, again),
-        round_seconds=seconds,
-        evaluation_seconds=evaluation,
-        memory_mib=summary["peak_memory_mib"] + summary.get("worker_peak_memory_mib", 0.0),
-        checkpoint=_line(*((rounds, size[0]) for rounds, size in sizes)),
-        results=_line(*((rounds, size[1]) for rounds, size in sizes)),
+def _answer(pipe: Connection, order: Mapping[str, Any]) -> None:
+    """Measures, in a spawned process."""
+    try:
+        configuration = resolve_order(order)
+        load_framework(configuration)
+        pipe.send(_measure(configuration))
+    except Exception as error:  # Said by the process that asked.
+        pipe.send(f"{type(error).__name__}: {one_line(error)}")
+
+
+def _measure(configuration: Configuration) -> StepCost:
+    # Imports what is heavy.
+    from f3ast_tff.configuration.build import Builder
+    from f3ast_tff.methods.sum_and_mean import WeightedMean
+
+    process_seconds = time.process_time()
+    configs, settings = configuration.configs, configuration.settings
+    clock = _Clock()
+    builder = Builder(configuration)
+    shape = ReferenceCosts().shape(PlannedRun("", configuration)) or _shape_of(builder.data)
+    # In place of the task's data.
+    builder.data = _made_up(shape, settings["batch_size"])
+    at_once = min(shape.test_examples, builder.model.examples_at_once)
+    builder.data = replace(builder.data, test=_examples(shape, [at_once]))
+    configs["engine"].connect()
+    parts = EngineParts(
+        data=builder.data,
+        model=builder.model,
+        preprocessing=builder.preprocessing,
+        work=LocalTraining(settings["batch_size"]),
+        client_optimizer=configs["client_optimizer"].build(),
+        server_optimizer=configs["server_optimizer"].build(),
+        aggregation=WeightedMean(),
+        cohort_size=1,
+    )
+    engine = configs["engine"].build(parts)
+    try:
+        start = clock.seconds()
+        engine.run_rounds(1, [_ONE_STEP])
+        first = clock.seconds()
+        engine.evaluate()
+        first_evaluation = clock.seconds()
+        clock.on_cpu = _is_on_cpu(engine)
+        short = _mean_seconds(clock, lambda: engine.run_rounds(1, [_ONE_STEP] * _BLOCK)) / _BLOCK
+        long = _mean_seconds(clock, lambda: engine.run_rounds(1, [_MANY_STEPS]))
+        evaluation = _mean_seconds(clock, engine.evaluate)
+        state_bytes = sum(value.nbytes for value in engine.state().values())
+        num_weights = sum(weight.size for weight in engine.weights())
+    finally:
+        engine.close()
+    step = max(0.0, (long - short) / (_STEPS - 1))
+    examples = sum(shape.client_sizes) / len(shape.client_sizes) * shape.num_clients
+    of_data = (examples + shape.test_examples) * parts.data.train.features[:1].nbytes
+    return StepCost(
+        process_seconds=process_seconds,
+        first_seconds=max(0.0, first - short) + max(0.0, first_evaluation - evaluation),
+        start_seconds=start,
+        round_seconds=max(0.0, short - step),
+        step_seconds=step,
+        example_seconds=evaluation / at_once,
+        memory_mib=peak_memory_mib() + of_data / 2**20,
+        num_weights=num_weights,
+        state_bytes=state_bytes,
+        shape=shape,
     )
 
 
-def _longer(
-    run: PlannedRun, folder: Path, name: str, seconds: float, evaluation: float
-) -> PlannedRun:
-    """The run with as many rounds as take `_ROUNDS_SECONDS`, and two evaluations at least."""
-    every = run.settings["eval_every"]
-    fit = int(_ROUNDS_SECONDS / max(seconds + evaluation / every, 1e-6))
-    fit = max(2, min(fit, run.settings["rounds"]))
-    every = every if fit >= 2 * every else max(1, fit // 2)
-    return _shortened(run, folder, name, min(run.settings["rounds"], fit // every * every), every)
+class _Clock:
+    """Seconds since the last look: of one core that does nothing else, or of a GPU.
+
+    Attributes:
+        on_cpu: Whether this process computes itself; then what others do beside it does not count.
+    """
+
+    def __init__(self) -> None:
+        self.on_cpu = True
+        self._last = time.monotonic(), time.process_time()
+
+    def seconds(self) -> float:
+        wall, of_process = time.monotonic(), time.process_time()
+        before, of_process_before = self._last
+        self._last = wall, of_process
+        passed = wall - before
+        return min(passed, of_process - of_process_before) if self.on_cpu else passed
 
 
-def _shortened(
-    run: PlannedRun, folder: Path, name: str, rounds: int, eval_every: int
-) -> PlannedRun:
-    loggers = [part.strip() for part in run.settings["logger"].split(",")]
-    changed = {
-        "rounds": rounds,
-        "eval_every": eval_every,
-        "logger": ",".join(part for part in loggers if part in _LOCAL_LOGGERS),
-        "keep_checkpoints": 1,
-        "output_dir": str(folder),
-        "run_name": name,
-    }
-    configuration = run.configuration
-    return PlannedRun(name, resolve({**run.settings, **changed}, configuration.registry))
+def _mean_seconds(clock: _Clock, what: Callable[[], object]) -> float:
+    started, times = time.monotonic(), 0
+    clock.seconds()
+    while not times or (times < _MOST_REPEATS and time.monotonic() - started < _REPEATS_S):
+        what()
+        times += 1
+    return clock.seconds() / times
 
 
-def _execute(run: PlannedRun, worker: Worker) -> Outcome:
-    worker.submit(run)
-    outcome = worker.outcome()
-    if outcome.state != FINISHED:
-        raise MeasurementError(f"a run that was to be measured failed: {outcome.error}")
-    return outcome
+def _is_on_cpu(engine: Engine) -> bool:
+    """Whether this process computes; clients of TFF's worker and of actors train elsewhere."""
+    said = engine.statistics()
+    if "num_workers" in said or said.get("tff_runtime") == "worker":
+        return False
+    return "cpu" in str(said.get("device", said.get("tff_device", ""))).lower()
 
 
-def _seconds_per_round(run: PlannedRun) -> float:
-    summary = read_summary(run.folder) or {}
-    return float(summary["seconds_per_round"])
+def _shape_of(data: FederatedData) -> DataShape:
+    train = data.train
+    ordered = np.sort(train.sizes)
+    places = np.linspace(0, len(ordered) - 1, min(len(ordered), _MOST_SIZES)).astype(int)
+    return DataShape(
+        features=train.features.shape[1:],
+        dtype=str(train.features.dtype),
+        labels=train.labels.shape[1:],
+        num_classes=data.num_classes,
+        num_clients=train.num_clients,
+        client_sizes=tuple(ordered[places].tolist()),
+        test_examples=len(data.test.labels),
+    )
 
 
-def _between(run: PlannedRun) -> float:
-    """Mean seconds from one evaluation to the next, of the last half: the start is not steady."""
-    with open(run.folder / "metrics.csv", newline="") as file:
-        times = [float(row["wall_seconds"]) for row in csv.DictReader(file)]
-    if len(times) < 2:
-        return float(run.settings["eval_every"]) * _seconds_per_round(run)
-    half = (len(times) - 1) // 2
-    return (times[-1] - times[half]) / (len(times) - 1 - half)
+def _made_up(shape: DataShape, batch_size: int) -> FederatedData:
+    """Two clients: one of a batch, and one of `_STEPS`."""
+    train = _examples(shape, [batch_size, _STEPS * batch_size])
+    return FederatedData(train, train, shape.num_classes)
 
 
-def _sizes(run: PlannedRun) -> tuple[int, int]:
-    """Bytes of the last checkpoint, and of all else in the folder."""
-    last = run.folder / "checkpoints" / f"round_{rounds_done(run):08d}.npz"
-    files = [path for path in run.folder.rglob("*") if path.is_file()]
-    results = [path for path in files if path.parent.name != "checkpoints"]
-    return last.stat().st_size, sum(path.stat().st_size for path in results)
-
-
-def _line(few: tuple[int, int], many: tuple[int, int]) -> tuple[float, float]:
-    """Bytes without rounds, and bytes a round, through the sizes after two numbers of rounds."""
-    added = max(0.0, (many[1] - few[1]) / (many[0] - few[0])) if many[0] > few[0] else 0.0
-    return max(0.0, many[1] - many[0] * added), added
-
-
-def _average(costs: Sequence[Cost]) -> Cost:
-    times = [f.name for f in fields(Cost) if f.name.endswith("_seconds")]
-    found = {name: mean(getattr(cost, name) for cost in costs) for name in times}
-    return replace(costs[0], memory_mib=max(cost.memory_mib for cost in costs), **found)
+def _examples(shape: DataShape, sizes: Sequence[int]) -> ClientExamples:
+    rng, n = np.random.default_rng(0), sum(sizes)
+    dtype = np.dtype(shape.dtype)
+    features: np.ndarray = rng.normal(size=(n, *shape.features))
+    if dtype.kind != "f":
+        # Pixels, or the classes of a sequence's places.
+        features = rng.integers(0, shape.num_classes, (n, *shape.features))
+    labels = rng.integers(0, shape.num_classes, (n, *shape.labels))
+    return ClientExamples(features.astype(dtype), labels, np.cumsum([0, *sizes]))

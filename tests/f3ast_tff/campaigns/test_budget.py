@@ -9,13 +9,29 @@ import pytest
 
 from f3ast_tff.campaigns import budget
 from f3ast_tff.campaigns.budget import Budget
-from f3ast_tff.campaigns.costs import Cost, CostFile, kind_of
+from f3ast_tff.campaigns.costs import CostFile, DataShape, StepCost
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.command_line.main import main
 from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.errors import ParameterError
 from f3ast_tff.signals import NeverStop
 from tests.f3ast_tff.campaigns.campaigns import SMALL, manifest
+
+
+def steps(compiling: float) -> StepCost:
+    """Steps of runs of rounds of 10 s, in processes that start in 20 s."""
+    return StepCost(
+        process_seconds=20.0,
+        first_seconds=compiling,
+        start_seconds=0.0,
+        round_seconds=10.0,
+        step_seconds=0.0,
+        example_seconds=0.0,
+        memory_mib=100.0,
+        num_weights=1,
+        state_bytes=1,
+        shape=DataShape((60,), "float32", (), 10, 100, (20,), 500),
+    )
 
 
 @pytest.fixture
@@ -31,9 +47,8 @@ def test_no_run_starts_that_reaches_no_checkpoint(clock: list[float]) -> None:
     measured = PlannedRun("a", resolve({}))
     unknown = PlannedRun("b", resolve({"batch_size": 5}))
     # 60 s to the first checkpoint.
-    cost = Cost(20.0, 30.0, 1.0, 10.0, 2.0, 100.0, (1.0, 0.0), (1.0, 0.0))
-    CostFile().add(kind_of(measured), 2, cost)
-    limit = Budget(2.0, 2, NeverStop())
+    CostFile().add(measured, steps(compiling=30.0))
+    limit = Budget(2.0, NeverStop())
     assert limit.allows(measured) and limit.allows(unknown)
     clock[0] += 61
     assert not limit.allows(measured) and limit.allows(unknown)
@@ -47,15 +62,14 @@ def test_a_time_in_which_no_run_starts_is_refused(clock: list[float]) -> None:
     """Each go would end with `call again`, and nothing done."""
     quick, slow = (PlannedRun("a", resolve({"batch_size": size})) for size in (5, 20))
     for run, compiling in ((quick, 30.0), (slow, 90.0)):
-        cost = Cost(20.0, compiling, 1.0, 10.0, 2.0, 100.0, (1.0, 0.0), (1.0, 0.0))
-        CostFile().add(kind_of(run), 2, cost)
-    limit = Budget(1.0, 2, NeverStop())
+        CostFile().add(run, steps(compiling))
+    limit = Budget(1.0, NeverStop())
     limit.refuse_too_short([slow, quick])
     says = "minutes = 1.0: must be at least 2.1: no run would reach a checkpoint before"
     with pytest.raises(ParameterError) as error:
         limit.refuse_too_short([slow])
     assert str(error.value) == says
-    Budget(2.1, 2, NeverStop()).refuse_too_short([slow])
+    Budget(2.1, NeverStop()).refuse_too_short([slow])
     # Start-up, which each go has, counts; fetching data does not.
     clock[0] += 7
     with pytest.raises(ParameterError, match=r"at least 1\.2: "):
@@ -63,11 +77,11 @@ def test_a_time_in_which_no_run_starts_is_refused(clock: list[float]) -> None:
     limit.refuse_too_short([quick], once=7)
     unknown = PlannedRun("b", resolve({"batch_size": 7}))
     limit.refuse_too_short([slow, unknown])
-    short = Budget(0.1, 2, NeverStop())
+    short = Budget(0.1, NeverStop())
     clock[0] += 4
     with pytest.raises(ParameterError, match=r"minutes = 0\.1: must be at least 0\.6: "):
         short.refuse_too_short([unknown])
-    Budget(None, 2, NeverStop()).refuse_too_short([slow])
+    Budget(None, NeverStop()).refuse_too_short([slow])
 
 
 def test_a_campaign_that_would_never_go_on_says_how_many_minutes_it_needs(
@@ -76,8 +90,7 @@ def test_a_campaign_that_would_never_go_on_says_how_many_minutes_it_needs(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    cost = Cost(200.0, 100.0, 1.0, 10.0, 2.0, 100.0, (1.0, 0.0), (1.0, 0.0))
-    monkeypatch.setattr(CostFile, "find", lambda self, kind, processes: cost)
+    monkeypatch.setattr(CostFile, "find", lambda self, run: steps(compiling=300.0))
     arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--minutes=5"]
     assert main(["f3ast-tff", *arguments]) == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -86,7 +99,7 @@ def test_a_campaign_that_would_never_go_on_says_how_many_minutes_it_needs(
 
 
 def test_without_minutes_there_is_no_end(clock: list[float]) -> None:
-    limit = Budget(None, 2, NeverStop())
+    limit = Budget(None, NeverStop())
     clock[0] += 1e9
     assert limit.allows(PlannedRun("a", resolve({}))) and not limit.requested()
 

@@ -9,15 +9,38 @@ from typing import Any
 import pytest
 
 from f3ast_tff.campaigns import estimate
-from f3ast_tff.campaigns.costs import Cost, CostFile, kind_of
+from f3ast_tff.campaigns.costs import (
+    Cost,
+    CostFile,
+    DataShape,
+    ReferenceCosts,
+    StepCost,
+    key_of,
+    step_kind,
+)
 from f3ast_tff.campaigns.estimate import campaign_seconds
+from f3ast_tff.campaigns.measurement import MeasurementError
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.command_line.main import main
 from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.signals import NeverStop
 from tests.f3ast_tff.campaigns.campaigns import SMALL
 
 # Process 3 s, first run of a kind 5 s, later ones 1 s, a round 0.5 s, an evaluation 2 s.
 COST = Cost(3.0, 5.0, 1.0, 0.5, 2.0, 100.0, (2**20, 0.0), (0.0, 1024.0))
+# Clients of 20, 40 and 60 examples; a step 0.01 s, scoring 1 ms per example.
+STEPS = StepCost(
+    process_seconds=3.0,
+    first_seconds=4.0,
+    start_seconds=1.0,
+    round_seconds=0.2,
+    step_seconds=0.01,
+    example_seconds=0.001,
+    memory_mib=100.0,
+    num_weights=610,
+    state_bytes=2440,
+    shape=DataShape((60,), "float32", (), 10, 12, (20, 40, 60), 500),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -58,19 +81,57 @@ def test_another_kind_starts_anew(tmp_path: Path) -> None:
     assert campaign_seconds(runs, costs, 1) == 3 + 2 * (5 + 11)
 
 
-def test_costs_are_kept_by_kind_and_processes(tmp_path: Path) -> None:
+def test_a_round_costs_its_clients_and_their_steps(tmp_path: Path) -> None:
+    """K = 10 clients of (1 + 2 + 3) / 3 batches of 20 take 20 steps."""
+    (run,) = planned(tmp_path, "a", clients_per_round=10, batch_size=20)
+    cost = STEPS.of_run(run)
+    assert cost.round_seconds == pytest.approx(0.2 + 20 * 0.01)
+    assert cost.evaluation_seconds == 0.5
+    assert (cost.first_seconds, cost.start_seconds) == (5, 1)
+    assert cost.checkpoint == (2440, 0)
+    (run,) = planned(tmp_path, "a", clients_per_round=5, batch_size=20, local_steps=8)
+    assert STEPS.of_run(run).round_seconds == pytest.approx(0.2 + 5 * 8 * 0.01)
+
+
+def test_candidates_are_scored_and_what_is_remembered_is_kept(tmp_path: Path) -> None:
+    """10 candidates of 40 examples on average; an update of each of 12 clients."""
+    (run,) = planned(
+        tmp_path, "a", algorithm="poc", poc_candidates=10, clients_per_round=10, batch_size=20
+    )
+    assert STEPS.of_run(run).round_seconds == pytest.approx(0.2 + 20 * 0.01 + 400 * 0.001)
+    (run,) = planned(tmp_path, "a", algorithm="mifa")
+    assert STEPS.of_run(run).checkpoint[0] >= 2440 + 4 * 12 * 610
+
+
+def test_a_slower_machine_takes_longer() -> None:
+    slow = STEPS.scaled(2.0)
+    assert (slow.step_seconds, slow.process_seconds) == (0.02, 6.0)
+    assert (slow.memory_mib, slow.shape) == (STEPS.memory_mib, STEPS.shape)
+
+
+def test_costs_are_kept_by_kind_of_step(tmp_path: Path) -> None:
     (run,) = planned(tmp_path, "a")
-    kind = kind_of(run)
-    assert CostFile().find(kind, 2) is None
-    CostFile().add(kind, 2, COST)
-    assert CostFile().find(kind, 2) == COST
-    assert CostFile().find(kind, 1) is None
-    assert CostFile().find({**kind, "batch_size": 5}, 2) is None
+    assert CostFile().find(run) is None
+    CostFile().add(run, STEPS)
+    assert CostFile().find(run) == STEPS
+    (other,) = planned(tmp_path, "a", algorithm="fedavg", clients_per_round=3, seed=4)
+    assert CostFile().find(other) == STEPS
+    (other,) = planned(tmp_path, "a", batch_size=5)
+    assert CostFile().find(other) is None
     CostFile().path.write_text("{")
-    assert CostFile().find(kind, 2) is None
+    assert CostFile().find(run) is None
 
 
-def test_an_estimate_measures_each_kind_once(
+@pytest.mark.parametrize("task", ["cifar100", "shakespeare"])
+def test_published_models_come_with_costs_and_shapes(task: str, tmp_path: Path) -> None:
+    """Without the data at hand."""
+    (run,) = planned(tmp_path, "a", task=task)
+    shape, cost = ReferenceCosts().shape(run), ReferenceCosts().find(run)
+    assert shape is not None and shape.num_clients == run.settings["num_clients"]
+    assert cost is not None and cost.shape == shape and cost.step_seconds > 0
+
+
+def test_an_estimate_measures_each_step_once(
     write_grid: Callable[..., Path],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -78,37 +139,59 @@ def test_an_estimate_measures_each_kind_once(
 ) -> None:
     asked = []
 
-    def measure(runs: Any, processes: int, *rest: Any) -> None:
+    def measure(runs: Any, processes: int, stop: Any, measured: Any) -> None:
         asked.append([run.name for run in runs])
-        for place in range(len(runs)):
-            rest[-1](place, COST)
+        for run in runs:
+            measured(run, STEPS)
 
     monkeypatch.setattr(estimate, "measure", measure)
     arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--processes=2"]
     for _ in range(2):
         assert main(["f3ast-tff", *arguments, "--estimate"]) == 0
-    assert asked == [["fedavg-seed0", "f3ast-seed0"]]
+    assert asked == [["fedavg-seed0"]]
     lines = capsys.readouterr().out.splitlines()
-    # 12 rounds and 3 evaluations a run; two first runs a process, of two kinds.
-    assert lines[-2].startswith("4 runs left, 2 at a time: 37 s (0.0103 h); memory 200 MiB at most")
-    assert [line.split()[:4] for line in lines[-4:-2]] == [
+    assert all(len(line) <= 100 for line in lines if "kept in" not in line)
+    # A round of 3 clients: 0.2 s and 3 * (5 + 2 + 3) / 3 steps of 10 examples at most.
+    assert any(line.startswith("4 runs left, 2 at a time: ") for line in lines)
+    assert [line.split()[:4] for line in lines if line.startswith("synthetic")][:2] == [
         ["synthetic", "softmax_regression", name, "2"] for name in ("fedavg", "f3ast")
     ]
     assert not (tmp_path / "mine").exists()
 
 
+def test_what_is_not_measured_in_time_goes_by_its_reference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Here steps take three times as long as on the machine of the references."""
+    (known,) = planned(tmp_path, "a", task="cifar100")
+    (late,) = planned(tmp_path, "b", task="shakespeare")
+    (unknown,) = planned(tmp_path, "c")
+    reference = ReferenceCosts().find(known)
+    assert reference is not None
+
+    def measure(runs: Any, processes: int, stop: Any, measured: Any) -> None:
+        measured(known, reference.scaled(3.0))
+
+    monkeypatch.setattr(estimate, "measure", measure)
+    file, never = CostFile(), NeverStop()
+    found = estimate._measured([known, late], file, 2, never)
+    expected = ReferenceCosts().find(late)
+    assert expected is not None
+    assert found[key_of(step_kind(late))].step_seconds == pytest.approx(3 * expected.step_seconds)
+    with pytest.raises(MeasurementError, match="synthetic softmax_regression fused: no step"):
+        estimate._measured([known, unknown], file, 2, never)
+
+
 @pytest.mark.slow
-def test_what_is_measured_is_what_runs_take(
+def test_what_is_measured_is_what_steps_take(
     write_grid: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the processes of a campaign; the time itself depends on what else this machine does."""
+    """In processes of their own; the time itself depends on the machine."""
     arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--processes=2"]
     assert main(["f3ast-tff", *arguments, "--seeds=0", "--estimate"]) == 0
-    out = capsys.readouterr().out
-    assert "2 runs left, 2 at a time: " in out
-    (run,) = planned(tmp_path, "a", num_clients=12, clients_per_round=3, device="cpu")
-    cost = CostFile().find(kind_of(run), 2)
+    assert "2 runs left, 2 at a time: " in capsys.readouterr().out
+    (run,) = planned(tmp_path, "a", num_clients=12, device="cpu")
+    cost = CostFile().find(run)
     assert cost is not None
-    assert 0 < cost.round_seconds < 1 < cost.process_seconds < 60
-    assert cost.start_seconds < cost.first_seconds < 60
-    assert 100 < cost.memory_mib < 2000 and cost.checkpoint[0] > 1000 < cost.results[0]
+    assert 0 < cost.step_seconds < 1 < cost.process_seconds < 60
+    assert 100 < cost.memory_mib < 2000 and cost.state_bytes > 1000
