@@ -202,8 +202,12 @@ def test_a_model_in_jax_alone_is_refused_by_tff(tmp_path: Path) -> None:
             "def build(self)",
             "must take (self, p, seed)",
         ),
-        ("return Commuters(", "return print(", "availability NoneType: has no num_clients, mask"),
-        (">= self._away", "* 1.0", "Commuters: mask(1) returned shape (10,) and dtype float64"),
+        ("return Turns(", "return print(", "availability NoneType: has no num_clients, mask"),
+        (
+            "return Turns(",
+            "Turns.mask = lambda self, t: np.ones(10); return Turns(",
+            "Turns: mask(1) returned shape (10,) and dtype float64",
+        ),
         ("(AvailabilityConfig)", "", "must derive from AvailabilityConfig"),
     ],
 )
