@@ -113,8 +113,14 @@ def _run_campaign(
     options: Options, given: Mapping[str, Any], registry: Registry, stop: Stop
 ) -> int:
     _check(options)
-    path, part = find_grid_file(options.campaign), (options.seeds, options.draws, options.where)
-    campaign = plan(path, given, *part, registry)
+    campaign = plan(
+        find_grid_file(options.campaign),
+        given,
+        seeds=options.seeds,
+        draws=options.draws,
+        where=options.where,
+        registry=registry,
+    )
     if options.list_only:
         _list(campaign)
         return 0

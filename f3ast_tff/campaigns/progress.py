@@ -140,8 +140,13 @@ class Watch:
         self._manifest.save(only_if_due=True)
 
     def _show(self, now: bool = False) -> None:
-        counts = (self.finished, len(self._running), self.failed)
-        self._progress.show(*counts, sum(self._rounds.values()), now)
+        self._progress.show(
+            done=self.finished,
+            running=len(self._running),
+            failed=self.failed,
+            rounds=sum(self._rounds.values()),
+            now=now,
+        )
 
     def close(self) -> None:
         """Shows and records where things stand."""

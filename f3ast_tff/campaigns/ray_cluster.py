@@ -59,14 +59,15 @@ class RayCluster:
         """
         self._ray = ray = connect(address)
         self.slots = slots or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        self._arguments = (campaign.absolute(), list(command))
+        self._campaign = campaign.absolute()
+        self._command = list(command)
 
     def start(self, environment: tuple[str, str]) -> RayWorker:
         """See `Workers.start`."""
         actor_class = self._ray.remote(RunActor).options(
             num_cpus=1, num_gpus=int(environment[1] == "gpu"), scheduling_strategy="SPREAD"
         )
-        return RayWorker(self._ray, actor_class.remote(*self._arguments))
+        return RayWorker(self._ray, actor_class.remote(self._campaign, self._command))
 
     def ended(self, busy: Sequence[Worker], seconds: float) -> list[Worker]:
         """See `Workers.ended`."""

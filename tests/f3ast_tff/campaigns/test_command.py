@@ -236,9 +236,7 @@ def test_a_campaign_in_use_is_refused(
     folder.close()
 
 
-@pytest.mark.parametrize("what", [[], ["--estimate"]], ids=["run", "estimate"])
 def test_a_missing_data_file_is_named_before_the_first_run(
-    what: list[str],
     write_grid: WriteGrid,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -250,7 +248,7 @@ def test_a_missing_data_file_is_named_before_the_first_run(
         '[settings]\nclient_split = "tff"\n[grid]\ntask = ["synthetic", "cifar100"]\nseed = "0-1"'
     )
     where = [f"--data_dir={tmp_path / 'data'}", f"--output_dir={tmp_path}"]
-    assert command(f"--campaign={write_grid(text)}", *where, *what) == 2
+    assert command(f"--campaign={write_grid(text)}", *where) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("error: cifar100.sqlite.lzma is missing: put it into ")
