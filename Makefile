@@ -7,6 +7,8 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest
 STAMP := $(VENV)/.installed
 DOCS := $(VENV)/.docs
 UV ?= uv
+# The interpreter that .venv is made with, such as python3.13; by default see tools/bootstrap.sh.
+PYTHON ?=
 
 TEST_PROCESSES ?= 2
 CHROMIUM ?= chromium
@@ -17,7 +19,6 @@ QUICK_TESTS := tests/availability tests/f3ast_tff/components tests/f3ast_tff/del
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff
 BENCH_DIR ?= runs/bench_gpu
 DEMO_ROUNDS ?= 500
-DEMO_TFF_ROUNDS ?= 30
 DEMO_DRAWS ?= 0 1 2
 DEMO_DIR ?= runs/demo
 DEMO_ALGORITHMS := fedavg fedadam f3ast f3ast_adam poc
@@ -32,13 +33,14 @@ demo: $(STAMP)  ## Train five algorithms, three draws each, and plot them (DEMO_
 	    --rounds=$(DEMO_ROUNDS) --data_seed=$$draw --seed=$$draw --output_dir=$(DEMO_DIR)/runs \
 	    --run_name=$$a-draw$$draw || exit 1; \
 	done; done
-	@for engine in fused tff; do \
+	@for engine in fused $$(grep -q '^lock' $(STAMP) && echo tff); do \
 	  $(PY) run_experiments.py --task=synthetic --algorithm=f3ast --availability=home_devices \
-	    --engine=$$engine --rounds=$(DEMO_TFF_ROUNDS) --eval_every=5 \
+	    --engine=$$engine --rounds=30 --eval_every=5 \
 	    --output_dir=$(DEMO_DIR)/engines --run_name=$$engine || exit 1; \
 	done
 	@$(VENV)/bin/f3ast-tff compare --runs $(DEMO_DIR)/runs --out $(DEMO_DIR)/accuracy.png
-	@$(PY) -m f3ast_tff.analysis.agreement $(DEMO_DIR)/engines/fused $(DEMO_DIR)/engines/tff
+	@tff=$(DEMO_DIR)/engines/tff; [ -d $$tff ] || tff=examples/recorded_tff_run; \
+	  $(PY) -m f3ast_tff.analysis.agreement $(DEMO_DIR)/engines/fused $$tff
 
 test: style  ## Lint, and run the tests not marked slow
 	@$(MAKE) --no-print-directory -j 2 types fast-tests
@@ -112,7 +114,10 @@ bench-data: $(STAMP)  ## The same for the real data and the large models (DATA_D
 	$(PY) -m benchmarks.model_rounds --data_dir $(DATA_DIR) --task cifar100
 	$(PY) -m benchmarks.model_rounds --data_dir $(DATA_DIR) --task shakespeare
 
-lock:  ## Regenerate requirements/lock.txt and docs.txt from their .in files (needs uv)
+lock:  ## Regenerate requirements/lock.txt, fused.txt and docs.txt from their .in files (needs uv)
+	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
+	  requirements/fused.in -o requirements/fused.txt
 	$(UV) pip compile --quiet --universal --python-version 3.9 --only-binary :all: \
 	  --override requirements/overrides.txt --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock  (requirements/overrides.txt says why it overrides pins)" \
@@ -121,8 +126,8 @@ lock:  ## Regenerate requirements/lock.txt and docs.txt from their .in files (ne
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 	  requirements/docs.in -o requirements/docs.txt
 
-$(STAMP): requirements/lock.txt
-	@tools/bootstrap.sh $(VENV) $<
+$(STAMP): requirements/lock.txt requirements/fused.txt
+	@PYTHON='$(PYTHON)' tools/bootstrap.sh $(VENV)
 
 $(DOCS): $(STAMP) requirements/docs.txt
 	$(PY) -m pip install -qq --disable-pip-version-check --no-input \

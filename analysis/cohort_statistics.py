@@ -90,7 +90,7 @@ def _of_run(run: Run, normalised: bool) -> dict[str, float]:
     return {
         **{f"weight_sum_from_{t}": _mean(part) for t, part in parts.items()},
         "largest_p": float(p.max()),
-        "largest_clients": float(picks[largest].sum() / max(picks.sum(), 1)),
+        "largest_clients": float(picks[largest].sum()) / max(int(picks.sum()), 1),
         "never_picked": float(np.mean(picks == 0)),
     }
 

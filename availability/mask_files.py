@@ -97,7 +97,8 @@ def write_masks(path: Path, masks: Iterable[np.ndarray], shape: tuple[int, int])
     form = path.suffix.lower()
     with atomic_write(path, "wb") as file:
         if form == ".npz":
-            np.savez(file, **_smaller(masks, shape))
+            smaller: dict[str, Any] = dict(_smaller(masks, shape))
+            np.savez(file, **smaller)
             return
         if form == ".npy":
             header: dict[str, Any] = {"descr": "|b1", "fortran_order": False, "shape": shape}

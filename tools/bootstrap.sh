@@ -1,51 +1,71 @@
 #!/usr/bin/env bash
-# Build the virtual environment VENV from the locked requirements LOCK, and install this checkout
-# into it: bootstrap.sh VENV LOCK
+# Build the virtual environment VENV and install this checkout into it: bootstrap.sh VENV
 #
-# VENV/.installed is written last: without it, the environment is rebuilt from nothing.
+# Python 3.9 to 3.11 on Linux x86-64 get requirements/lock.txt, with TensorFlow Federated. Python
+# 3.12 to 3.14, for which it has no release, get requirements/fused.txt. PYTHON names the
+# interpreter; without it the first on PATH is taken, and one that can have everything comes first.
+#
+# VENV/.installed is written last and holds the name of the lock: without it, the environment is
+# rebuilt from nothing.
 set -euo pipefail
 
 venv=$1
-lock=$2
+root=$(dirname "${BASH_SOURCE[0]}")/..
+tff_platform=false
+[ "$(uname -sm)" != "Linux x86_64" ] || tff_platform=true
 
 fail() {
   echo "bootstrap: $1" >&2
   exit 2
 }
 
-# Print the first CPython 3.9-3.11 on PATH that can make virtual environments. Each is run, as being
-# on PATH proves little: version managers leave stubs there, and some systems split off ensurepip.
+# Print the first CPython among the programs $2... whose minor version is in $1 and that can make
+# virtual environments. Each is run, as being on PATH proves little: version managers leave stubs
+# there, and some systems split off ensurepip.
 find_python() {
-  local probe='
+  local minors=$1 candidate
+  shift
+  local probe="
 import ensurepip, os, sys, venv
-if not (3, 9) <= sys.version_info[:2] <= (3, 11) or sys.implementation.name != "cpython":
+if sys.version_info[:2] not in [(3, minor) for minor in ($minors)] or sys.implementation.name != 'cpython':
     sys.exit(1)
-print(os.path.realpath(sys.executable))'
-  local candidate
+print(os.path.realpath(sys.executable))"
   while read -r candidate; do
     "$candidate" -c "$probe" 2>/dev/null && return
-  done < <(type -aP python3.11 python3.10 python3.9 python3 python)
+  done < <(type -aP "$@")
   return 1
 }
 
-[ "$(uname -sm)" = "Linux x86_64" ] ||
-  fail "TensorFlow Federated is published for Linux on x86-64 only, this is $(uname -sm)"
+with_tff() { $tff_platform && find_python "9, 10, 11" "$@"; }
+without_tff() { find_python "12, 13, 14" "$@"; }
 
-if python=$(find_python); then
+if [ -n "${PYTHON:-}" ]; then
+  python=$(with_tff "$PYTHON" || without_tff "$PYTHON") ||
+    fail "PYTHON=$PYTHON: must be a CPython 3.9 to 3.14 (3.12 to 3.14 on $(uname -sm)) with venv and ensurepip"
+  make_venv=("$python" -m venv "$venv")
+elif python=$(with_tff python3.11 python3.10 python3.9 python3 python); then
+  make_venv=("$python" -m venv "$venv")
+elif python=$(without_tff python3.14 python3.13 python3.12 python3 python); then
   make_venv=("$python" -m venv "$venv")
 elif type -P uv >/dev/null; then
-  make_venv=(uv venv --quiet --seed --python ">=3.9,<3.12" "$venv")
+  versions=">=3.12,<3.15"
+  ! $tff_platform || versions=">=3.9,<3.12"
+  make_venv=(uv venv --quiet --seed --python "$versions" "$venv")
 else
-  fail "needs Python 3.9, 3.10 or 3.11 with its venv and ensurepip modules, or uv; found none on PATH"
+  fail "needs Python 3.9 to 3.14 with its venv and ensurepip modules, or uv; found none on PATH"
 fi
 
 rm -f "$venv/.installed"
 rm -rf "$venv"
 "${make_venv[@]}" >/dev/null 2>&1 || fail "this failed, run it to see why: ${make_venv[*]@Q}"
-echo "Installing $lock into $venv with $("$venv/bin/python" -V): 2 to 3 minutes, once."
-"$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input \
-  --no-deps --require-hashes --only-binary :all: -r "$lock"
+lock=lock.txt
+if "$venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then
+  lock=fused.txt
+  echo "$("$venv/bin/python" -V) has no TensorFlow Federated: --engine=tff and the tests that run it are left out."
+fi
+echo "Installing requirements/$lock into $venv with $("$venv/bin/python" -V): 1 to 3 minutes, once."
+pip=("$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input --no-deps)
+"${pip[@]}" --require-hashes --only-binary :all: -r "$root/requirements/$lock"
 # This checkout, as it is: the command f3ast-tff, and f3ast_tff from any folder.
-"$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input \
-  --no-deps --no-build-isolation --editable "$(dirname "${BASH_SOURCE[0]}")/.."
-touch "$venv/.installed"
+"${pip[@]}" --no-build-isolation --editable "$root"
+echo "$lock" >"$venv/.installed"

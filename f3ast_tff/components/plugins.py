@@ -11,6 +11,7 @@ from importlib import metadata
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from f3ast_tff.components.component import Component, registered_in
 from f3ast_tff.errors import ParameterError
@@ -74,7 +75,7 @@ def load_plugin(source: str) -> Plugin:
 
 def installed_plugins() -> list[Plugin]:
     """Loads the plug-ins that installed packages name in the entry-point group `f3ast_tff`."""
-    found = metadata.entry_points()
+    found: Any = metadata.entry_points()
     # Python 3.9 has a mapping.
     points = found.select(group=GROUP) if hasattr(found, "select") else found.get(GROUP, ())
     return [load_plugin(point.value.partition(":")[0]) for point in sorted(set(points))]

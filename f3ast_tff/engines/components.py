@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -133,6 +134,10 @@ class FusedConfig(BuiltinEngineConfig):
         return FusedEngine(parts, device=self.device, workers=workers, matmul_precision=precision)
 
 
+# Where pip finds no newer release for a Python, it installs one from 2022.
+OLDEST_TFF = (0, 80)
+
+
 @register("engine", "tff", "TFF", about="learning processes of TensorFlow Federated", order=2)
 @dataclass(frozen=True)
 class TffConfig(BuiltinEngineConfig):
@@ -158,6 +163,17 @@ class TffConfig(BuiltinEngineConfig):
     @property
     def _has_worker(self) -> bool:
         return self.num_workers is not None or self.tff_runtime == "worker"
+
+    def check_installed(self) -> None:
+        """See `EngineConfig.check_installed`; refuses releases that pip takes for newer Pythons."""
+        super().check_installed()
+        version = importlib.metadata.version("tensorflow-federated")
+        if tuple(map(int, version.split(".")[:2])) < OLDEST_TFF:
+            allowed = (
+                f"needs tensorflow-federated 0.80 or newer, found {version}: Python 3.12 and newer "
+                "have no such release, so take Python 3.10 or 3.11, and tensorflow-federated 0.87.0"
+            )
+            raise ParameterError("engine", "tff", allowed)
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `EngineConfig.check`."""

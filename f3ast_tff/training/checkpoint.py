@@ -68,7 +68,8 @@ class CheckpointStore:
         path = self._folder / f"round_{checkpoint.round_number:08d}.npz"
         with atomic_write(path, "wb") as file:
             hashed = _Hashed(file)
-            np.savez(hashed, header=np.array(json.dumps(header)), **checkpoint.arrays)
+            arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), **checkpoint.arrays}
+            np.savez(hashed, **arrays)
             # Behind a zip's end, where np.load does not look.
             file.write(hashed.sha256.digest())
         self.keep(KEPT_WHILE_RUNNING)

@@ -84,7 +84,8 @@ class RunFiles:
         """
         write_csv(self._folder.file("metrics.csv"), rows)
         with atomic_write(self._folder.file("selection.npz"), "wb") as file:
-            np.savez_compressed(file, **selection)
+            arrays: dict[str, Any] = dict(selection)
+            np.savez_compressed(file, **arrays)
         self._folder.write_json(SUMMARY, seal(self._folder.path, json_values(summary)))
 
     def summary(self) -> dict[str, Any] | None:

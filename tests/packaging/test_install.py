@@ -155,48 +155,83 @@ def test_python_files_are_short() -> None:
     assert {path: length for path, length in lengths.items() if length > 400} == {}
 
 
-def test_every_locked_requirement_is_pinned_and_hashed() -> None:
-    lock = (ROOT / "requirements/lock.txt").read_text().replace("\\\n", " ")
-    requirements = [line for line in lock.splitlines() if re.match(r"\w", line)]
-    assert len(requirements) > 100
+@pytest.mark.parametrize(("lock", "fewest"), [("lock.txt", 100), ("fused.txt", 50)])
+def test_every_locked_requirement_is_pinned_and_hashed(lock: str, fewest: int) -> None:
+    text = (ROOT / "requirements" / lock).read_text().replace("\\\n", " ")
+    requirements = [line for line in text.splitlines() if re.match(r"\w", line)]
+    assert len(requirements) > fewest
     for requirement in requirements:
-        assert re.match(r"[\w.-]+==\S+ ;.* --hash=sha256:[0-9a-f]{64}", requirement), requirement
+        assert re.match(r"[\w.-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", requirement), requirement
 
 
-def bootstrap(tools: Path, **programs: str) -> subprocess.CompletedProcess[str]:
-    """Run tools/bootstrap.sh where PATH holds `programs` (shell text), uname, rm and touch."""
+def bootstrap(tools: Path, python: str = "", **programs: str) -> subprocess.CompletedProcess[str]:
+    """Run tools/bootstrap.sh where PATH holds `programs` (shell text) and what it calls."""
     tools.mkdir()
     for name, text in programs.items():
         (tools / name).write_text(f"#!{shutil.which('sh')}\n{text}\n")
         (tools / name).chmod(0o755)
-    for name in {"uname", "rm", "touch"}.difference(programs):
+    for name in {"uname", "dirname", "rm", "touch"}.difference(programs):
         (tools / name).symlink_to(shutil.which(name) or name)
     script = [shutil.which("bash") or "bash", str(ROOT / "tools/bootstrap.sh")]
     return subprocess.run(
-        [*script, str(tools.parent / "venv"), str(ROOT / "requirements/lock.txt")],
-        env={"PATH": str(tools)},
+        [*script, str(tools.parent / "venv")],
+        env={"PATH": str(tools), "PYTHON": python},
         capture_output=True,
         text=True,
     )
 
 
 @pytest.mark.parametrize(
-    ("programs", "message"),
+    ("python", "programs", "message"),
     [
-        ({}, "needs Python 3.9, 3.10 or 3.11"),
-        ({"python3": "exit 127"}, "needs Python 3.9, 3.10 or 3.11"),
-        ({"uname": "echo Darwin arm64"}, "Linux on x86-64 only"),
-        ({"uv": "echo one; echo two >&2; exit 1"}, "this failed, run it"),
+        ("", {}, "needs Python 3.9 to 3.14"),
+        ("", {"python3": "exit 127"}, "needs Python 3.9 to 3.14"),
+        ("", {"uv": "echo one; echo two >&2; exit 1"}, "this failed, run it"),
+        ("python3.12", {"python3": "exit 127"}, "PYTHON=python3.12: must be a CPython"),
     ],
-    ids=["no Python", "a Python that does not run", "another system", "uv fails"],
+    ids=[
+        "no Python",
+        "a Python that does not run",
+        "uv fails",
+        "the Python asked for is not there",
+    ],
 )
 def test_bootstrap_says_in_one_line_what_it_lacks(
-    programs: dict[str, str], message: str, tmp_path: Path
+    python: str, programs: dict[str, str], message: str, tmp_path: Path
 ) -> None:
-    done = bootstrap(tmp_path / "bin", **programs)
+    done = bootstrap(tmp_path / "bin", python, **programs)
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1 and not done.stdout
+
+
+# A Python on PATH: it says where it is if its minor version is among those asked for, and makes an
+# environment whose Python is another such script.
+FOUND = """case "$1" in
+  -c) case "$2" in *"in (%s)]"*) echo %s;; *) exit 1;; esac;;
+  -m) mkdir -p "$3/bin"; cp %s "$3/bin/python";;
+esac"""
+# In the environment: -c asks whether it is 3.12 or newer, -m is pip.
+INSIDE = 'case "$1" in -c) exit %d;; esac'
+
+
+@pytest.mark.parametrize(
+    ("system", "lock"), [("Linux x86_64", "lock.txt"), ("Darwin arm64", "fused.txt")]
+)
+def test_tff_comes_first_where_it_has_a_release(system: str, lock: str, tmp_path: Path) -> None:
+    programs = {"uname": f"echo {system}"}
+    tools = tmp_path / "bin"
+    for minor, minors, is_old in ((11, "9, 10, 11", 1), (13, "12, 13, 14", 0)):
+        programs[f"inside{minor}"] = INSIDE % is_old
+        found = (minors, tools / f"python3.{minor}", tools / f"inside{minor}")
+        programs[f"python3.{minor}"] = FOUND % found
+    for name in ("mkdir", "cp"):
+        programs[name] = f'exec {shutil.which(name)} "$@"'
+    done = bootstrap(tools, **programs)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "venv/.installed").read_text() == f"{lock}\n"
+    assert f"requirements/{lock}" in done.stdout
+    assert ("has no TensorFlow Federated" in done.stdout) == (lock == "fused.txt")
 
 
 def test_an_interrupted_bootstrap_leaves_no_stamp(tmp_path: Path) -> None:

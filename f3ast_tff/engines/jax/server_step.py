@@ -200,7 +200,8 @@ def with_average(
 
     def lane(i: Any, so_far: tuple[Any, Any]) -> tuple[Any, Any]:
         new = renewed(so_far, share[i], before[i], after[i])
-        return tuple(jnp.where(changed[i], a, b) for a, b in zip(new, so_far))
+        total, error = (jnp.where(changed[i], a, b) for a, b in zip(new, so_far))
+        return total, error
 
     values = lax.fori_loop(0, len(share), lane, (server[names[0]], server[names[1]]))
     return {**server, **dict(zip(names, values))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 from typing import Any
 
@@ -65,6 +66,13 @@ def test_missing_framework_is_named(config: Any, monkeypatch: pytest.MonkeyPatch
     message = f"^engine = {engine}: needs {config.framework}, not installed here: .*{engine}"
     with pytest.raises(ParameterError, match=message):
         config.check_installed()
+
+
+def test_an_old_release_of_tff_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.33.0")
+    said = "0.80 or newer, found 0.33.0: .*take Python 3.10 or 3.11"
+    with pytest.raises(ParameterError, match=said):
+        TffConfig().check_installed()
 
 
 def test_what_is_set_already_stands() -> None:
