@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,11 @@ from f3ast_tff.components.kinds import KINDS
 from f3ast_tff.delivery import Certain, Delivery
 from f3ast_tff.engines.engine import Engine, RoundOutcome
 from f3ast_tff.errors import CheckpointError, Interrupted
-from f3ast_tff.methods.parts.strategy import Cohort, Losses, Outcome, Round, Strategy, asked_once
+from f3ast_tff.methods.parts.strategy import Losses, Outcome, Round, Strategy, asked_once
 from f3ast_tff.models import Model
 from f3ast_tff.process_memory import peak_memory_mib
 from f3ast_tff.signals import NeverStop, Stop
+from f3ast_tff.training.callbacks import Callback, Progress
 from f3ast_tff.training.checkpoint import Checkpoint
 from f3ast_tff.training.delivering import Delivered, Payload, deliver
 from f3ast_tff.training.history import SelectionHistory
@@ -42,33 +43,6 @@ from f3ast_tff.training.selecting import (
 _LOG = logging.getLogger("f3ast_tff.run")
 # Duration of a block of rounds: progress, signals and checkpoints wait for its end.
 _BLOCK_SECONDS = 0.5
-
-
-class Progress(Protocol):
-    """Receives the loop's progress."""
-
-    def start(self, first_round: int) -> None:
-        """Reports the first round of this start, 1 for a new run."""
-        ...
-
-    def advance(self, rounds: int, row: Row | None) -> None:
-        """Reports that many more rounds; `row` holds the metrics of the last if evaluated."""
-        ...
-
-
-class Callback(Protocol):
-    """Called for the rounds that are executed now: of a resumed run, the later ones."""
-
-    def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
-        """Called once for every round, in order; several rounds may have been executed before.
-
-        The cohort holds the clients whose update arrived.
-        """
-        ...
-
-    def on_evaluation(self, row: Row) -> None:
-        """Called for every evaluated round, after its `on_round`."""
-        ...
 
 
 @dataclass(frozen=True)

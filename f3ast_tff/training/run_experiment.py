@@ -22,7 +22,7 @@ from f3ast_tff.training.run_folder import RunFolder, run_log
 
 if TYPE_CHECKING:
     from f3ast_tff.signals import Stop
-    from f3ast_tff.training.round_loop import Callback, Progress
+    from f3ast_tff.training.callbacks import Callback, Progress
 
 
 def run_experiment(

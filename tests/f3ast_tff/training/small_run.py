@@ -17,10 +17,11 @@ from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round, Strategy
 from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
+from f3ast_tff.training.callbacks import Callback
 from f3ast_tff.training.delivering import Payload
 from f3ast_tff.training.metrics_loggers import MetricsLogger
 from f3ast_tff.training.results import RunResult
-from f3ast_tff.training.round_loop import Callback, Experiment, train
+from f3ast_tff.training.round_loop import Experiment, train
 from f3ast_tff.training.run_folder import RunFolder
 from tests.fake_engine import FakeEngine, SilentProgress
 
