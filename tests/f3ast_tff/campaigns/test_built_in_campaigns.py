@@ -113,7 +113,8 @@ def test_methods_of_availability_share_all_but_their_own() -> None:
     assert len(rows) == 24 and ("f3ast", "scaffold", None, None, None, 10) in rows
     shared = ("client_share", "rounds", "batch_size", "local_steps")
     assert {tuple(run.settings[name] for name in shared) for run in campaign.runs} == {
-        ("equal", 1000, 20, 5)
+        ("equal", 1000, 20, 5),
+        ("examples", 1000, 20, 5),
     }
     assert all(run.settings["data_seed"] == run.settings["seed"] for run in campaign.runs)
     periods = {"groups_on": 10, "groups_off": 40, "cyclic_rounds": 50, "amplified_period": 50}

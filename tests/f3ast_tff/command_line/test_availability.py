@@ -206,6 +206,6 @@ def test_the_command_runs_and_bad_input_imports_nothing_slow() -> None:
     command = [sys.executable, "-X", "importtime", "-m", module, "availability", "--plot=out.pdf"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == BAD_INPUT
-    assert re.search(r"\|\s+f3ast_tff\.command_line\.availability\b", done.stderr)
+    assert re.search(r"\|\s+f3ast_tff\.availability\.preview\b", done.stderr)
     for slow in ("matplotlib", "pandas", "scipy", "tensorflow", "jax"):
         assert not re.search(rf"\|\s+{slow}\b", done.stderr)
