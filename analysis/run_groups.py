@@ -17,8 +17,14 @@ from f3ast_tff.components import builtin_registry
 
 # Named in every table and title; `_WHERE_THERE` only where in use.
 CONDITION = (
-    *("task", "availability", "reading"),
-    *("clients_per_round", "communication", "delivery", "rounds", "engine"),
+    "task",
+    "availability",
+    "reading",
+    "clients_per_round",
+    "communication",
+    "delivery",
+    "rounds",
+    "engine",
 )
 _WHERE_THERE = ("communication", "delivery")
 # What tells the runs of a group apart.

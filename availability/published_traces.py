@@ -108,7 +108,9 @@ def _devices(content: Mapping[Any, Any], device: Any) -> dict[str, PublishedTrac
         logging.warning(
             "left out %d of %d devices, of which nothing is known, which are never eligible or "
             "whose times are damaged or out of order; the first is %s",
-            *(len(left_out), len(content), left_out[0]),
+            len(left_out),
+            len(content),
+            left_out[0],
         )
     return found
 

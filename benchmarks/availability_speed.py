@@ -69,8 +69,15 @@ MAKERS: dict[str, Callable[[int], AvailabilityProcess]] = {
             builtin_registry().find("availability", name).config().build(shares(n), 0)
         )
         for name in (
-            *("always", "scarce", "home_devices", "smartphones", "uneven", "alternating"),
-            *("four_classes", "markov_clusters", "periodic_groups"),
+            "always",
+            "scarce",
+            "home_devices",
+            "smartphones",
+            "uneven",
+            "alternating",
+            "four_classes",
+            "markov_clusters",
+            "periodic_groups",
         )
     },
     "trace": lambda n: TraceConfig(trace_start=0.0, trace_shift="days").follow(devices(), n, 0),

@@ -40,8 +40,11 @@ def main() -> int:
         grid = Path(folder) / "tiny.toml"
         grid.write_text(GRID)
         command = [
-            *(sys.executable, "run_experiments.py", f"--campaign={grid}"),
-            *(f"--output_dir={folder}", f"--processes={processes}"),
+            sys.executable,
+            "run_experiments.py",
+            f"--campaign={grid}",
+            f"--output_dir={folder}",
+            f"--processes={processes}",
         ]
         started = time.perf_counter()
         subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)

@@ -71,7 +71,8 @@ def learn(task: str, data_dir: str, aim: Aim) -> bool:
     builder = Builder(configuration)
     data = replace(builder.data, train=builder.data.train.pooled())
     parts = engine_parts(
-        *(data, LocalTraining(aim.batch_size, steps=aim.steps)),
+        data,
+        LocalTraining(aim.batch_size, steps=aim.steps),
         client=Sgd(aim.learning_rate),
         model=builder.model,
         preprocessing=builder.preprocessing,

@@ -30,10 +30,19 @@ OF_TASK = {"cifar100": ["--resnet_variant=released"], "shakespeare": []}
 def run(task: str, engine: str, data_dir: str, rounds: int, folder: Path) -> dict[str, Any]:
     """Runs one experiment on the first core; returns its summary."""
     command = [
-        *(sys.executable, "run_experiments.py", f"--task={task}", f"--engine={engine}"),
-        *(f"--data_dir={data_dir}", f"--rounds={rounds}", "--eval_every=1"),
-        *("--test_clients=1", "--checkpoint_every=1000", f"--output_dir={folder}"),
-        *(f"--run_name={engine}", *OF_TASK[task], *_RUNTIME[engine]),
+        sys.executable,
+        "run_experiments.py",
+        f"--task={task}",
+        f"--engine={engine}",
+        f"--data_dir={data_dir}",
+        f"--rounds={rounds}",
+        "--eval_every=1",
+        "--test_clients=1",
+        "--checkpoint_every=1000",
+        f"--output_dir={folder}",
+        f"--run_name={engine}",
+        *OF_TASK[task],
+        *_RUNTIME[engine],
     ]
     core = min(os.sched_getaffinity(0))
     # XLA's own threads would wait for each other on the one core.

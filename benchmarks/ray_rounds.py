@@ -54,7 +54,8 @@ def sides(
     from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
 
     parts = engine_parts(
-        *(data, LocalTraining(BATCH_SIZE)),
+        data,
+        LocalTraining(BATCH_SIZE),
         client=Sgd(0.01),
         model=model,
         preprocessing=inputs,

@@ -13,8 +13,16 @@ from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.training.rate_trace import traced_rounds
 
 COLUMNS = (
-    *("round", "train_loss", "test_sample_accuracy", "test_sample_loss", "test_user_accuracy"),
-    *("test_user_loss", "num_available", "num_selected", "update_norm", "wall_seconds"),
+    "round",
+    "train_loss",
+    "test_sample_accuracy",
+    "test_sample_loss",
+    "test_user_accuracy",
+    "test_user_loss",
+    "num_available",
+    "num_selected",
+    "update_norm",
+    "wall_seconds",
 )
 LEVELS = {"fedavg": 0.7, "fedadam": 0.75, "f3ast": 0.8, "f3ast_adam": 0.82, "poc": 0.65}
 

@@ -16,8 +16,17 @@ from f3ast_tff.data_files import open_regular
 _MAX_ARRAYS_BYTES = 2**32
 # Raised by NumPy and zipfile for a damaged file.
 _DAMAGED = (
-    *(EOFError, KeyError, MemoryError, NotImplementedError, RuntimeError, SyntaxError, TypeError),
-    *(OverflowError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+    EOFError,
+    KeyError,
+    MemoryError,
+    NotImplementedError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    OverflowError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
 )
 
 

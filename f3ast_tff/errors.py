@@ -6,8 +6,16 @@ import errno
 
 _OF_A_PATH = frozenset(
     {
-        *(errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
-        *(errno.ENOENT, errno.ENOTDIR, errno.ENOTEMPTY, errno.EPERM, errno.EROFS),
+        errno.EACCES,
+        errno.EEXIST,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.ENOTEMPTY,
+        errno.EPERM,
+        errno.EROFS,
     }
 )
 

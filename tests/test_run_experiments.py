@@ -45,8 +45,14 @@ def start(folder: Path, *arguments: str, engine: Sequence[str] = IN_PROCESS) -> 
     with open(folder / "log.txt", "ab") as log:
         return subprocess.Popen(
             [
-                *(sys.executable, "-c", HEED_CTRL_C, *COMMAND[1:]),
-                *(f"--output_dir={folder}", "--run_name=run", *engine, *arguments),
+                sys.executable,
+                "-c",
+                HEED_CTRL_C,
+                *COMMAND[1:],
+                f"--output_dir={folder}",
+                "--run_name=run",
+                *engine,
+                *arguments,
             ],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,

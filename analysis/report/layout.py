@@ -109,8 +109,13 @@ def _cell_text(cell: Cell | None, counted: bool) -> str:
 def comparison_grid(name: str, filled: FilledTable) -> Grid:
     """Returns a table's comparisons of what was run, a row each."""
     head = (
-        *("claim", "paper: A − B", "ours: A − B, 95% interval"),
-        *("p", "over", "direction (Holm)", "size (Holm)"),
+        "claim",
+        "paper: A − B",
+        "ours: A − B, 95% interval",
+        "p",
+        "over",
+        "direction (Holm)",
+        "size (Holm)",
     )
     rows, groups = [], []
     for each in ran(filled):

@@ -177,8 +177,13 @@ def _effect_grid(
     name: str, caption: str, found: Sequence[Effect], groups: Sequence[RunGroup]
 ) -> Grid:
     head = (
-        *("switch", "of", "base's score"),
-        *("effect, 95% interval", "p", "over", "moves it (Holm)"),
+        "switch",
+        "of",
+        "base's score",
+        "effect, 95% interval",
+        "p",
+        "over",
+        "moves it (Holm)",
     )
     rows = tuple(
         (

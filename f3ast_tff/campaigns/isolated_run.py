@@ -36,7 +36,12 @@ from f3ast_tff.training.run_experiment import run_experiment
 COMPILED = ".compiled"
 # What says all there is to say in one line.
 _EXPECTED = (
-    *(CheckpointError, ComponentError, DataError, EngineError, ParameterError, RunFolderError),
+    CheckpointError,
+    ComponentError,
+    DataError,
+    EngineError,
+    ParameterError,
+    RunFolderError,
 )
 # A campaign killed a moment ago may still be letting go of the folder.
 _PATIENCE_S = 30.0

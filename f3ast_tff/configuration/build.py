@@ -357,5 +357,9 @@ def _check_steps(train: ClientExamples, work: LocalTraining) -> None:
     logging.warning(
         "%d of %d clients hold less than one batch of %d and take no step, as last_batch is drop; "
         "the first is client %s, with %d examples",
-        *(len(idle), len(sizes), work.batch_size, train.name(first), sizes[first]),
+        len(idle),
+        len(sizes),
+        work.batch_size,
+        train.name(first),
+        sizes[first],
     )

@@ -324,8 +324,13 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
             clusters = np.arange(n) * self.rate_clusters // n
             mean = np.bincount(clusters, initial) / np.bincount(clusters)
             return ClusterF3AST(
-                *(p, clusters, tracked(mean), objective),
-                *(world.seed, self.weight_bound, self.rates_follow),
+                p,
+                clusters,
+                tracked(mean),
+                objective=objective,
+                seed=world.seed,
+                weight_bound=self.weight_bound,
+                follow=self.rates_follow,
             )
         asked = tracked(initial) if both else None
         return F3AST(

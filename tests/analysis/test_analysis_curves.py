@@ -89,7 +89,8 @@ def test_a_sweep_has_a_colour_for_each_value(make_run: MakeRun, tmp_path: Path) 
     looks = looks_of(groups, told, always=True)
     assert [look.label for look in looks.values()] == [
         *(f"F3AST, rate_beta {beta}" for beta in (0.001, 0.01, 0.1)),
-        *("F3AST+Adam, rate_beta 0.01", "Power-of-Choice"),
+        "F3AST+Adam, rate_beta 0.01",
+        "Power-of-Choice",
     ]
     low, middle, high, adam, poc = looks.values()
     assert len({low.color, middle.color, high.color}) == 3

@@ -67,8 +67,17 @@ def test_differences_over_draws(make_run: MakeRun, order: Callable) -> None:
             make_run(f"b{draw}{seed}", 0.3, algorithm="unbiased", data_seed=draw, seed=seed)
     _, lines, _ = order()
     assert lines[3].split() == [
-        *("CA-Fed", "3", "8", "0.6000", "±", "0.1000"),
-        *("+0.3000", "[+0.0516,", "+0.5484]", "(3", "draws)"),
+        "CA-Fed",
+        "3",
+        "8",
+        "0.6000",
+        "±",
+        "0.1000",
+        "+0.3000",
+        "[+0.0516,",
+        "+0.5484]",
+        "(3",
+        "draws)",
     ]
     text = "\n".join(lines)
     assert "over 3 draws of the data;" in text and "cover draws of the data" in text

@@ -142,8 +142,10 @@ def test_an_algorithm_of_a_plug_in_has_its_name_and_place(make_run: MakeRun, tab
     table = table_of()
     # A condition that is not FedAvg's has no value there.
     assert list(zip(table["algorithm"], table["luck"])) == [
-        *(("lucky", 0.1), ("lucky", 0.2)),
-        *(("first", ""), ("fedavg", "")),
+        ("lucky", 0.1),
+        ("lucky", 0.2),
+        ("first", ""),
+        ("fedavg", ""),
     ]
     text = render(table)
     assert "A Lucky Draw" in text and "luck 0.2" in text

@@ -104,8 +104,11 @@ def test_the_file_is_utf_8_whatever_the_locale(make_run: MakeRun, tmp_path: Path
     out = tmp_path / "scores.csv"
     subprocess.run(
         [
-            *(sys.executable, "-m", "f3ast_tff.analysis.tidy_scores"),
-            *(f"--runs={tmp_path / 'runs'}", f"--out={out}"),
+            sys.executable,
+            "-m",
+            "f3ast_tff.analysis.tidy_scores",
+            f"--runs={tmp_path / 'runs'}",
+            f"--out={out}",
         ],
         cwd=ROOT,
         env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},

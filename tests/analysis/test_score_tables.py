@@ -61,10 +61,14 @@ def test_means_and_paired_differences_over_draws(
     """
     scores = write(
         "algorithm,availability,data_seed,seed,round",
-        *("f3ast,uneven,0,0,500,0.9", "f3ast,uneven,0,0,1000,0.4"),
-        *("f3ast,uneven,1,1,1000,0.6", "f3ast,uneven,2,2,1000,0.5"),
-        *("fedavg,uneven,0,0,1000,0.2", "fedavg,uneven,1,1,1000,0.3"),
-        *("fedavg,uneven,2,2,1000,0.25", "fedavg,always,0,0,1000,0.7"),
+        "f3ast,uneven,0,0,500,0.9",
+        "f3ast,uneven,0,0,1000,0.4",
+        "f3ast,uneven,1,1,1000,0.6",
+        "f3ast,uneven,2,2,1000,0.5",
+        "fedavg,uneven,0,0,1000,0.2",
+        "fedavg,uneven,1,1,1000,0.3",
+        "fedavg,uneven,2,2,1000,0.25",
+        "fedavg,always,0,0,1000,0.7",
     )
     assert printed(capsys, scores, "--columns=availability", "--minus=f3ast:fedavg") == [
         "Sample accuracy at round 1000:",
@@ -90,24 +94,51 @@ def test_tables_for_each_value_and_each_score(
     """
     scores = write(
         "algorithm,availability,reading,data_seed,seed,round",
-        *("f3ast,always,paper,0,0,9,0.5", "f3ast,always,paper,1,1,9,0.5,0.25,1700,3400"),
-        *("f3ast,always,released,0,0,9,0.5", "f3ast,always,released,1,1,9,0.6"),
+        "f3ast,always,paper,0,0,9,0.5",
+        "f3ast,always,paper,1,1,9,0.5,0.25,1700,3400",
+        "f3ast,always,released,0,0,9,0.5",
+        "f3ast,always,released,1,1,9,0.6",
     )
     flags = ("--columns=availability", "--by=reading", "--score=user_accuracy,sample_loss")
     assert printed(capsys, scores, *flags, "--unstable") == [
-        *("User accuracy at round 9, reading paper:", ""),
-        *("| | Always |", "|---|---|", "| F3AST | 0.2500 ± 0.0000 |", ""),
-        *("Sample loss at round 9, reading paper:", ""),
-        *("| | Always |", "|---|---|", "| F3AST | 8.5e+02 ± 1.2e+03 |", ""),
+        "User accuracy at round 9, reading paper:",
+        "",
+        "| | Always |",
+        "|---|---|",
+        "| F3AST | 0.2500 ± 0.0000 |",
+        "",
+        "Sample loss at round 9, reading paper:",
+        "",
+        "| | Always |",
+        "|---|---|",
+        "| F3AST | 8.5e+02 ± 1.2e+03 |",
+        "",
         "Runs with a sample loss above 2.303 or not finite at round 9, reading paper:",
-        *("", "| | Always |", "|---|---|", "| F3AST | 1 of 2 |", ""),
-        *("± over 2 draws of the data, each with its own seed.", ""),
-        *("User accuracy at round 9, reading released:", ""),
-        *("| | Always |", "|---|---|", "| F3AST | 0.2750 ± 0.0354 |", ""),
-        *("Sample loss at round 9, reading released:", ""),
-        *("| | Always |", "|---|---|", "| F3AST | 0.4500 ± 0.0707 |", ""),
+        "",
+        "| | Always |",
+        "|---|---|",
+        "| F3AST | 1 of 2 |",
+        "",
+        "± over 2 draws of the data, each with its own seed.",
+        "",
+        "User accuracy at round 9, reading released:",
+        "",
+        "| | Always |",
+        "|---|---|",
+        "| F3AST | 0.2750 ± 0.0354 |",
+        "",
+        "Sample loss at round 9, reading released:",
+        "",
+        "| | Always |",
+        "|---|---|",
+        "| F3AST | 0.4500 ± 0.0707 |",
+        "",
         "Runs with a sample loss above 2.303 or not finite at round 9, reading released:",
-        *("", "| | Always |", "|---|---|", "| F3AST | 0 of 2 |", ""),
+        "",
+        "| | Always |",
+        "|---|---|",
+        "| F3AST | 0 of 2 |",
+        "",
         "± over 2 draws of the data, each with its own seed; runs under R13's by_round_only share "
         "one draw of the availability, which is not covered.",
     ]
@@ -119,13 +150,19 @@ def test_a_column_a_score_and_rows_of_two_settings(
     """Seeds 0 and 1 of one draw; differences 0.1 and 0.2: 0.15 ± 12.706 * 0.05 = 0.635."""
     scores = write(
         "algorithm,beta,seed,round",
-        *("f3ast,0.01,0,9,0.5", "f3ast,0.01,1,9,0.7"),
-        *("f3ast,0.001,0,9,0.4", "f3ast,0.001,1,9,0.5"),
-        *("fedavg,,0,9,0.4", "fedavg,,1,9,0.4"),
+        "f3ast,0.01,0,9,0.5",
+        "f3ast,0.01,1,9,0.7",
+        "f3ast,0.001,0,9,0.4",
+        "f3ast,0.001,1,9,0.5",
+        "fedavg,,0,9,0.4",
+        "fedavg,,1,9,0.4",
     )
     flags = ("--rows=algorithm,beta", "--minus=f3ast/0.01:f3ast/0.001,f3ast/0.001:fedavg")
     assert printed(capsys, scores, *flags, "--score=sample_accuracy,user_accuracy") == [
-        *("At round 9:", "", "| | sample accuracy | user accuracy |", "|---|---|---|"),
+        "At round 9:",
+        "",
+        "| | sample accuracy | user accuracy |",
+        "|---|---|---|",
         "| FedAvg | 0.4000 ± 0.0000 | 0.2000 ± 0.0000 |",
         "| F3AST, beta 0.001 | 0.4500 ± 0.0707 | 0.2250 ± 0.0354 |",
         "| F3AST, beta 0.01 | 0.6000 ± 0.1414 | 0.3000 ± 0.0707 |",
@@ -151,8 +188,12 @@ def test_runs_that_diverged_are_counted_and_leave_no_mean(
 ) -> None:
     scores = write(
         "algorithm,data_seed,seed,round",
-        *("f3ast,0,0,9,0.1,0.1,,", "f3ast,1,1,9,0.1,0.1,inf,inf", "f3ast,2,2,9,0.5"),
-        *("fedavg,0,0,9,0.5", "fedavg,1,1,9,0.5", "fedavg,2,2,9,0.5"),
+        "f3ast,0,0,9,0.1,0.1,,",
+        "f3ast,1,1,9,0.1,0.1,inf,inf",
+        "f3ast,2,2,9,0.5",
+        "fedavg,0,0,9,0.5",
+        "fedavg,1,1,9,0.5",
+        "fedavg,2,2,9,0.5",
     )
     flags = ("--score=sample_loss", "--minus=f3ast:fedavg", "--unstable")
     lines = printed(capsys, scores, *flags)
@@ -167,8 +208,11 @@ def test_runs_that_diverged_are_counted_and_leave_no_mean(
 def test_pairs_that_only_one_has_are_said(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     scores = write(
         "algorithm,data_seed,seed,round",
-        *("f3ast,0,7,9,0.5", "f3ast,1,7,9,0.5", "f3ast,2,7,9,0.5"),
-        *("fedavg,0,7,9,0.4", "fedavg,1,7,9,0.4"),
+        "f3ast,0,7,9,0.5",
+        "f3ast,1,7,9,0.5",
+        "f3ast,2,7,9,0.5",
+        "fedavg,0,7,9,0.4",
+        "fedavg,1,7,9,0.4",
     )
     lines = printed(capsys, scores, "--minus=f3ast:fedavg")
     assert lines[6] == "| F3AST − FedAvg | +0.100 [+0.100, +0.100] (2 common pairs) |"
@@ -219,7 +263,9 @@ def test_bad_flags(
 ) -> None:
     scores = write(
         "algorithm,reading,seed,round",
-        *("f3ast,paper,0,9,0.5", "f3ast,released,0,9,0.5", "fedavg,paper,0,9,0.5"),
+        "f3ast,paper,0,9,0.5",
+        "f3ast,released,0,9,0.5",
+        "fedavg,paper,0,9,0.5",
     )
     assert said in refused(capsys, scores, *flags)
 
@@ -244,7 +290,8 @@ def test_ln_10_is_the_default_bound(write: Write, capsys: pytest.CaptureFixture[
     above, below = math.log(10) + 0.00001, math.log(10) - 0.00001
     scores = write(
         "algorithm,seed,round",
-        *(f"f3ast,0,9,0.1,0.1,{above:.6f},1", f"f3ast,1,9,0.1,0.1,{below:.6f},1"),
+        f"f3ast,0,9,0.1,0.1,{above:.6f},1",
+        f"f3ast,1,9,0.1,0.1,{below:.6f},1",
     )
     assert printed(capsys, scores, "--unstable")[4].endswith("| 1 of 2 |")
 
@@ -292,7 +339,9 @@ def test_every_other_row_minus_one(write: Write, capsys: pytest.CaptureFixture[s
     lines = [
         f"{algorithm},{aggregation},{draw},{draw},9,{score + draw / 10}"
         for algorithm, aggregation, score in (
-            *(("fedavg", "mean", 0.2), ("f3ast", "sum", 0.5), ("f3ast", "fedvarp", 0.4)),
+            ("fedavg", "mean", 0.2),
+            ("f3ast", "sum", 0.5),
+            ("f3ast", "fedvarp", 0.4),
         )
         for draw in (0, 1)
     ]
@@ -300,8 +349,11 @@ def test_every_other_row_minus_one(write: Write, capsys: pytest.CaptureFixture[s
     flags = ("--rows=algorithm,aggregation", "--minus=each:fedavg/mean")
     rows = [line.split(" | ") for line in printed(capsys, scores, *flags) if line[:2] == "| "]
     assert [row[0] for row in rows[1:]] == [
-        *("| FedAvg", "| F3AST", "| F3AST, FedVARP"),
-        *("| F3AST − FedAvg", "| F3AST, FedVARP − FedAvg"),
+        "| FedAvg",
+        "| F3AST",
+        "| F3AST, FedVARP",
+        "| F3AST − FedAvg",
+        "| F3AST, FedVARP − FedAvg",
     ]
     assert [row[1][:6] for row in rows[4:]] == ["+0.300", "+0.200"]
     assert "must be rows of" in refused(capsys, scores, "--minus=each:poc", flags[0])

@@ -117,8 +117,12 @@ def test_a_query_that_is_wrong(folder: Path, more: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("number", "text", "expected"),
     [
-        *((0.0104, "+.010", "+.010"), (0.0104, "0.01", "0.01"), (-0.0104, "−0.010", "−0.010")),
-        *((-0.0001, "-.000", "-.000"), (12.3, "12", "12"), (0.25, "-.25", ".25")),
+        (0.0104, "+.010", "+.010"),
+        (0.0104, "0.01", "0.01"),
+        (-0.0104, "−0.010", "−0.010"),
+        (-0.0001, "-.000", "-.000"),
+        (12.3, "12", "12"),
+        (0.25, "-.25", ".25"),
     ],
 )
 def test_a_number_is_written_as_the_page_writes(number: float, text: str, expected: str) -> None:

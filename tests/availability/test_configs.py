@@ -83,10 +83,20 @@ def test_names_are_in_the_papers_order() -> None:
     others = {"alternating", "four_classes", "markov_clusters", "trace", "table"}
     assert set(NAMES[5:12]) == others | COMBINATORS
     assert NAMES[12:] == (
-        *("stationary", "staircase", "sine", "interleaved_sine", "smallest_label"),
-        *("markov_transition", "dirichlet_bernoulli", "dirichlet_markov", "dirichlet_cyclic"),
-        *("periodic_groups", "arrival_departure", "minimum_separation"),
-        *("stays", "poisson_arrivals"),
+        "stationary",
+        "staircase",
+        "sine",
+        "interleaved_sine",
+        "smallest_label",
+        "markov_transition",
+        "dirichlet_bernoulli",
+        "dirichlet_markov",
+        "dirichlet_cyclic",
+        "periodic_groups",
+        "arrival_departure",
+        "minimum_separation",
+        "stays",
+        "poisson_arrivals",
     )
 
 

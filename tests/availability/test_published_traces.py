@@ -211,7 +211,10 @@ def test_plain_traces_are_seen_from_their_first_entry(tmp_path: Path) -> None:
     given = {"trace_days": 3 / 24, "trace_presence": "seen"}
     process = config(path, **given)
     assert [process.present(t).tolist() for t in (1, 2, 3, 4)] == [
-        *([True, False], [True, True], [True, True], [True, False])
+        [True, False],
+        [True, True],
+        [True, True],
+        [True, False],
     ]
     with pytest.raises(DataError, match="device b: has a gap"):
         config(path, trace_days=3 / 24)

@@ -20,8 +20,12 @@ def test_a_file_by_hand(tmp_path: Path) -> None:
     path.write_text(FILE)
     process = StaysFileConfig(1.0, 6, str(path)).build(np.full(4, 0.25), 0)
     assert np.array([process.mask(t) for t in range(1, 7)]).astype(int).tolist() == [
-        *([1, 1, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0]),
-        *([0, 1, 1, 1], [0, 1, 1, 1], [0, 1, 0, 1]),
+        [1, 1, 0, 0],
+        [1, 1, 0, 0],
+        [0, 1, 1, 0],
+        [0, 1, 1, 1],
+        [0, 1, 1, 1],
+        [0, 1, 0, 1],
     ]
     np.testing.assert_allclose(process.stationary, [2 / 6, 1, 3 / 6, 3 / 6])
 

@@ -74,7 +74,8 @@ def test_methods_on_the_same_masks_are_compared_and_on_others_not(tmp_path: Path
     less = masks.copy()
     less[0, :3] = False
     for name, algorithm, who in (
-        *(("a", "fedavg", masks), ("b", "f3ast", masks.copy())),
+        ("a", "fedavg", masks),
+        ("b", "f3ast", masks.copy()),
         ("c", "f3ast", less),
     ):
         given: dict[str, Any] = {"rounds": 1, "clients_per_round": 2, "folder": tmp_path / name}

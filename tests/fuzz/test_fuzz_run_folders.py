@@ -17,8 +17,12 @@ from tests.fuzz.generate import DAMAGES, Failures, cases
 
 pytestmark = pytest.mark.slow
 _FLAGS = (
-    *("--rounds=6", "--num_clients=8", "--clients_per_round=3", "--eval_every=2"),
-    *("--checkpoint_every=2", "--run_name=run"),
+    "--rounds=6",
+    "--num_clients=8",
+    "--clients_per_round=3",
+    "--eval_every=2",
+    "--checkpoint_every=2",
+    "--run_name=run",
 )
 _RUNS = (("f3ast", "scarce"), ("fedavg", "uneven"), ("f3ast", "home_devices"))
 

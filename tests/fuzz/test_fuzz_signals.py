@@ -19,10 +19,19 @@ from tests.fuzz.generate import Failures, cases
 pytestmark = pytest.mark.slow
 _ROOT = Path(__file__).parents[2]
 _COMMAND = (
-    *(sys.executable, "-m", "f3ast_tff.command_line.main", "run", "--algorithm=f3ast"),
-    *("--availability=home_devices", "--num_clients=12"),
-    *("--clients_per_round=4", "--rounds=1500", "--eval_every=50", "--checkpoint_every=100"),
-    *("--device=cpu", "--run_name=run"),
+    sys.executable,
+    "-m",
+    "f3ast_tff.command_line.main",
+    "run",
+    "--algorithm=f3ast",
+    "--availability=home_devices",
+    "--num_clients=12",
+    "--clients_per_round=4",
+    "--rounds=1500",
+    "--eval_every=50",
+    "--checkpoint_every=100",
+    "--device=cpu",
+    "--run_name=run",
 )
 _SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 

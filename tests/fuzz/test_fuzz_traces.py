@@ -22,10 +22,12 @@ from f3ast_tff.training.checkpoint import Checkpoint, CheckpointStore
 from tests.fuzz.generate import DAMAGES, Failures, cases
 
 pytestmark = pytest.mark.slow
+# fmt: off
 ODD: tuple[Any, ...] = (
-    *(None, True, -1, 0, 1.5, 1e300, -1e300, 10**400, "", "AVL_TRAIN", "x" * 10_000, [], {}, [[]]),
-    *({"a": {}}, [1], [1, 2, 3], [[0, 1], [0, 1]], "\ud800", "a\nb", float("inf"), float("nan")),
+    None, True, -1, 0, 1.5, 1e300, -1e300, 10**400, "", "AVL_TRAIN", "x" * 10_000, [], {}, [[]],
+    {"a": {}}, [1], [1, 2, 3], [[0, 1], [0, 1]], "\ud800", "a\nb", float("inf"), float("nan"),
 )
+# fmt: on
 STATES = {str(k): [[0, "AVL_TRAIN"], [9_000, "UN_AVL"], [600_000 + k, "x"]] for k in range(4)}
 FEDSCALE = {
     str(k): {"active": [k, 90_000], "inactive": [9_000, 95_000 + k], "finish_time": 600_000}

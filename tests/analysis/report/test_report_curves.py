@@ -24,7 +24,10 @@ def test_a_sweep_is_in_one_panel(make_run: MakeRun, tmp_path: Path) -> None:
     (picture,) = curve_figures("synthetic", groups)
     accuracy_panel, loss_panel = picture.panels
     assert [trace.label for trace in accuracy_panel.traces] == [
-        *("FedAvg", "F3AST, rate_beta 0.001", "F3AST, rate_beta 0.01", "F3AST, rate_beta 0.1"),
+        "FedAvg",
+        "F3AST, rate_beta 0.001",
+        "F3AST, rate_beta 0.01",
+        "F3AST, rate_beta 0.1",
     ]
     fedavg, *_, last = accuracy_panel.traces
     assert (fedavg.runs, fedavg.spread) == ("only", None)
@@ -60,7 +63,8 @@ def test_networks_have_figures_of_their_own(make_run: MakeRun, tmp_path: Path) -
     make_run("b", task="cifar100", model="small_cnn")
     pictures = curve_figures("cifar100", collect(tmp_path).groups)
     assert [each.caption.partition(":")[0] for each in pictures] == [
-        *("CIFAR-100", "CIFAR-100, small networks"),
+        "CIFAR-100",
+        "CIFAR-100, small networks",
     ]
 
 

@@ -23,7 +23,11 @@ NOT_OF_SYNTHETIC = {"R12", "R20", "R22", "R23"}
 NOT_OF_TABLE9 = {"R6", "R10", "R18"}
 # What tells the rows of `availability_methods_synthetic` apart.
 METHOD = (
-    *("algorithm", "aggregation", "baseline_sampling", "fedawe_clip", "fedawe_scored"),
+    "algorithm",
+    "aggregation",
+    "baseline_sampling",
+    "fedawe_clip",
+    "fedawe_scored",
     "clients_per_round",
 )
 TUNED = Path(__file__).resolve().parents[3] / "analysis" / "results" / "tuned_rates_synthetic.csv"

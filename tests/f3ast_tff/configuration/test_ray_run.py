@@ -21,8 +21,14 @@ pytestmark = pytest.mark.ray
 
 ROOT = Path(__file__).parents[3]
 COMMAND = [
-    *(sys.executable, "run_experiments.py", "--device=cpu", "--algorithm=f3ast"),
-    *("--num_clients=12", "--clients_per_round=4", "--eval_every=2", "--checkpoint_every=4"),
+    sys.executable,
+    "run_experiments.py",
+    "--device=cpu",
+    "--algorithm=f3ast",
+    "--num_clients=12",
+    "--clients_per_round=4",
+    "--eval_every=2",
+    "--checkpoint_every=4",
 ]
 FUSED = ["--rounds=60"]
 TFF = ["--engine=tff", "--rounds=16"]

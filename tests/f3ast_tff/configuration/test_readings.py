@@ -49,9 +49,20 @@ OF_CA_FED = {
 }
 # Where clients are available together.
 TOGETHER = {
-    *("smartphones", "alternating", "markov_clusters", "trace", "table", "product"),
-    *("staircase", "sine", "interleaved_sine", "dirichlet_cyclic"),
-    *("periodic_groups", "arrival_departure", "stays", "poisson_arrivals"),
+    "smartphones",
+    "alternating",
+    "markov_clusters",
+    "trace",
+    "table",
+    "product",
+    "staircase",
+    "sine",
+    "interleaved_sine",
+    "dirichlet_cyclic",
+    "periodic_groups",
+    "arrival_departure",
+    "stays",
+    "poisson_arrivals",
 }
 PROCESSES = builtin_registry().names("availability")
 

@@ -294,7 +294,8 @@ def test_communication_replaces_clients_per_round() -> None:
         ),
         (
             {"algorithm": "mimic", "aggregation": "fedvarp", "cohort_weights": "sum"},
-            *("aggregation", "are meant for mimic"),
+            "aggregation",
+            "are meant for mimic",
         ),
         ({"algorithm": "mifa", "num_workers": 2}, "num_workers", "must not be given"),
         ({"algorithm": "fedstale", "fedstale_beta": 1.5}, "fedstale_beta", "at most 1"),

@@ -27,7 +27,13 @@ DEVICES = {
 def test_time_by_hand() -> None:
     """100 examples of 20 ms, and 8000 kilobits at 4000 a second: 2 s + 2 s; without any 2 s."""
     times = DeviceTimes(
-        *(np.array([100, 0]), 8000.0, 1, 20.0, 0.0, 4000.0, 0.0),
+        np.array([100, 0]),
+        8000.0,
+        1,
+        20.0,
+        0.0,
+        4000.0,
+        0.0,
         jitter=0.0,
     )
     np.testing.assert_allclose(times.typical(np.array([0, 1, 0])), [4, 2, 4])

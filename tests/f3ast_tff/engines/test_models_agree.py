@@ -70,7 +70,8 @@ def test_three_rounds_agree(name: str, tmp_path: Path) -> None:
     data = small_data(model, shape)
     cohort = Cohort(np.array([1, 0]), np.array([0.3, 0.9]))
     parts = engine_parts(
-        *(data, LocalTraining(2, seed=2)),
+        data,
+        LocalTraining(2, seed=2),
         client=Sgd(rate),
         model=model,
         preprocessing=inputs,

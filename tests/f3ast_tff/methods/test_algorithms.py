@@ -20,8 +20,12 @@ def test_what_each_is_composed_of() -> None:
     """Display name, strategy, aggregation, server optimizer and client loss, in their order."""
     found = [
         (
-            *(name, c.display, type(config(name).build(small_world())).__name__),
-            *(c.config.aggregation, c.config.server_optimizer, config(name).client_loss),
+            name,
+            c.display,
+            type(config(name).build(small_world())).__name__,
+            c.config.aggregation,
+            c.config.server_optimizer,
+            config(name).client_loss,
         )
         for name, c in ALGORITHMS.items()
     ]
@@ -51,12 +55,20 @@ def test_what_each_is_composed_of() -> None:
         ("fedawe", "FedAWE", "AllAvailable", "fedawe", "sgd", "mean"),
         ("scaffold", "SCAFFOLD", "AllAvailable", "scaffold", "sgd", "mean"),
         (
-            *("amplified_fedavg", "Amplified FedAvg", "AllAvailable"),
-            *("amplified_fedavg", "sgd", "mean"),
+            "amplified_fedavg",
+            "Amplified FedAvg",
+            "AllAvailable",
+            "amplified_fedavg",
+            "sgd",
+            "mean",
         ),
         (
-            *("amplified_scaffold", "Amplified SCAFFOLD", "AllAvailable"),
-            *("amplified_scaffold", "sgd", "mean"),
+            "amplified_scaffold",
+            "Amplified SCAFFOLD",
+            "AllAvailable",
+            "amplified_scaffold",
+            "sgd",
+            "mean",
         ),
     ]
 
@@ -113,51 +125,73 @@ def test_sequential_sgd_has_one_client_that_is_always_there() -> None:
     ("algorithm", "given", "settings", "message"),
     [
         (
-            *("f3ast_fixed", {}, {"communication": "cycle:5,10"}),
+            "f3ast_fixed",
+            {},
+            {"communication": "cycle:5,10"},
             "communication = cycle:5,10: f3ast_fixed has its policy for a fixed K, "
             "clients_per_round",
         ),
         (
-            *("fedavg", {"baseline_sampling": "with_replacement"}, BYTES),
+            "fedavg",
+            {"baseline_sampling": "with_replacement"},
+            BYTES,
             "baseline_sampling = with_replacement: must be without_replacement under a budget in "
             "bytes",
         ),
         (
-            *("fedavg_then_fedlaavg", {"baseline_sampling": "with_replacement"}, BYTES),
+            "fedavg_then_fedlaavg",
+            {"baseline_sampling": "with_replacement"},
+            BYTES,
             "baseline_sampling = with_replacement: must be without_replacement under a budget in "
             "bytes",
         ),
         (
-            *("f3ast", {"short_rounds": "fill_unavailable"}, BYTES),
+            "f3ast",
+            {"short_rounds": "fill_unavailable"},
+            BYTES,
             "short_rounds = fill_unavailable: must be available_only under a budget in bytes",
         ),
         (
-            *("f3ast", {"rate_clusters": 2, "aggregate": "sum_over_k"}, {}),
+            "f3ast",
+            {"rate_clusters": 2, "aggregate": "sum_over_k"},
+            {},
             "aggregate = sum_over_k: must be sum with rate_clusters",
         ),
         (
-            *("f3ast", {"rate_clusters": 2, "ties": "lowest_id"}, {}),
+            "f3ast",
+            {"rate_clusters": 2, "ties": "lowest_id"},
+            {},
             "ties = lowest_id: must be random with rate_clusters",
         ),
         (
-            *("f3ast_adam", {"rate_clusters": 2, "short_rounds": "fill_unavailable"}, {}),
+            "f3ast_adam",
+            {"rate_clusters": 2, "short_rounds": "fill_unavailable"},
+            {},
             "short_rounds = fill_unavailable: must be available_only with rate_clusters",
         ),
         (
-            *("f3ast", {"rate_clusters": 7}, {"num_clients": 6}),
+            "f3ast",
+            {"rate_clusters": 7},
+            {"num_clients": 6},
             "rate_clusters = 7: must be at most num_clients, 6",
         ),
         (
-            *("poc", {"poc_candidates": 4}, {"clients_per_round": 5}),
+            "poc",
+            {"poc_candidates": 4},
+            {"clients_per_round": 5},
             "poc_candidates = 4: must be at least clients_per_round, 5",
         ),
         (
-            *("sequential_sgd", {}, {"communication": "cycle:1,2"}),
+            "sequential_sgd",
+            {},
+            {"communication": "cycle:1,2"},
             "communication = cycle:1,2: must not be given with sequential_sgd, which has one "
             "client",
         ),
         (
-            *("ca_fed", {"loss_minima": "trained"}, {"model": "cafed_cnn"}),
+            "ca_fed",
+            {"loss_minima": "trained"},
+            {"model": "cafed_cnn"},
             "model = cafed_cnn: must be softmax_regression with loss_minima=trained",
         ),
         (

@@ -162,7 +162,7 @@ def test_weights_are_bounded_before_k_divides_them() -> None:
     """p / r(1) = 0.5 / 0.55 = 0.91 and 0.3 / 0.28 = 1.07, best first 1.07, 0.91; bound 1, K 2."""
     for divide_by_k, expected in ((False, [1.0, 0.5 / 0.55]), (True, [0.5, 0.25 / 0.55])):
         strategy = f3ast(
-            *([0.5, 0.3, 0.2], [0.5, 0.2, 0.5]), divide_by_k=divide_by_k, weight_bound=1.0
+            [0.5, 0.3, 0.2], [0.5, 0.2, 0.5], divide_by_k=divide_by_k, weight_bound=1.0
         )
         cohort = cohort_of(strategy, Round(1, ALL, Feasible(2)))
         assert cohort.ids.tolist() == [1, 0]

@@ -99,7 +99,14 @@ def run(
     engine, progress = FakeEngine(N, break_at, block_rounds), progress or SilentProgress()
     world = availability or Sometimes(np.full(N, 0.5), seed=1)
     parts = Experiment(
-        *(world, FixedK(2), strategy(), engine, ROUNDS, 3, checkpoint_every, N),
+        world,
+        FixedK(2),
+        strategy(),
+        engine,
+        ROUNDS,
+        3,
+        checkpoint_every,
+        N,
         delivery=delivery or Certain(),
         payload=Payload(bytes_down=100, bytes_up=10),
         p=P,

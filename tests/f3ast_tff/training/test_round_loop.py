@@ -275,7 +275,8 @@ TWO = np.array([0, 2])
 BROKEN: dict[str, tuple[Any, Callable[[np.ndarray], Any], str]] = {
     "none": (None, weights(), "select in round 1 returned NoneType: must be an array"),
     "too_far": (
-        *(np.array([0, N]), weights(1, 1)),
+        np.array([0, N]),
+        weights(1, 1),
         f"select in round 1 returned client {N}: must be in 0 .. {N - 1}",
     ),
     "negative": (np.array([-1]), weights(1), "returned client -1: must be in 0"),

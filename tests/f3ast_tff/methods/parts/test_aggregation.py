@@ -76,7 +76,9 @@ def step(engine: Any) -> tuple[np.ndarray, float]:
 @pytest.mark.parametrize(
     ("name", "split"),
     [
-        *(("fused", 0), ("fused", 2), ("tff_in_process", 2)),
+        ("fused", 0),
+        ("fused", 2),
+        ("tff_in_process", 2),
         pytest.param("tff", 0, marks=pytest.mark.slow),
     ],
 )
