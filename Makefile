@@ -14,8 +14,8 @@ TEST_PROCESSES ?= 2
 CHROMIUM ?= chromium
 WHEEL_PYTHONS ?=
 RAY_TESTS := tests/f3ast_tff/engines/distributed tests/examples
-QUICK_TESTS := tests/availability tests/f3ast_tff/components tests/f3ast_tff/delivery tests/f3ast_tff/optimizers \
-  tests/f3ast_tff/methods tests/f3ast_tff/training $(wildcard tests/f3ast_tff/test_*.py)
+QUICK_TESTS := tests/availability tests/f3ast_tff/test_imports.py \
+  $(addprefix tests/f3ast_tff/,core settings delivery optimizers methods run)
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff
 BENCH_DIR ?= runs/bench_gpu
 DEMO_ROUNDS ?= 500
@@ -65,7 +65,7 @@ test-ray: $(STAMP)  ## Run the tests on Ray clusters that are not slow
 
 test-ray-slow: $(STAMP)  ## Run the slow ones: of two nodes one is killed
 	$(PY) -m pytest -m "ray and slow" tests/f3ast_tff/campaigns/test_ray_cluster.py
-	$(PY) -m pytest tests/f3ast_tff/configuration/test_ray_run.py
+	$(PY) -m pytest tests/f3ast_tff/settings/test_ray_run.py
 	$(PY) -m pytest -m "ray and slow" $(RAY_TESTS)
 
 test-wheel: $(STAMP)  ## Test the plug-ins against an installed wheel (WHEEL_PYTHONS)
@@ -85,7 +85,7 @@ format: $(STAMP)  ## Apply the formatter and the safe fixes
 	$(PY) -m ruff format .
 
 docs-tables: $(STAMP)  ## Write docs/components.md from the code
-	$(PY) -m f3ast_tff.configuration.describe > docs/components.md
+	$(PY) -m f3ast_tff.settings.describe > docs/components.md
 
 .PHONY: docs
 docs: $(DOCS)  ## Build the site into build/site; executes the notebooks (not with DOCS_EXECUTE=0)

@@ -6,7 +6,7 @@ python run_experiments.py --campaign=table3_synthetic
 
 import sys
 
-from f3ast_tff.command_line.main import main
+from f3ast_tff.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -17,8 +17,8 @@ from matplotlib.ticker import NullFormatter
 from f3ast_tff.analysis.command_line import command, out_flag, require_png
 from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.availability import FourClassesConfig
-from f3ast_tff.components import parameter
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityPrior, EstimatedAvailability
+from f3ast_tff.settings import parameter
 
 # The paper's: 10^1, 10^1.5, ..., 10^4.
 OBSERVATIONS = (10, 32, 100, 316, 1000, 3162, 10_000)

@@ -13,7 +13,7 @@ import numpy as np
 
 from f3ast_tff.analysis.command_line import BAD_INPUT
 from f3ast_tff.analysis.runs import Run, RunsError, load_runs
-from f3ast_tff.training.results import DamagedResult, read_selection
+from f3ast_tff.run.results import DamagedResult, read_selection
 
 DISAGREE = 1
 TOLERANCE = 1e-4

@@ -19,7 +19,7 @@ from f3ast_tff.analysis.command_line import command, out_flag, read_finished, ru
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
 from f3ast_tff.analysis.runs import Run, RunsError
 from f3ast_tff.analysis.texts import write_csv
-from f3ast_tff.training.results import DamagedResult, read_selection
+from f3ast_tff.run.results import DamagedResult, read_selection
 
 # First rounds of the spans over which weights are averaged.
 SPANS = (1, 11, 101, 301, 601)

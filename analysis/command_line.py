@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from f3ast_tff.analysis.runs import Run, RunsError, finished_runs, load_runs, unfinished_line
-from f3ast_tff.command_line.failures import BAD_INPUT, FAILED, fail
-from f3ast_tff.command_line.parameter_flags import (
+from f3ast_tff.cli.failures import BAD_INPUT, FAILED, fail
+from f3ast_tff.cli.parameter_flags import (
     UsageError,
     flag_lines,
     parse_flags,
     wants_help,
 )
-from f3ast_tff.components import REQUIRED, Parameter, parameter, parameters_of
-from f3ast_tff.errors import ParameterError, is_of_a_path
-from f3ast_tff.messages import print_any_character
+from f3ast_tff.core.errors import ParameterError, is_of_a_path
+from f3ast_tff.core.messages import print_any_character
+from f3ast_tff.settings import REQUIRED, Parameter, parameter, parameters_of
 
 _Flags = TypeVar("_Flags")
 
@@ -32,7 +32,7 @@ def command(
     Args:
         argv: The program's name and what follows.
         about: The first lines of `--help`.
-        flags: A dataclass with a field made by `f3ast_tff.components.parameter` for each flag.
+        flags: A dataclass with a field made by `f3ast_tff.settings.parameter` for each flag.
         execute: The command; its result is the exit code, `None` for 0. It raises `OSError` only
             where `flags.out` cannot be written.
 

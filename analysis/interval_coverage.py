@@ -21,8 +21,8 @@ from scipy import special  # type: ignore[import-untyped]
 from f3ast_tff.analysis.command_line import command, out_flag
 from f3ast_tff.analysis.paired_difference import reach
 from f3ast_tff.analysis.texts import write_csv
-from f3ast_tff.components import parameter
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings import parameter
 
 DRAWS = (3, 5, 8, 12)
 # Of one claim, and of the smallest p value among ten.

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.runs import RunsError
-from f3ast_tff.atomic import atomic_write
-from f3ast_tff.components import REQUIRED, parameter
+from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.settings import REQUIRED, parameter
 
 _PYTHON = ["python", "-m"]
 # Modules whose commands print tables.

@@ -24,7 +24,7 @@ from f3ast_tff.analysis.study_methods import (
 )
 from f3ast_tff.analysis.study_runs import RATES, SHARE, StudyRuns
 from f3ast_tff.analysis.verdicts import holm
-from f3ast_tff.components import builtin_registry
+from f3ast_tff.settings import builtin_registry
 
 # The objective of each method's paper, beside the client shares.
 OWN = "own"

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.line_styles import literal
 from f3ast_tff.analysis.runs import RunsError
-from f3ast_tff.atomic import atomic_write
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.core.errors import ParameterError
 
 # 900 pixels wide.
 _DPI, _WIDTH = 100, 9.0

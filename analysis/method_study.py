@@ -29,8 +29,8 @@ from f3ast_tff.analysis.method_picture import draw_differences
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE, at_tuned_rates, read_study
 from f3ast_tff.analysis.texts import markdown_table
-from f3ast_tff.atomic import atomic_write
-from f3ast_tff.components import REQUIRED, parameter
+from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.settings import REQUIRED, parameter
 
 OBJECTIVES = (OWN, *SCORES_OF)
 _TITLES = {

@@ -34,8 +34,8 @@ from f3ast_tff.analysis.texts import (
     over,
     spread_text,
 )
-from f3ast_tff.components import parameter
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import parameter
 
 LAST = "LAST"
 # `str.isdigit` also allows what `int` does not read, such as superscripts.

@@ -16,21 +16,20 @@ from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.curves import plain, save
-from f3ast_tff.atomic import atomic_write
 from f3ast_tff.availability import (
     AvailabilityProcess,
     Grouped,
     IndependentAvailability,
     Markov,
 )
-from f3ast_tff.components import REQUIRED, parameter
+from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.methods.parts.objective import variance_bound
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, Strategy, cohort_of
-from f3ast_tff.randomness import generator
 from f3ast_tff.rate_region import (
     IndependentOracle,
     RegionOracle,
@@ -39,6 +38,7 @@ from f3ast_tff.rate_region import (
     greedy_policy,
     optimal_rates,
 )
+from f3ast_tff.settings import REQUIRED, parameter
 
 BETAS = (1e-1, 1e-2, 1e-3, 1e-4)
 VARIANCE_BETA = 1e-3

@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 from f3ast_tff.analysis.command_line import command, out_flag, require_png
 from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.availability import IndependentAvailability
-from f3ast_tff.components import parameter
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.parts.feasible import Feasible
@@ -30,6 +29,7 @@ from f3ast_tff.rate_region import (
     optimal_rates,
     reach,
 )
+from f3ast_tff.settings import parameter
 
 # Table I: independent over rounds and clients; Sec. I: one client a round, equal shares.
 AVAILABILITY = np.array([0.375, 0.8])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.analysis.runs import Pair, Run, RunsError, read_run, run_folders, unfinished_line
-from f3ast_tff.components import builtin_registry
+from f3ast_tff.settings import builtin_registry
 
 # Named in every table and title; `_WHERE_THERE` only where in use.
 CONDITION = (

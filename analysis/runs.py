@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from f3ast_tff.components import builtin_registry
-from f3ast_tff.components.kinds import METHOD_KINDS
-from f3ast_tff.data_files import read_json, read_text
-from f3ast_tff.messages import is_plain, one_line
-from f3ast_tff.training.results import DamagedResult, check_result, read_summary
+from f3ast_tff.core.data_files import read_json, read_text
+from f3ast_tff.core.messages import is_plain, one_line
+from f3ast_tff.run.results import DamagedResult, check_result, read_summary
+from f3ast_tff.settings import builtin_registry
+from f3ast_tff.settings.kinds import METHOD_KINDS
 
 SCORES = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
 PERIODS = ("final", "mean_of_last_10_percent")

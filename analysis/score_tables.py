@@ -38,10 +38,10 @@ from f3ast_tff.analysis.tidy_scores import (
     runs_where,
     scores_at,
 )
-from f3ast_tff.components import REQUIRED, builtin_registry, parameter
-from f3ast_tff.components.defaults import PRESETS
-from f3ast_tff.components.kinds import KINDS
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import REQUIRED, builtin_registry, parameter
+from f3ast_tff.settings.defaults import PRESETS
+from f3ast_tff.settings.kinds import KINDS
 
 # As the first of a pair of rows.
 EACH = "each"

@@ -33,7 +33,7 @@ from f3ast_tff.analysis.stated_phrases import (
     wrong_phrases,
 )
 from f3ast_tff.analysis.texts import markdown_table
-from f3ast_tff.components import parameter
+from f3ast_tff.settings import parameter
 
 PHRASES = "analysis/results/stated_numbers.toml"
 

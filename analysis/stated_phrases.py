@@ -13,8 +13,8 @@ from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.run_groups import summarised
 from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, RunsError
 from f3ast_tff.analysis.tidy_scores import KeptRun, When, read_scores
-from f3ast_tff.data_files import read_text, read_toml
-from f3ast_tff.messages import one_line
+from f3ast_tff.core.data_files import read_text, read_toml
+from f3ast_tff.core.messages import one_line
 
 OF_A_CASE = ("mean", "low", "high")
 OVER_CASES = ("lowest", "highest")

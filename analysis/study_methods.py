@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from f3ast_tff.analysis.runs import RunsError
-from f3ast_tff.components import builtin_registry
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
+from f3ast_tff.settings import builtin_registry
+from f3ast_tff.settings.resolve import resolve
 
 Method = Mapping[str, str]
 FEDAVG = {"algorithm": "fedavg"}

@@ -16,8 +16,8 @@ import pandas as pd
 
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.tidy_scores import read_scores, runs_where
-from f3ast_tff.components import builtin_registry
-from f3ast_tff.messages import one_line
+from f3ast_tff.core.messages import one_line
+from f3ast_tff.settings import builtin_registry
 
 SHARE = "client_share"
 # Place of regimes that are no components; they stay in the file's order.

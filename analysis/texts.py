@@ -11,7 +11,7 @@ import pandas as pd
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.run_groups import RunGroup, Score
 from f3ast_tff.analysis.runs import Pair
-from f3ast_tff.atomic import atomic_write
+from f3ast_tff.core.atomic import atomic_write
 
 NOTHING = "–"
 NOT_RUN = "not run"

@@ -21,13 +21,13 @@ from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
 from f3ast_tff.analysis.runs import SCORES, Pair, Run, RunsError
 from f3ast_tff.analysis.texts import write_csv
-from f3ast_tff.components import parameter
-from f3ast_tff.components.defaults import PRESETS
-from f3ast_tff.conditions import conditions
-from f3ast_tff.data_files import read_text
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.messages import one_line
-from f3ast_tff.training.metrics import count_of_last_10_percent
+from f3ast_tff.core.data_files import read_text
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.messages import one_line
+from f3ast_tff.run.metrics import count_of_last_10_percent
+from f3ast_tff.settings import parameter
+from f3ast_tff.settings.conditions import conditions
+from f3ast_tff.settings.defaults import PRESETS
 
 # A round, or one of `runs.PERIODS`.
 When = Union[int, str]
@@ -223,7 +223,7 @@ def runs_where(runs: Sequence[KeptRun], where: str | None) -> Sequence[KeptRun]:
 
     Args:
         runs: At least one.
-        where: Conditions as of `f3ast_tff.conditions.conditions`; `None` or `""` for none.
+        where: Conditions as of `f3ast_tff.settings.conditions.conditions`; `None` or `""` for none.
 
     Raises:
         ParameterError: If no run has a setting, or its value.

@@ -26,9 +26,9 @@ from f3ast_tff.analysis.command_line import command, out_flag
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.study_methods import method_name
 from f3ast_tff.analysis.study_runs import RATES, SHARE, StudyRuns, read_study
-from f3ast_tff.atomic import atomic_write
 from f3ast_tff.campaigns.axes import setting_types
-from f3ast_tff.components import REQUIRED, builtin_registry, parameter
+from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.settings import REQUIRED, builtin_registry, parameter
 
 # Synthetic's published rates, which all methods share where none is tuned.
 DEFAULT_RATES = (0.01, 1.0)

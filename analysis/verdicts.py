@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.run_groups import RunGroup
-from f3ast_tff.components import builtin_registry
+from f3ast_tff.settings import builtin_registry
 
 HOLDS = "holds"
 REVERSED = "reversed"

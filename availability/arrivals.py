@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.stays import FOREVER, Stays, StaysConfig
-from f3ast_tff.components import Derived, parameter, register
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings import Derived, parameter, register
 
 # More than any number of clients; NumPy draws no Poisson variable of a mean above 9e18.
 _MAX_MEAN = 1e15

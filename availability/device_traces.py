@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.errors import DataError
+from f3ast_tff.core.errors import DataError
 
 # Some 30,000 years: no clock in seconds.
 LATEST = 1e12

@@ -16,8 +16,8 @@ from f3ast_tff.availability.markov import Markov
 from f3ast_tff.availability.markov_models import TransitionConfig
 from f3ast_tff.availability.process import IndependentAvailability
 from f3ast_tff.availability.turns import Turns, cyclic
-from f3ast_tff.components import parameter, register
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings import parameter, register
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from f3ast_tff.availability.process import (
     IndependentAvailability,
     NonStationary,
 )
-from f3ast_tff.components import Reading, parameter, register
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings import Reading, parameter, register
 
 SPREADS = ("variance", "sigma")
 GRIDS = ("hourly", "endpoints")

@@ -11,11 +11,11 @@ from f3ast_tff.availability.process import (
     AvailabilityProcess,
     IndependentAvailability,
 )
-from f3ast_tff.components import parameter, register
-from f3ast_tff.components.component import component_of
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import ClientExamples
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings import parameter, register
+from f3ast_tff.settings.component import component_of
 
 
 def label_distribution(examples: ClientExamples, num_classes: int) -> np.ndarray:

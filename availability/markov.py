@@ -8,7 +8,7 @@ import numpy as np
 
 from f3ast_tff.availability.draws import lean, pieces
 from f3ast_tff.availability.process import probabilities_checked
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.randomness import generator
 
 
 def least_eigenvalue(pi: np.ndarray) -> np.ndarray:

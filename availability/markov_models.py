@@ -11,9 +11,9 @@ import numpy as np
 from f3ast_tff.availability.markov import Markov, least_eigenvalue
 from f3ast_tff.availability.process import AvailabilityConfig, numbers
 from f3ast_tff.availability.turns import Grouped, blocks
-from f3ast_tff.components import Reading, parameter, register
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings import Reading, parameter, register
 
 ORDERS = ("shuffled", "blocks")
 CLASSES = ("four", "three")

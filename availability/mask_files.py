@@ -18,10 +18,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.lib import format as npy
 
-from f3ast_tff.array_files import open_npy, read_npz
-from f3ast_tff.atomic import atomic_write
-from f3ast_tff.data_files import open_regular, read_text
-from f3ast_tff.errors import DataError
+from f3ast_tff.core.array_files import open_npy, read_npz
+from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.core.data_files import open_regular, read_text
+from f3ast_tff.core.errors import DataError
 
 FORMS = (".csv", ".npy", ".npz")
 # An index and a value of a CSR matrix, bytes.

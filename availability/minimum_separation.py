@@ -10,9 +10,9 @@ import numpy as np
 
 from f3ast_tff.availability.draws import bernoulli
 from f3ast_tff.availability.process import AvailabilityConfig, probabilities_checked
-from f3ast_tff.components import parameter, register
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings import parameter, register
 
 
 class MinimumSeparation:

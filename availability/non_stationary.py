@@ -14,8 +14,8 @@ import numpy as np
 
 from f3ast_tff.availability.label_distribution import LabelledConfig
 from f3ast_tff.availability.process import IndependentAvailability, NonStationary
-from f3ast_tff.components import parameter, register
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings import parameter, register
 
 
 @register(

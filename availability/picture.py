@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from f3ast_tff.atomic import atomic_write
 from f3ast_tff.availability.preview import Preview
+from f3ast_tff.core.atomic import atomic_write
 
 DPI = 150
 SIZE = (11.0, 6.2)

@@ -9,7 +9,7 @@ import numpy as np
 from f3ast_tff.availability.constraints import CommunicationConstraint
 from f3ast_tff.availability.process import AvailabilityProcess, stationary_of
 from f3ast_tff.methods.parts.wrappers import Population, present_clients
-from f3ast_tff.training.selecting import available_clients
+from f3ast_tff.run.selecting import available_clients
 
 # More rows than this a picture cannot show.
 MOST_SHOWN = 400

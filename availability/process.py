@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from f3ast_tff.availability.draws import bernoulli, byte_levels, lean
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.randomness import generator
 
 
 class AvailabilityProcess(Protocol):

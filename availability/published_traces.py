@@ -23,9 +23,9 @@ from pathlib import Path
 from reprlib import repr
 from typing import Any, NamedTuple
 
-from f3ast_tff.data_files import read_bytes
-from f3ast_tff.errors import DataError
-from f3ast_tff.plain_pickle import PlainPickle
+from f3ast_tff.core.data_files import read_bytes
+from f3ast_tff.core.errors import DataError
+from f3ast_tff.core.plain_pickle import PlainPickle
 
 _PICKLE_BYTES = 2**26
 _OPCODES = 2**24

@@ -14,10 +14,10 @@ import numpy as np
 
 from f3ast_tff.availability.draws import bernoulli
 from f3ast_tff.availability.process import AvailabilityConfig
-from f3ast_tff.components import REQUIRED, Derived, parameter, register
-from f3ast_tff.data_files import read_text
-from f3ast_tff.errors import DataError
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.data_files import read_text
+from f3ast_tff.core.errors import DataError
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings import REQUIRED, Derived, parameter, register
 
 FOREVER = np.iinfo(np.int64).max
 CSV_HEADER = ["client", "first", "last"]

@@ -10,8 +10,8 @@ import numpy as np
 
 from f3ast_tff.availability.mask_files import Masks, packed_masks, read_masks
 from f3ast_tff.availability.process import AvailabilityConfig
-from f3ast_tff.components import REQUIRED, parameter, register
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import REQUIRED, parameter, register
 
 
 class Table:

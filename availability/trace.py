@@ -14,10 +14,10 @@ from f3ast_tff.availability.device_traces import DeviceTraces
 from f3ast_tff.availability.draws import gather, smallest_integers
 from f3ast_tff.availability.process import AvailabilityConfig
 from f3ast_tff.availability.trace_files import ELIGIBLE, read_traces
-from f3ast_tff.components import REQUIRED, parameter, register
-from f3ast_tff.data_files import read_json
-from f3ast_tff.errors import DataError, ParameterError
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.data_files import read_json
+from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings import REQUIRED, parameter, register
 
 DAY = 86_400
 ASSIGNMENTS = ("balanced", "with_replacement", "in_order")

@@ -26,8 +26,8 @@ import numpy as np
 
 from f3ast_tff.availability.device_traces import DeviceTraces
 from f3ast_tff.availability.published_traces import PublishedTrace, published, read_pickle
-from f3ast_tff.data_files import read_json, read_text
-from f3ast_tff.errors import DataError, ParameterError
+from f3ast_tff.core.data_files import read_json, read_text
+from f3ast_tff.core.errors import DataError, ParameterError
 
 CSV_HEADER = ["device", "time", "state"]
 ELIGIBLE = "AVL_TRAIN,AVL_EVAL"

@@ -32,7 +32,7 @@ from f3ast_tff.availability import (
 )
 from f3ast_tff.availability.combined import draw_members
 from f3ast_tff.availability.turns import cyclic
-from f3ast_tff.components import builtin_registry
+from f3ast_tff.settings import builtin_registry
 
 # Independent clients, 10^7 of them: `mask` must stay below this.
 LIMIT = 0.1

@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import interleaved, machine
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import ImageCrops
 from f3ast_tff.datasets.cifar100 import cifar100
 from f3ast_tff.datasets.cifar_files import CIFAR100
-from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_training import LocalTraining
-from f3ast_tff.preprocessing import ImageCrops
 
 ROOT = Path(__file__).parent.parent
 PREPARE_LIMIT_S = 120.0

@@ -19,10 +19,10 @@ import numpy as np
 
 from benchmarks.round_cost import BATCH_SIZE, CLIENT, SERVER, even_data
 from benchmarks.timing import interleaved, machine
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.datasets import synthetic
 from f3ast_tff.engines import Engine
-from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from tests.f3ast_tff.engines.tiny import engine_parts
 

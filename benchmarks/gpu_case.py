@@ -19,15 +19,15 @@ import jax
 import numpy as np
 from jax import lax
 
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import AsStored, ImageCrops, Preprocessing
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.jax.engine import FusedEngine
-from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import CharacterLSTM, Model, ResNet18, SmallCNN
 from f3ast_tff.models.jax_layers import plain
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.preprocessing import AsStored, ImageCrops, Preprocessing
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 LAYERS = ("convolution", "group_norm", "lstm", "max_pool")

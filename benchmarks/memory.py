@@ -14,8 +14,8 @@ import psutil
 
 from benchmarks.timing import machine
 from f3ast_tff.availability import HomeDevicesConfig
+from f3ast_tff.core.local_training import LocalTraining, client_share
 from f3ast_tff.datasets import synthetic
-from f3ast_tff.local_training import LocalTraining, client_share
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.methods.parts.rates import ParticipationRates

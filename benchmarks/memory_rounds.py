@@ -15,10 +15,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.timing import machine
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import ScaledPixels
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.jax.engine import FusedEngine
-from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffoldAggregationConfig
 from f3ast_tff.methods.fedawe import FedAweAggregationConfig
 from f3ast_tff.methods.fedvarp import FedVarpAggregationConfig
@@ -29,7 +30,6 @@ from f3ast_tff.methods.scaffold import ScaffoldAggregationConfig
 from f3ast_tff.methods.sum_and_mean import MeanConfig
 from f3ast_tff.models.small_cnn import cafed_cnn
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.preprocessing import ScaledPixels
 
 AIM = 1.3
 N, K, EXAMPLES = 100, 10, 500

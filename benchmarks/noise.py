@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 
 
 def noise(num_classes: int, num_clients: int = 20, size: int = 100) -> FederatedData:

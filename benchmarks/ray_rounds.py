@@ -19,14 +19,14 @@ import numpy as np
 
 from benchmarks.noise import noise
 from benchmarks.timing import interleaved, machine
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import AsStored, Preprocessing, ScaledPixels
 from f3ast_tff.datasets import synthetic
 from f3ast_tff.engines.distributed.ray_connection import LOCAL, connect
-from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model, SoftmaxRegression, cafed_cnn
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.preprocessing import AsStored, Preprocessing, ScaledPixels
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 ACTORS = (1, 2, 4)

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.synthetic_runs import LEVELS, write_run
 from benchmarks.timing import machine
 from f3ast_tff.analysis.report.published_tables import AVAILABILITIES
-from f3ast_tff.components import builtin_registry
+from f3ast_tff.settings import builtin_registry
 
 ROOT = Path(__file__).parent.parent
 LIMIT_S = 30.0
@@ -78,7 +78,7 @@ def main() -> int:
         number = 0
         for number, settings in enumerate(grid(), start=1):
             write_run(runs / f"run{number:04d}", settings)
-        command = [sys.executable, "-m", "f3ast_tff.command_line.main", "report"]
+        command = [sys.executable, "-m", "f3ast_tff.cli.main", "report"]
         command += ["--runs", str(runs), "--out", f"{folder}/report"]
         started = time.perf_counter()
         subprocess.run(command, cwd=ROOT, check=True, capture_output=True)

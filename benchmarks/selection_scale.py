@@ -21,14 +21,14 @@ import numpy as np
 
 from benchmarks.timing import machine
 from f3ast_tff import availability
-from f3ast_tff.components.registry import builtin_registry
 from f3ast_tff.delivery import Delivery, DeliveryWorld
 from f3ast_tff.delivery.delivery import RememberedMasks
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
-from f3ast_tff.training.delivering import Payload, deliver
+from f3ast_tff.run.delivering import Payload, deliver
+from f3ast_tff.settings.registry import builtin_registry
 
 LIMIT_SECONDS, LIMIT_BYTES = 0.15, 24
 LIMIT_RATIO = 1.5

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.training.rate_trace import traced_rounds
+from f3ast_tff.run.rate_trace import traced_rounds
+from f3ast_tff.settings.resolve import resolve
 
 COLUMNS = (
     "round",

@@ -26,15 +26,15 @@ import numpy as np
 
 from benchmarks.noise import noise
 from benchmarks.timing import machine
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import AsStored, ImageCrops, Preprocessing
+from f3ast_tff.core.process_memory import peak_memory_mib
 from f3ast_tff.datasets import synthetic
-from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedSum
 from f3ast_tff.models import Model, ResNet18, SoftmaxRegression
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.preprocessing import AsStored, ImageCrops, Preprocessing
-from f3ast_tff.process_memory import peak_memory_mib
 
 COHORT, BATCH_SIZE = 10, 20
 SIDES = ("tf", "worker")

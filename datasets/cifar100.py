@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.progress import progress
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.progress import progress
+from f3ast_tff.core.randomness import generator
 
 from . import cifar_files
 from .cache import prepared

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 
 from . import cifar_files
 from .cache import prepared

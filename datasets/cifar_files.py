@@ -6,8 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from f3ast_tff.data_files import hash_of
-from f3ast_tff.errors import DataError
+from f3ast_tff.core.data_files import hash_of
+from f3ast_tff.core.errors import DataError
 
 from .source import Download
 

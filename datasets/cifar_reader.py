@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.data_files import Limited, open_regular, read_bytes
-from f3ast_tff.errors import DataError
-from f3ast_tff.progress import progress
+from f3ast_tff.core.data_files import Limited, open_regular, read_bytes
+from f3ast_tff.core.errors import DataError
+from f3ast_tff.core.progress import progress
 
 from .cifar_files import PIXELS, SIDE, Batch, CifarFiles, Part
 from .cifar_pickle import load_batch

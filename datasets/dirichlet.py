@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.core.randomness import generator
 
 from .images import LabelledImages
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.core.federated_data import ClientExamples
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from f3ast_tff.data_files import read_bytes
-from f3ast_tff.errors import DataError, ParameterError
-from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.progress import progress
+from f3ast_tff.core.data_files import read_bytes
+from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.progress import progress
 
 from .cache import prepared
 from .characters import NUM_IDS, sequences

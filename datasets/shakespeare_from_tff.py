@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.core.federated_data import FederatedData
 
 from .cache import prepared
 from .shakespeare import federated_snippets

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from f3ast_tff.errors import DataError
-from f3ast_tff.progress import progress
+from f3ast_tff.core.errors import DataError
+from f3ast_tff.core.progress import progress
 
 _CHUNK = 2**20
 _TIMEOUT_S = 60

@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 import numpy as np
 
-from f3ast_tff.atomic import atomic_write
-from f3ast_tff.data_files import hash_of, open_regular
-from f3ast_tff.errors import DataError
-from f3ast_tff.progress import progress
+from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.core.data_files import hash_of, open_regular
+from f3ast_tff.core.errors import DataError
+from f3ast_tff.core.progress import progress
 
 from .source import Download, locate
 from .tf_example import features_of

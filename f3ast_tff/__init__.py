@@ -1,8 +1,7 @@
 """F3AST: federated learning when clients come and go.
 
-The core (this module, `selection`, `availability`, `rates`, `objective`, `rate_region`) needs NumPy
-alone, but for the exact region of small systems, which needs SciPy. Every name is imported when it
-is asked for.
+Selection, availability, participation rates and the rate region need NumPy alone; the exact region
+of small systems needs SciPy. Each name is imported on first use.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from f3ast_tff.federated_data import ClientExamples, FederatedData
+    from f3ast_tff.core.federated_data import ClientExamples, FederatedData
     from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
     from f3ast_tff.methods.f3ast_fixed import FixedPolicy
     from f3ast_tff.methods.fedavg import Proportional, Uniform
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from f3ast_tff.methods.parts.strategy import Cohort, Strategy
     from f3ast_tff.methods.power_of_choice import PowerOfChoice
     from f3ast_tff.rate_region import IndependentOracle, StatesOracle, greedy_policy, optimal_rates
-    from f3ast_tff.saved_run import SavedRun, load_run
-    from f3ast_tff.simulation import Simulation, simulate
+    from f3ast_tff.run.saved_run import SavedRun, load_run
+    from f3ast_tff.run.simulation import Simulation, simulate
 
 __version__ = "0.1.0"
 
@@ -57,29 +56,29 @@ __all__ = [
 
 # The module of each name; imported when it is asked for, so that a command starts at once.
 _MODULES = {
-    "ClientExamples": "federated_data",
+    "ClientExamples": "core.federated_data",
     "ClusterF3AST": "methods.f3ast",
     "Cohort": "methods.parts.strategy",
     "F3AST": "methods.f3ast",
     "Feasible": "methods.parts.feasible",
-    "FederatedData": "federated_data",
+    "FederatedData": "core.federated_data",
     "FixedPolicy": "methods.f3ast_fixed",
     "GreedyMixture": "methods.parts.policies",
     "IndependentOracle": "rate_region",
     "ParticipationRates": "methods.parts.rates",
     "PowerOfChoice": "methods.power_of_choice",
     "Proportional": "methods.fedavg",
-    "SavedRun": "saved_run",
-    "Simulation": "simulation",
+    "SavedRun": "run.saved_run",
+    "Simulation": "run.simulation",
     "StatesOracle": "rate_region",
     "Strategy": "methods.parts.strategy",
     "TabularPolicy": "methods.parts.policies",
     "Uniform": "methods.fedavg",
     "greedy_policy": "rate_region",
-    "load_run": "saved_run",
+    "load_run": "run.saved_run",
     "marginal_utility": "methods.parts.objective",
     "optimal_rates": "rate_region",
-    "simulate": "simulation",
+    "simulate": "run.simulation",
     "variance_bound": "methods.parts.objective",
 }
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.engines import ClientScores, RoundOutcome
 from f3ast_tff.engines.engine import empty_round
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.randomness import generator
 
 NUM_WEIGHTS = 3
 

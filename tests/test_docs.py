@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.components.registry import builtin_registry, registry_with
-from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.settings.registry import builtin_registry, registry_with
+from f3ast_tff.settings.resolve import resolve
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -22,7 +22,7 @@ from f3ast_tff.analysis.texts import (
     spread_text,
 )
 from f3ast_tff.analysis.verdicts import Verdict
-from f3ast_tff.components.kinds import KINDS
+from f3ast_tff.settings.kinds import KINDS
 
 _HEADS = {"synthetic_alpha": "alpha", "clients_per_round": "K"}
 # Of a table that fits 1280 pixels.

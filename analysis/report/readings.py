@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 from f3ast_tff.analysis.run_groups import RunGroup, varying
-from f3ast_tff.components import Derived, Reading, builtin_registry, parameters_of
-from f3ast_tff.components.kinds import KINDS
-from f3ast_tff.configuration.groups import GROUPS
-from f3ast_tff.configuration.resolve import applicable, resolve
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import Derived, Reading, builtin_registry, parameters_of
+from f3ast_tff.settings.groups import GROUPS
+from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.resolve import applicable, resolve
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Picture, Text
-from f3ast_tff.atomic import atomic_write
-from f3ast_tff.data_files import hash_of, read_json
+from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.core.data_files import hash_of, read_json
 
 FORMATS = ("svg", "png", "pdf")
 _PNG_DPI = 150

@@ -16,8 +16,8 @@ from f3ast_tff.analysis.report.figures import new_figure, to_show
 from f3ast_tff.analysis.report.variants import Variant
 from f3ast_tff.analysis.run_groups import RunGroup, in_order
 from f3ast_tff.analysis.runs import Pair, Run, RunsError
-from f3ast_tff.messages import one_line
-from f3ast_tff.training.results import DamagedResult, read_selection
+from f3ast_tff.core.messages import one_line
+from f3ast_tff.run.results import DamagedResult, read_selection
 
 _TRACE = ("initial_rates", "rate_rounds", "rates")
 

@@ -20,7 +20,7 @@ from f3ast_tff.analysis.verdicts import (
     judge_family,
     obstacle_to_verdict,
 )
-from f3ast_tff.components.kinds import KINDS
+from f3ast_tff.settings.kinds import KINDS
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from f3ast_tff.analysis.report.readings import readings, switched
 from f3ast_tff.analysis.run_groups import RunGroup, describe, partition, varying, varying_within
-from f3ast_tff.components import builtin_registry
+from f3ast_tff.settings import builtin_registry
 
 PUBLISHED = ""
 SMALL = "small networks"

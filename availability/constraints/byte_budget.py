@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.components import register
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.settings import register
 
 from .constraint import ConstraintConfig
 

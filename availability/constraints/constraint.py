@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
-from f3ast_tff.components import Registry
-from f3ast_tff.components.component import component_of
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.settings import Registry
+from f3ast_tff.settings.component import component_of
 
 
 class CommunicationConstraint(Protocol):

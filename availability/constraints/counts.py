@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.components import parameter, register
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.feasible import Feasible
-from f3ast_tff.randomness import generator
+from f3ast_tff.settings import parameter, register
 
 from .constraint import ConstraintConfig, integers
 

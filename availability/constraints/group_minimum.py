@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.feasible import Feasible
 
 from .constraint import CommunicationConstraint

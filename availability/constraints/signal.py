@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.components import REQUIRED, parameter, register
-from f3ast_tff.data_files import read_text
-from f3ast_tff.errors import DataError, ParameterError
+from f3ast_tff.core.data_files import read_text
+from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.settings import REQUIRED, parameter, register
 
 from .constraint import ConstraintConfig
 from .counts import Schedule

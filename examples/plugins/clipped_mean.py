@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from f3ast_tff.components import parameter, register
 from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
+from f3ast_tff.settings import parameter, register
 
 
 @dataclass(frozen=True)

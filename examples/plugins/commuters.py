@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from f3ast_tff.availability import AvailabilityConfig, Turns
-from f3ast_tff.components import parameter, register
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings import parameter, register
 
 
 @register("availability", "commuters", "Commuters", about="away for some rounds of each day")

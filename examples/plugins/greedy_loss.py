@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.components import parameter, register
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods import BaseStrategy, Outcome, Round
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
-from f3ast_tff.randomness import generator
+from f3ast_tff.settings import parameter, register
 
 
 @dataclass

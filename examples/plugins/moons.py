@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.components import parameter, register
-from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.models import ModelConfig, PureModel
-from f3ast_tff.randomness import generator
+from f3ast_tff.settings import parameter, register
 from f3ast_tff.tasks.task import TaskConfig
 
 

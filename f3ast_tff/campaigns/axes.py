@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from f3ast_tff.campaigns.runs import PlannedRun
-from f3ast_tff.components import Registry, parameters_of
-from f3ast_tff.components.kinds import KINDS
-from f3ast_tff.conditions import conditions
-from f3ast_tff.configuration.groups import GROUPS
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import Registry, parameters_of
+from f3ast_tff.settings.conditions import conditions
+from f3ast_tff.settings.groups import GROUPS
+from f3ast_tff.settings.kinds import KINDS
 
 # Of at most 18 digits each: counted before they are listed.
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager
 
 from f3ast_tff.campaigns.costs import CostFile
 from f3ast_tff.campaigns.runs import PlannedRun
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.signals import Stop
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.signals import Stop
 
 # What a run of a kind that was never measured must have left, or half of a short budget.
 _UNKNOWN_S = 30.0

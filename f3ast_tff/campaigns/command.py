@@ -13,7 +13,6 @@ from typing import Any
 
 from filelock import Timeout
 
-from f3ast_tff.atomic import remove_temporaries
 from f3ast_tff.campaigns.budget import Budget
 from f3ast_tff.campaigns.data_check import check_data
 from f3ast_tff.campaigns.estimate import print_estimate
@@ -34,20 +33,21 @@ from f3ast_tff.campaigns.runs import (
     read_config,
     rounds_done,
 )
-from f3ast_tff.components import Registry
-from f3ast_tff.configuration.provenance import provenance
-from f3ast_tff.errors import (
+from f3ast_tff.core.atomic import remove_temporaries
+from f3ast_tff.core.errors import (
     ComponentError,
     Interrupted,
     ParameterError,
     RunFolderError,
     is_of_a_path,
 )
-from f3ast_tff.progress import duration, say, warnings_said
-from f3ast_tff.signals import NeverStop, Stop
-from f3ast_tff.training.outputs import lacks_outputs, not_added
-from f3ast_tff.training.run_experiment import add_outputs
-from f3ast_tff.training.run_folder import RunFolder, lock_folder
+from f3ast_tff.core.progress import duration, say, warnings_said
+from f3ast_tff.core.signals import NeverStop, Stop
+from f3ast_tff.run.outputs import lacks_outputs, not_added
+from f3ast_tff.run.provenance import provenance
+from f3ast_tff.run.run_experiment import add_outputs
+from f3ast_tff.run.run_folder import RunFolder, lock_folder
+from f3ast_tff.settings import Registry
 
 FAILED = 1
 # As of `EX_TEMPFAIL`: call again.

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 import f3ast_tff
-from f3ast_tff.atomic import atomic_write
 from f3ast_tff.campaigns.runs import PlannedRun
-from f3ast_tff.components import parameters_of
-from f3ast_tff.configuration.provenance import cores, package_versions
-from f3ast_tff.data_files import read_json
+from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.core.data_files import read_json
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.datasets import default_data_dir
-from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.run.provenance import cores, package_versions
+from f3ast_tff.settings import parameters_of
 
 _REFERENCE = Path(__file__).with_name("reference_costs.json")
 # Settings, summary, logs and scalars of a run.

@@ -23,10 +23,10 @@ from f3ast_tff.campaigns.costs import (
 from f3ast_tff.campaigns.measurement import LIMIT_S, MeasurementError, measure
 from f3ast_tff.campaigns.pool import by_environment
 from f3ast_tff.campaigns.runs import PlannedRun, rounds_done
-from f3ast_tff.process_memory import available_memory_bytes
-from f3ast_tff.progress import duration, say
-from f3ast_tff.signals import Stop
-from f3ast_tff.training.checkpoint import KEPT_WHILE_RUNNING
+from f3ast_tff.core.process_memory import available_memory_bytes
+from f3ast_tff.core.progress import duration, say
+from f3ast_tff.core.signals import Stop
+from f3ast_tff.run.checkpoint import KEPT_WHILE_RUNNING
 
 _MIB = 2**20
 _NAME_WIDTH = 40

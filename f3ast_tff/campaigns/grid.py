@@ -15,11 +15,11 @@ from f3ast_tff.campaigns import axes
 from f3ast_tff.campaigns.axes import runs_where
 from f3ast_tff.campaigns.grid_file import LABEL, CampaignError, GridFile, read_grid_file
 from f3ast_tff.campaigns.runs import PlannedRun
-from f3ast_tff.components import Registry, builtin_registry
-from f3ast_tff.components.kinds import KINDS
-from f3ast_tff.configuration.resolve import applicable, resolve
-from f3ast_tff.configuration.run_names import name_part, run_name
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.run.run_names import name_part, run_name
+from f3ast_tff.settings import Registry, builtin_registry
+from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.resolve import applicable, resolve
 
 _SETTINGS, _GRID, _VARIANTS, _VALUE = "[settings]", "[grid]", "[[variants]]", "[[value]]"
 # Each is resolved before the first starts.

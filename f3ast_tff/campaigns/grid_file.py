@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.data_files import read_toml
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.data_files import read_toml
+from f3ast_tff.core.errors import ParameterError
 
 _FOLDER = Path(__file__).parent / "grids"
 _TABLES = ("settings", "grid", "variants", "value")

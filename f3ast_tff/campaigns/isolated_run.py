@@ -16,11 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, now
-from f3ast_tff.components import Registry
-from f3ast_tff.components.registry import registry_with
-from f3ast_tff.configuration.configuration import Configuration
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.errors import (
+from f3ast_tff.core.errors import (
     CheckpointError,
     ComponentError,
     DataError,
@@ -29,9 +25,13 @@ from f3ast_tff.errors import (
     ParameterError,
     RunFolderError,
 )
-from f3ast_tff.messages import one_line
-from f3ast_tff.signals import Stop
-from f3ast_tff.training.run_experiment import run_experiment
+from f3ast_tff.core.messages import one_line
+from f3ast_tff.core.signals import Stop
+from f3ast_tff.run.run_experiment import run_experiment
+from f3ast_tff.settings import Registry
+from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.registry import registry_with
+from f3ast_tff.settings.resolve import resolve
 
 COMPILED = ".compiled"
 # What says all there is to say in one line.
@@ -112,7 +112,7 @@ def load_framework(configuration: Configuration) -> None:
     """Imports what a run needs; the second run in a process finds it there."""
     engine = configuration.configs["engine"]
     engine.prepare_environment(os.environ)
-    importlib.import_module("f3ast_tff.configuration.build")
+    importlib.import_module("f3ast_tff.run.build")
     importlib.import_module(engine.framework)
 
 
@@ -126,7 +126,7 @@ def run_isolated(
 
     Args:
         configuration: The experiment.
-        provenance: See `f3ast_tff.training.run_experiment`.
+        provenance: See `f3ast_tff.run.run_experiment`.
         worker: Name of this process, for the outcome.
         stop: Asked between rounds.
 

@@ -8,12 +8,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from f3ast_tff.atomic import atomic_write
 from f3ast_tff.campaigns import runs
 from f3ast_tff.campaigns.grid import Campaign
 from f3ast_tff.campaigns.grid_file import CampaignError
 from f3ast_tff.campaigns.runs import FINISHED, Outcome, PlannedRun, at, now
-from f3ast_tff.data_files import read_json
+from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.core.data_files import read_json
 
 NAME = "manifest.json"
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"

@@ -14,15 +14,15 @@ import numpy as np
 from f3ast_tff.campaigns.costs import DataShape, ReferenceCosts, StepCost
 from f3ast_tff.campaigns.isolated_run import load_framework, resolve_order
 from f3ast_tff.campaigns.runs import PlannedRun
-from f3ast_tff.configuration.configuration import Configuration
+from f3ast_tff.core.errors import Interrupted
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.messages import one_line
+from f3ast_tff.core.process_memory import peak_memory_mib
+from f3ast_tff.core.signals import Stop
 from f3ast_tff.engines.engine import Engine, EngineParts
-from f3ast_tff.errors import Interrupted
-from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.local_training import LocalTraining
-from f3ast_tff.messages import one_line
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.process_memory import peak_memory_mib
-from f3ast_tff.signals import Stop
+from f3ast_tff.settings.configuration import Configuration
 
 
 class MeasurementError(RuntimeError):
@@ -106,8 +106,8 @@ def _answer(pipe: Connection, order: Mapping[str, Any]) -> None:
 
 def _measure(configuration: Configuration) -> StepCost:
     # Imports what is heavy.
-    from f3ast_tff.configuration.build import Builder
     from f3ast_tff.methods.sum_and_mean import WeightedMean
+    from f3ast_tff.run.build import Builder
 
     process_seconds = time.process_time()
     configs, settings = configuration.configs, configuration.settings

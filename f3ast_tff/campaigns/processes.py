@@ -18,9 +18,9 @@ from typing import Any
 from f3ast_tff.campaigns.isolated_run import keep_compiled_programs, run_order
 from f3ast_tff.campaigns.pool import Worker
 from f3ast_tff.campaigns.runs import LOST, Outcome, PlannedRun, now
-from f3ast_tff.data_files import check_appendable
-from f3ast_tff.errors import Interrupted
-from f3ast_tff.signals import Signals
+from f3ast_tff.core.data_files import check_appendable
+from f3ast_tff.core.errors import Interrupted
+from f3ast_tff.core.signals import Signals
 
 LOG = "workers.log"
 # For the round in progress and its checkpoint.

@@ -8,9 +8,9 @@ from f3ast_tff.campaigns.grid import Campaign
 from f3ast_tff.campaigns.manifest import Manifest
 from f3ast_tff.campaigns.pool import Worker
 from f3ast_tff.campaigns.runs import FINISHED, Outcome, PlannedRun, rounds_done
-from f3ast_tff.errors import Interrupted
-from f3ast_tff.progress import duration, say, terminal_bar
-from f3ast_tff.signals import Stop
+from f3ast_tff.core.errors import Interrupted
+from f3ast_tff.core.progress import duration, say, terminal_bar
+from f3ast_tff.core.signals import Stop
 
 _LINE_EVERY_S = 30.0
 _DRAW_EVERY_S = 0.2

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from f3ast_tff.campaigns.grid_file import CampaignError
-from f3ast_tff.configuration.configuration import Configuration
-from f3ast_tff.configuration.resolve import plugin_sources
-from f3ast_tff.data_files import hash_of, read_json
-from f3ast_tff.training.results import SEALED, SUMMARY, finished_summary
-from f3ast_tff.training.run_folder import differences
+from f3ast_tff.core.data_files import hash_of, read_json
+from f3ast_tff.run.results import SEALED, SUMMARY, finished_summary
+from f3ast_tff.run.run_folder import differences
+from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.resolve import plugin_sources
 
 FINISHED = "finished"
 FAILED = "failed"

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.published_traces import read_pickle
-from f3ast_tff.data_files import read_json, read_text
-from f3ast_tff.errors import DataError
+from f3ast_tff.core.data_files import read_json, read_text
+from f3ast_tff.core.errors import DataError
 
 # A device, and its computation and communication.
 _Entry = tuple[str, tuple[Any, Any]]

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from f3ast_tff.availability.trace import assign_devices
-from f3ast_tff.components import parameter
+from f3ast_tff.core.randomness import normals
 from f3ast_tff.delivery.delivery import DeliveryConfig, DeliveryWorld
 from f3ast_tff.delivery.device_speeds import DeviceSpeeds, read_speeds
-from f3ast_tff.randomness import normals
+from f3ast_tff.settings import parameter
 
 # Of a step's time over that of inference, as in FedScale.
 _TRAINING = 3.0

@@ -10,7 +10,8 @@ import numpy as np
 
 from f3ast_tff.availability.draws import lean
 from f3ast_tff.availability.process import stationary_of
-from f3ast_tff.components import parameter, register
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.randomness import uniforms
 from f3ast_tff.delivery.delivery import (
     Arrivals,
     Delivery,
@@ -19,8 +20,7 @@ from f3ast_tff.delivery.delivery import (
     RememberedMasks,
 )
 from f3ast_tff.delivery.device_times import DeviceTimes, TimedConfig
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.randomness import uniforms
+from f3ast_tff.settings import parameter, register
 
 FOLLOWS = ("none", "size", "availability")
 _MAX_SLOTS = 100

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from f3ast_tff.availability import CommunicationConstraint
-from f3ast_tff.components import parameter, register
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.delivery.delivery import Arrivals, DeliveryWorld
 from f3ast_tff.delivery.device_times import DeviceTimes, TimedConfig
-from f3ast_tff.errors import ParameterError
 from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.settings import parameter, register
 
 # 1.1 * 10 is a little above 11.
 _ROUNDING = 1e-9

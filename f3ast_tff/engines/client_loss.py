@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.engine import Engine, EngineParts, ExampleScores
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 
 

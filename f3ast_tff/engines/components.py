@@ -7,11 +7,11 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from f3ast_tff.components import parameter, register
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.engines.distributed.ray_connection import LOCAL, connect
 from f3ast_tff.engines.engine import EngineConfig, EngineParts
 from f3ast_tff.engines.xla_flags import with_deterministic_ops
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.settings import parameter, register
 
 if TYPE_CHECKING:
     from f3ast_tff.engines.distributed.workers import TrainerFactory, Workers

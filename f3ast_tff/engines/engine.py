@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from f3ast_tff.components.component import component_of
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.settings.component import component_of
 
 if TYPE_CHECKING:
+    from f3ast_tff.core.preprocessing import Preprocessing
     from f3ast_tff.methods.parts.aggregation import Aggregation
     from f3ast_tff.models import Model
     from f3ast_tff.optimizers.optimizer import Optimizer
-    from f3ast_tff.preprocessing import Preprocessing
 
 
 # What a client may report as its loss, see `client_loss`.

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.components import parameter, register
 from f3ast_tff.methods.amplified_fedavg import Amplified, PeriodStart, amplified
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, RoundContext, Values
 from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig
 from f3ast_tff.methods.scaffold import mean_gradient
+from f3ast_tff.settings import parameter, register
 
 
 @dataclass(frozen=True)

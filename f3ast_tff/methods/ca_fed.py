@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.components import Reading, parameter, register
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, StrategyContext, require
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
 from f3ast_tff.methods.parts.choosing import uniform_part
@@ -18,7 +18,7 @@ from f3ast_tff.methods.parts.loss_estimates import LossEstimates, trained_minima
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.methods.unbiased import check_shares, inverse_availability
 from f3ast_tff.models import SoftmaxRegression
-from f3ast_tff.randomness import generator
+from f3ast_tff.settings import Reading, parameter, register
 
 # Below this, what is left of 1 after subtractions may be rounding error: it is summed anew.
 _SMALL = 1e-6

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.components import Derived, Reading, parameter, register
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.local_training import check_client_shares
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.local_training import check_client_shares
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import (
     ObjectiveConfig,
     RateBetaConfig,
@@ -31,7 +31,7 @@ from f3ast_tff.methods.parts.objective import (
 )
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
-from f3ast_tff.randomness import generator
+from f3ast_tff.settings import Derived, Reading, parameter, register
 
 # Whose participation the tracked rates are: see `F3AST`.
 FOLLOWS = ("received", "selected", "both")

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.components import register
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, RateBetaConfig, StrategyContext
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
 from f3ast_tff.methods.parts.choosing import ranked
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.methods.unbiased import check_shares, inverse_availability
+from f3ast_tff.settings import register
 
 
 @dataclass

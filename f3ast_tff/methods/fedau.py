@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.components import parameter, register
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy, check_saved
+from f3ast_tff.settings import parameter, register
 
 
 @dataclass

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.components import Derived, Reading, parameter, register
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.local_training import check_client_shares
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.local_training import check_client_shares
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import (
     AlgorithmConfig,
     StrategyContext,
@@ -22,7 +22,7 @@ from f3ast_tff.methods.parts.algorithm import (
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.choosing import draw_by_weight
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
-from f3ast_tff.randomness import generator
+from f3ast_tff.settings import Derived, Reading, parameter, register
 
 
 @dataclass(frozen=True)

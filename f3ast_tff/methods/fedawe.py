@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.components import parameter, register
 from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
+from f3ast_tff.settings import parameter, register
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.components import Derived, parameter, register
-from f3ast_tff.local_training import check_client_shares
+from f3ast_tff.core.local_training import check_client_shares
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.fedavg import BaselineConfig
 from f3ast_tff.methods.parts.aggregation import AggregationConfig
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, StrategyContext, TiesConfig
 from f3ast_tff.methods.parts.choosing import admit_by_priority
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy, check_saved
 from f3ast_tff.methods.parts.update_memory import CorrectedSum
-from f3ast_tff.randomness import generator
+from f3ast_tff.settings import Derived, parameter, register
 
 
 @dataclass

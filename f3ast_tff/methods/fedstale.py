@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from f3ast_tff.components import parameter, register
 from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig, CorrectedSum
 from f3ast_tff.methods.unbiased import Unbiased
+from f3ast_tff.settings import parameter, register
 
 
 @register(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from f3ast_tff.components import register
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig, CorrectedSum
+from f3ast_tff.settings import register
 
 
 @register(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from f3ast_tff.components import parameter, register
 from f3ast_tff.methods.parts.aggregation import AggregationConfig
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.update_memory import CorrectedSum
+from f3ast_tff.settings import parameter, register
 
 
 @register(

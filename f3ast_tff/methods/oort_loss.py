@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.components import parameter, register
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.choosing import draw_by_weight
 from f3ast_tff.methods.parts.strategy import (
@@ -19,7 +19,7 @@ from f3ast_tff.methods.parts.strategy import (
     Strategy,
     check_saved,
 )
-from f3ast_tff.randomness import generator
+from f3ast_tff.settings import parameter, register
 
 # Utilities are clipped at the value that this share of them is below, as in the released code.
 _CLIP = 0.95

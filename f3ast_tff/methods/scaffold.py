@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.components import register
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
 from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig
+from f3ast_tff.settings import register
 
 
 def mean_gradient(update: Any, steps: Any, now: RoundContext) -> Any:

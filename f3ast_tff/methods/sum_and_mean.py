@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from f3ast_tff.components import register
 from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
+from f3ast_tff.settings import register
 
 
 @dataclass(frozen=True)

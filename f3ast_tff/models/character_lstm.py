@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.components import parameter, register
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.models import initializers
 from f3ast_tff.models.model import ModelConfig, unreadable
-from f3ast_tff.randomness import generator
+from f3ast_tff.settings import parameter, register
 
 
 @dataclass(frozen=True)

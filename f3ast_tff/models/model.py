@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from f3ast_tff.components.component import component_of
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings.component import component_of
 
 
 class Model(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 
 
 class PureModel:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.components import Reading, parameter, register
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.models import initializers
 from f3ast_tff.models.model import ModelConfig, unreadable
-from f3ast_tff.randomness import generator
+from f3ast_tff.settings import Reading, parameter, register
 
 STAGES = (64, 128, 256, 512)
 BLOCKS_PER_STAGE = 2

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.components import Published, Reading, parameter, register
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.models import initializers
 from f3ast_tff.models.model import ModelConfig
-from f3ast_tff.randomness import generator
+from f3ast_tff.settings import Published, Reading, parameter, register
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from f3ast_tff.components import Published, parameter, register
 from f3ast_tff.optimizers.optimizer import Optimizer, OptimizerConfig
+from f3ast_tff.settings import Published, parameter, register
 
 _ADAM = "steps by first over root of second moment of the gradients"
 _YOGI = "Adam whose second moment moves by a bounded amount"

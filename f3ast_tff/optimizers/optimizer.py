@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from f3ast_tff.components.component import component_of
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.optimizers.schedules import Schedule
+from f3ast_tff.settings.component import component_of
 
 # The method that an engine of this name calls.
 _FORMS = {"fused": "in_jax", "tff": "in_tff"}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 
 SCHEDULES = ("constant", "geometric", "inverse", "inverse_sqrt")
 # Rounds T where they are not given: those of the papers.

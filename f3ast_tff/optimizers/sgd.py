@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from f3ast_tff.components import Published, parameter, register
 from f3ast_tff.optimizers.optimizer import Optimizer, OptimizerConfig
+from f3ast_tff.settings import Published, parameter, register
 
 _ABOUT = "steps of the learning rate along the gradient, with momentum if wanted"
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.components import REQUIRED, parameter, register
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.settings import REQUIRED, parameter, register
 from f3ast_tff.tasks.task import TaskConfig
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from f3ast_tff import datasets
-from f3ast_tff.components import parameter, register
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.core.preprocessing import ImageCrops, Preprocessing, ScaledPixels
 from f3ast_tff.datasets.cifar10 import LARGEST_SPREAD
-from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.preprocessing import ImageCrops, Preprocessing, ScaledPixels
+from f3ast_tff.settings import parameter, register
 from f3ast_tff.tasks.task import ADAPTIVE_SERVER_STEPS, DownloadedTaskConfig, ResplitTaskConfig
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from f3ast_tff import datasets
-from f3ast_tff.components import register
-from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.settings import register
 from f3ast_tff.tasks.task import ADAPTIVE_SERVER_STEPS, ResplitTaskConfig
 
 

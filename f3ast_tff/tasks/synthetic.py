@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from f3ast_tff import datasets
-from f3ast_tff.components import Published, Reading, parameter, register
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.datasets.synthetic import CLIENT_SIZES, FEATURE_SPREADS
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.federated_data import FederatedData
+from f3ast_tff.settings import Published, Reading, parameter, register
 from f3ast_tff.tasks.task import TaskConfig
 
 # App. C: batches of 20, client learning rate 0.01 on Synthetic. The paper gives no number of

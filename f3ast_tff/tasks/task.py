@@ -8,10 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.components import Derived, Published, parameter
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.core.preprocessing import AsStored, Preprocessing
 from f3ast_tff.datasets import default_data_dir
-from f3ast_tff.federated_data import FederatedData
-from f3ast_tff.preprocessing import AsStored, Preprocessing
+from f3ast_tff.settings import Derived, Published, parameter
 
 # Server learning rates with Adam's constants as chosen for tasks whose papers publish none.
 ADAPTIVE_SERVER_STEPS: Mapping[str, Any] = MappingProxyType(

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.components import builtin_registry, parameters_of
-from f3ast_tff.components.kinds import METHOD_KINDS
-from f3ast_tff.configuration.groups import GROUPS
+from f3ast_tff.settings import builtin_registry, parameters_of
+from f3ast_tff.settings.groups import GROUPS
+from f3ast_tff.settings.kinds import METHOD_KINDS
 
 SETTINGS = {
     "task": "synthetic",

@@ -21,14 +21,14 @@ from f3ast_tff.analysis.tidy_scores import KeptRun, read_scores
 from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
 from f3ast_tff.campaigns.runs import PlannedRun
-from f3ast_tff.command_line.flags import parse
-from f3ast_tff.command_line.parameter_flags import UsageError
-from f3ast_tff.components.kinds import KINDS
-from f3ast_tff.components.parameter import parameters_of
-from f3ast_tff.components.registry import builtin_registry
-from f3ast_tff.configuration.groups import GROUPS
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.training.run_experiment import run_experiment
+from f3ast_tff.cli.flags import parse
+from f3ast_tff.cli.parameter_flags import UsageError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.run.run_experiment import run_experiment
+from f3ast_tff.settings.groups import GROUPS
+from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.parameter import parameters_of
+from f3ast_tff.settings.registry import builtin_registry
 
 CAMPAIGN = ["f3ast-tff", "campaign"]
 TIDY_SCORES = ["python", "-m", "f3ast_tff.analysis.tidy_scores"]

@@ -11,7 +11,7 @@ from f3ast_tff.analysis.curves import draw_curves
 from f3ast_tff.analysis.line_styles import looks_of, styles_of
 from f3ast_tff.analysis.run_groups import RunGroup, arranged, group_runs
 from f3ast_tff.analysis.runs import RunsError, load_runs
-from f3ast_tff.components import builtin_registry
+from f3ast_tff.settings import builtin_registry
 from tests.analysis.conftest import MakeRun
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.analysis.runs import RunsError, finished_runs, load_runs
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.training.results import seal
+from f3ast_tff.run.results import seal
+from f3ast_tff.settings.resolve import resolve
 from tests.analysis.conftest import MakeRun, described
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.command_line.compare import main
+from f3ast_tff.cli.compare import main
 from tests.analysis.conftest import MakeRun
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,7 +69,7 @@ def test_as_a_module_without_a_display(make_run: MakeRun, tmp_path: Path) -> Non
     """With `~` for the home folder."""
     make_run("a")
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
-    command = [sys.executable, "-m", "f3ast_tff.command_line.main", "compare"]
+    command = [sys.executable, "-m", "f3ast_tff.cli.main", "compare"]
     done = subprocess.run(
         [*command, "--runs=~/runs", "--out=~/out.png"],
         cwd=ROOT,

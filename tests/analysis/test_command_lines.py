@@ -13,7 +13,7 @@ import pytest
 from f3ast_tff import analysis
 from f3ast_tff.analysis import score_tables, tidy_scores
 from f3ast_tff.analysis.command_line import command
-from f3ast_tff.components import parameters_of
+from f3ast_tff.settings import parameters_of
 from tests.analysis.conftest import MakeRun
 
 COMMANDS = [

@@ -10,8 +10,8 @@ import pytest
 
 from f3ast_tff.analysis import kept_pages, tidy_scores
 from f3ast_tff.analysis.tidy_scores import is_scores
-from f3ast_tff.errors import DataError
-from f3ast_tff.training.run_experiment import run_experiment
+from f3ast_tff.core.errors import DataError
+from f3ast_tff.run.run_experiment import run_experiment
 from tests.analysis.kept_results import (
     campaign_of,
     load,

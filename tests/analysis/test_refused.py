@@ -16,7 +16,7 @@ from f3ast_tff.analysis import (
     rate_region,
     tidy_scores,
 )
-from f3ast_tff.command_line import compare, report
+from f3ast_tff.cli import compare, report
 from tests.analysis.conftest import MakeRun
 
 Main = Callable[[list[str]], int]

@@ -13,7 +13,7 @@ from f3ast_tff.analysis.report.published_tables import published_tables
 from f3ast_tff.analysis.report.tables import column_of
 from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, comparable_groups, describe
 from f3ast_tff.analysis.runs import RunsError, load_runs
-from f3ast_tff.command_line.compare import main
+from f3ast_tff.cli.compare import main
 from tests.analysis.conftest import MakeRun
 
 ROUNDS = np.array([2, 4])

@@ -8,7 +8,7 @@ import numpy as np
 
 from f3ast_tff.availability import ArrivalDepartureConfig, PoissonArrivalsConfig, Stays
 from f3ast_tff.availability.stays import FOREVER
-from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.settings.resolve import resolve
 
 
 def arriving(num_clients: int, seed: int, horizon: int, **given: Any) -> Stays:

@@ -26,9 +26,9 @@ from f3ast_tff.availability import (
     TraceConfig,
 )
 from f3ast_tff.availability.combined import build_process, part_seed
-from f3ast_tff.components import REQUIRED, Reading
-from f3ast_tff.components.registry import builtin_registry
-from f3ast_tff.errors import DataError, ParameterError
+from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.settings import REQUIRED, Reading
+from f3ast_tff.settings.registry import builtin_registry
 from tests.availability.effects import EFFECTS, LABELS, N, P, masks
 
 COMPONENTS = builtin_registry().components["availability"]

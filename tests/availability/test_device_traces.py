@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f3ast_tff.availability import DeviceTraces
-from f3ast_tff.errors import DataError
+from f3ast_tff.core.errors import DataError
 
 
 def traces(**devices: list[tuple[float, bool]]) -> DeviceTraces:

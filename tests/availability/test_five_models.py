@@ -14,7 +14,7 @@ from f3ast_tff.availability import (
     UnevenConfig,
 )
 from f3ast_tff.availability.five_models import LognormalConfig
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 
 N = 20_000
 

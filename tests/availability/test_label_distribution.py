@@ -19,10 +19,10 @@ from f3ast_tff.availability import (
 )
 from f3ast_tff.availability.combined import build_process, part_seed
 from f3ast_tff.availability.label_distribution import drawn_labels
-from f3ast_tff.configuration.build import Builder
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import ClientExamples
+from f3ast_tff.run.build import Builder
+from f3ast_tff.settings.resolve import resolve
 
 P = np.full(3, 1 / 3)
 LABELS = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])

@@ -13,7 +13,7 @@ from f3ast_tff.availability import (
     MarkovClustersConfig,
     MarkovTransitionConfig,
 )
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 
 PI = np.array([0.9] * 5 + [0.1] * 5)
 EIGENVALUES = np.array([0, 0, 0, 0, 0, 0.5, 0.6, 0.7, 0.8, 0.9])

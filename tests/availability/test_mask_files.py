@@ -10,10 +10,10 @@ import pytest
 
 from f3ast_tff.availability import HomeDevicesConfig, Table
 from f3ast_tff.availability.mask_files import ListedMasks, PackedMasks, read_masks, write_masks
-from f3ast_tff.command_line.availability import main
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.errors import DataError
-from tests.f3ast_tff.training.small_run import ROUNDS, STRATEGIES, assert_same_results, run
+from f3ast_tff.cli.availability import main
+from f3ast_tff.core.errors import DataError
+from f3ast_tff.settings.resolve import resolve
+from tests.f3ast_tff.run.small_run import ROUNDS, STRATEGIES, assert_same_results, run
 from tests.fake_engine import Breakdown
 
 FORMS = ("csv", "npy", "npz")

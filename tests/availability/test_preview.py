@@ -7,7 +7,7 @@ import pytest
 
 from f3ast_tff.availability import FixedK, IndependentAvailability, Markov, Product, Table
 from f3ast_tff.availability.preview import MOST_SHOWN, preview, report
-from f3ast_tff.errors import ComponentError
+from f3ast_tff.core.errors import ComponentError
 
 
 def test_by_hand() -> None:

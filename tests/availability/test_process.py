@@ -9,7 +9,7 @@ import pytest
 
 from f3ast_tff.availability import IndependentAvailability
 from f3ast_tff.availability.draws import LEAN_FROM
-from f3ast_tff.components import builtin_registry
+from f3ast_tff.settings import builtin_registry
 
 SHARES = np.arange(1, 21) / 210
 

@@ -13,7 +13,7 @@ import pytest
 
 from f3ast_tff.availability import DeviceTraces, Trace, read_traces
 from f3ast_tff.availability.trace import TraceConfig, read_clients
-from f3ast_tff.errors import DataError, ParameterError
+from f3ast_tff.core.errors import DataError, ParameterError
 
 DAY = 86_400
 FLASH = {

@@ -9,7 +9,7 @@ import pytest
 
 from f3ast_tff.availability import IndependentAvailability, Mix, Product, Stays
 from f3ast_tff.availability.stays import FOREVER, StaysFileConfig, read_stays
-from f3ast_tff.errors import DataError
+from f3ast_tff.core.errors import DataError
 
 FILE = "client,first,last\n2,3,5\n0,1,2\n3,4,\n"
 

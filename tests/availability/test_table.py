@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import Table
-from f3ast_tff.errors import DataError
+from f3ast_tff.core.errors import DataError
 
 MATRIX = np.array([[1, 0, 0], [1, 1, 0]])
 

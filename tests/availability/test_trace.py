@@ -9,7 +9,7 @@ import pytest
 
 from f3ast_tff.availability import DeviceTraces, Trace, TraceConfig
 from f3ast_tff.availability.trace import DAY, assign_devices
-from f3ast_tff.errors import DataError, ParameterError
+from f3ast_tff.core.errors import DataError, ParameterError
 
 HOUR = 3600
 

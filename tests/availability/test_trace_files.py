@@ -12,7 +12,7 @@ import pytest
 
 from f3ast_tff.availability import DeviceTraces, read_traces
 from f3ast_tff.availability.trace_files import is_eligible
-from f3ast_tff.errors import DataError, ParameterError
+from f3ast_tff.core.errors import DataError, ParameterError
 
 STATES = [[0, "AVL_TRAIN"], [300, "UN_AVL"], [600, "AVL_EVAL"]]
 TIMES = np.array([0.0, 299, 300, 600])

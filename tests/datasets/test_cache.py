@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import DataError
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.datasets.cache import prepared
-from f3ast_tff.errors import DataError
-from f3ast_tff.federated_data import ClientExamples, FederatedData
 
 ROOT = Path(__file__).parents[2]
 KEY: dict[str, Any] = {"clients": 2, "s": 0.5, "how": "any"}

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import DataError
 from f3ast_tff.datasets.cifar10 import cifar10
 from f3ast_tff.datasets.cifar_files import CifarFiles
 from f3ast_tff.datasets.images import LabelledImages
-from f3ast_tff.errors import DataError
 from tests.datasets.tiny_files import pack
 
 

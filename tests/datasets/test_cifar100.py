@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.datasets.cifar100 import cifar100
 from f3ast_tff.datasets.cifar_files import CifarFiles
 from f3ast_tff.datasets.images import LabelledImages
-from f3ast_tff.federated_data import ClientExamples
 
 TINY: dict[str, Any] = {"num_clients": 40, "num_test_clients": 10}
 

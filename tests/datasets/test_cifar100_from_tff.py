@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import DataError
+from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.datasets.cifar100_from_tff import cifar100_from_tff
 from f3ast_tff.datasets.cifar_files import CifarFiles
-from f3ast_tff.errors import DataError
-from f3ast_tff.federated_data import FederatedData
 from tests.datasets.tff_files import other_message, statement
 from tests.datasets.tiny_files import example, images, tiny_tff_cifar100
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import DataError
 from f3ast_tff.datasets.mnist_files import MNIST, MnistFiles, read_mnist
-from f3ast_tff.errors import DataError
 from tests.datasets.serving import served
 from tests.datasets.tiny_files import idx, images, tiny_mnist
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from f3ast_tff import datasets
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.datasets.cifar_files import CifarFiles
 from f3ast_tff.datasets.mnist_files import MnistFiles
-from f3ast_tff.errors import ParameterError
 
 DIRICHLET = {"dirichlet_s": 0.5, "seed": 0}
 # 200 training images of CIFAR-10, 20 a class, and 160 of MNIST once a fifth is set aside. One class

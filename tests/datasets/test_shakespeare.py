@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.datasets.characters import sequences
 from f3ast_tff.datasets.shakespeare import shakespeare
 from f3ast_tff.datasets.shakespeare_plays import Role, parse_roles
 from f3ast_tff.datasets.source import default_data_dir
-from f3ast_tff.errors import DataError, ParameterError
-from f3ast_tff.federated_data import ClientExamples
 from tests.datasets.shakespeare_works import (
     ERRORS,
     OTHELLO,

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import DataError
 from f3ast_tff.datasets.characters import sequences
 from f3ast_tff.datasets.shakespeare_from_tff import shakespeare_from_tff
-from f3ast_tff.errors import DataError
 from tests.datasets.tff_files import example, other_message, statement, write_database
 
 LONG = b"A snippet of more than 127 bytes, so that its length takes two bytes. " * 5

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import DataError
 from f3ast_tff.datasets.images import content_digest, row_hashes
 from f3ast_tff.datasets.source import Download, default_data_dir, locate
-from f3ast_tff.errors import DataError
 from tests.datasets.serving import served
 
 NAMES = ("some/thing", "thing.gz")

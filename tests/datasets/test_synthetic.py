@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.datasets import synthetic
-from f3ast_tff.federated_data import FederatedData
 
 N = 200
 

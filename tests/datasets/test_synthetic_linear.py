@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.datasets import synthetic_linear
-from f3ast_tff.federated_data import FederatedData
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff import simulate
-from f3ast_tff.components.registry import registry_with
+from f3ast_tff.settings.registry import registry_with
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGINS = ROOT / "examples" / "plugins"
@@ -30,7 +30,7 @@ SMALL = ["--num_clients=10", "--clients_per_round=3", "--rounds=4", "--eval_ever
 def command(*arguments: str, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
     """Runs `f3ast-tff` in another folder; the module, so that any installation will do."""
     done = subprocess.run(
-        [sys.executable, "-m", "f3ast_tff.command_line.main", *arguments],
+        [sys.executable, "-m", "f3ast_tff.cli.main", *arguments],
         cwd=cwd,
         capture_output=True,
         text=True,

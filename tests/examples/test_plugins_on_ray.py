@@ -34,7 +34,7 @@ pytestmark = pytest.mark.ray
 def command(*arguments: str, cwd: Path) -> str:
     """Runs `f3ast-tff` in another folder, which is not the checkout."""
     done = subprocess.run(
-        [sys.executable, "-m", "f3ast_tff.command_line.main", *arguments],
+        [sys.executable, "-m", "f3ast_tff.cli.main", *arguments],
         cwd=cwd,
         capture_output=True,
         text=True,

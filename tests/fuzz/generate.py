@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from f3ast_tff.components import Parameter
+from f3ast_tff.settings import Parameter
 
 DEFAULT_SEED = 20_240_501
 SEED_VARIABLE = "F3AST_FUZZ_SEED"

@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.datasets import (
     cifar10,
     cifar10_one_class,
@@ -24,8 +26,6 @@ from f3ast_tff.datasets import (
     shakespeare_from_tff,
 )
 from f3ast_tff.datasets.cifar_pickle import load_batch
-from f3ast_tff.errors import DataError, ParameterError
-from f3ast_tff.federated_data import FederatedData
 from f3ast_tff.tasks.file import FileTaskConfig
 from tests.datasets import tiny_files
 from tests.datasets.shakespeare_works import play, shakespeare_module, tiny_shakespeare, works

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.command_line.main import main
-from f3ast_tff.components import Parameter, builtin_registry
-from f3ast_tff.components.kinds import KINDS
+from f3ast_tff.cli.main import main
 from f3ast_tff.engines.components import FusedConfig, TffConfig
+from f3ast_tff.settings import Parameter, builtin_registry
+from f3ast_tff.settings.kinds import KINDS
 from tests.fake_engine import FakeEngine
 from tests.fuzz.generate import TEXTS, Failures, cases, value_of
 
@@ -37,7 +37,7 @@ def command_line(rng: random.Random, folder: Path) -> list[str]:
             words.append(f"--{kind}={name}")
             component = registry.components[kind].get(name)
             chosen += component.parameters if component else ()
-    from f3ast_tff.command_line.flags import setting_flags
+    from f3ast_tff.cli.flags import setting_flags
 
     everything = list(setting_flags(registry).values())
     pool = [p for p in chosen if p.name not in ("data_dir", "ray_address", "num_workers")]
@@ -96,7 +96,7 @@ def test_processes(tmp_path: Path) -> None:
         words = [w for w in words if "\0" not in w and not any("\ud800" <= c < "\ue000" for c in w)]
         with failures.case(number, words):
             done = subprocess.run(
-                [sys.executable, "-m", "f3ast_tff.command_line.main", "run", *words],
+                [sys.executable, "-m", "f3ast_tff.cli.main", "run", *words],
                 capture_output=True,
                 text=True,
                 errors="replace",

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.command_line.main import main
-from f3ast_tff.components import builtin_registry
-from f3ast_tff.components.kinds import KINDS
+from f3ast_tff.cli.main import main
 from f3ast_tff.engines.components import FusedConfig, TffConfig
+from f3ast_tff.settings import builtin_registry
+from f3ast_tff.settings.kinds import KINDS
 from tests.fuzz.generate import DAMAGES, TEXTS, Failures, cases, value_of
 
 pytestmark = pytest.mark.slow

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from f3ast_tff.analysis.report import render
-from f3ast_tff.command_line.main import main
+from f3ast_tff.cli.main import main
 from f3ast_tff.engines.components import FusedConfig
-from tests.f3ast_tff.training.small_run import csv_without_seconds, selection
+from tests.f3ast_tff.run.small_run import csv_without_seconds, selection
 from tests.fake_engine import FakeEngine
 from tests.fuzz.generate import DAMAGES, Failures, cases
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.f3ast_tff.training.small_run import csv_without_seconds, selection
+from tests.f3ast_tff.run.small_run import csv_without_seconds, selection
 from tests.fuzz.generate import Failures, cases
 
 pytestmark = pytest.mark.slow
@@ -21,7 +21,7 @@ _ROOT = Path(__file__).parents[2]
 _COMMAND = (
     sys.executable,
     "-m",
-    "f3ast_tff.command_line.main",
+    "f3ast_tff.cli.main",
     "run",
     "--algorithm=f3ast",
     "--availability=home_devices",

@@ -36,11 +36,11 @@ SOURCES: dict[str, list[str]] = {
         *(f"tests/f3ast_tff/engines/test_{of}.py" for of in ("conformance", "split_cohort")),
         "tests/f3ast_tff/engines/test_engines_agree.py",
     ],
-    "configuration": ["tests/f3ast_tff/configuration"],
-    "components": ["tests/f3ast_tff/components", "tests/f3ast_tff/configuration"],
-    "training": ["tests/f3ast_tff/training"],
+    "configuration": ["tests/f3ast_tff/settings"],
+    "components": ["tests/f3ast_tff/settings", "tests/f3ast_tff/settings"],
+    "training": ["tests/f3ast_tff/run"],
 }
-ALWAYS = ["tests/f3ast_tff/test_simulation.py"]
+ALWAYS = ["tests/f3ast_tff/run/test_simulation.py"]
 LONGEST_S = 600
 FIELDS = ("path", "line", "change", "outcome", "seconds", "noticed_by")
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from f3ast_tff.command_line import availability
-from f3ast_tff.components import builtin_registry
+from f3ast_tff.cli import availability
+from f3ast_tff.settings import builtin_registry
 
 # What a process needs, or shows better with.
 _SETTINGS: dict[str, tuple[str, ...]] = {

@@ -16,8 +16,8 @@ import latex2mathml.converter
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from f3ast_tff.components import builtin_registry
-from f3ast_tff.configuration.describe import parameter_text
+from f3ast_tff.settings import builtin_registry
+from f3ast_tff.settings.describe import parameter_text
 from tools.docs_site import availability_pictures, notebooks, plugin_page
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 
 LOCAL, _AUTO = "local", "auto"
 _HOST_PORT = re.compile(r"(ray://)?(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9_.-]+)(:([0-9]{1,5}))?/?")

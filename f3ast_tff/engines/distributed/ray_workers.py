@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.components.plugins import FILE_MODULE_PREFIX
+from f3ast_tff.core.errors import EngineError, ParameterError
+from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.engines.distributed.ray_connection import RayWatch, connect
 from f3ast_tff.engines.distributed.workers import (
     TrainedPart,
@@ -20,9 +21,8 @@ from f3ast_tff.engines.distributed.workers import (
     shard,
     split,
 )
-from f3ast_tff.errors import EngineError, ParameterError
-from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.settings.plugins import FILE_MODULE_PREFIX
 
 _MOST_REPLACEMENTS = 3
 # Starting a process takes seconds; a machine that has no core for it, for ever.

@@ -8,7 +8,7 @@ from typing import Any, Callable, Protocol
 
 import numpy as np
 
-from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.methods.parts.strategy import Cohort
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import jax
 
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.engines.xla_flags import has_deterministic_ops
-from f3ast_tff.errors import ParameterError
 
 
 def find_device(name: str) -> jax.Device:

@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.models import Model
-from f3ast_tff.preprocessing import Preprocessing
 
 _map = jax.tree_util.tree_map
 

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.preprocessing import Preprocessing
 
 # Lanes on an accelerator by the class of the model, as a benchmark found them; another model has
 # as many as the largest cohort.

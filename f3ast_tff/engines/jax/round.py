@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.flatten_util import ravel_pytree
 
+from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.engines.jax.client_round import ClientRound
 from f3ast_tff.engines.jax.local_sgd import Batches, LocalSgd, LocalStart, Trained
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
@@ -24,7 +25,6 @@ from f3ast_tff.engines.jax.server_step import (
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import RoundContext
 from f3ast_tff.models import Model
-from f3ast_tff.preprocessing import Preprocessing
 
 _map = jax.tree_util.tree_map
 

@@ -9,6 +9,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from f3ast_tff.core.federated_data import ClientExamples
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.jax.devices import at_precision, find_device
@@ -16,13 +19,10 @@ from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import Waves, default_lanes, pack
 from f3ast_tff.engines.jax.round import FusedRound, RoundInputs
 from f3ast_tff.engines.jax.server_step import ServerState, Totals
-from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
 from f3ast_tff.optimizers import Optimizer
-from f3ast_tff.preprocessing import Preprocessing
 
 
 @dataclass(frozen=True)

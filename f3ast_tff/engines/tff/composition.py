@@ -11,20 +11,20 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from f3ast_tff.core.federated_data import ClientExamples
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import AsStored, Preprocessing
 from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.tff.processes.client_data import ClientBatches, ClientStart, client_dataset
 from f3ast_tff.engines.tff.processes.learning_process import Parts, build_parts
 from f3ast_tff.engines.tff.runtime import InProcessRuntime
 from f3ast_tff.engines.tff.scorer import MeanCrossEntropy
-from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import ClientInit
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
 from f3ast_tff.optimizers import Optimizer
-from f3ast_tff.preprocessing import AsStored, Preprocessing
 
 
 class ClientFeed:

@@ -14,6 +14,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from f3ast_tff.core.errors import EngineError
+from f3ast_tff.core.process_memory import return_free_memory, share_arenas
 from f3ast_tff.engines.client_loss import mean_losses, met_in_training, scored_rows
 from f3ast_tff.engines.distributed.workers import Workers, in_order_of
 from f3ast_tff.engines.engine import (
@@ -28,11 +30,9 @@ from f3ast_tff.engines.tff.functions import find_device
 from f3ast_tff.engines.tff.runtime import InProcessRuntime, TffRuntime
 from f3ast_tff.engines.tff.scorer import KerasScorer
 from f3ast_tff.engines.tff.worker import WorkerRuntime
-from f3ast_tff.errors import EngineError
 from f3ast_tff.methods.parts.host_memory import HostMemory, Received, flat, leaves_of
 from f3ast_tff.methods.parts.memory import ClientInit, RoundContext
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.process_memory import return_free_memory, share_arenas
 
 
 class TffEngine:

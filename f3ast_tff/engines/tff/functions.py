@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 
 
 class Layout:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from f3ast_tff.core.federated_data import ClientExamples
+from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.engines.engine import ClientScores, ExampleScores
-from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.models import Model
-from f3ast_tff.preprocessing import Preprocessing
 
 
 def label_losses(logits: Any, labels: Any) -> tuple[Any, Any]:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from f3ast_tff.components.component import component_of
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.memory import Memory, use_of_start
+from f3ast_tff.settings.component import component_of
 
 # The method that an engine of this name calls.
 _FORMS = {"fused": "in_jax", "tff": "in_tf"}

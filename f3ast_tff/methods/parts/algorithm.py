@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from f3ast_tff.availability.process import IndependentAvailability, stationary_of
-from f3ast_tff.components import Derived, Reading, parameter
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.methods.parts.availability_knowledge import (
     AvailabilityKnowledge,
     AvailabilityPrior,
     EstimatedAvailability,
     KnownAvailability,
 )
+from f3ast_tff.settings import Derived, Reading, parameter
 
 if TYPE_CHECKING:
     from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint
+    from f3ast_tff.core.preprocessing import Preprocessing
     from f3ast_tff.methods.parts.strategy import Strategy
     from f3ast_tff.models import Model
-    from f3ast_tff.preprocessing import Preprocessing
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.local_training import check_client_shares
+from f3ast_tff.core.local_training import check_client_shares
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.choosing import uniform_part
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
-from f3ast_tff.randomness import generator
 
 
 @dataclass

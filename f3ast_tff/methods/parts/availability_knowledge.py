@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.strategy import check_saved
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.process_memory import available_memory_bytes
 from f3ast_tff.methods.parts.memory import (
     Client,
     ClientInit,
@@ -18,7 +19,6 @@ from f3ast_tff.methods.parts.memory import (
     initial_server,
     renewed,
 )
-from f3ast_tff.process_memory import available_memory_bytes
 
 # The share of what is free that tables may take; training needs the rest.
 _SHARE_OF_HOST = 0.85

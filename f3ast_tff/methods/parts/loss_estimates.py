@@ -6,11 +6,11 @@ import copy
 
 import numpy as np
 
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import ClientExamples
+from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.methods.parts.strategy import check_saved
 from f3ast_tff.models import SoftmaxRegression
-from f3ast_tff.preprocessing import Preprocessing
 
 
 class LossEstimates:

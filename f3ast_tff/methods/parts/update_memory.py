@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.components import Derived, parameter
 from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
+from f3ast_tff.settings import Derived, parameter
 
 # Aggregations whose algorithms mean their weights for a sum over the cohort: p_k over a rate.
 _OVER_RATES = ("sum", "fedstale")

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from f3ast_tff.errors import ComponentError, ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy, check_saved
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.synthetic_runs import write_run
-from f3ast_tff.command_line.report import main
+from f3ast_tff.cli.report import main
 from tests.analysis.conftest import MakeRun, described
 
 

@@ -9,9 +9,9 @@ from f3ast_tff.analysis.report.reading_effects import effects, table9_orderings
 from f3ast_tff.analysis.report.reading_section import by_reading, reading_section
 from f3ast_tff.analysis.report.readings import Form, departures, forms, readings, switched
 from f3ast_tff.analysis.run_groups import RunGroup, collect
-from f3ast_tff.components import builtin_registry
-from f3ast_tff.components.kinds import KINDS
-from f3ast_tff.configuration.resolve import applicable
+from f3ast_tff.settings import builtin_registry
+from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.resolve import applicable
 from tests.analysis.conftest import MakeRun, described
 
 PAPER = {name: each.reading.paper for name, each in readings().items()}

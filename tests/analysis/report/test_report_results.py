@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from f3ast_tff.command_line.report import main
+from f3ast_tff.cli.report import main
 from tests.analysis.conftest import MakeRun
 
 GUESS = math.log(10)

@@ -8,9 +8,9 @@ from f3ast_tff.analysis.report.document import Picture, Text
 from f3ast_tff.analysis.report.selection_figures import picked, rates, selections_of
 from f3ast_tff.analysis.report.variants import variants
 from f3ast_tff.analysis.run_groups import collect
-from f3ast_tff.configuration.build import Builder
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.training.round_loop import train
+from f3ast_tff.run.build import Builder
+from f3ast_tff.run.round_loop import train
+from f3ast_tff.settings.resolve import resolve
 from tests.analysis.conftest import MakeRun
 
 N = 6

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f3ast_tff.availability import ByteBudget
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 
 
 def test_the_largest_k_counts_the_smallest_updates_and_the_mean_k_average_ones() -> None:

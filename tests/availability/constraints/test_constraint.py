@@ -19,8 +19,8 @@ from f3ast_tff.availability import (
     UniformK,
     constraint_from_text,
 )
-from f3ast_tff.components import builtin_registry
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import builtin_registry
 
 REGISTRY = builtin_registry()
 REFUSED = [

@@ -17,7 +17,7 @@ from f3ast_tff.availability import (
     Steps,
     UniformK,
 )
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 
 ALL: dict[str, CommunicationConstraint] = {
     "fixed": FixedK(3),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f3ast_tff.availability import FixedK, GroupMinimum, Schedule
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 
 
 def test_by_hand() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability.constraints.signal import SignalConfig, read_signal
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.errors import DataError, ParameterError
+from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.settings.resolve import resolve
 
 DAY = Path(__file__).parents[3] / "examples" / "carbon_day.csv"
 

@@ -33,7 +33,7 @@ PLUGIN = """
 from dataclasses import dataclass
 import numpy as np
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
-from f3ast_tff.components import parameter, register
+from f3ast_tff.settings import parameter, register
 from f3ast_tff.methods import BaseStrategy, Cohort
 
 class FirstOnes(BaseStrategy):

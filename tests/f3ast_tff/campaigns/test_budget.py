@@ -11,10 +11,10 @@ from f3ast_tff.campaigns import budget
 from f3ast_tff.campaigns.budget import Budget
 from f3ast_tff.campaigns.costs import CostFile, DataShape, StepCost
 from f3ast_tff.campaigns.runs import PlannedRun
-from f3ast_tff.command_line.main import main
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.signals import NeverStop
+from f3ast_tff.cli.main import main
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.signals import NeverStop
+from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.campaigns.campaigns import SMALL, manifest
 
 

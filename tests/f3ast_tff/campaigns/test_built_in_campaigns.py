@@ -13,9 +13,9 @@ import pytest
 from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.campaigns.grid_file import built_in_campaigns, find_grid_file
 from f3ast_tff.campaigns.runs import PlannedRun
-from f3ast_tff.components import Reading, builtin_registry, parameters_of
-from f3ast_tff.configuration.groups import GROUPS
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import Reading, builtin_registry, parameters_of
+from f3ast_tff.settings.groups import GROUPS
 
 # Of other tasks, or of CA-Fed (R20, R22, R23).
 NOT_OF_SYNTHETIC = {"R12", "R20", "R22", "R23"}

@@ -11,12 +11,12 @@ import pytest
 
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.isolated_run import run_isolated
-from f3ast_tff.command_line.main import main
-from f3ast_tff.command_line.run import run
-from f3ast_tff.components.registry import builtin_registry
+from f3ast_tff.cli.main import main
+from f3ast_tff.cli.run import run
+from f3ast_tff.core.signals import Signals
 from f3ast_tff.engines.components import FusedConfig
-from f3ast_tff.signals import Signals
-from f3ast_tff.training.run_folder import RunFolder
+from f3ast_tff.run.run_folder import RunFolder
+from f3ast_tff.settings.registry import builtin_registry
 from tests.f3ast_tff.campaigns.campaigns import PLUGIN, SMALL, manifest, metrics
 from tests.fake_engine import FakeEngine
 

@@ -21,9 +21,9 @@ from f3ast_tff.campaigns.costs import (
 from f3ast_tff.campaigns.estimate import campaign_seconds
 from f3ast_tff.campaigns.measurement import MeasurementError
 from f3ast_tff.campaigns.runs import PlannedRun
-from f3ast_tff.command_line.main import main
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.signals import NeverStop
+from f3ast_tff.cli.main import main
+from f3ast_tff.core.signals import NeverStop
+from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.campaigns.campaigns import SMALL
 
 # Process 3 s, first run of a kind 5 s, later ones 1 s, a round 0.5 s, an evaluation 2 s.

@@ -10,7 +10,7 @@ import pytest
 
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 
 WriteGrid = Callable[..., Path]
 SMALL = """

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from f3ast_tff.randomness import generator
+from f3ast_tff.core.randomness import generator
 from tests.f3ast_tff.campaigns.campaigns import (
     LONG,
     SMALL,

@@ -8,7 +8,7 @@ import pytest
 
 from f3ast_tff.campaigns.costs import key_of, kind_of, labels
 from f3ast_tff.campaigns.runs import PlannedRun
-from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.settings.resolve import resolve
 
 
 def key(**given: Any) -> str:

@@ -15,8 +15,8 @@ from f3ast_tff.campaigns.grid import Campaign
 from f3ast_tff.campaigns.grid_file import CampaignError
 from f3ast_tff.campaigns.manifest import Manifest
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, PlannedRun
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.training.results import seal
+from f3ast_tff.run.results import seal
+from f3ast_tff.settings.resolve import resolve
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from f3ast_tff.campaigns.pool import Worker, execute_all
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, LOST, Outcome, PlannedRun
-from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.settings.resolve import resolve
 
 
 class FakeWorkers:

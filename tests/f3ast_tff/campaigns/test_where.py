@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.campaigns.grid import plan
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 
 WriteGrid = Callable[..., Path]
 GRID = """

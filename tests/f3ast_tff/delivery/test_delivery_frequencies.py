@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import FixedK, IndependentAvailability, Table
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.delivery import Bernoulli, Deadline, Delivery, DeviceTimes, OverCommit, TraceDelivery
 from f3ast_tff.delivery.delivery import RememberedMasks
 from f3ast_tff.delivery.losses import loss_by_rank
 from f3ast_tff.delivery.over_commit import MoreAsked
-from f3ast_tff.errors import ParameterError
 from f3ast_tff.methods.parts.feasible import Feasible
 
 N, ROUNDS, Z = 40, 500, 4.5

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from f3ast_tff import simulate
-from f3ast_tff.components.registry import builtin_registry
-from f3ast_tff.configuration.build import Builder
-from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.delivery import Arrivals, Bernoulli, Deadline
 from f3ast_tff.engines.components import FusedConfig
-from f3ast_tff.errors import DataError, ParameterError
-from f3ast_tff.training.results import RunResult
-from f3ast_tff.training.round_loop import Experiment, train
-from f3ast_tff.training.run_folder import RunFolder
-from tests.f3ast_tff.training.small_run import assert_same_results
+from f3ast_tff.run.build import Builder
+from f3ast_tff.run.results import RunResult
+from f3ast_tff.run.round_loop import Experiment, train
+from f3ast_tff.run.run_folder import RunFolder
+from f3ast_tff.settings.registry import builtin_registry
+from f3ast_tff.settings.resolve import resolve
+from tests.f3ast_tff.run.small_run import assert_same_results
 from tests.fake_engine import Breakdown, FakeEngine
 
 N, ROUNDS = 12, 12

@@ -12,11 +12,11 @@ import pytest
 
 from f3ast_tff.availability import FixedK
 from f3ast_tff.availability.trace import assign_devices
+from f3ast_tff.core.errors import DataError
 from f3ast_tff.delivery import DeviceTimes
 from f3ast_tff.delivery.delivery import DeliveryWorld
 from f3ast_tff.delivery.device_speeds import DeviceSpeeds, read_speeds
 from f3ast_tff.delivery.losses import DeadlineConfig
-from f3ast_tff.errors import DataError
 
 DEVICES = {
     "phone": {"computation": 20, "communication": 4000.0, "model": "A"},

@@ -13,8 +13,8 @@ from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Cohort, Round
-from f3ast_tff.training.delivering import Payload, deliver
-from tests.f3ast_tff.training.small_run import STRATEGIES, N, assert_same_results, run
+from f3ast_tff.run.delivering import Payload, deliver
+from tests.f3ast_tff.run.small_run import STRATEGIES, N, assert_same_results, run
 from tests.fake_engine import Breakdown
 
 

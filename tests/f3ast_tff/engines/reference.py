@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.federated_data import ClientExamples
-from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.core.federated_data import ClientExamples
+from f3ast_tff.core.local_training import LocalTraining
 
 Weights = list[np.ndarray]
 

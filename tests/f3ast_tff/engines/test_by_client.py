@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines import RoundOutcome
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.parts.update_memory import CorrectedSum

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.client_loss import losses_met, mean_losses, scored_rows
 from f3ast_tff.engines.engine import ExampleScores
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.sum_and_mean import WeightedSum
 from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.engines import reference

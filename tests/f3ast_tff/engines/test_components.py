@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from f3ast_tff.configuration.resolve import resolve
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.engines.components import FusedConfig, TffConfig
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.settings.resolve import resolve
 
 
 @pytest.mark.parametrize(

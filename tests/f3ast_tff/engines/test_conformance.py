@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines import Engine, RoundOutcome
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Sgd

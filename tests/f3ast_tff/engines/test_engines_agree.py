@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.configuration.build import Builder
-from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.methods.parts.strategy import Cohort, Round, cohort_of
 from f3ast_tff.methods.sum_and_mean import WeightedMean
+from f3ast_tff.run.build import Builder
+from f3ast_tff.settings.resolve import resolve
 
 ROUNDS = 50
 SMALL = {
@@ -83,7 +83,7 @@ def test_fifty_rounds_agree(case: dict[str, Any], tmp_path: Path) -> None:
 
 def test_non_finite_clients_are_dropped_alike(make_engine: Callable[..., Any]) -> None:
     """Under a mean, what is left is averaged over those that are left."""
-    from f3ast_tff.local_training import LocalTraining
+    from f3ast_tff.core.local_training import LocalTraining
     from f3ast_tff.optimizers import Sgd
     from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
 

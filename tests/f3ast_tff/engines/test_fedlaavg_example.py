@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import Turns
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.jax.engine import FusedEngine
-from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent
 from f3ast_tff.methods.parts.aggregation import Aggregation

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.fedawe import FedAwe, OwnModels
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.scaffold import Scaffold

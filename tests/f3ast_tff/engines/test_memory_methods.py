@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.amplified_fedavg import AmplifiedMean, PeriodStart
 from f3ast_tff.methods.amplified_scaffold import PeriodControls
 from f3ast_tff.methods.fedawe import FedAwe, OwnModels

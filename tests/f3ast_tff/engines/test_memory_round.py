@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines import Engine, RoundOutcome
-from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.parts.update_memory import CorrectedSum
 from f3ast_tff.optimizers import Geometric, Sgd

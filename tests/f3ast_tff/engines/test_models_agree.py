@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import AsStored, ImageCrops, Preprocessing, ScaledPixels
 from f3ast_tff.engines.jax.engine import FusedEngine
 from f3ast_tff.engines.tff.engine import TffEngine
-from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import (
     CharacterLSTM,
@@ -21,7 +22,6 @@ from f3ast_tff.models import (
     fedlaavg_cnn,
 )
 from f3ast_tff.optimizers import Sgd
-from f3ast_tff.preprocessing import AsStored, ImageCrops, Preprocessing, ScaledPixels
 from tests.f3ast_tff.engines.tiny import engine_parts
 
 SIZES = (3, 2)

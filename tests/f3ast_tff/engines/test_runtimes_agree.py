@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.configuration.build import Builder
-from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.engines import components
 from f3ast_tff.engines.distributed import ray_workers
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
+from f3ast_tff.run.build import Builder
+from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 
 ROUNDS = 20

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import EngineError
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines import Engine
 from f3ast_tff.engines.distributed.workers import TrainerFactory
 from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
-from f3ast_tff.errors import EngineError
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum

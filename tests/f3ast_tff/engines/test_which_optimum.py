@@ -29,6 +29,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import Turns
+from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.amplified_fedavg import AmplifiedMean, PeriodStart
 from f3ast_tff.methods.amplified_scaffold import PeriodControls
 from f3ast_tff.methods.fedavg import Uniform
@@ -45,7 +46,6 @@ from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.methods.scaffold import ScaffoldMean
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.methods.unbiased import Unbiased
-from f3ast_tff.randomness import generator
 from tests.f3ast_tff.methods.rules_in_numpy import RulesInNumpy
 
 RATE = 0.05

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import AsStored
 from f3ast_tff.engines.engine import EngineParts
-from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.sum_and_mean import WeightedSum
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.optimizers import Optimizer, Sgd
-from f3ast_tff.preprocessing import AsStored
 
 NUM_FEATURES, NUM_CLASSES = 5, 3
 TRAIN_SIZES = (7, 12, 20, 33, 41, 8)

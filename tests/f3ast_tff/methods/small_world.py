@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability import CommunicationConstraint, FixedK
-from f3ast_tff.components import REQUIRED, Derived, Published, Reading, builtin_registry
-from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.core.federated_data import ClientExamples
+from f3ast_tff.core.preprocessing import AsStored
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.models import SoftmaxRegression
-from f3ast_tff.preprocessing import AsStored
+from f3ast_tff.settings import REQUIRED, Derived, Published, Reading, builtin_registry
 
 N, K = 6, 3
 SIZES = np.array([4, 2, 6, 3, 5, 4])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import ByteBudget, FixedK, GroupMinimum, PoissonK, Schedule
-from f3ast_tff.components import builtin_registry
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import builtin_registry
 from tests.f3ast_tff.methods.small_world import N, config, small_world
 
 ALGORITHMS = builtin_registry().components["algorithm"]

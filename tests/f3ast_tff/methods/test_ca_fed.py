@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.ca_fed import CAFed
 from f3ast_tff.methods.parts.availability_knowledge import (
     AvailabilityPrior,

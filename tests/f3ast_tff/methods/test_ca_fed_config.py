@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import FourClassesConfig, IndependentAvailability, MarkovClustersConfig
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.methods.parts.loss_estimates import trained_minima
 from f3ast_tff.methods.parts.strategy import Round, cohort_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.feasible import Feasible

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.configuration.build import Builder
-from f3ast_tff.configuration.resolve import resolve
 from f3ast_tff.engines import RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.training.metrics import Row
-from f3ast_tff.training.round_loop import train
-from f3ast_tff.training.run_folder import RunFolder
-from tests.f3ast_tff.training.small_run import assert_same_results, selection
+from f3ast_tff.run.build import Builder
+from f3ast_tff.run.metrics import Row
+from f3ast_tff.run.round_loop import train
+from f3ast_tff.run.run_folder import RunFolder
+from f3ast_tff.settings.resolve import resolve
+from tests.f3ast_tff.run.small_run import assert_same_results, selection
 
 SMALL: dict[str, Any] = {
     "num_clients": 8,

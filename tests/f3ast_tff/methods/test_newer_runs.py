@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from f3ast_tff import simulate
-from f3ast_tff.command_line import run as run_command
-from f3ast_tff.components import builtin_registry
+from f3ast_tff.cli import run as run_command
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.strategy import Strategy
-from tests.f3ast_tff.training.small_run import N, P, assert_same_results, run
+from f3ast_tff.settings import builtin_registry
+from tests.f3ast_tff.run.small_run import N, P, assert_same_results, run
 from tests.fake_engine import Breakdown
 
 SMALL: dict[str, Any] = {"num_clients": 8, "client_lr": 0.05, "seed": 3, "rounds": 5}

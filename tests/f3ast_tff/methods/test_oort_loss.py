@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.engines.client_loss import mean_losses
 from f3ast_tff.engines.engine import ExampleScores
-from f3ast_tff.errors import ParameterError
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.methods.parts.strategy import Cohort, Losses, Outcome, Round, cohort_of

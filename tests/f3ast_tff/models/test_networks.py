@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from f3ast_tff.components import builtin_registry, register
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.models import ModelConfig, ResNet18, SmallCNN, SoftmaxRegression
 from f3ast_tff.models.small_cnn import shrunk
+from f3ast_tff.settings import builtin_registry, register
 from tests.f3ast_tff.models.compiling import run
 from tests.f3ast_tff.models.networks import NETWORKS, Network
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.models import PureModel, SoftmaxRegression
 from tests.f3ast_tff.models.compiling import run
 

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from f3ast_tff.components import builtin_registry
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import builtin_registry
 from f3ast_tff.tasks.file import FileTaskConfig
 
 FRAME = pd.DataFrame(
@@ -70,7 +70,7 @@ def test_an_image_column_of_a_parquet_file(tmp_path: Path) -> None:
 
 
 def test_the_content_is_in_the_identity_and_the_place_is_not(path: Path) -> None:
-    from f3ast_tff.configuration.resolve import resolve
+    from f3ast_tff.settings.resolve import resolve
 
     def identity(where: Path) -> dict[str, Any]:
         return resolve({"task": "file", "data_file": str(where), **COLUMNS}).identity

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.command_line import run as main
-from f3ast_tff.components import builtin_registry
+from f3ast_tff.cli import run as main
+from f3ast_tff.settings import builtin_registry
 from tests.datasets import tiny_files
 from tests.datasets.shakespeare_works import play, shakespeare_module, tiny_shakespeare, works
 

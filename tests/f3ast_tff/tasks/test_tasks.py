@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.components import Derived, Published, builtin_registry
-from f3ast_tff.configuration.build import Builder
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.federated_data import ClientExamples, FederatedData
-from f3ast_tff.preprocessing import AsStored, ImageCrops, ScaledPixels
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.preprocessing import AsStored, ImageCrops, ScaledPixels
+from f3ast_tff.run.build import Builder
+from f3ast_tff.settings import Derived, Published, builtin_registry
+from f3ast_tff.settings.resolve import resolve
 from tests.datasets import tiny_files
 from tests.datasets.shakespeare_works import play, shakespeare_module, tiny_shakespeare, works
 

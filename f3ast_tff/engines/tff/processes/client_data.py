@@ -18,9 +18,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import AsStored, Preprocessing
 from f3ast_tff.methods.parts.memory import ClientInit, Memory, use_of_start
-from f3ast_tff.preprocessing import AsStored, Preprocessing
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.engines.distributed.ray_connection import (
     Place,
     _check_answers,
     _check_form,
     _client_server,
 )
-from f3ast_tff.errors import ParameterError
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.components.plugins import load_plugin
+from f3ast_tff.core.errors import EngineError, ParameterError
+from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.engines.distributed import ray_workers
 from f3ast_tff.engines.distributed.ray_connection import connect
 from f3ast_tff.engines.distributed.ray_workers import RayWorkers
 from f3ast_tff.engines.distributed.workers import TrainedPart
-from f3ast_tff.errors import EngineError, ParameterError
-from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.settings.plugins import load_plugin
 from tests.listening import is_loopback, listening
 
 # Ray lets go of files and of its processes' handles without closing them.
@@ -32,7 +32,7 @@ EVERYBODY = Cohort(np.arange(6), np.arange(1.0, 7.0))
 EXPECTED = 3 * sum((k + 1) * (4 * k + 1) for k in range(6))
 PLUGIN = """
 from dataclasses import dataclass
-from f3ast_tff.components import parameter, register
+from f3ast_tff.settings import parameter, register
 from f3ast_tff.models import ModelConfig
 
 class Times:

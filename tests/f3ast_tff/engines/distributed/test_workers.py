@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.engines.distributed.workers import owners, shard, split
-from f3ast_tff.federated_data import ClientExamples
 from f3ast_tff.methods.parts.strategy import Cohort
 
 SIZES = [7, 0, 12, 3, 30, 5]

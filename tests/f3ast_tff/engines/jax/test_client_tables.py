@@ -10,12 +10,12 @@ import jax
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.jax import client_tables
 from f3ast_tff.engines.jax.client_tables import ClientTables
 from f3ast_tff.engines.jax.devices import find_device
 from f3ast_tff.engines.jax.programs import latest_programs
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts import host_memory
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.jax.programs import latest_programs
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from jax import export
 
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import AsStored, ImageCrops
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import Waves, pack
 from f3ast_tff.engines.jax.programs import RoundPrograms
 from f3ast_tff.engines.jax.round import FusedRound, Remembered, RoundInputs
 from f3ast_tff.engines.jax.server_step import ServerState
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import initial_server
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -27,7 +28,6 @@ from f3ast_tff.models.jax_layers.group_norm import group_norm
 from f3ast_tff.models.jax_layers.max_pool import max_pool
 from f3ast_tff.models.pure_model import PureModel
 from f3ast_tff.optimizers import Adam, Sgd
-from f3ast_tff.preprocessing import AsStored, ImageCrops
 
 WORK = LocalTraining(2)
 SOFTMAX = SoftmaxRegression(5, 3)

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import AsStored, ImageCrops, Preprocessing
 from f3ast_tff.engines.jax.packing import (
     LANES_FILE,
     PackedCohort,
@@ -19,10 +21,8 @@ from f3ast_tff.engines.jax.packing import (
     default_lanes,
     pack,
 )
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import ResNet18, SoftmaxRegression
-from f3ast_tff.preprocessing import AsStored, ImageCrops, Preprocessing
 
 STEPS = np.array([3, 32, 0, 7])
 

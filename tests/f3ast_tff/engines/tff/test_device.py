@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.engines.tff.functions import find_device
-from f3ast_tff.errors import ParameterError
 
 
 @pytest.mark.parametrize("name", ["cpu", "/CPU:0", "/device:CPU:0", "cpu:0"])

@@ -9,8 +9,8 @@ import numpy as np
 import psutil
 import pytest
 
-from f3ast_tff.errors import EngineError
-from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.core.errors import EngineError
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedSum
 from f3ast_tff.optimizers import Adam, Sgd

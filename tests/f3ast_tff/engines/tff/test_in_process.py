@@ -15,9 +15,9 @@ import psutil
 import pytest
 import tensorflow as tf
 
+from f3ast_tff.core.errors import EngineError
 from f3ast_tff.engines.tff.runtime import InProcessRuntime
 from f3ast_tff.engines.tff.worker import WorkerRuntime
-from f3ast_tff.errors import EngineError
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from tests.f3ast_tff.engines.product_process import product_process
 from tests.f3ast_tff.engines.tff_processes import (

@@ -13,13 +13,13 @@ import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.tff.composition import batch_spec, stored_spec
 from f3ast_tff.engines.tff.processes.client_data import ClientBatches, client_dataset
 from f3ast_tff.engines.tff.processes.learning_process import build_parts
 from f3ast_tff.engines.tff.runtime import InProcessRuntime
 from f3ast_tff.engines.tff.scorer import MeanCrossEntropy
 from f3ast_tff.engines.tff.worker import WorkerRuntime
-from f3ast_tff.local_training import LocalTraining
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Adam, Sgd
 from tests.f3ast_tff.engines.test_models_agree import CASES, small_data

@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from f3ast_tff.core.errors import EngineError
 from f3ast_tff.engines.tff.worker import TffWorker
-from f3ast_tff.errors import EngineError
 
 
 def test_serves_until_closed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

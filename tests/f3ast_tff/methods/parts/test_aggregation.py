@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from f3ast_tff.components import register
-from f3ast_tff.errors import ParameterError
-from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.amplified_fedavg import AmplifiedAggregationConfig
 from f3ast_tff.methods.fedlaavg import FedLaAvgAggregationConfig
 from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
@@ -19,6 +18,7 @@ from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.scaffold import ScaffoldAggregationConfig
 from f3ast_tff.methods.sum_and_mean import SumConfig, WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Sgd
+from f3ast_tff.settings import register
 from tests.f3ast_tff.engines.conftest import make_engine  # noqa: F401 - a fixture
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f3ast_tff.availability import Markov
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityPrior, EstimatedAvailability
 
 

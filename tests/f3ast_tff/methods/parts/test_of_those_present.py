@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import Stays
-from f3ast_tff.components.registry import builtin_registry
-from f3ast_tff.configuration.build import Builder
-from f3ast_tff.configuration.configuration import Configuration
-from f3ast_tff.configuration.given_objects import settings_of
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.errors import ComponentError, ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedavg import Proportional, Uniform
@@ -27,6 +22,11 @@ from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Outcome, Round, Strategy, cohort_of
 from f3ast_tff.methods.parts.wrappers import OfThosePresent, present_clients, renewed_shares
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
+from f3ast_tff.run.build import Builder
+from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.given_objects import settings_of
+from f3ast_tff.settings.registry import builtin_registry
+from f3ast_tff.settings.resolve import resolve
 
 P = np.array([0.5, 0.25, 0.25])
 # Client 0 leaves after round 2, client 2 joins in it.

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import IndependentAvailability
-from f3ast_tff.configuration.build import Builder
-from f3ast_tff.configuration.resolve import resolve
-from f3ast_tff.errors import ParameterError
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Proportional, Uniform
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, Strategy, cohort_of
 from f3ast_tff.methods.parts.wrappers import Separated
+from f3ast_tff.run.build import Builder
+from f3ast_tff.settings.resolve import resolve
 
 N = 12
 

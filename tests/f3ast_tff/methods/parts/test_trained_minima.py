@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from f3ast_tff.federated_data import ClientExamples
+from f3ast_tff.core.federated_data import ClientExamples
+from f3ast_tff.core.preprocessing import AsStored, ScaledPixels
 from f3ast_tff.methods.parts.loss_estimates import trained_minima
 from f3ast_tff.models import SoftmaxRegression
-from f3ast_tff.preprocessing import AsStored, ScaledPixels
 
 pytest.importorskip("scipy")
 

@@ -7,8 +7,8 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 
-from f3ast_tff.local_training import LocalTraining
-from f3ast_tff.preprocessing import ImageCrops
+from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.core.preprocessing import ImageCrops
 
 
 @pytest.mark.parametrize("size", [0, 3, 4, 11, 12])

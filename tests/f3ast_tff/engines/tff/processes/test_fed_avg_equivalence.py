@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from f3ast_tff.local_training import LocalTraining
+from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Adam, Optimizer, Sgd

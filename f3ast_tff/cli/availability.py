@@ -1,0 +1,180 @@
+"""`f3ast-tff availability`: an availability process as a table and a picture."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from f3ast_tff.availability.combined import build_process
+from f3ast_tff.availability.label_distribution import drawn_labels
+from f3ast_tff.availability.mask_files import FORMS, write_masks
+from f3ast_tff.availability.picture import draw
+from f3ast_tff.availability.preview import preview, report
+from f3ast_tff.cli.failures import fail
+from f3ast_tff.cli.parameter_flags import (
+    PLUGIN,
+    PLUGIN_HELP,
+    UsageError,
+    flag_lines,
+    parse_flags,
+    plugins_given,
+    wants_help,
+)
+from f3ast_tff.core.errors import ComponentError, DataError, ParameterError
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.run.selecting import available_clients
+from f3ast_tff.settings import Parameter, Registry, parameter, parameters_of
+from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.describe import by_takers, parameter_text
+from f3ast_tff.settings.registry import registry_with
+from f3ast_tff.settings.resolve import resolve
+
+USAGE = """
+Shows who is available when, and how often.
+
+f3ast-tff availability --availability=smartphones --num_clients=100 --rounds=200 --plot=out.png
+f3ast-tff availability --availability=smartphones --num_clients=100 --rounds=200 --write=masks.npz
+"""
+_KIND = "availability"
+_KINDS = (_KIND, "communication")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Flags of the command, besides the parameters of availability processes."""
+
+    availability: str = parameter("home_devices", "who is reachable when")
+    num_clients: int = parameter(100, "number of clients N", minimum=1, maximum=10**7)
+    rounds: int = parameter(200, "number of rounds", minimum=1)
+    seed: int = parameter(0, "seed of all draws", minimum=0)
+    shares_spread: float = parameter(1.0, "for uneven: p_k ~ lognormal(0, this)", minimum=0)
+    labels_alpha: float = parameter(
+        0.1, "for processes by labels: 100 labels a client, shares ~ Dirichlet(this)", above=0
+    )
+    num_classes: int = parameter(10, "for processes by labels: number of classes", minimum=1)
+    communication: str = parameter("", "K_t to show beside it, as 10 or cycle:5,10")
+    plot: str = parameter("", "PNG file to write or replace; its folder must exist", is_path=True)
+    write: str = parameter(
+        "",
+        "file of who is available when to write or replace, .csv, .npy or .npz; its folder must "
+        "exist",
+        is_path=True,
+    )
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parses the command line and shows the process; returns the exit code.
+
+    Args:
+        argv: The program's name, and its arguments.
+    """
+    words = list(argv[1:])
+    try:
+        registry = registry_with(plugins_given(words))
+        if wants_help(words):
+            print(_help(registry))
+        else:
+            _show(parse_flags(words, _parameters(registry), plugins=True), registry)
+    except (ComponentError, DataError, ParameterError, UsageError) as error:
+        return fail(error)
+    return 0
+
+
+def _parameters(registry: Registry) -> dict[str, Parameter]:
+    """All parameters that are flags, by name."""
+    components = (c for kind in _KINDS for c in registry.components[kind].values())
+    found = {p.name: p for component in components for p in component.parameters}
+    return {**found, **{p.name: p for p in parameters_of(Options)}}
+
+
+def _show(given: Mapping[str, Any], registry: Registry) -> None:
+    options = Options(
+        **{p.name: p.checked(given.get(p.name, p.default)) for p in parameters_of(Options)}
+    )
+    out = Path(options.plot) if options.plot else None
+    if out is not None:
+        _check_picture(out)
+    masks = Path(options.write) if options.write else None
+    if masks is not None:
+        _check_place("write", masks, FORMS)
+    n, rounds, seed = options.num_clients, options.rounds, options.seed
+    configs = resolve(_settings(options, given), registry).configs
+    config = configs[_KIND]
+    constraint = configs["communication"].build(n, seed, 0) if options.communication else None
+    shares = generator(seed, "preview shares").lognormal(0, options.shares_spread, n)
+    labels = None
+    if config.needs_labels:
+        labels = drawn_labels(n, options.num_classes, options.labels_alpha, seed)
+    process = build_process(config, shares / shares.sum(), seed, labels)
+    seen = preview(process, rounds, constraint)
+    parts = getattr(config, "parts", ())
+    names = ",".join(component_of(part).name for part in parts)
+    name = component_of(config).name + (f" of {names}" if names else "")
+    heading = f"{name}, {n} clients, {rounds} rounds, seed {seed}"
+    print(f"{heading}\n{report(seen)}")
+    if out is not None:
+        with _written("plot", out):
+            draw(seen, heading, out)
+        print(f"picture: {out}")
+    if masks is not None:
+        rows = (available_clients(process, n, t) for t in range(1, rounds + 1))
+        with _written("write", masks):
+            write_masks(masks, rows, (rounds, n))
+        together = any(c.positively_correlated for c in (config, *parts))
+        print(f"masks: {masks}; read by --availability=table --table_file={masks}")
+        print(f"F3AST as here: --availability_objective={'p' if together else 'p_squared'}")
+
+
+def _settings(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of an experiment with this availability."""
+    own = {parameter.name for parameter in parameters_of(Options)}
+    settings = {name: value for name, value in given.items() if name not in own}
+    if options.communication:
+        settings["communication"] = options.communication
+    elif "clients_per_round" not in given:
+        # The task's would be too many for a few clients.
+        settings["clients_per_round"] = 1
+    common = ("availability", "num_clients", "rounds", "seed")
+    return {**settings, **{name: getattr(options, name) for name in common}}
+
+
+@contextlib.contextmanager
+def _written(name: str, path: Path) -> Iterator[None]:
+    """Turns a failure to write a file into the error of its flag."""
+    try:
+        yield
+    except OSError as error:
+        raise ParameterError(name, path, f"cannot write: {error.strerror or error}") from error
+
+
+def _check_picture(out: Path) -> None:
+    _check_place("plot", out, (".png",))
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ParameterError("plot", out, "needs matplotlib, not installed here")
+
+
+def _check_place(name: str, out: Path, suffixes: Sequence[str]) -> None:
+    if out.suffix.lower() not in suffixes:
+        raise ParameterError(name, out, f"must end in {' or '.join(suffixes)}")
+    if not out.parent.is_dir():
+        raise ParameterError(name, out, f"there is no folder {out.parent}")
+
+
+def _help(registry: Registry) -> str:
+    lines = [USAGE.strip(), ""]
+    for p in parameters_of(Options):
+        text = parameter_text(p, registry)
+        if p.name == _KIND:
+            text += f"; one of {', '.join(registry.names(_KIND))}"
+        lines += flag_lines(p.name, text)
+    lines += flag_lines(PLUGIN, PLUGIN_HELP)
+    for kind in _KINDS:
+        for takers, parameters in by_takers(registry, kind).items():
+            lines += ["", f"with --{kind}={', '.join(takers)}:" if takers else "all:"]
+            for p in parameters:
+                lines += flag_lines(p.name, parameter_text(p, registry))
+    return "\n".join(lines)

@@ -1,0 +1,95 @@
+"""Writes all runs below a folder as one table: a row an evaluation, a column a setting or score.
+
+f3ast-tff export --runs runs --out runs.parquet
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from f3ast_tff.analysis.command_line import command, runs_flag
+from f3ast_tff.analysis.runs import Run, RunsError, read_run, run_folders
+from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import REQUIRED, parameter
+
+_FORMATS = ("parquet", "csv")
+_PARQUET = "needs pyarrow: pip install 'f3ast-tff[parquet]', or give --format=csv"
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of this command."""
+
+    runs: str = runs_flag()
+    out: str = parameter(REQUIRED, "file to write or replace; its folder must exist", is_path=True)
+    format: str = parameter("parquet", "format of the file", choices=_FORMATS)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parses the command line and writes the file; returns the exit code."""
+    return command(argv, __doc__, Flags, _export)
+
+
+def _export(flags: Flags) -> None:
+    if flags.format == "parquet" and importlib.util.find_spec("pyarrow") is None:
+        raise ParameterError("format", flags.format, _PARQUET)
+    folder, runs = Path(flags.runs), []
+    for path in run_folders(folder):
+        try:
+            runs.append(read_run(path))
+        except RunsError as error:
+            print(f"left out: {error}", file=sys.stderr)
+    table = runs_table({str(run.path.relative_to(folder)): run for run in runs})
+    with atomic_write(Path(flags.out), "wb") as file:
+        if flags.format == "parquet":
+            table.to_parquet(file, index=False)
+        else:
+            table.to_csv(file, index=False, lineterminator="\n")
+    print(f"{len(runs)} runs, {len(table)} rows: {flags.out}")
+
+
+def runs_table(runs: Mapping[str, Run]) -> pd.DataFrame:
+    """Returns the evaluations of runs as one table.
+
+    Args:
+        runs: Runs, unfinished ones too, by a name.
+
+    Returns:
+        A row an evaluation: `run`, the name; `finished`; every setting that a run has, missing
+        where a run has it not; the columns of `metrics.csv`. A setting whose values are of several
+        types becomes text.
+    """
+    names = list(dict.fromkeys(name for run in runs.values() for name in run.settings))
+    parts = []
+    for name, run in runs.items():
+        given = {"run": name, "finished": run.summary is not None, **run.settings}
+        metrics = run.metrics.reset_index(drop=True)
+        columns = {
+            key: pd.Series([given.get(key)] * len(metrics), dtype=object)
+            for key in ("run", "finished", *names)
+        }
+        parts.append(pd.concat([pd.DataFrame(columns), metrics], axis="columns"))
+    if not parts:
+        return pd.DataFrame(columns=["run", "finished", *names])
+    table = pd.concat(parts, ignore_index=True)
+    for name in ("run", "finished", *names):
+        table[name] = _typed(table[name])
+    return table
+
+
+def _typed(column: pd.Series) -> pd.Series:
+    kinds = {type(value) for value in column if value is not None}
+    if kinds == {bool}:
+        return column.astype("boolean")
+    if kinds == {int}:
+        return column.astype("Int64")
+    if kinds and kinds <= {int, float}:
+        return column.astype("Float64")
+    return column.map(lambda value: None if value is None else str(value)).astype("string")

@@ -1,0 +1,246 @@
+"""The flags of `run` and `campaign`: one for each kind and parameter, plug-ins' included."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from f3ast_tff.cli.parameter_flags import (
+    PLUGIN,
+    PLUGIN_HELP,
+    flag_lines,
+    parse_flags,
+    plugins_given,
+)
+from f3ast_tff.core.data_files import read_text
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import Parameter, Registry, parameter, parameters_of
+from f3ast_tff.settings.describe import by_takers, kind_text, parameter_text
+from f3ast_tff.settings.groups import GROUPS
+from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.registry import registry_with
+
+
+@dataclass(frozen=True)
+class CampaignFlags:
+    """Flags of a campaign, which are no settings."""
+
+    campaign: str | None = parameter(
+        None,
+        "run all runs of a campaign: the name of a built-in one or a TOML file; given settings "
+        "hold for every run that has them",
+        is_path=True,
+    )
+    list: bool = parameter(False, "list the runs and their states, and run none")
+    estimate: bool = parameter(
+        False,
+        "print hours, memory and disk of the runs that are left, and run none; measures a few "
+        "rounds of each kind of run, once per machine",
+    )
+    minutes: float | None = parameter(
+        None,
+        "stop after this time, each run with a checkpoint; the same command goes on",
+        above=0,
+    )
+    processes: int | None = parameter(
+        None, "runs at a time; default: one per GPU, else one per core", minimum=1
+    )
+    seeds: str | None = parameter(None, "seeds in place of the campaign's, such as 0-9")
+    draws: str | None = parameter(None, "draws in place of the campaign's, such as 0-11")
+    where: str | None = parameter(
+        None,
+        "run a part of the campaign: SETTING=VALUE,..., such as task=cifar100,algorithm=fedavg",
+    )
+
+
+CAMPAIGN = {p.name: p for p in parameters_of(CampaignFlags)}
+_FLAGFILE_HELP = "a file with one flag a line, or the name of a built-in one"
+_FLAGFILES = Path(__file__).resolve().parent.parent / "flagfiles"
+_WIDTH = 92
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A parsed command line.
+
+    Attributes:
+        settings: Given settings by name; a comma list as a list.
+        campaign: Given flags of `CAMPAIGN`, by name.
+        registry: The components at hand, plug-ins' included.
+    """
+
+    settings: dict[str, Any]
+    campaign: dict[str, Any]
+    registry: Registry
+
+
+def parse(arguments: Sequence[str]) -> Parsed:
+    """Parses a command line, without the program's name.
+
+    Raises:
+        UsageError: On an unknown flag, a value of another type, or a word that is no flag.
+        ParameterError: On a plug-in or flag file that cannot be loaded.
+    """
+    words = expand_flagfiles(arguments, Path())
+    registry = registry_with(plugins_given(words), {PLUGIN, "flagfile", *CAMPAIGN, *_own_names()})
+    parameters = setting_flags(registry)
+    words, lists = split_lists(words, parameters)
+    given = parse_flags(words, {**parameters, **CAMPAIGN}, plugins=True)
+    of_campaign = {n: p.checked(given.pop(n)) for n, p in CAMPAIGN.items() if n in given}
+    given.update({name: _typed(parameters[name], texts) for name, texts in lists.items()})
+    return Parsed(given, of_campaign, registry)
+
+
+def _typed(parameter: Parameter, texts: Sequence[str]) -> list[Any]:
+    """The values of a comma list, in the type of their flag."""
+    found: list[Any] = []
+    if not all(texts):
+        raise ParameterError(parameter.name, ",".join(texts), "has an empty value")
+    for text in texts:
+        given = parse_flags([f"--{parameter.name}={text}"], {parameter.name: parameter})
+        found.append(given[parameter.name])
+    if any(value in found[:i] for i, value in enumerate(found)):
+        raise ParameterError(parameter.name, ",".join(texts), "names a value twice")
+    return found
+
+
+def split_lists(
+    words: Sequence[str], parameters: Mapping[str, Parameter]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Takes comma lists out of a command line, such as `--algorithm=f3ast,fedavg`.
+
+    Args:
+        words: The arguments; a value may follow its flag as a separate word.
+        parameters: Every setting by the name of its flag. Components, numbers and settings with
+            fixed choices take lists; a text with a colon, such as `cycle:5,10`, is one value.
+
+    Returns:
+        The other words, and the values of each list by name. Of a setting given several times the
+        last value or list holds.
+    """
+    rest: list[str] = []
+    lists: dict[str, list[str]] = {}
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        name, equals, value = word.lstrip("-").partition("=")
+        if name not in parameters or not word.startswith("-"):
+            rest.append(word)
+            continue
+        words = [word]
+        if not equals and left and parameters[name].kind is not bool:
+            value = left.pop(0)
+            words.append(value)
+        if _takes_lists(parameters[name], value):
+            lists[name] = value.split(",")
+        else:
+            lists.pop(name, None)
+            rest += words
+    return rest, lists
+
+
+def _takes_lists(parameter: Parameter, value: str) -> bool:
+    if "," not in value or ":" in value:
+        return False
+    of_kind = parameter.name in KINDS and parameter.name != "communication"
+    return of_kind or bool(parameter.choices) or parameter.kind in (int, float)
+
+
+def setting_flags(registry: Registry) -> dict[str, Parameter]:
+    """Returns every setting that can be given as a flag, by name."""
+    found = {
+        kind: Parameter(name=kind, kind=str, optional=True, default=None, help=kind_text(kind))
+        for kind in KINDS
+    }
+    found.update(registry.parameters())
+    for config in GROUPS.values():
+        found.update({parameter.name: parameter for parameter in parameters_of(config)})
+    return found
+
+
+def expand_flagfiles(arguments: Sequence[str], folder: Path) -> list[str]:
+    """Returns the arguments with the content of `--flagfile`s in their places.
+
+    Args:
+        arguments: The arguments.
+        folder: Folder that paths are relative to; built-in flag files are found from anywhere.
+
+    Raises:
+        ParameterError: If a file is not found, cannot be read, or includes itself.
+    """
+    return _expand(list(arguments), folder, ())
+
+
+def _expand(arguments: list[str], folder: Path, outer: tuple[Path, ...]) -> list[str]:
+    words: list[str] = []
+    while arguments:
+        word = arguments.pop(0)
+        name, equals, value = word.lstrip("-").partition("=")
+        if not word.startswith("-") or name != "flagfile":
+            words.append(word)
+            continue
+        if not equals:
+            value = arguments.pop(0) if arguments else ""
+        path = _flagfile(value, folder)
+        if path in outer:
+            raise ParameterError("flagfile", value, "includes itself")
+        try:
+            lines = [line.strip() for line in read_text(path).splitlines()]
+        except (OSError, ValueError) as error:
+            raise ParameterError("flagfile", value, f"cannot be read: {error}") from error
+        inside = [line for line in lines if line and not line.startswith(("#", "//"))]
+        words += _expand(inside, path.parent, (*outer, path))
+    return words
+
+
+def _flagfile(value: str, folder: Path) -> Path:
+    given = Path(value).expanduser()
+    built_in = _FLAGFILES / (given.name if given.suffix == ".flags" else f"{given.name}.flags")
+    for path in (folder / given, given, built_in):
+        # Unlike `Path.is_file`, false of a name that is too long.
+        if value and os.path.isfile(path):
+            return path.resolve()
+    raise ParameterError("flagfile", value, "not found")
+
+
+def _own_names() -> set[str]:
+    return {p.name for config in GROUPS.values() for p in parameters_of(config)}
+
+
+def help_text(usage: str, registry: Registry) -> str:
+    """Returns the help page: usage, then each kind with its components and their parameters."""
+    lines = [usage.strip()]
+    for kind in KINDS:
+        lines += ["", f"{kind.replace('_', ' ').capitalize()}:", *flag_lines(kind, kind_text(kind))]
+        width = max(len(name) for name in registry.names(kind)) + 2
+        for component in registry.components[kind].values():
+            lines += _wrapped(
+                component.about, f"      {component.name:<{width}}", " " * (6 + width)
+            )
+        for takers, parameters in by_takers(registry, kind).items():
+            if takers:
+                lines += _wrapped(f"with --{kind}={', '.join(takers)}:", "    ", "      ")
+            for p in parameters:
+                lines += flag_lines(p.name, parameter_text(p, registry))
+    for heading, config in GROUPS.items():
+        lines += ["", f"{heading}:"]
+        for p in parameters_of(config):
+            lines += flag_lines(p.name, parameter_text(p, registry))
+    lines += ["", "Campaign:"]
+    for p in CAMPAIGN.values():
+        lines += flag_lines(p.name, p.help)
+    lines += [
+        "",
+        "Command line:",
+        *flag_lines(PLUGIN, PLUGIN_HELP),
+        *flag_lines("flagfile", _FLAGFILE_HELP),
+    ]
+    return "\n".join(lines)
+
+
+def _wrapped(text: str, first: str, rest: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=rest)

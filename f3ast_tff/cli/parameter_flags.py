@@ -1,0 +1,80 @@
+"""The one parser: absl flags from declared parameters, and their lines in a help page."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from absl import flags
+
+from f3ast_tff.settings import Parameter
+
+PLUGIN = "plugin"
+PLUGIN_HELP = "FILE.py or package.module with components of your own; may be given several times"
+_HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
+_WIDTH = 92
+_INDENT = " " * 6
+
+
+class UsageError(ValueError):
+    """The command line is wrong; says in one line how."""
+
+
+def parse_flags(
+    words: Sequence[str], parameters: Mapping[str, Parameter], plugins: bool = False
+) -> dict[str, Any]:
+    """Parses a command line.
+
+    Args:
+        words: The arguments, without the program's name.
+        parameters: Parameters by the name of their flag. Ranges and choices are left to
+            `Parameter.checked`.
+        plugins: Whether `--plugin` is a flag too; `plugins_given` returns its values.
+
+    Returns:
+        The values given, by name.
+
+    Raises:
+        UsageError: On an unknown flag, a value of another type, or a word that is no flag.
+    """
+    define = {
+        str: flags.DEFINE_string,
+        int: flags.DEFINE_integer,
+        float: flags.DEFINE_float,
+        bool: flags.DEFINE_bool,
+    }
+    values = flags.FlagValues()
+    for name, parameter in parameters.items():
+        define[parameter.kind](name, None, parameter.help, flag_values=values)
+    if plugins:
+        flags.DEFINE_multi_string(PLUGIN, [], PLUGIN_HELP, flag_values=values)
+    try:
+        rest = values(["", *words])[1:]
+    except (flags.Error, UnicodeDecodeError) as error:
+        raise UsageError(str(error)) from error
+    if rest:
+        raise UsageError(f"{rest[0]!r} is not a flag; see --help")
+    given = {name: values[name].value for name in parameters}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def wants_help(words: Sequence[str]) -> bool:
+    """Returns whether a command line asks for the help page."""
+    return any(word in _HELP for word in words)
+
+
+def plugins_given(words: Sequence[str]) -> list[str]:
+    """Returns the values of `--plugin`: plug-ins are loaded before their flags are defined."""
+    found = []
+    for word, following in zip(words, [*words[1:], ""]):
+        name, equals, value = word.lstrip("-").partition("=")
+        if word.startswith("-") and name == PLUGIN:
+            found.append(value if equals else following)
+    return found
+
+
+def flag_lines(name: str, text: str) -> list[str]:
+    """Returns the lines of a flag in a help page."""
+    lines = textwrap.wrap(text, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+    return [f"  --{name}", *lines]

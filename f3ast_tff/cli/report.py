@@ -1,0 +1,60 @@
+"""The papers' tables and figures from run folders, beside the papers' numbers, with verdicts.
+
+f3ast-tff report --runs runs --out report --format pdf,svg
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from f3ast_tff.analysis.command_line import command, runs_flag
+from f3ast_tff.analysis.report.build import build
+from f3ast_tff.analysis.report.render import FORMATS, write
+from f3ast_tff.analysis.run_groups import Collected, collect
+from f3ast_tff.analysis.runs import PERIODS
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import REQUIRED, parameter
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of this command."""
+
+    runs: str = runs_flag()
+    out: str = parameter(
+        REQUIRED, "folder to write the report into; made if it is not there", is_path=True
+    )
+    period: str = parameter(
+        PERIODS[0], "a run's score: at the end, or the mean of its evaluations", choices=PERIODS
+    )
+    format: str = parameter(
+        "svg", f"formats of the figures' files, a comma list of {', '.join(FORMATS)}"
+    )
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parses the command line and writes the report; returns the exit code."""
+    return command(argv, __doc__, Flags, _report)
+
+
+def _report(flags: Flags) -> None:
+    formats = list(dict.fromkeys(kind.strip().lower() for kind in flags.format.split(",")))
+    if not set(formats) <= set(FORMATS):
+        raise ParameterError("format", flags.format, f"must be of {', '.join(FORMATS)}")
+    collected, out = collect(flags.runs), Path(flags.out)
+    write(build(collected, flags.period), out, formats)
+    print(_said(collected))
+    print(f"report: {out / 'report.md'}, {out / 'report.html'}")
+
+
+def _said(collected: Collected) -> str:
+    counts = {
+        "finished": collected.num_finished,
+        "unfinished": len(collected.unfinished),
+        "damaged": len(collected.damaged),
+        "there twice": len(collected.repeated),
+    }
+    parts = [f"{count} {name}" for name, count in counts.items() if count or name == "finished"]
+    return f"runs: {', '.join(parts)}"

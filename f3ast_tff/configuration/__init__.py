@@ -1,1 +1,0 @@
-"""The layer that knows flags and files: settings, and the parts built from them."""

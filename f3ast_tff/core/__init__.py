@@ -1,0 +1,1 @@
+"""Data, local training, randomness, errors and files; imports no framework."""

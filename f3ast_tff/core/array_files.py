@@ -1,0 +1,89 @@
+"""Reads `.npy` and `.npz` files of others: no pickles, and no more bytes than a stated limit."""
+
+from __future__ import annotations
+
+import tokenize
+import zipfile
+import zlib
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from f3ast_tff.core.data_files import open_regular
+
+# More than any run's record of its clients.
+_MAX_ARRAYS_BYTES = 2**32
+# Raised by NumPy and zipfile for a damaged file.
+_DAMAGED = (
+    EOFError,
+    KeyError,
+    MemoryError,
+    NotImplementedError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    OverflowError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def open_npy(path: Path) -> np.memmap:
+    """Maps a `.npy` file into memory, read-only.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is damaged, cut short, holds objects or is no regular file.
+    """
+    with open_regular(path):
+        pass
+    try:
+        return np.lib.format.open_memmap(path, mode="r")
+    except _DAMAGED as error:
+        raise ValueError(f"it is damaged ({error})") from error
+
+
+def load_npz(path: Path) -> dict[str, np.ndarray]:
+    """Returns the arrays of a file that `np.savez` or `np.savez_compressed` wrote.
+
+    Args:
+        path: The file; its arrays hold at most 4 GiB together.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is damaged, too large, or holds something else than plain arrays.
+    """
+    with open_regular(path) as file:
+        return _read(file, _MAX_ARRAYS_BYTES)
+
+
+def read_npz(file: IO[bytes]) -> dict[str, np.ndarray]:
+    """Returns the arrays of an archive that `np.savez` wrote, uncompressed.
+
+    Args:
+        file: The archive, seekable; its arrays together are not larger than itself.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: As for `load_npz`.
+    """
+    return _read(file, file.seek(0, 2))
+
+
+def _read(file: IO[bytes], most: int) -> dict[str, np.ndarray]:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            declared = sum(member.file_size for member in archive.infolist())
+        if declared > most:
+            raise ValueError(f"its arrays have {declared} bytes, more than {most}")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
+    except _DAMAGED as error:
+        raise ValueError(f"it is damaged ({error})") from error
+    for name, array in found.items():
+        if not isinstance(array, np.ndarray):
+            raise ValueError(f"its member {name[:80]!r} is not a plain array")
+    return found

@@ -1,0 +1,293 @@
+"""Federated data: columnar arrays of examples, cut into clients by offsets."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.core import frame_columns
+from f3ast_tff.core.randomness import generator
+
+# A model has weights of every class, up to the largest label.
+_MOST_CLASSES = 2**20
+
+
+@dataclass(frozen=True)
+class ClientExamples:
+    """Examples of all clients, one client after the other.
+
+    Attributes:
+        features: `[num_examples, ...]`, any dtype.
+        labels: Integer class ids, `[num_examples]`, or `[num_examples, length]` for sequences; a
+            negative label does not count, in no loss and no accuracy (the pads of a sequence).
+        offsets: `int64 [num_clients + 1]`; client k holds rows `offsets[k]:offsets[k + 1]`.
+        names: Name of each client, `[num_clients]`; `None` where clients are mere numbers.
+
+    Raises:
+        ValueError: If the arrays contradict each other, or labels are no integers.
+    """
+
+    features: np.ndarray
+    labels: np.ndarray
+    offsets: np.ndarray
+    names: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        rows = len(self.features)
+        if len(self.labels) != rows:
+            raise ValueError(f"{rows} rows of features but {len(self.labels)} of labels")
+        if self.labels.dtype.kind not in "iu":
+            raise ValueError(f"labels must be integers, not {self.labels.dtype}")
+        offsets = self.offsets
+        if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or not len(offsets):
+            raise ValueError(f"offsets must be integers [num_clients + 1], not {offsets.dtype}")
+        if offsets[0] != 0 or offsets[-1] != rows or np.any(np.diff(offsets) < 0):
+            raise ValueError(f"offsets must rise from 0 to {rows}, the number of examples")
+        if self.names is not None and len(self.names) != self.num_clients:
+            raise ValueError(f"{len(self.names)} names for {self.num_clients} clients")
+
+    @property
+    def num_clients(self) -> int:
+        """Number of clients N."""
+        return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Examples per client, `int64 [num_clients]`."""
+        return np.diff(self.offsets)
+
+    def client(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the features and labels of client `k`, as views."""
+        rows = slice(self.offsets[k], self.offsets[k + 1])
+        return self.features[rows], self.labels[rows]
+
+    def take(self, ids: np.ndarray) -> ClientExamples:
+        """Returns the examples of these clients alone, in this order, `int [m]`."""
+        sizes = self.sizes[ids]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[ids] - offsets[:-1], sizes)
+        names = None if self.names is None else self.names[ids]
+        return ClientExamples(self.features[rows], self.labels[rows], offsets, names)
+
+    def pooled(self) -> ClientExamples:
+        """Returns the same examples, all held by one client."""
+        everything = np.array([0, len(self.labels)], np.int64)
+        return ClientExamples(self.features, self.labels, everything)
+
+    def name_of_row(self, row: int) -> str:
+        """Returns the name, or else the number, of the client that holds a row."""
+        return self.name(int(np.searchsorted(self.offsets, row, side="right")) - 1)
+
+    def name(self, k: int) -> str:
+        """Returns the name, or else the number, of client `k`."""
+        return str(k if self.names is None else self.names[k])
+
+
+@dataclass(frozen=True)
+class FederatedData:
+    """The data of a task.
+
+    Attributes:
+        train: Training examples by client.
+        test: Test examples by client (for a task whose test clients are other clients, theirs).
+        num_classes: Number of classes, labels being `0 .. num_classes - 1`.
+
+    Raises:
+        ValueError: If a label is too large, or training and test features have other shapes.
+    """
+
+    train: ClientExamples
+    test: ClientExamples
+    num_classes: int
+
+    def __post_init__(self) -> None:
+        if self.num_classes < 1:
+            raise ValueError(f"num_classes {self.num_classes}: must be at least 1")
+        for part, examples in (("training", self.train), ("test", self.test)):
+            if examples.labels.max(initial=-1) >= self.num_classes:
+                flat = examples.labels.reshape(len(examples.labels), -1).max(axis=1, initial=-1)
+                row = int(np.argmax(flat >= self.num_classes))
+                raise ValueError(
+                    f"labels must be below {self.num_classes}, the number of classes: client "
+                    f"{examples.name_of_row(row)} has {flat[row]} ({part} row {row})"
+                )
+        shapes = [part.features.shape[1:] for part in (self.train, self.test)]
+        if len(self.train.labels) and len(self.test.labels) and shapes[0] != shapes[1]:
+            raise ValueError(f"training features have shape {shapes[0]}, test features {shapes[1]}")
+
+    def sha256(self) -> str:
+        """Returns the SHA-256 of all features, labels and offsets, in hexadecimal."""
+        digest = hashlib.sha256()
+        for part in (self.train, self.test):
+            for array in (part.features, part.labels, part.offsets):
+                digest.update(f"{array.dtype.str} {array.shape} ".encode())
+                digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        return digest.hexdigest()
+
+    @classmethod
+    def from_arrays(
+        cls,
+        features: Any,
+        labels: Any,
+        clients: Any,
+        *,
+        test: float | np.ndarray | None = 0.1,
+        num_classes: int | None = None,
+        seed: int = 0,
+    ) -> FederatedData:
+        """Returns the data of examples in any order, each with the client that holds it.
+
+        Clients are put in the order of their ids, a client's examples stay in theirs.
+
+        Args:
+            features: `[n, ...]`; floating-point numbers become `float32`, integers stay.
+            labels: Integers, `[n]`, or `[n, length]` with negative ones for pads.
+            clients: Integers or texts, `[n]`.
+            test: Share of each client's examples that is for testing, rounded, a client keeping
+                one for training at least; or `bool [n]`, true for test examples; or `None`: the
+                training examples are the test examples too.
+            num_classes: Number of classes; by default the largest label and one.
+            seed: Seed of which examples are for testing.
+
+        Raises:
+            ValueError: If an array is no such array, or a feature is not finite; names the row
+                and the client.
+
+        Example:
+            >>> features, labels, clients = [[0.5], [1], [2]], [0, 1, 1], ["a", "b", "a"]
+            >>> data = FederatedData.from_arrays(features, labels, clients, test=None)
+            >>> data.train.names.tolist(), data.train.sizes.tolist(), data.num_classes
+            (['a', 'b'], [2, 1], 2)
+        """
+        features, labels, clients = map(np.asarray, (features, labels, clients))
+        if clients.ndim != 1 or clients.dtype.kind not in "iuUS" or not len(clients):
+            raise ValueError(f"clients must be integers or texts [n], not {_form(clients)}")
+        if len(features) != len(clients) or len(labels) != len(clients):
+            given = f"{len(features)} rows of features, {len(labels)} of labels"
+            raise ValueError(f"{given}, {len(clients)} of clients: must be as many")
+        features = _checked_features(features, clients)
+        labels = _checked_labels(labels, clients)
+        if num_classes is None:
+            num_classes = int(labels.max()) + 1
+        tested = np.zeros(len(clients), bool)
+        if isinstance(test, np.ndarray):
+            if test.shape != clients.shape or test.dtype != bool:
+                raise ValueError(f"test must be bool [{len(clients)}], not {_form(test)}")
+            tested = test
+        elif test is not None:
+            tested = _drawn(clients, test, seed)
+        train = _by_client(features, labels, clients, ~tested)
+        if test is None:
+            return cls(train, train, num_classes)
+        return cls(train, _by_client(features, labels, clients, tested), num_classes)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        client: str = "client",
+        label: str = "label",
+        split: str | None = None,
+        features: Sequence[str] | None = None,
+        test_fraction: float = 0.1,
+        seed: int = 0,
+    ) -> FederatedData:
+        """Returns the data of a table with a client column; see `from_arrays`.
+
+        Args:
+            frame: A pandas DataFrame, from a CSV or parquet file or `datasets.Dataset.to_pandas()`.
+            client: Column of client ids, integers or texts.
+            label: Column of classes: integers from 0, or texts, numbered in their sorted order.
+            split: Column that says `train` or `test`; without it `test_fraction` of each client's
+                examples are for testing.
+            features: Columns that a model reads: numbers, or one of arrays or lists of equal
+                shape. By default all other columns of numbers, or else the one of arrays.
+            test_fraction: See `from_arrays`; not read with `split`.
+            seed: See `from_arrays`.
+
+        Raises:
+            ValueError: If a column is missing or holds something else; names column and row.
+        """
+        known = [client, label, *([split] if split is not None else [])]
+        frame_columns.refuse_missing(frame, [*known, *(features or ())])
+        return cls.from_arrays(
+            frame_columns.features(frame, features, known),
+            frame_columns.classes(frame, label),
+            frame_columns.ids(frame, client),
+            test=test_fraction if split is None else frame_columns.is_test(frame, split),
+            seed=seed,
+        )
+
+
+def _form(array: np.ndarray) -> str:
+    return f"{array.dtype} {list(array.shape)}"
+
+
+def _checked_features(features: np.ndarray, clients: np.ndarray) -> np.ndarray:
+    if features.ndim < 2 or features.dtype.kind not in "biuf":
+        raise ValueError(f"features must be numbers [n, ...], not {_form(features)}")
+    # Beyond int32 a program without 64-bit integers would wrap around.
+    if features.dtype.kind in "iu" and _fits_int32(features):
+        return features
+    with np.errstate(over="ignore"):
+        features = features.astype(np.float32)
+    finite = np.isfinite(features).reshape(len(features), -1).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise ValueError(f"features must be finite: row {row}, of client {clients[row]}, is not")
+    return features
+
+
+def _fits_int32(features: np.ndarray) -> bool:
+    if np.can_cast(features.dtype, np.int32) or features.size == 0:
+        return True
+    limits = np.iinfo(np.int32)
+    return bool(features.min() >= limits.min and features.max() <= limits.max)
+
+
+def _checked_labels(labels: np.ndarray, clients: np.ndarray) -> np.ndarray:
+    if labels.ndim not in (1, 2) or labels.dtype.kind not in "biu":
+        raise ValueError(f"labels must be integers [n] or [n, length], not {_form(labels)}")
+    if labels.ndim == 1 and labels.min() < 0:
+        row = int(np.argmax(labels < 0))
+        raise ValueError(
+            f"labels must be at least 0: row {row}, of client {clients[row]}, has {labels[row]}"
+        )
+    if labels.size and labels.max() >= _MOST_CLASSES:
+        row = int(np.argmax(labels.reshape(len(labels), -1).max(axis=1)))
+        raise ValueError(
+            f"labels must be class ids from 0, below {_MOST_CLASSES}: row {row}, of client "
+            f"{clients[row]}, has {labels.max()}"
+        )
+    return labels.astype(np.int32)
+
+
+def _drawn(clients: np.ndarray, fraction: float, seed: int) -> np.ndarray:
+    """Returns which examples are for testing, `bool [n]`."""
+    if not 0 < fraction < 1:
+        raise ValueError(f"test {fraction}: must be above 0 and below 1")
+    owners, sizes = np.unique(clients, return_inverse=True, return_counts=True)[1:]
+    order = np.lexsort((generator(seed, "test examples").random(len(clients)), owners))
+    place = np.arange(len(clients)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    count = np.minimum(np.rint(fraction * sizes).astype(np.int64), sizes - 1)
+    if not count.any():
+        raise ValueError(f"test {fraction}: no client has enough examples to spare one")
+    tested = np.zeros(len(clients), bool)
+    tested[order] = place < np.repeat(count, sizes)
+    return tested
+
+
+def _by_client(
+    features: np.ndarray, labels: np.ndarray, clients: np.ndarray, rows: np.ndarray
+) -> ClientExamples:
+    if not rows.any():
+        raise ValueError("there must be training and test examples")
+    chosen = np.flatnonzero(rows)
+    names, owners = np.unique(clients[chosen], return_inverse=True)
+    order = chosen[np.argsort(owners, kind="stable")]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owners))]).astype(np.int64)
+    return ClientExamples(features[order], labels[order], offsets, names.astype(str))

@@ -1,0 +1,129 @@
+"""What a client does in a round: which examples, in which order, in which batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from f3ast_tff.core.randomness import each_generator
+
+
+@dataclass(frozen=True)
+class LocalTraining:
+    """Local training of one client in one round.
+
+    Either `epochs` passes over the client's data, each in its own random order and cut into
+    batches with a short last one; or exactly `steps` full batches (the paper's "E steps"), taken
+    from as many passes as they need.
+
+    Attributes:
+        batch_size: Examples in a batch, at least 1.
+        epochs: Passes over the client's data, at least 1; not used when `steps` is set.
+        steps: Number of full batches, or `None`.
+        drop_remainder: Whether an epoch's short last batch is dropped; a client with less than
+            one batch then does no step.
+        seed: Seed of the order.
+    """
+
+    batch_size: int
+    epochs: int = 1
+    steps: int | None = None
+    drop_remainder: bool = False
+    seed: int = 0
+
+    @property
+    def num_segments(self) -> int:
+        """Rows of `order`: batches do not cross from one row into the next."""
+        return 1 if self.steps is not None else self.epochs
+
+    def order(self, round_number: int, client: int, num_examples: int) -> np.ndarray:
+        """Returns the order in which a client visits its examples, a pure function.
+
+        Args:
+            round_number: Round t, from 1.
+            client: Client id.
+            num_examples: The client's number of training examples.
+
+        Returns:
+            `int32 [num_segments, length]`, indices into the client's examples; batches are
+            consecutive runs of `batch_size` in each row.
+        """
+        return next(self.orders(round_number, [client], [num_examples]))
+
+    def orders(
+        self, round_number: int, clients: Sequence[int], nums_examples: Sequence[int]
+    ) -> Iterator[np.ndarray]:
+        """Yields `order` of each of some clients, `int [m]`, of these numbers of examples."""
+        generators = each_generator(self.seed, "batches", round_number, last=clients)
+        for rng, num_examples in zip(generators, nums_examples):
+            yield self._order(rng, num_examples)
+
+    def _order(self, rng: np.random.Generator, num_examples: int) -> np.ndarray:
+        if self.steps is not None:
+            wanted = self.steps * self.batch_size if num_examples else 0
+            passes = -(-wanted // max(num_examples, 1))
+            stream = [rng.permutation(num_examples) for _ in range(passes)]
+            flat = np.concatenate(stream)[:wanted] if stream else np.zeros(0)
+            return flat.astype(np.int32)[None]
+        length = num_examples
+        if self.drop_remainder:
+            length -= num_examples % self.batch_size
+        epochs = [rng.permutation(num_examples)[:length] for _ in range(self.epochs)]
+        return np.asarray(epochs, np.int32).reshape(self.epochs, length)
+
+    def num_batches(self, num_examples: np.ndarray) -> np.ndarray:
+        """Returns the steps that clients of these sizes take in a round, `int64`."""
+        sizes = np.asarray(num_examples, np.int64)
+        if self.steps is not None:
+            return np.where(sizes > 0, self.steps, 0)
+        full = sizes // self.batch_size
+        if not self.drop_remainder:
+            full = -(-sizes // self.batch_size)
+        return self.epochs * full
+
+    def num_visits(self, num_examples: np.ndarray) -> np.ndarray:
+        """Returns how many examples clients of these sizes train on in a round, `int64`.
+
+        An example that is visited several times counts as often.
+        """
+        sizes = np.asarray(num_examples, np.int64)
+        if self.steps is not None or self.drop_remainder:
+            return self.num_batches(sizes) * self.batch_size
+        return self.epochs * sizes
+
+
+def client_share(sizes: np.ndarray, work: LocalTraining, unit: str) -> np.ndarray:
+    """Returns p_k, the weight of each client in the objective (reading R16).
+
+    Args:
+        sizes: Training examples per client, `[N]`.
+        work: Local work, for the number of batches.
+        unit: `"examples"` (F3AST's paper: share of the data), `"batches"` (its released code:
+            share of the training batches), or `"equal"` (1 / N among the clients with data).
+
+    Returns:
+        `float64 [N]`, positive where a client has data, sums to 1.
+    """
+    counts = {
+        "examples": lambda: sizes,
+        "batches": lambda: work.num_batches(sizes),
+        "equal": lambda: np.asarray(sizes) > 0,
+    }[unit]()
+    return np.asarray(counts, np.float64) / np.sum(counts)
+
+
+def check_client_shares(p: np.ndarray) -> None:
+    """Checks that client shares p_k are a distribution, `float [N]`.
+
+    Raises:
+        ValueError: If one is negative or not finite, or they do not sum to 1.
+    """
+    if p.ndim != 1:
+        raise ValueError(f"p has shape {p.shape}: must be [N]")
+    wrong = np.flatnonzero(~((p >= 0) & np.isfinite(p)))
+    if len(wrong):
+        raise ValueError(f"p[{wrong[0]}] = {p[wrong[0]]}: must be at least 0")
+    if not abs(p.sum() - 1) < 1e-6:
+        raise ValueError(f"p sums to {p.sum()}: must sum to 1")

@@ -1,0 +1,194 @@
+"""From features as they are stored to what a model reads, augmentation included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from f3ast_tff.core.randomness import generator
+
+_WHITE = np.float32(255)
+
+
+class Preprocessing(Protocol):
+    """A pure function of features and of draws made on the host, the same in both frameworks.
+
+    What is random in it (augmentation) is drawn with NumPy from (seed, round, client), a few
+    integers an example; the pixels are computed where the model is trained.
+
+    Attributes:
+        num_draws: Integers drawn for an example each time that it is trained on, 0 for none.
+    """
+
+    @property
+    def num_draws(self) -> int:
+        """See the class."""
+        ...
+
+    def output_shape(self, stored_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Returns the shape of a model input, of the shape of an example as it is stored."""
+        ...
+
+    def draws(self, round_number: int, client: int, shape: tuple[int, ...]) -> np.ndarray:
+        """Returns the draws of a client's visits to its examples, a pure function.
+
+        Args:
+            round_number: Round t, from 1.
+            client: Client id.
+            shape: Shape of `LocalTraining.order` for that client and round.
+
+        Returns:
+            `int32 [*shape, num_draws]`, for the visits in their order.
+        """
+        ...
+
+    def in_jax(self, features: Any, draws: Any | None) -> Any:
+        """Returns model inputs `float32` (ids stay integers) of features `[n, ...]`.
+
+        Args:
+            features: As stored.
+            draws: `int32 [n, num_draws]` in training, `None` in evaluation.
+        """
+        ...
+
+    def in_tf(self, features: Any, draws: Any | None) -> Any:
+        """As `in_jax`, in TensorFlow."""
+        ...
+
+
+class Deterministic:
+    """Base of preprocessing that draws nothing and changes no shape."""
+
+    @property
+    def num_draws(self) -> int:
+        """None."""
+        return 0
+
+    def draws(self, round_number: int, client: int, shape: tuple[int, ...]) -> np.ndarray:
+        """See `Preprocessing.draws`."""
+        return np.zeros((*shape, 0), np.int32)
+
+    def output_shape(self, stored_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """See `Preprocessing.output_shape`."""
+        return stored_shape
+
+
+@dataclass(frozen=True)
+class AsStored(Deterministic):
+    """No change."""
+
+    def in_jax(self, features: Any, draws: Any | None) -> Any:
+        """See `Preprocessing.in_jax`."""
+        return features
+
+    def in_tf(self, features: Any, draws: Any | None) -> Any:
+        """See `Preprocessing.in_tf`."""
+        return features
+
+
+@dataclass(frozen=True)
+class ScaledPixels(Deterministic):
+    """Pixels `uint8 [n, ...]` to `float32 [n, ...]`.
+
+    Attributes:
+        black: What 0 becomes.
+        white: What 255 becomes.
+    """
+
+    black: float = 0.0
+    white: float = 1.0
+
+    def in_jax(self, features: Any, draws: Any | None) -> Any:
+        """See `Preprocessing.in_jax`."""
+        return self._scaled(features.astype(np.float32))
+
+    def in_tf(self, features: Any, draws: Any | None) -> Any:
+        """See `Preprocessing.in_tf`."""
+        import tensorflow as tf
+
+        return self._scaled(tf.cast(features, tf.float32))
+
+    def _scaled(self, pixels: Any) -> Any:
+        return pixels / _WHITE * np.float32(self.white - self.black) + np.float32(self.black)
+
+
+@dataclass(frozen=True)
+class ImageCrops:
+    """Square crops of square images, each standardised by its own mean and deviation.
+
+    In training a crop is at a random place and mirrored with probability 1/2; in evaluation it is
+    central and not mirrored. A standardised image is (x - mean) / max(std, 1 / sqrt(size)), over
+    all of its pixels and channels, as in `tf.image.per_image_standardization`.
+
+    Attributes:
+        image: Side of a stored image, pixels.
+        crop: Side of a crop, pixels, at most `image`.
+        augment: Whether crops in training are random; if not they are central there too.
+        seed: Seed of the draws.
+    """
+
+    image: int
+    crop: int
+    augment: bool = True
+    seed: int = 0
+
+    @property
+    def num_draws(self) -> int:
+        """Three: top row and left column of the crop, and whether it is mirrored (1) or not."""
+        return 3 if self.augment else 0
+
+    def output_shape(self, stored_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """See `Preprocessing.output_shape`."""
+        return (self.crop, self.crop, *stored_shape[2:])
+
+    def draws(self, round_number: int, client: int, shape: tuple[int, ...]) -> np.ndarray:
+        """See `Preprocessing.draws`."""
+        if not self.augment:
+            return np.zeros((*shape, 0), np.int32)
+        rng = generator(self.seed, "augmentation", round_number, client)
+        places = self.image - self.crop + 1
+        highs = np.array([places, places, 2])
+        return rng.integers(0, highs, (*shape, 3), dtype=np.int32)
+
+    def in_jax(self, features: Any, draws: Any | None) -> Any:
+        """Turns `uint8 [n, image, image, c]` into `float32 [n, crop, crop, c]`."""
+        import jax.numpy as jnp
+
+        if draws is None or not self.augment:
+            cropped = self._central(features)
+        else:
+            along = jnp.arange(self.crop)
+            rows = draws[:, 0, None] + along
+            mirrored = jnp.where(draws[:, 2, None] == 1, along[::-1], along)
+            columns = draws[:, 1, None] + mirrored
+            here = jnp.arange(len(features))[:, None, None]
+            cropped = features[here, rows[:, :, None], columns[:, None, :]]
+        x = cropped.astype(jnp.float32)
+        mean = jnp.mean(x, axis=(1, 2, 3), keepdims=True)
+        deviation = jnp.std(x, axis=(1, 2, 3), keepdims=True)
+        least = 1 / np.sqrt(np.prod(x.shape[1:]))
+        return (x - mean) / jnp.maximum(deviation, np.float32(least))
+
+    def in_tf(self, features: Any, draws: Any | None) -> Any:
+        """As `in_jax`, in TensorFlow."""
+        import tensorflow as tf
+
+        if draws is None or not self.augment:
+            cropped = self._central(features)
+        else:
+            along = tf.range(self.crop)
+            rows = draws[:, 0, None] + along
+            # `==` would compare identities in the graphs that TFF builds.
+            mirrored = tf.where(tf.equal(draws[:, 2, None], 1), along[::-1], along)
+            columns = draws[:, 1, None] + mirrored
+            cropped = tf.gather(features, rows, batch_dims=1, axis=1)
+            cropped = tf.gather(tf.transpose(cropped, [0, 2, 1, 3]), columns, batch_dims=1, axis=1)
+            cropped = tf.transpose(cropped, [0, 2, 1, 3])
+        shaped = tf.ensure_shape(cropped, [None, self.crop, self.crop, features.shape[-1]])
+        return tf.image.per_image_standardization(tf.cast(shaped, tf.float32))
+
+    def _central(self, features: Any) -> Any:
+        start = (self.image - self.crop) // 2
+        return features[:, start : start + self.crop, start : start + self.crop]

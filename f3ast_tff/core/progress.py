@@ -1,0 +1,102 @@
+"""How far something long is, on stderr."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from f3ast_tff.core.messages import one_line
+
+
+class _NoBar:
+    """Stands for a bar that is not shown."""
+
+    total: float | None = None
+
+    def update(self, done: float) -> None:
+        """Shows nothing."""
+
+    def reset(self) -> None:
+        """Shows nothing."""
+
+    def close(self) -> None:
+        """Shows nothing."""
+
+
+def terminal_bar(**options: Any) -> Any | None:
+    """Returns a new bar; `None` where stderr is no terminal, or tqdm is not installed.
+
+    Args:
+        **options: As of `tqdm.tqdm`.
+    """
+    if not sys.stderr.isatty() or importlib.util.find_spec("tqdm") is None:
+        return None
+    # Here, so that importing this needs nothing.
+    from tqdm import tqdm
+
+    return tqdm(**options)
+
+
+def duration(seconds: float) -> str:
+    """Returns a time span as people write it: `42 s`, `7 min 5 s`, `3 h 20 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def say(line: str) -> None:
+    """Prints a line on stderr, above the bars that are shown; nothing if the terminal is gone."""
+    with suppress(OSError):
+        if sys.stderr.isatty() and importlib.util.find_spec("tqdm") is not None:
+            from tqdm import tqdm
+
+            tqdm.write(line, file=sys.stderr)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+
+class _Said(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        # Python's warnings bring their line of code along.
+        say(one_line(f"{record.levelname}: {record.getMessage()}".partition("\n")[0]))
+
+
+@contextmanager
+def warnings_said() -> Iterator[None]:
+    """Prints logged warnings and errors, and Python's `warnings`, with `say`."""
+    handler, logger = _Said(logging.WARNING), logging.getLogger()
+    logger.addHandler(handler)
+    logging.captureWarnings(True)
+    try:
+        yield
+    finally:
+        logging.captureWarnings(False)
+        logger.removeHandler(handler)
+
+
+@contextmanager
+def progress(what: str, total: int, unit: str) -> Iterator[Any]:
+    """Shows a bar in a terminal; elsewhere, or without tqdm, a line at the start.
+
+    Args:
+        what: Name of the work.
+        total: Number of units, 0 if not known.
+        unit: `"B"` for bytes, else the unit's name.
+
+    Yields:
+        The bar, with tqdm's `total`, `update(units done)`, `reset` and `close`.
+    """
+    bar = terminal_bar(desc=what, total=total or None, unit=unit, unit_scale=unit == "B")
+    if bar is None:
+        print(f"{what} ...", file=sys.stderr, flush=True)
+        yield _NoBar()
+        return
+    with bar:
+        yield bar

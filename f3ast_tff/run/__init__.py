@@ -1,0 +1,1 @@
+"""Experiments: built from settings, run round by round, kept in a run folder."""

@@ -1,0 +1,365 @@
+"""From a configuration to the parts of an experiment."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.availability.label_distribution import label_distribution
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.local_training import LocalTraining, client_share
+from f3ast_tff.core.preprocessing import Preprocessing
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.delivery import Delivery, DeliveryWorld
+from f3ast_tff.delivery.delivery import RememberedMasks
+from f3ast_tff.engines.engine import Engine, EngineParts
+from f3ast_tff.methods.parts.aggregation import Aggregation
+from f3ast_tff.methods.parts.algorithm import StrategyContext
+from f3ast_tff.methods.parts.strategy import Strategy
+from f3ast_tff.methods.parts.wrappers import OfThosePresent, Population, Separated
+from f3ast_tff.models import Model
+from f3ast_tff.optimizers.schedules import client_schedule
+from f3ast_tff.run.delivering import Payload
+from f3ast_tff.run.round_loop import Experiment
+from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.kinds import KINDS
+
+# The released code seeds availability with the constant 1 (R13).
+_RELEASED_AVAILABILITY_SEED = 1
+# Examples that a client visits per round, repetitions included: drawn in one array.
+_MOST_VISITS = 10**8
+_WHOSE = {"held_out_clients": "training clients", "test_clients": "test clients"}
+
+
+class Builder:
+    """The parts of one experiment, each built once, when it is first asked for."""
+
+    def __init__(self, configuration: Configuration, folder: Path | None = None) -> None:
+        """Builds nothing yet.
+
+        Args:
+            configuration: The experiment.
+            folder: The run's folder, for the engine's own files; `None` for none.
+        """
+        self._configuration = configuration
+        self._configs = configuration.configs
+        self._settings = configuration.settings
+        self._folder = folder
+
+    def _build(self, kind: str, *arguments: Any) -> Any:
+        """Builds a component and checks that the object is of its kind."""
+        made = self._configs[kind].build(*arguments)
+        KINDS[kind].check_object(made)
+        return made
+
+    @cached_property
+    def data(self) -> FederatedData:
+        """The task's data, with clients held out, pooled and thinned out as the settings say.
+
+        Raises:
+            ParameterError: If the data contradicts itself, or has too few clients.
+            DataError: If a file is missing or damaged.
+        """
+        try:
+            data = self._build("task")
+        except ParameterError:
+            raise
+        except ValueError as error:
+            # `FederatedData` raises it: a label out of range, for example.
+            raise ParameterError("task", self._settings["task"], str(error)) from error
+        found, wanted = data.train.num_clients, self._settings.get("num_clients")
+        if wanted is not None and found != wanted:
+            allowed = f"must be {found}, the number in this data"
+            raise ParameterError("num_clients", wanted, allowed)
+        held = self._drawn_clients("held_out_clients", found, found - 1)
+        if held is not None:
+            kept = np.setdiff1d(np.arange(found), held)
+            data = replace(data, train=data.train.take(kept), test=data.train.take(held))
+        if self._configs["algorithm"].pooled:
+            data = replace(data, train=data.train.pooled())
+        there = data.test.num_clients
+        scored = self._drawn_clients("test_clients", there, there)
+        return data if scored is None else replace(data, test=data.test.take(scored))
+
+    def _drawn_clients(self, name: str, there: int, most: int) -> np.ndarray | None:
+        """Draws the clients that a setting asks for; ids in rising order, `None` for no draw."""
+        asked = self._settings.get(name)
+        if asked is None:
+            return None
+        if asked > most:
+            allowed = f"must be at most {most}: this data has {there} {_WHOSE[name]}"
+            raise ParameterError(name, asked, allowed)
+        rng = generator(self._settings["data_seed"], name.replace("_", " "))
+        return np.sort(rng.permutation(there)[:asked])
+
+    @cached_property
+    def preprocessing(self) -> Preprocessing:
+        """Turns stored features into model inputs."""
+        return self._configs["task"].preprocessing(self._settings["seed"])
+
+    @cached_property
+    def model(self) -> Model:
+        """The network.
+
+        Raises:
+            ParameterError: If it does not fit the data.
+        """
+        config, name = self._configs["model"], self._settings["model"]
+        train = self.data.train
+        sequences = train.labels.ndim > 1
+        if sequences != config.labels_sequences:
+            labels = "one per example" if not sequences else "a sequence per example"
+            raise ParameterError("model", name, f"does not fit: this data has {labels} as label")
+        shape = self.preprocessing.output_shape(train.features.shape[1:])
+        try:
+            return self._build("model", shape, self.data.num_classes)
+        except ParameterError:
+            raise
+        except ValueError as error:
+            raise ParameterError("model", name, str(error)) from error
+
+    @cached_property
+    def work(self) -> LocalTraining:
+        """Local training of a client.
+
+        Raises:
+            ParameterError: If no client takes a step, or one takes far too many.
+        """
+        settings = self._settings
+        work = LocalTraining(
+            settings["batch_size"],
+            settings["local_epochs"],
+            settings["local_steps"],
+            drop_remainder=settings["last_batch"] == "drop",
+            seed=settings["seed"],
+        )
+        _check_steps(self.data.train, work)
+        return work
+
+    @cached_property
+    def availability_seed(self) -> int:
+        """Seed of availability and of random K_t (reading R13)."""
+        released = self._settings["availability_draws"] == "by_round_only"
+        return _RELEASED_AVAILABILITY_SEED if released else self._settings["seed"]
+
+    @cached_property
+    def aggregation(self) -> Aggregation:
+        """From the cohort's updates to the server's step."""
+        return self._build("aggregation")
+
+    @cached_property
+    def model_bytes(self) -> int:
+        """Bytes of one copy of the model."""
+        weights = self.model.initial_weights(self._settings["seed"])
+        return sum(weight.nbytes for weight in weights)
+
+    @cached_property
+    def payload(self) -> Payload:
+        """Bytes that one client receives and sends per round."""
+        memory = self.aggregation.memory
+        down, up = (1, 1) if memory is None else (memory.vectors_down, memory.vectors_up)
+        return Payload(bytes_down=down * self.model_bytes, bytes_up=up * self.model_bytes)
+
+    @cached_property
+    def world(self) -> StrategyContext:
+        """Shares, availability, constraint, data and model, with the constraint on updates."""
+        settings, sizes, work = self._settings, self.data.train.sizes, self.work
+        p = client_share(sizes, work, settings["client_share"])
+        seed = self.availability_seed
+        labels = []
+        if self._configs["availability"].needs_labels:
+            labels = [label_distribution(self.data.train, self.data.num_classes)]
+        return StrategyContext(
+            p=p,
+            sizes=sizes,
+            availability=self._build("availability", p, seed, *labels),
+            constraint=self._build("communication", len(p), seed, self.model_bytes),
+            rounds=settings["rounds"],
+            seed=settings["seed"],
+            train=self.data.train,
+            model=self.model,
+            preprocessing=self.preprocessing,
+        )
+
+    @cached_property
+    def asked_world(self) -> StrategyContext:
+        """The `world` of the strategy: the constraint is on the clients that are asked."""
+        world = self.world
+        constraint = self._configs["delivery"].asking(world.constraint, world.num_clients)
+        return replace(world, constraint=constraint)
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        """The algorithm's strategy, wrapped as `client_share_of` and separation ask for.
+
+        Raises:
+            ParameterError: If the population changes and a part cannot follow.
+        """
+        settings, world = self._settings, self.asked_world
+        strategy: Strategy = self._build("algorithm", world)
+        if self._configs["algorithm"].made:
+            self._check_made(strategy)
+        if settings["client_share_of"] == "present":
+            strategy = self._of_those_present(strategy)
+        if settings["selection_separation"]:
+            strategy = Separated(strategy, settings["selection_separation"], world.num_clients)
+        return strategy
+
+    def _check_made(self, strategy: Strategy) -> None:
+        """Refuses a strategy that expects another aggregation or loss than the run has."""
+        name = type(strategy).__name__
+        meant_for = getattr(strategy, "aggregation", None)
+        if meant_for is not None and not self._configs["aggregation"].takes_weights(meant_for):
+            allowed = (
+                f"the weights of {name} are meant for {meant_for}: give aggregation={meant_for!r}"
+            )
+            raise ParameterError("aggregation", self._settings["aggregation"], allowed)
+        loss, asked = self._configs["algorithm"].client_loss, getattr(strategy, "client_loss", None)
+        if asked not in (None, loss):
+            allowed = (
+                f"{name} asks for client_loss {asked!r}, which the function must say as attribute"
+            )
+            raise ParameterError("algorithm", self._settings["algorithm"], allowed)
+
+    def _of_those_present(self, strategy: Strategy) -> OfThosePresent:
+        name, world = "client_share_of", self.asked_world
+        population = world.availability
+        if not isinstance(population, Population):
+            who = self._settings["availability"]
+            raise ParameterError(name, "present", f"clients of {who} neither join nor leave")
+        if self.aggregation.memory is not None:
+            which = self._settings["aggregation"]
+            allowed = f"aggregation {which} remembers clients that have left"
+            raise ParameterError(name, "present", allowed)
+        return OfThosePresent(strategy, population, world.p, world.constraint.mean_k)
+
+    @cached_property
+    def masks(self) -> RememberedMasks:
+        """Availability with a memory, for a delivery that looks at other rounds."""
+        return RememberedMasks(self.world.availability)
+
+    @cached_property
+    def delivery(self) -> Delivery:
+        """Tells which updates arrive.
+
+        Raises:
+            ParameterError: If a parameter does not fit.
+            DataError: If a file is missing or damaged.
+        """
+        world = self.world
+        of_delivery = DeliveryWorld(
+            sizes=world.sizes,
+            examples=self.work.num_visits(world.sizes),
+            bytes_down=self.payload.bytes_down,
+            bytes_up=self.payload.bytes_up,
+            availability=world.availability,
+            masks=self.masks,
+            constraint=world.constraint,
+            seed=self.availability_seed,
+        )
+        return self._build("delivery", of_delivery)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine; imports its framework.
+
+        Raises:
+            EngineError: If its worker or cluster cannot be started.
+            ParameterError: If there is no such device or cluster.
+        """
+        settings, world = self._settings, self.world
+        algorithm = self._configs["algorithm"]
+        client = self._build("client_optimizer")
+        schedule = client_schedule(settings)
+        if schedule.is_constant:
+            # An optimizer given as an object may have a schedule.
+            schedule = client.schedule
+        # It may also have a clip norm; the algorithm's comes first.
+        limit = algorithm.client_clip_norm
+        clip_norm = client.clip_norm if limit is None else limit
+        server = self._build("server_optimizer")
+        if not server.is_constant:
+            allowed = "has a schedule, which only a client optimizer can"
+            raise ParameterError("server_optimizer", settings["server_optimizer"], allowed)
+        parts = EngineParts(
+            data=self.data,
+            model=self.model,
+            preprocessing=self.preprocessing,
+            work=self.work,
+            client_optimizer=replace(client, schedule=schedule, clip_norm=clip_norm),
+            server_optimizer=server,
+            aggregation=self.aggregation,
+            p=world.p,
+            client_loss=algorithm.client_loss,
+            cohort_size=min(world.constraint.largest_k, world.num_clients),
+            seed=settings["seed"],
+            tff_clients_at_once=self._configs["task"].tff_clients_at_once,
+            folder=self._folder,
+        )
+        return self._configs["engine"].build(parts)
+
+    def experiment(self) -> Experiment:
+        """Returns all parts that the round loop needs."""
+        # Before any framework with threads: a local cluster is forked off this process.
+        self._configs["engine"].connect()
+        settings, world = self._settings, self.world
+        looks_ahead = self._configs["delivery"].looks_ahead
+        # A refused setting ends the run before the engine starts.
+        delivery, strategy = self.delivery, self.strategy
+        return Experiment(
+            availability=self.masks if looks_ahead else world.availability,
+            constraint=self.asked_world.constraint,
+            strategy=strategy,
+            engine=self.engine,
+            rounds=settings["rounds"],
+            eval_every=settings["eval_every"],
+            checkpoint_every=settings["checkpoint_every"],
+            num_clients=world.num_clients,
+            model=world.model,
+            delivery=delivery,
+            payload=self.payload,
+            p=world.p,
+            data_sha256=None if self._folder is None else self.data.sha256(),
+            checkpoint_seconds=settings["checkpoint_seconds"],
+            client_scores=settings["client_scores"],
+            keep_checkpoints=settings["keep_checkpoints"],
+            write_masks=settings["write_masks"],
+        )
+
+
+def _check_steps(train: ClientExamples, work: LocalTraining) -> None:
+    """Refuses training in which nobody takes a step; warns of clients that take none."""
+    sizes = train.sizes
+    if not sizes.sum():
+        raise ParameterError("task", "", "has no training example")
+    visits = int(work.num_visits(sizes).max())
+    if visits > _MOST_VISITS:
+        name = "local_epochs" if work.steps is None else "local_steps"
+        most = f"a client would visit {visits} examples per round, more than {_MOST_VISITS}"
+        raise ParameterError(name, work.epochs if work.steps is None else work.steps, most)
+    idle = np.flatnonzero((work.num_batches(sizes) == 0) & (sizes > 0))
+    if len(idle) == 0:
+        return
+    largest = int(np.argmax(sizes))
+    if work.num_batches(sizes[largest : largest + 1])[0] == 0:
+        allowed = (
+            f"must be at most {sizes[largest]}, the examples of client {train.name(largest)}, who "
+            "has most: with last_batch=drop nobody would train"
+        )
+        raise ParameterError("batch_size", work.batch_size, allowed)
+    first = int(idle[0])
+    logging.warning(
+        "%d of %d clients hold less than one batch of %d and take no step, as last_batch is drop; "
+        "the first is client %s, with %d examples",
+        len(idle),
+        len(sizes),
+        work.batch_size,
+        train.name(first),
+        sizes[first],
+    )

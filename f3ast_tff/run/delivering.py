@@ -1,0 +1,104 @@
+"""What becomes of a round's cohort between selection and aggregation, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.delivery import Arrivals, Delivery
+from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
+from f3ast_tff.run.selecting import weigh_updates
+
+
+@dataclass(frozen=True)
+class Payload:
+    """What one client costs to talk to.
+
+    Attributes:
+        bytes_down: That it gets in a round in which it is asked, for an update or for its loss.
+        bytes_up: That it sends.
+    """
+
+    bytes_down: int = 0
+    bytes_up: int = 0
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """A cohort, and what came back of it.
+
+    Attributes:
+        asked: The cohort as it was selected, `int64 [m]`.
+        received: Whose update arrived and counts, `bool [m]`; nobody's in a round that failed.
+        cohort: Those received, with the weights of their updates: who trains.
+        seconds: Duration of the round; NaN without a clock.
+        bytes_down: Bytes that the server sent in the round.
+        bytes_up: Bytes that it received, also in a round that failed.
+        failed: Whether too few updates arrived for the round to count, see `Arrivals`.
+    """
+
+    asked: np.ndarray
+    received: np.ndarray
+    cohort: Cohort
+    seconds: float
+    bytes_down: int
+    bytes_up: int
+    failed: bool = False
+
+
+def deliver(
+    delivery: Delivery,
+    strategy: Strategy,
+    payload: Payload,
+    now: Round,
+    ids: np.ndarray,
+    scored: Sequence[np.ndarray] = (),
+) -> Delivered:
+    """Finds out which updates arrive, and has the strategy weigh these.
+
+    Args:
+        delivery: Decides which updates arrive.
+        strategy: Has selected the clients.
+        payload: Bytes per client.
+        now: The round.
+        ids: Clients selected, `int [m]`.
+        scored: Ids of the clients that were asked for their losses: these got the model too.
+
+    Raises:
+        ComponentError: If the delivery returns no `Arrivals` of these clients, or the strategy
+            another cohort than the clients delivered.
+    """
+    arrivals = delivery.arrivals(now.number, ids)
+    _check_arrivals(delivery, now.number, arrivals, len(ids))
+    received = arrivals.received & (not arrivals.failed)
+    return Delivered(
+        ids,
+        received,
+        weigh_updates(strategy, now, ids, received),
+        float(arrivals.round_seconds),
+        payload.bytes_down * _distinct([ids, *scored]),
+        payload.bytes_up * _distinct([ids[arrivals.received]]),
+        arrivals.failed,
+    )
+
+
+def _distinct(ids: Sequence[np.ndarray]) -> int:
+    """Clients: one that is drawn twice gets one model, and sends one update."""
+    return len(np.unique(np.concatenate(ids)))
+
+
+def _check_arrivals(delivery: Delivery, t: int, arrivals: Arrivals, asked: int) -> None:
+    parts = [getattr(arrivals, name, None) for name in ("received", "seconds")]
+    found = [(part.shape, part.dtype.kind) for part in parts if isinstance(part, np.ndarray)]
+    if found == [((asked,), "b"), ((asked,), "f")]:
+        if arrivals.round_seconds < 0 or np.isinf(arrivals.round_seconds):
+            wrong = f"has a round of {arrivals.round_seconds} s: must be finite and at least 0"
+            raise ComponentError(f"delivery {type(delivery).__name__}: arrivals({t}) {wrong}")
+        return
+    raise ComponentError(
+        f"delivery {type(delivery).__name__}: arrivals({t}) returned {type(arrivals).__name__}: "
+        f"must be Arrivals whose received is bool [{asked}], and seconds as long"
+    )

@@ -1,0 +1,129 @@
+"""Makes a run longer, if no setting depends on the number of rounds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.core.data_files import read_json
+from f3ast_tff.core.errors import CheckpointError, RunFolderError
+from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
+from f3ast_tff.run.outputs import remove_masks, scores_file
+from f3ast_tff.run.rate_trace import traced_rounds
+from f3ast_tff.run.results import SUMMARY
+from f3ast_tff.run.run_folder import RunFolder, run_id_of
+
+if TYPE_CHECKING:
+    from f3ast_tff.settings.configuration import Configuration
+
+_ADVICE = "Give another run_name, or remove the folder"
+
+
+def extend_run(path: Path, configuration: Configuration, patience_s: float = 0.0) -> None:
+    """Makes the run in a folder longer, if it is the given run with fewer rounds.
+
+    The last checkpoint stays, under the new number of rounds; an evaluation that the last round got
+    for being last is removed. The longer run then ends as if started with so many rounds.
+
+    Args:
+        path: The run's folder, which need not exist; not locked.
+        configuration: The run with its new number of rounds.
+        patience_s: See `RunFolder`.
+
+    Raises:
+        RunFolderError: If the folder holds the given run with more rounds, or cannot be made longer
+            exactly; says why. Other differences are left to `RunFolder`.
+    """
+    try:
+        content = read_json(path / "config.json")
+    except (OSError, ValueError):
+        return
+    now = json.loads(json.dumps(configuration.identity))
+    before = content.get("identity") if isinstance(content, dict) else None
+    if not isinstance(before, dict) or not isinstance(before.get("rounds"), int):
+        return
+    rounds, wanted = before["rounds"], now["rounds"]
+    if rounds == wanted or {**before, "rounds": wanted} != now:
+        return
+    if rounds > wanted:
+        raise RunFolderError(
+            f"{path} holds a run of {rounds} rounds, now {wanted}: a run can only be made longer. "
+            f"{_ADVICE}"
+        )
+    reason = _why_not(configuration)
+    if reason:
+        raise RunFolderError(
+            f"{path} holds a run of {rounds} rounds, now {wanted}: cannot be made longer, "
+            f"{reason}. {_ADVICE}"
+        )
+    with closing(RunFolder(path, before, patience_s)):
+        _extend(path, content, before, now)
+
+
+def _why_not(configuration: Configuration) -> str:
+    if configuration.plugins:
+        names = ", ".join(plugin.name for plugin in configuration.plugins)
+        return f"as plug-in {names} may depend on the number of rounds"
+    algorithm = configuration.configs["algorithm"]
+    if algorithm.depends_on_rounds(configuration.settings):
+        name = configuration.settings["algorithm"]
+        return f"as algorithm {name} looks at the rounds that follow the last"
+    return ""
+
+
+def _extend(
+    path: Path, content: dict[str, Any], before: Mapping[str, Any], now: Mapping[str, Any]
+) -> None:
+    checkpoints = path / "checkpoints"
+    store = CheckpointStore(checkpoints, run_id_of(now))
+    try:
+        checkpoint = CheckpointStore(checkpoints, run_id_of(before)).load_newest()
+    except CheckpointError:
+        # A killed extension leaves one of the longer run.
+        checkpoint = store.load_newest()
+    rounds, every = before["rounds"], now["eval_every"]
+    if checkpoint is None and (path / SUMMARY).exists():
+        raise RunFolderError(
+            f"{path} holds a run of {rounds} rounds, now {now['rounds']}: cannot be made longer, "
+            f"as it has kept no checkpoint (keep_checkpoints). {_ADVICE}"
+        )
+    if checkpoint is not None:
+        store.save(_of_longer(checkpoint, rounds, now["rounds"], every, path))
+    # Until the settings are written the run is unfinished, with the checkpoint of either.
+    (path / SUMMARY).unlink(missing_ok=True)
+    (path / "selection.npz").unlink(missing_ok=True)
+    # The loop takes existing masks as complete.
+    remove_masks(path)
+    if rounds % every:
+        scores_file(path, rounds).unlink(missing_ok=True)
+    content["settings"]["rounds"] = content["identity"]["rounds"] = now["rounds"]
+    content["extended_from"] = [*content.get("extended_from", []), rounds]
+    with atomic_write(path / "config.json") as file:
+        json.dump(content, file, indent=2)
+        file.write("\n")
+
+
+def _of_longer(
+    checkpoint: Checkpoint, rounds: int, wanted: int, every: int, path: Path
+) -> Checkpoint:
+    """The checkpoint as a run of `wanted` rounds would have written it."""
+    kept = [row for row in checkpoint.meta["rows"] if row["round"] % every == 0]
+    arrays = dict(checkpoint.arrays)
+    if "rates/rates" in arrays:
+        noted = arrays["rates/rate_rounds"]
+        stays = [t for t in traced_rounds(wanted, every) if t <= checkpoint.round_number]
+        if not set(stays) <= set(noted.tolist()):
+            raise RunFolderError(
+                f"{path} holds a run of {rounds} rounds, now {wanted}: cannot be made longer, as "
+                f"its record of the rates is at other rounds than the longer run's. {_ADVICE}"
+            )
+        here = np.isin(noted, stays)
+        arrays.update({name: arrays[name][here] for name in ("rates/rate_rounds", "rates/rates")})
+    return replace(checkpoint, arrays=arrays, meta={**checkpoint.meta, "rows": kept})

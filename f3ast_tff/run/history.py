@@ -1,0 +1,172 @@
+"""Record of a run's selection and delivery, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from f3ast_tff.run.delivering import Delivered
+
+
+class Totals(NamedTuple):
+    """Sums over the rounds so far.
+
+    Attributes:
+        bytes_down: Bytes that the server sent.
+        bytes_up: Bytes that it received.
+        seconds: Simulated time; NaN without a clock.
+    """
+
+    bytes_down: int
+    bytes_up: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class RoundRecord:
+    """Selection and delivery of one round.
+
+    Attributes:
+        num_available: Available clients.
+        asked: Ids of the selected clients, `int64 [m]`.
+        received: Whether each one's update arrived, `bool [m]`.
+        weights: Weights of the updates, 0 for a lost one, `float64 [m]`.
+        num_dropped: Updates dropped for not being finite.
+        rejected: Whether the round left the model alone.
+        seconds: Duration; NaN without a clock.
+        bytes_down: Bytes that the server sent.
+        bytes_up: Bytes that it received.
+    """
+
+    num_available: int
+    asked: np.ndarray
+    received: np.ndarray
+    weights: np.ndarray
+    num_dropped: int
+    rejected: bool
+    seconds: float
+    bytes_down: int
+    bytes_up: int
+
+
+class SelectionHistory:
+    """Per-round record of the selection, the content of `selection.npz`."""
+
+    def __init__(self) -> None:
+        """Starts empty."""
+        self._rounds: list[RoundRecord] = []
+        self._total = Totals(0, 0, 0.0)
+
+    def append(
+        self, num_available: int, delivered: Delivered, num_dropped: int, rejected: bool
+    ) -> None:
+        """Adds a round."""
+        weights = np.zeros(len(delivered.asked))
+        weights[delivered.received] = delivered.cohort.weights
+        self._add(
+            RoundRecord(
+                num_available=num_available,
+                asked=delivered.asked,
+                received=delivered.received,
+                weights=weights,
+                num_dropped=num_dropped,
+                rejected=rejected,
+                seconds=delivered.seconds,
+                bytes_down=delivered.bytes_down,
+                bytes_up=delivered.bytes_up,
+            )
+        )
+
+    def _add(self, record: RoundRecord) -> None:
+        self._rounds.append(record)
+        self._total = Totals(
+            self._total.bytes_down + record.bytes_down,
+            self._total.bytes_up + record.bytes_up,
+            self._total.seconds + record.seconds,
+        )
+
+    @property
+    def total(self) -> Totals:
+        """Bytes and seconds of all rounds."""
+        return self._total
+
+    @property
+    def num_empty(self) -> int:
+        """Rounds in which no update arrived."""
+        return sum(not record.received.any() for record in self._rounds)
+
+    @property
+    def num_lost(self) -> int:
+        """Updates that did not arrive, over all rounds."""
+        return sum(int(np.count_nonzero(~record.received)) for record in self._rounds)
+
+    @property
+    def num_dropped(self) -> int:
+        """Updates dropped for not being finite, over all rounds."""
+        return sum(record.num_dropped for record in self._rounds)
+
+    @property
+    def num_rejected(self) -> int:
+        """Rounds with clients that left the model alone."""
+        return sum(record.rejected and bool(record.received.any()) for record in self._rounds)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Returns the record.
+
+        Returns:
+            `num_available`, `num_selected`, `num_received`, `num_dropped`: `int64 [T]`;
+            `rejected`: `bool [T]`; `selected`: `int64 [T, widest cohort]`, client ids, -1 where
+            there is none; `received`: whose update arrived, `bool`, same shape; `weights`:
+            `float64`, same shape, 0 where there is none; `weight_sum`, their sum over those
+            received: `float64 [T]`; `round_seconds`: duration, NaN without a clock, `float64 [T]`;
+            `bytes_down`, `bytes_up`: that the server sent and received, `int64 [T]`.
+        """
+        rounds = self._rounds
+        sizes = np.array([len(record.asked) for record in rounds], np.int64)
+        filled = np.arange(sizes.max(initial=0)) < sizes[:, None]
+        received = [record.received for record in rounds]
+        weights = [record.weights for record in rounds]
+        sums = [record.weights[record.received].sum() for record in rounds]
+        return {
+            "num_available": np.array([record.num_available for record in rounds], np.int64),
+            "num_selected": sizes,
+            "num_received": np.array([np.count_nonzero(each) for each in received], np.int64),
+            "num_dropped": np.array([record.num_dropped for record in rounds], np.int64),
+            "rejected": np.array([record.rejected for record in rounds], bool),
+            "selected": _table([r.asked for r in rounds], filled, -1, np.dtype(np.int64)),
+            "received": _table(received, filled, False, np.dtype(bool)),
+            "weights": _table(weights, filled, 0, np.dtype(np.float64)),
+            "weight_sum": np.array(sums, np.float64),
+            "round_seconds": np.array([record.seconds for record in rounds], np.float64),
+            "bytes_down": np.array([record.bytes_down for record in rounds], np.int64),
+            "bytes_up": np.array([record.bytes_up for record in rounds], np.int64),
+        }
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Takes back the arrays of `arrays`, into an empty record."""
+        for t, size in enumerate(arrays["num_selected"].tolist()):
+            self._add(
+                RoundRecord(
+                    num_available=int(arrays["num_available"][t]),
+                    asked=arrays["selected"][t][:size],
+                    received=arrays["received"][t][:size],
+                    weights=arrays["weights"][t][:size],
+                    num_dropped=int(arrays["num_dropped"][t]),
+                    rejected=bool(arrays["rejected"][t]),
+                    seconds=float(arrays["round_seconds"][t]),
+                    bytes_down=int(arrays["bytes_down"][t]),
+                    bytes_up=int(arrays["bytes_up"][t]),
+                )
+            )
+
+
+def _table(
+    rows: Sequence[np.ndarray], filled: np.ndarray, nothing: int | bool, dtype: np.dtype
+) -> np.ndarray:
+    table = np.full(filled.shape, nothing, dtype)
+    if len(rows):
+        table[filled] = np.concatenate(rows)
+    return table

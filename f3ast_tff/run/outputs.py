@@ -1,0 +1,127 @@
+"""Files that a run writes on request: masks and client scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.availability.mask_files import FORMS, write_masks
+from f3ast_tff.core.array_files import load_npz
+from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.engines.engine import ClientScores
+from f3ast_tff.run.selecting import Availability, available_clients
+
+CLIENT_SCORES = "client_scores"
+
+
+def masks_file(run_folder: Path, form: str) -> Path | None:
+    """Returns the file that `--write_masks` asks for; `None` for the form `"none"`."""
+    return None if form == "none" else run_folder / f"masks.{form}"
+
+
+def record_masks(path: Path, availability: Availability, rounds: int, num_clients: int) -> None:
+    """Writes the available clients of rounds 1 .. T.
+
+    Args:
+        path: From `masks_file`.
+        availability: The process.
+        rounds: T.
+        num_clients: N.
+    """
+    write_masks(path, _masks(availability, rounds, num_clients), (rounds, num_clients))
+
+
+def remove_masks(run_folder: Path) -> None:
+    """Removes the files of all forms."""
+    for form in FORMS:
+        (run_folder / f"masks{form}").unlink(missing_ok=True)
+
+
+def _masks(availability: Availability, rounds: int, num_clients: int) -> Iterator[np.ndarray]:
+    """Yields the masks without keeping them."""
+    forget = getattr(availability, "forget_before", lambda t: None)
+    for t in range(1, rounds + 1):
+        yield available_clients(availability, num_clients, t)
+        forget(t + 1)
+
+
+def write_client_scores(run_folder: Path, round_number: int, scores: ClientScores) -> None:
+    """Writes `client_scores/round_<t>.npz`.
+
+    Args:
+        run_folder: The run's folder.
+        round_number: Evaluated round t.
+        scores: Scores of all C test clients. The file holds `accuracy` and `loss`, means over a
+            client's labels, `float64 [C]`, NaN for a client without any, and `count`, `int64 [C]`.
+    """
+    path = scores_file(run_folder, round_number)
+    path.parent.mkdir(exist_ok=True)
+    has = scores.count > 0
+    means = {}
+    for name, sums in (("accuracy", scores.correct), ("loss", scores.loss)):
+        means[name] = np.divide(sums, scores.count, out=np.full(len(sums), np.nan), where=has)
+    with atomic_write(path, "wb") as file:
+        np.savez_compressed(file, count=scores.count.astype(np.int64), **means)
+
+
+def scores_file(run_folder: Path, round_number: int) -> Path:
+    """Returns the file of an evaluated round."""
+    return run_folder / CLIENT_SCORES / f"round_{round_number:08d}.npz"
+
+
+def read_client_scores(run_folder: Path) -> dict[int, dict[str, np.ndarray]]:
+    """Returns the arrays of `write_client_scores` by round; empty without any.
+
+    Raises:
+        OSError: If a file cannot be read.
+        ValueError: If one is damaged; names it.
+    """
+    found = {}
+    for path in sorted((run_folder / CLIENT_SCORES).glob("round_*.npz")):
+        try:
+            found[int(path.stem.partition("_")[2])] = load_npz(path)
+        except ValueError as error:
+            raise ValueError(f"{path.relative_to(run_folder)}: {error}") from error
+    return found
+
+
+def lacks_outputs(path: Path, settings: Mapping[str, Any]) -> bool:
+    """Returns whether `add_outputs` changes the finished run in a folder."""
+    masks = masks_file(path, settings["write_masks"])
+    surplus = _num_checkpoints(path) > settings["keep_checkpoints"]
+    return surplus or (masks is not None and not masks.exists())
+
+
+def not_added(path: Path, settings: Mapping[str, Any], recorded: Mapping[str, Any]) -> list[str]:
+    """Returns the outputs that are asked for but cannot be added to a finished run.
+
+    Args:
+        path: The run's folder.
+        settings: Its settings, with the outputs that are wanted now.
+        recorded: Settings in its `config.json`, from its first start.
+
+    Returns:
+        Flags without dashes, such as `"logger=wandb"`.
+    """
+    before = {**settings, **recorded}
+    found = []
+    if settings["client_scores"] and not scores_file(path, settings["rounds"]).exists():
+        found.append("client_scores")
+    known = ("csv", *_loggers(before["logger"]))
+    found += [f"logger={name}" for name in _loggers(settings["logger"]) if name not in known]
+    wanted = settings["keep_checkpoints"]
+    if wanted > max(_num_checkpoints(path), before["keep_checkpoints"]):
+        found.append(f"keep_checkpoints={wanted}")
+    return found
+
+
+def _loggers(text: str) -> list[str]:
+    """The names in a setting `logger`, installed here or not."""
+    return [part.strip().lower() for part in text.split(",") if part.strip()]
+
+
+def _num_checkpoints(path: Path) -> int:
+    return len(list((path / "checkpoints").glob("round_*.npz")))

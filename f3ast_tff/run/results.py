@@ -1,0 +1,164 @@
+"""Result of a run, and its sealed files: a changed file is detected."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from f3ast_tff.core.array_files import load_npz
+from f3ast_tff.core.data_files import hash_of, read_json
+
+if TYPE_CHECKING:
+    from f3ast_tff.models import Model
+
+SUMMARY = "summary.json"
+_SELECTION = "selection.npz"
+SEALED = ("metrics.csv", _SELECTION)
+_FILES, _OWN = "files", "sha256"
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """Result of a run.
+
+    Attributes:
+        summary: Content of `summary.json` without its checksums.
+        rows: Metrics of the evaluated rounds.
+        selection: Content of `selection.npz`: `SelectionHistory.arrays`, `RateTrace.arrays`, `p`
+            (client shares, `float64 [N]`), and the strategy's last state, names prefixed by
+            `final_`.
+        finished_before: Whether the run had finished before, so that no round was executed.
+        not_added: Outputs asked for that a finished run no longer gets, see `add_outputs`.
+        weights: The model's weights, if asked for.
+        model: The network, if asked for.
+    """
+
+    summary: Mapping[str, Any]
+    rows: Sequence[Mapping[str, float]] = ()
+    selection: Mapping[str, np.ndarray] = field(default_factory=dict)
+    finished_before: bool = False
+    not_added: Sequence[str] = ()
+    weights: Sequence[np.ndarray] = ()
+    model: Model | None = None
+
+
+class DamagedResult(ValueError):
+    """A result file is missing or was changed; names it."""
+
+
+def seal(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a summary with SHA-256 digests of the result files and of itself.
+
+    Args:
+        folder: The run's folder, with the result files.
+        summary: JSON values.
+    """
+    content = {**summary, _FILES: {name: hash_of(folder / name) for name in SEALED}}
+    return {**content, _OWN: _sha256(content)}
+
+
+def read_summary(folder: Path) -> dict[str, Any] | None:
+    """Returns the summary of a run; `None` if there is none.
+
+    Raises:
+        DamagedResult: If it is damaged. One of an older version, without a seal, must at least be
+            a summary.
+    """
+    path = folder / SUMMARY
+    try:
+        content = read_json(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise DamagedResult(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise DamagedResult(f"{path} is damaged: {error}") from error
+    if not isinstance(content, dict) or not isinstance(content.get("final"), dict):
+        raise DamagedResult(f"{path} is damaged: it is no summary")
+    if _OWN in content or _FILES in content:
+        sealed = content.pop(_OWN, None)
+        if sealed != _sha256(content) or not isinstance(content.get(_FILES), dict):
+            raise DamagedResult(f"{path} is damaged: it has another SHA-256 than it says")
+    return content
+
+
+def sound_summary(folder: Path) -> dict[str, Any] | None:
+    """Returns the summary of a finished run whose results are all sound; `None` if unfinished.
+
+    Raises:
+        DamagedResult: If a result is missing or damaged.
+    """
+    summary = read_summary(folder)
+    if summary is None:
+        return None
+    for name in SEALED:
+        check_result(folder / name, sha256_in(summary, name))
+    return without_seal(summary)
+
+
+def finished_summary(folder: Path) -> dict[str, Any] | None:
+    """`sound_summary`, but logs damaged results and returns `None`: the run then goes on."""
+    try:
+        return sound_summary(folder)
+    except DamagedResult as error:
+        logging.warning("%s; the results are made anew from the last checkpoint", error)
+        return None
+
+
+def without_seal(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a summary as the run knew it, without the SHA-256 of files."""
+    return {name: value for name, value in summary.items() if name not in (_FILES, _OWN)}
+
+
+def read_selection(folder: Path, summary: Mapping[str, Any] | None) -> dict[str, np.ndarray]:
+    """Returns the content of a finished run's `selection.npz`.
+
+    Args:
+        folder: The run's folder.
+        summary: From `read_summary`.
+
+    Raises:
+        DamagedResult: If it is missing or damaged.
+    """
+    path = folder / _SELECTION
+    check_result(path, sha256_in(summary, _SELECTION))
+    try:
+        return load_npz(path)
+    except OSError as error:
+        raise DamagedResult(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise DamagedResult(f"{path} is damaged: {error}") from error
+
+
+def sha256_in(summary: Mapping[str, Any] | None, name: str) -> str | None:
+    """Returns the SHA-256 of a result file in a summary; `None` in one of an older version."""
+    return ((summary or {}).get(_FILES) or {}).get(name)
+
+
+def check_result(path: Path, sha256: str | None) -> None:
+    """Checks a result file against the SHA-256 in the summary; `None`: that it is there.
+
+    Raises:
+        DamagedResult: If it is missing or another.
+    """
+    try:
+        found = hash_of(path)
+    except FileNotFoundError as error:
+        raise DamagedResult(f"{path} is missing") from error
+    except OSError as error:
+        raise DamagedResult(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise DamagedResult(f"{path} cannot be read: {error}") from error
+    if sha256 not in (None, found):
+        raise DamagedResult(f"{path} is damaged: it has another SHA-256 than {SUMMARY} says")
+
+
+def _sha256(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,379 @@
+"""The round loop: one experiment, from its last checkpoint to its summary."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.core.atomic import remove_temporaries
+from f3ast_tff.core.errors import CheckpointError, Interrupted
+from f3ast_tff.core.process_memory import peak_memory_mib
+from f3ast_tff.core.signals import NeverStop, Stop
+from f3ast_tff.delivery import Certain, Delivery
+from f3ast_tff.engines.engine import Engine, RoundOutcome
+from f3ast_tff.methods.parts.strategy import Losses, Outcome, Round, Strategy, asked_once
+from f3ast_tff.models import Model
+from f3ast_tff.run.callbacks import Callback, Progress
+from f3ast_tff.run.checkpoint import Checkpoint
+from f3ast_tff.run.delivering import Delivered, Payload, deliver
+from f3ast_tff.run.history import SelectionHistory
+from f3ast_tff.run.metrics import Row, metrics_row, summarise
+from f3ast_tff.run.metrics_loggers import MetricsLogger, scalars_of
+from f3ast_tff.run.outputs import masks_file, record_masks, write_client_scores
+from f3ast_tff.run.rate_trace import RateTrace
+from f3ast_tff.run.results import RunResult
+from f3ast_tff.run.run_files import RunFiles
+from f3ast_tff.run.run_folder import RunFolder
+from f3ast_tff.run.selecting import (
+    Availability,
+    Constraint,
+    available_clients,
+    constraint_of,
+    select_clients,
+)
+from f3ast_tff.settings.kinds import KINDS
+
+_LOG = logging.getLogger("f3ast_tff.run")
+# Duration of a block of rounds: progress, signals and checkpoints wait for its end.
+_BLOCK_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """All parts of an experiment.
+
+    Attributes:
+        availability: Process that tells the available clients.
+        constraint: Number of clients that may take part.
+        strategy: Selects clients and weighs their updates.
+        engine: Executes the rounds.
+        rounds: T, number of rounds.
+        eval_every: Rounds between evaluations; the last round is always evaluated.
+        checkpoint_every: Rounds between checkpoints; the last round always gets one.
+        num_clients: Number of clients N.
+        model: The network that the engine trains.
+        delivery: Tells which updates arrive.
+        payload: Bytes that a client gets and sends.
+        p: Client shares p_k, `float64 [N]`, for the run's files; `None` leaves them out.
+        data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
+        checkpoint_seconds: Time after which a checkpoint is written at the next round boundary.
+        client_scores: Whether each evaluation writes the scores of every client.
+        keep_checkpoints: Checkpoints that are left once the run has finished.
+        write_masks: Form of the file of who is available when, `"csv"`, `"npy"` or `"npz"`;
+            `"none"` for no file.
+    """
+
+    availability: Availability
+    constraint: Constraint
+    strategy: Strategy
+    engine: Engine
+    rounds: int
+    eval_every: int
+    checkpoint_every: int
+    num_clients: int
+    model: Model | None = None
+    delivery: Delivery = field(default_factory=Certain)
+    payload: Payload = Payload()
+    p: np.ndarray | None = None
+    data_sha256: str | None = None
+    checkpoint_seconds: float = math.inf
+    client_scores: bool = False
+    keep_checkpoints: int = 1
+    write_masks: str = "none"
+
+
+class _Run:
+    """The state of a run."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        folder: RunFolder | None,
+        callbacks: Sequence[Callback],
+        loggers: Sequence[MetricsLogger],
+    ) -> None:
+        KINDS["algorithm"].check_object(experiment.strategy)
+        self.experiment = experiment
+        self.folder = folder
+        self.files = files = None if folder is None else RunFiles(folder)
+        self.callbacks = callbacks
+        self.loggers = loggers
+        self.history = SelectionHistory()
+        self.trace = RateTrace(
+            experiment.strategy,
+            num_clients=experiment.num_clients,
+            rounds=experiment.rounds,
+            eval_every=experiment.eval_every,
+        )
+        self.rows: list[Row] = []
+        self.round_number = 0
+        self.seconds_before = 0.0
+        self.block_seconds: list[float] = []
+        self.saved_round = 0
+        checkpoint = None if files is None else files.load()
+        if checkpoint is not None:
+            self._resume(checkpoint)
+        self.started = time.monotonic()
+        self.saved_at = time.perf_counter()
+        if files is not None:
+            files.begin(self.rows)
+        for logger in loggers:
+            logger.begin([(int(row["round"]), self._scalars(row)) for row in self.rows])
+
+    def _resume(self, checkpoint: Checkpoint) -> None:
+        try:
+            self.experiment.engine.restore(checkpoint.part("engine"))
+            self.experiment.strategy.restore(checkpoint.part("strategy"))
+            self.history.restore(checkpoint.part("history"))
+            self.trace.restore(checkpoint.part("rates"))
+            self.rows = checkpoint.meta["rows"]
+            self.seconds_before = float(checkpoint.meta["wall_seconds"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(
+                f"the checkpoint of round {checkpoint.round_number} does not fit this run ({error})"
+            ) from error
+        self.round_number = self.saved_round = checkpoint.round_number
+
+    @property
+    def wall_seconds(self) -> float:
+        return self.seconds_before + time.monotonic() - self.started
+
+    def next_block(self) -> tuple[int, Row | None]:
+        """Executes the rounds up to the next evaluation or checkpoint, or fewer.
+
+        Returns:
+            The number of rounds, and the metrics of the last one if it was evaluated.
+        """
+        parts = self.experiment
+        rounds = range(self.round_number + 1, self._block_end() + 1)
+        num_available, block = [], []
+        for t in rounds:
+            mask = available_clients(parts.availability, parts.num_clients, t)
+            num_available.append(int(np.count_nonzero(mask)))
+            scored: list[np.ndarray] = []
+            constraint = constraint_of(parts.constraint, t)
+            now = Round(t, mask, constraint, self._losses(t, scored))
+            ids = select_clients(parts.strategy, now)
+            block.append(deliver(parts.delivery, parts.strategy, parts.payload, now, ids, scored))
+            self.trace.record(t, parts.strategy)
+        outcomes = self._execute(rounds[0], block)
+        for t, available, delivered, outcome in zip(rounds, num_available, block, outcomes):
+            self.history.append(available, delivered, outcome.num_dropped, outcome.rejected)
+            _warn_of_trouble(t, delivered, outcome)
+            for callback in self.callbacks:
+                callback.on_round(t, delivered.cohort, outcome)
+        end = self.round_number = rounds[-1]
+        row = None
+        if end % parts.eval_every == 0 or end == parts.rounds:
+            row = self._evaluate(num_available[-1], block[-1], outcomes[-1])
+        waited = time.perf_counter() - self.saved_at
+        due = end % parts.checkpoint_every == 0 or waited >= parts.checkpoint_seconds
+        if due or end == parts.rounds:
+            self.save()
+        return len(rounds), row
+
+    def _execute(self, first_round: int, block: Sequence[Delivered]) -> list[RoundOutcome]:
+        cohorts = [delivered.cohort for delivered in block]
+        strategy, engine = self.experiment.strategy, self.experiment.engine
+        started = time.perf_counter()
+        outcomes = engine.run_rounds(first_round, cohorts, by_client=strategy.needs_outcome)
+        self.block_seconds.append((time.perf_counter() - started) / len(cohorts))
+        if strategy.needs_outcome:
+            # Rounds go one at a time: see `_block_end`.
+            strategy.observe(first_round, _outcome_for_strategy(block[0], outcomes[0]))
+        return outcomes
+
+    def _evaluate(self, num_available: int, delivered: Delivered, outcome: RoundOutcome) -> Row:
+        scores = self.experiment.engine.evaluate()
+        row = metrics_row(
+            self.round_number,
+            scores=scores,
+            outcome=outcome,
+            delivered=delivered,
+            num_available=num_available,
+            total=self.history.total,
+            wall_seconds=self.wall_seconds,
+        )
+        self.rows.append(row)
+        if self.files is not None:
+            self.files.add(row)
+        if self.folder is not None and self.experiment.client_scores:
+            write_client_scores(self.folder.path, self.round_number, scores)
+        for logger in self.loggers:
+            logger.add(self.round_number, self._scalars(row))
+        for callback in self.callbacks:
+            callback.on_evaluation(row)
+        return row
+
+    def _scalars(self, row: Row) -> dict[str, float]:
+        return scalars_of(row, self.trace.rates_of(int(row["round"])))
+
+    def _losses(self, t: int, scored: list[np.ndarray]) -> Losses:
+        """Returns the clients' losses in a round; notes the clients asked in `scored`."""
+
+        def losses(ids: np.ndarray) -> np.ndarray:
+            scored.append(ids)
+            return self.experiment.engine.client_losses(ids, t)
+
+        return asked_once(losses)
+
+    def _block_end(self) -> int:
+        """The last round of the next block; one round where cohorts depend on the model."""
+        parts, done = self.experiment, self.round_number
+        if parts.strategy.needs_losses or parts.strategy.needs_outcome:
+            return done + 1
+        stops = [parts.rounds, done + self._block_rounds()]
+        for period in (parts.eval_every, parts.checkpoint_every):
+            stops.append((done // period + 1) * period)
+        return min(stops)
+
+    def _block_rounds(self) -> int:
+        """Rounds that fit into `_BLOCK_SECONDS`, one at first; no result depends on it."""
+        if not self.block_seconds:
+            return 1
+        fit = _BLOCK_SECONDS / max(self.block_seconds[-1], 1e-9)
+        return max(1, min(self.experiment.engine.block_rounds, int(fit)))
+
+    def save(self) -> None:
+        """Writes a checkpoint, unless this round has one."""
+        if self.files is None or self.saved_round == self.round_number:
+            return
+        parts = {
+            "engine": self.experiment.engine.state(),
+            "strategy": self.experiment.strategy.state(),
+            "history": self.history.arrays(),
+            "rates": self.trace.arrays(),
+        }
+        arrays = {f"{part}/{name}": v for part, state in parts.items() for name, v in state.items()}
+        meta = {
+            "rows": self.rows,
+            "wall_seconds": self.wall_seconds,
+            "num_weights": len(self.experiment.engine.weights()),
+        }
+        self.files.save(Checkpoint(self.round_number, arrays, meta))
+        self.saved_round, self.saved_at = self.round_number, time.perf_counter()
+
+    def _write_masks(self) -> None:
+        """Writes the masks, unless a finished run has them."""
+        parts = self.experiment
+        path = None if self.folder is None else masks_file(self.folder.path, parts.write_masks)
+        if path is not None and (self.block_seconds or not path.exists()):
+            record_masks(path, parts.availability, parts.rounds, parts.num_clients)
+
+    def finish(self) -> RunResult:
+        self._write_masks()
+        state = self.experiment.strategy.state()
+        final = {f"final_{name}": value for name, value in state.items()}
+        p = self.experiment.p
+        shares = {} if p is None else {"p": np.asarray(p, np.float64)}
+        selection = {**self.history.arrays(), **self.trace.arrays(), **shares, **final}
+        if self.files is not None and not self.block_seconds:
+            # All rounds were executed before: so may the end have been.
+            summary = self.files.summary()
+            if summary is not None:
+                self.files.keep(self.experiment.keep_checkpoints)
+                return RunResult(summary, self.rows, selection, finished_before=True)
+        result = RunResult(self._summary(), self.rows, selection)
+        if self.files is not None:
+            self.files.finish(self.rows, selection, result.summary)
+            self.files.keep(self.experiment.keep_checkpoints)
+        return result
+
+    def _summary(self) -> dict[str, Any]:
+        # Without the first block, which compiles, unless it is the only one.
+        timed = self.block_seconds[1:] or self.block_seconds or [np.nan]
+        return {
+            "rounds": self.round_number,
+            **summarise(self.rows),
+            "empty_rounds": self.history.num_empty,
+            "lost_updates": self.history.num_lost,
+            "dropped_updates": self.history.num_dropped,
+            "rejected_rounds": self.history.num_rejected,
+            "seconds_per_round": float(np.median(timed)),
+            "peak_memory_mib": peak_memory_mib(),
+            **self.experiment.engine.statistics(),
+        }
+
+
+def _outcome_for_strategy(delivered: Delivered, outcome: RoundOutcome) -> Outcome:
+    """The outcome by selected client: whether its update counts, and its loss, NaN if lost."""
+    received, losses = delivered.received.copy(), np.full(len(delivered.asked), np.nan)
+    if len(delivered.cohort):
+        assert outcome.received is not None and outcome.client_losses is not None
+        losses[received] = outcome.client_losses
+        received[received] = outcome.received
+    return Outcome(delivered.asked, received, losses)
+
+
+def _warn_of_trouble(t: int, delivered: Delivered, outcome: RoundOutcome) -> None:
+    """Logs a round in which no update arrived, or one or their aggregate is not finite."""
+    dropped, received = outcome.num_dropped, len(delivered.cohort)
+    if received == 0:
+        done = "model left alone" if outcome.rejected else "step along the remembered updates"
+        asked = len(delivered.asked)
+        why = f"no update received of {asked} clients" if asked else "no client available"
+        why = f"failed, too few updates of {asked} clients arrived" if delivered.failed else why
+        logging.warning("round %d: %s, %s", t, why, done)
+    elif dropped:
+        logging.warning("round %d: dropped %d non-finite updates of %d", t, dropped, received)
+    if outcome.rejected and dropped < received:
+        logging.warning("round %d: the aggregate is not finite, model left alone", t)
+
+
+def train(
+    experiment: Experiment,
+    folder: RunFolder | None,
+    progress: Progress | None = None,
+    callbacks: Sequence[Callback] = (),
+    loggers: Sequence[MetricsLogger] = (),
+    stop: Stop | None = None,
+) -> RunResult:
+    """Trains an experiment to its end, from its last checkpoint if any.
+
+    Because every draw is a function of (seed, round), a resumed run repeats an uninterrupted one.
+
+    Args:
+        experiment: Its parts, new.
+        folder: The run's folder; gets `metrics.csv`, `selection.npz`, `summary.json` and
+            checkpoints. `None` writes no files.
+        progress: Told of every block of rounds.
+        callbacks: Called for every round and every evaluation.
+        loggers: Receive the scalars of every evaluation; closed at the end.
+        stop: Asked after every block of rounds, which takes about half a second or one round.
+
+    Raises:
+        CheckpointError: If there are checkpoints but none can be used.
+        ComponentError: If a component breaks its protocol.
+        EngineError: If the engine is lost; the last checkpoint stays.
+        Interrupted: If `stop` was requested; a checkpoint of the last round done is written.
+    """
+    stop = stop or NeverStop()
+    with ExitStack() as stack:
+        for logger in loggers:
+            stack.callback(logger.close)
+        if folder is not None:
+            for path in (folder.path, folder.file("checkpoints")):
+                remove_temporaries(path)
+        run = _Run(experiment, folder, callbacks, loggers)
+        stack.enter_context(stop.hold())
+        _LOG.info("rounds %d to %d", run.round_number + 1, experiment.rounds)
+        if progress is not None:
+            progress.start(run.round_number + 1)
+        while run.round_number < experiment.rounds:
+            if stop.requested():
+                run.save()
+                _LOG.info("interrupted after round %d", run.round_number)
+                raise Interrupted(run.saved_round)
+            rounds, row = run.next_block()
+            if row is not None:
+                _LOG.info(", ".join(f"{name} {value:g}" for name, value in row.items()))
+            if progress is not None:
+                progress.advance(rounds, row)
+        return run.finish()

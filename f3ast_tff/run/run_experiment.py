@@ -1,0 +1,208 @@
+"""Runs an experiment from its configuration to its results; used by all commands."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from f3ast_tff.core.errors import RunFolderError
+from f3ast_tff.run.extension import extend_run
+from f3ast_tff.run.outputs import masks_file, not_added, record_masks
+from f3ast_tff.run.provenance import cores, provenance
+from f3ast_tff.run.results import RunResult, finished_summary
+from f3ast_tff.run.run_files import RunFiles
+from f3ast_tff.run.run_folder import RunFolder, run_log
+from f3ast_tff.settings.configuration import Configuration
+
+if TYPE_CHECKING:
+    from f3ast_tff.core.signals import Stop
+    from f3ast_tff.run.callbacks import Callback, Progress
+
+
+def run_experiment(
+    configuration: Configuration,
+    folder: Path | None = None,
+    *,
+    with_model: bool = False,
+    progress: Progress | None = None,
+    callbacks: Sequence[Callback] = (),
+    stop: Stop | None = None,
+    origin: Mapping[str, Any] | None = None,
+    patience_s: float = 0.0,
+) -> RunResult:
+    """Runs one experiment to its end, from its last checkpoint; prints nothing.
+
+    The command line, `simulate` and the workers of a campaign all call this. A folder with the same
+    run but fewer rounds is made longer first.
+
+    Args:
+        configuration: The experiment.
+        folder: The run's folder; `None` writes no files.
+        with_model: Whether the result holds the model, which a finished run restores for it.
+        progress: Told of every block of rounds.
+        callbacks: Called for every round and every evaluation.
+        stop: Asked between rounds.
+        origin: Versions and commit for `config.json`; by default of this process.
+        patience_s: Seconds to wait for a folder that another process holds.
+
+    Raises:
+        CheckpointError: If there are checkpoints but none can be used.
+        ComponentError: If a component breaks its protocol.
+        DataError: If a data file is missing or damaged.
+        EngineError: If the engine is lost; the last checkpoint stays.
+        Interrupted: If `stop` was requested.
+        ParameterError: If the data or this machine contradicts a setting.
+        RunFolderError: If the folder is in use, not writable, or of another run.
+    """
+    engine = configuration.configs["engine"]
+    engine.check_installed()
+    # Frameworks read the environment when they are imported.
+    engine.prepare_environment(os.environ)
+    # Not before: it imports all components.
+    from f3ast_tff.run.build import Builder
+    from f3ast_tff.run.metrics_loggers import metrics_loggers
+    from f3ast_tff.run.round_loop import train
+
+    settings = configuration.settings
+    with ExitStack() as stack:
+        opened, loggers = None, []
+        if folder is not None:
+            extend_run(folder, configuration, patience_s)
+            opened = stack.enter_context(
+                closing(RunFolder(folder, configuration.identity, patience_s))
+            )
+            stack.enter_context(run_log(folder))
+            summary = None if with_model else finished_summary(folder)
+            if summary is not None:
+                left_out = add_outputs(opened, configuration)
+                return RunResult(summary, finished_before=True, not_added=left_out)
+        experiment = Builder(configuration, folder).experiment()
+        stack.callback(experiment.engine.close)
+        if opened is not None:
+            origin = provenance() if origin is None else origin
+            write_config(opened, configuration, origin, experiment.data_sha256)
+            loggers = metrics_loggers(settings["logger"], opened.path, settings)
+        result = train(experiment, opened, progress, callbacks, loggers, stop)
+        if not result.finished_before:
+            num_classes = configuration.configs["task"].num_classes
+            warn_of_a_guess(num_classes, result.summary["final"])
+        if not with_model:
+            return result
+        return replace(result, weights=experiment.engine.weights(), model=experiment.model)
+
+
+def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
+    """Gives a finished run the masks that it lacks, and removes surplus checkpoints.
+
+    Args:
+        folder: The run's folder.
+        configuration: The run, with the outputs that are wanted now.
+
+    Returns:
+        The outputs that cannot be added, see `not_added`.
+
+    Raises:
+        DataError: If masks follow from data, and a data file is missing or damaged.
+        ParameterError: If the data contradicts a setting.
+        RunFolderError: If the data have changed since the run.
+    """
+    settings, config = configuration.settings, folder.config() or {}
+    masks = masks_file(folder.path, settings["write_masks"])
+    if masks is not None and not masks.exists():
+        from f3ast_tff.run.build import Builder
+
+        parts = Builder(configuration)
+        found = parts.data.sha256()
+        if config.get("data_sha256", found) != found:
+            raise RunFolderError(
+                f"{folder.path} holds a run on other data: the data of task {settings['task']} "
+                f"have changed, and {masks.name} would not be who was available"
+            )
+        world = parts.world
+        record_masks(masks, world.availability, settings["rounds"], world.num_clients)
+    left_out = not_added(folder.path, settings, config.get("settings", {}))
+    RunFiles(folder).keep(settings["keep_checkpoints"])
+    return left_out
+
+
+def warn_of_a_guess(num_classes: int | None, final: Mapping[str, Any]) -> None:
+    """Logs a warning if a model is no better than a guess: its sample loss is not below ln C.
+
+    Args:
+        num_classes: C; `None` if the task does not tell.
+        final: The last evaluation of the run.
+    """
+    # A summary that was read has null for NaN.
+    loss = math.nan if final["test_sample_loss"] is None else final["test_sample_loss"]
+    if num_classes is None or loss < math.log(num_classes):
+        return
+    logging.warning(
+        "round %d: the model is no better than a guess among %d classes: sample loss %s, "
+        "ln %d is %.4f",
+        final["round"],
+        num_classes,
+        f"{loss:.4f}" if math.isfinite(loss) else "not finite",
+        num_classes,
+        math.log(num_classes),
+    )
+
+
+def write_config(
+    folder: RunFolder,
+    configuration: Configuration,
+    origin: Mapping[str, Any],
+    data_sha256: str | None,
+) -> None:
+    """Writes `config.json`; checks the data of a run that has begun before.
+
+    `cores` lists the numbers of cores that have executed the run: each changes the order of an
+    engine's sums. A new number is logged as a warning, once.
+
+    Args:
+        folder: The run's folder.
+        configuration: The experiment.
+        origin: See `run_experiment`.
+        data_sha256: `FederatedData.sha256` of the data.
+
+    Raises:
+        RunFolderError: If the run began with other data.
+    """
+    before = folder.config()
+    if before is not None:
+        if before.get("data_sha256", data_sha256) != data_sha256:
+            place = configuration.settings.get("data_dir")
+            where = f"the files in {place}" if place else f"task {configuration.settings['task']}"
+            raise RunFolderError(
+                f"{folder.path} holds a run on other data: the data of {where} have changed. "
+                "Give another run_name, or remove the folder"
+            )
+        _note_cores(folder, before)
+        return
+    content = {
+        "settings": dict(configuration.settings),
+        "identity": configuration.identity,
+        "data_sha256": data_sha256,
+        "cores": [cores()],
+        **configuration.describe(),
+        **origin,
+    }
+    folder.write_json("config.json", content)
+
+
+def _note_cores(folder: RunFolder, before: Mapping[str, Any]) -> None:
+    known, here = before["cores"], cores()
+    if here in known:
+        return
+    logging.warning(
+        "the number of cores was %s and is now %d: weights may differ in the last digits (some "
+        "1e-6) from those of a run on one number of cores",
+        known[0],
+        here,
+    )
+    folder.write_json("config.json", {**before, "cores": [*known, here]})

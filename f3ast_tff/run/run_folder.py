@@ -1,0 +1,205 @@
+"""The folder of one run: its settings, its lock, its files, its log."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from f3ast_tff.core.atomic import atomic_write, remove_temporaries
+from f3ast_tff.core.data_files import check_appendable, read_json
+from f3ast_tff.core.errors import RunFolderError, is_of_a_path
+from f3ast_tff.core.messages import LineFormatter
+
+LOG = "run.log"
+# Logger of this package; of others, only warnings are logged.
+_OWN = "f3ast_tff"
+
+
+class RunFolder:
+    """Holds the lock on a run's folder, so that two processes never write one run.
+
+    Attributes:
+        path: The folder.
+        run_id: Digest of the settings that decide the result.
+    """
+
+    def __init__(self, path: Path, identity: Mapping[str, Any], patience_s: float = 0.0) -> None:
+        """Opens or makes the folder and checks that it is ours.
+
+        Args:
+            path: `<output_dir>/<run_name>`.
+            identity: The settings that decide the run's result, as JSON values.
+            patience_s: Seconds to wait for another process to give the folder back.
+
+        Raises:
+            RunFolderError: If the folder cannot be written, is in use, or holds a run with other
+                settings; says what differs.
+        """
+        self.path = path
+        self._identity = json.loads(json.dumps(identity))
+        self.run_id = run_id_of(self._identity)
+        self._made = [folder for folder in (path, *path.parents) if not folder.exists()]
+        try:
+            self._lock = lock_folder(path, patience_s)
+        except Timeout as error:
+            raise RunFolderError(f"{path} is in use by another process") from error
+        except OSError as error:
+            if not is_of_a_path(error):
+                raise
+            raise RunFolderError(f"cannot write to {path}: {error.strerror}") from error
+        try:
+            self._refuse_other_settings()
+        except RunFolderError:
+            self.close()
+            raise
+
+    def _refuse_other_settings(self) -> None:
+        config = self.file("config.json")
+        if not config.exists():
+            return
+        try:
+            content = read_json(config)
+        except OSError as error:
+            raise RunFolderError(f"{config} cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise RunFolderError(f"{config} is not of a run: {error}") from error
+        try:
+            differing = differences(content, self._identity)
+        except ValueError as error:
+            raise RunFolderError(f"{config} {error}") from error
+        if differing:
+            raise RunFolderError(
+                f"{self.path} holds a run with other settings: {'; '.join(differing)}. "
+                "Give another run_name, or remove the folder"
+            )
+
+    def file(self, name: str) -> Path:
+        """Returns the path of a file of the run."""
+        return self.path / name
+
+    def write_json(self, name: str, content: Any) -> None:
+        """Writes a JSON file, atomically; numbers that are not finite become null."""
+        with atomic_write(self.file(name)) as file:
+            json.dump(json_values(content), file, indent=2, allow_nan=False)
+            file.write("\n")
+
+    def config(self) -> dict[str, Any] | None:
+        """Returns the content of `config.json`, `None` if the run has not begun."""
+        path = self.file("config.json")
+        return read_json(path) if path.exists() else None
+
+    def close(self) -> None:
+        """Gives the lock back; removes a folder made for a run that has not started."""
+        self._lock.release()
+        if self.path not in self._made or self.file("config.json").exists():
+            return
+        remove_temporaries(self.path)
+        with contextlib.suppress(OSError):
+            if {entry.name for entry in self.path.iterdir()} <= {".lock"}:
+                self.file(".lock").unlink(missing_ok=True)
+            for folder in self._made:
+                folder.rmdir()
+
+
+def run_id_of(identity: Mapping[str, Any]) -> str:
+    """Returns the digest of an identity, JSON values, that a run's checkpoints carry."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+def lock_folder(folder: Path, patience_s: float = 0.0) -> FileLock:
+    """Makes a folder if need be, and locks it; however this process ends, the lock goes with it.
+
+    Args:
+        folder: The folder.
+        patience_s: Seconds to wait for another process to unlock it.
+
+    Raises:
+        OSError: If that cannot be done; `filelock.Timeout` if another process has it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock", timeout=patience_s, thread_local=False)
+    lock.acquire()
+    return lock
+
+
+def differences(config: Any, identity: Mapping[str, Any]) -> list[str]:
+    """Returns how the run in a folder differs from another, a phrase a setting.
+
+    Args:
+        config: Content of the folder's `config.json`.
+        identity: The other run's identity, as JSON values.
+
+    Raises:
+        ValueError: If `config` is not of a run, or of one made by an older version.
+    """
+    if not isinstance(config, dict) or not isinstance(config.get("settings"), dict):
+        raise ValueError("is not of a run: it has no settings")
+    before = config.get("identity")
+    if not isinstance(before, dict):
+        raise ValueError("is of a run that was made by an older version; remove its folder")
+    changed = [n for n in sorted(identity) if n in before and before[n] != identity[n]]
+    # Settings that another component adds or removes are left out.
+    names = changed or sorted(before.keys() ^ identity.keys())
+    found = []
+    for name in names:
+        then, now = before.get(name), identity.get(name)
+        if name == "plugins":
+            found.append("a plug-in in use is another, or has changed")
+        elif name == "input_files":
+            found += _changed_files(then or {}, now or {}, config["settings"])
+        else:
+            found.append(f"{name} {then!r}, now {now!r}")
+    return found
+
+
+def _changed_files(
+    before: Mapping[str, str], now: Mapping[str, str], settings: Mapping[str, Any]
+) -> list[str]:
+    names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
+    return [f"the content of {name} is no longer that of {settings.get(name)}" for name in names]
+
+
+def json_values(value: Any) -> Any:
+    """Returns a value as JSON has it: numbers that are not finite become `None`."""
+    if isinstance(value, Mapping):
+        return {key: json_values(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_values(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextlib.contextmanager
+def run_log(folder: Path) -> Iterator[None]:
+    """Appends warnings, and records of this package's loggers, to `run.log` in a run's folder.
+
+    The file is made with its first line: a run that cannot start leaves none.
+
+    Raises:
+        OSError: If something else than a file is there.
+    """
+    check_appendable(folder / LOG)
+    handler = logging.FileHandler(folder / LOG, delay=True, encoding="utf-8")
+    handler.addFilter(lambda record: record.levelno >= logging.WARNING or _is_own(record))
+    handler.setFormatter(LineFormatter("%(asctime)s %(levelname)s: %(message)s"))
+    root, own = logging.getLogger(), logging.getLogger(_OWN)
+    level = own.level
+    root.addHandler(handler)
+    own.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        own.setLevel(level)
+        root.removeHandler(handler)
+        handler.close()
+
+
+def _is_own(record: logging.LogRecord) -> bool:
+    return record.name.partition(".")[0] == _OWN

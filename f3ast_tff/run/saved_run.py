@@ -1,0 +1,123 @@
+"""A run read back from its folder: `load_run`."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from f3ast_tff.core.data_files import read_json, read_text
+from f3ast_tff.core.errors import CheckpointError, RunFolderError
+from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
+from f3ast_tff.run.outputs import read_client_scores
+from f3ast_tff.run.results import (
+    DamagedResult,
+    check_result,
+    read_selection,
+    read_summary,
+    sha256_in,
+    without_seal,
+)
+from f3ast_tff.run.run_folder import run_id_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class SavedRun:
+    """A run, finished or not, as its folder holds it.
+
+    Attributes:
+        folder: Its folder.
+        settings: Every resolved setting by name.
+        metrics: A row an evaluation, the columns of `metrics.csv`.
+        selection: The content of `selection.npz`; of an unfinished run what its last checkpoint
+            holds of it, without `p` and `final_*`; empty without one.
+        weights: The model's weights at the last checkpoint, in the order of
+            `simulate(...).weights`; `None` without a checkpoint.
+        weights_round: Round of that checkpoint; 0 without one.
+        summary: Content of `summary.json` without its checksums; `None` when the run is
+            unfinished.
+        client_scores: Scores of all C test clients by evaluated round: `accuracy` and `loss`,
+            `float64 [C]`, and `count`, `int64 [C]`; empty without `--client_scores`.
+    """
+
+    folder: Path
+    settings: Mapping[str, Any]
+    metrics: pd.DataFrame
+    selection: Mapping[str, np.ndarray]
+    weights: list[np.ndarray] | None
+    weights_round: int
+    summary: Mapping[str, Any] | None
+    client_scores: Mapping[int, Mapping[str, np.ndarray]]
+
+
+def load_run(folder: str | os.PathLike[str]) -> SavedRun:
+    """Reads a run's folder.
+
+    Args:
+        folder: Folder of `f3ast-tff run` or `simulate(folder=...)`.
+
+    Raises:
+        RunFolderError: If it holds no run, or a file of it is damaged; names the file.
+    """
+    path = Path(folder).expanduser()
+    try:
+        config = read_json(path / "config.json")
+        settings, identity = config["settings"], config["identity"]
+    except OSError as error:
+        raise RunFolderError(f"{path} holds no run: config.json: {error.strerror}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunFolderError(f"{path / 'config.json'} is not of a run") from error
+    try:
+        summary = read_summary(path)
+        checkpoint = _newest(path, identity)
+        selection = _selection(path, summary, checkpoint)
+        metrics = _metrics(path, summary)
+        scores = read_client_scores(path)
+    except (CheckpointError, DamagedResult, OSError, ValueError) as error:
+        raise RunFolderError(f"{path}: {' '.join(str(error).split())}") from error
+    weights, number = (
+        (None, 0) if checkpoint is None else (_weights(checkpoint), checkpoint.round_number)
+    )
+    known = None if summary is None else without_seal(summary)
+    return SavedRun(path, settings, metrics, selection, weights, number, known, scores)
+
+
+def _newest(path: Path, identity: Mapping[str, Any]) -> Checkpoint | None:
+    checkpoints = path / "checkpoints"
+    if not checkpoints.is_dir():
+        return None
+    return CheckpointStore(checkpoints, run_id_of(json.loads(json.dumps(identity)))).load_newest()
+
+
+def _metrics(path: Path, summary: Mapping[str, Any] | None) -> pd.DataFrame:
+    import pandas as pd
+
+    table = path / "metrics.csv"
+    if summary is None and not table.exists():
+        return pd.DataFrame()
+    check_result(table, sha256_in(summary, table.name))
+    return pd.read_csv(io.StringIO(read_text(table)), float_precision="round_trip")
+
+
+def _selection(
+    path: Path, summary: Mapping[str, Any] | None, checkpoint: Checkpoint | None
+) -> dict[str, np.ndarray]:
+    if summary is not None:
+        return read_selection(path, summary)
+    return {} if checkpoint is None else {**checkpoint.part("history"), **checkpoint.part("rates")}
+
+
+def _weights(checkpoint: Checkpoint) -> list[np.ndarray] | None:
+    """The first arrays of the engine's state, which are the model's weights in every engine."""
+    state, number = checkpoint.part("engine"), checkpoint.meta.get("num_weights")
+    names = sorted(state)
+    return None if number is None else [state[name] for name in names[:number]]

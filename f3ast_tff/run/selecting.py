@@ -1,0 +1,141 @@
+"""One round's selection and weights; results of components are checked by their protocols."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
+
+
+class Availability(Protocol):
+    """Who is reachable in a round."""
+
+    def mask(self, round_number: int) -> np.ndarray:
+        """Returns `bool [N]`."""
+        ...
+
+
+class Constraint(Protocol):
+    """Which sets of available clients may take part in a round."""
+
+    def limit(self, round_number: int) -> Feasible:
+        """Returns the communication constraint of the round."""
+        ...
+
+
+def available_clients(
+    availability: Availability, num_clients: int, round_number: int
+) -> np.ndarray:
+    """Returns who is reachable in a round, `bool [N]`.
+
+    Raises:
+        ComponentError: If the process returns anything else.
+    """
+    mask = availability.mask(round_number)
+    shape, dtype = getattr(mask, "shape", None), getattr(mask, "dtype", None)
+    if not isinstance(mask, np.ndarray) or shape != (num_clients,) or dtype != np.bool_:
+        found = f"shape {shape} and dtype {dtype}" if dtype is not None else type(mask).__name__
+        raise ComponentError(
+            f"availability {_name(availability)}: mask({round_number}) returned {found}: "
+            f"must be an array of shape ({num_clients},) and dtype bool"
+        )
+    return mask
+
+
+def constraint_of(constraint: Constraint, round_number: int) -> Feasible:
+    """Returns the communication constraint of a round.
+
+    Raises:
+        ComponentError: If the component returns anything else.
+    """
+    feasible = constraint.limit(round_number)
+    if not isinstance(feasible, Feasible):
+        raise ComponentError(
+            f"communication {_name(constraint)}: limit({round_number}) returned {feasible!r}: "
+            "must be a Feasible"
+        )
+    return feasible
+
+
+def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
+    """Returns the clients of a round, `int [m]`.
+
+    Raises:
+        ComponentError: If the strategy does not return ids of clients that exist.
+    """
+    try:
+        ids = strategy.select(now)
+    except ParameterError:
+        raise
+    except ValueError as error:
+        raise _refused(strategy, "select", now, f"failed: {error}") from error
+    if not isinstance(ids, np.ndarray) or ids.ndim != 1:
+        returned = f"returned {type(ids).__name__}: must be an array of client ids"
+        raise _refused(strategy, "select", now, returned)
+    if len(ids):
+        if ids.dtype.kind not in "iu":
+            reason = f"returned ids of dtype {ids.dtype}: must be integers"
+            raise _refused(strategy, "select", now, reason)
+        first, last = ids.min(), ids.max()
+        if first < 0 or last >= len(now.available):
+            wrong, allowed = first if first < 0 else last, f"0 .. {len(now.available) - 1}"
+            reason = f"returned client {wrong}: must be in {allowed}"
+            raise _refused(strategy, "select", now, reason)
+    return ids
+
+
+def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+    """Returns the cohort of the clients delivered; moves the strategy by one round.
+
+    Args:
+        strategy: Has selected the clients.
+        now: The round.
+        ids: Clients selected, `int [m]`.
+        delivered: Whether each client's update arrives, `bool [m]`.
+
+    Raises:
+        ComponentError: If the strategy returns another cohort, or weights that are not finite.
+    """
+    try:
+        cohort = strategy.weigh(now, ids, delivered)
+    except ParameterError:
+        raise
+    except ValueError as error:  # Such as a cohort with more weights than clients.
+        raise _refused(strategy, "weigh", now, f"failed: {error}") from error
+    if not isinstance(cohort, Cohort) or not np.array_equal(cohort.ids, ids[delivered]):
+        raise _refused(strategy, "weigh", now, "must return the cohort of the clients delivered")
+    if cohort.weights.dtype.kind not in "fiu" or not np.isfinite(cohort.weights).all():
+        raise _refused(strategy, "weigh", now, "returned weights that are not finite numbers")
+    return cohort
+
+
+def participation_rates(strategy: Strategy, num_clients: int) -> np.ndarray | None:
+    """Returns r(t) as the strategy tells it, `float64 [N]`; `None` where it tracks none.
+
+    See `BaseStrategy.participation_rates`, which a strategy need not have.
+
+    Raises:
+        ComponentError: If they are not N numbers.
+    """
+    tell = getattr(strategy, "participation_rates", None)
+    rates = None if tell is None else tell()
+    if rates is None:
+        return None
+    if np.shape(rates) != (num_clients,):
+        raise ComponentError(
+            f"algorithm {_name(strategy)}: participation_rates returned shape {np.shape(rates)}: "
+            f"must be ({num_clients},)"
+        )
+    return np.array(rates, np.float64)
+
+
+def _refused(strategy: Strategy, method: str, now: Round, reason: str) -> ComponentError:
+    return ComponentError(f"algorithm {_name(strategy)}: {method} in round {now.number} {reason}")
+
+
+def _name(part: Any) -> str:
+    return type(part).__name__

@@ -1,0 +1,195 @@
+"""`simulate`: an experiment in one call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.engines.engine import RoundOutcome
+from f3ast_tff.methods.parts.strategy import Cohort
+from f3ast_tff.models import Model
+from f3ast_tff.run.metrics import Row
+from f3ast_tff.run.run_experiment import run_experiment
+from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.given_objects import settings_of
+from f3ast_tff.settings.registry import registry_with
+from f3ast_tff.settings.resolve import resolve
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+OnRound = Callable[[int, Cohort, RoundOutcome], None]
+OnEvaluation = Callable[[Row], None]
+
+# Settings of a run's files, with the values that ask for none.
+_OF_FILES: Mapping[str, tuple[Any, ...]] = {
+    "client_scores": (None, False),
+    "write_masks": (None, "none"),
+    "logger": (None, ""),
+    "output_dir": (None,),
+    "run_name": (None,),
+}
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A finished experiment.
+
+    Attributes:
+        configuration: All components and settings.
+        metrics: A row an evaluation, the columns of `metrics.csv`.
+        selection: Arrays by round, see `SelectionHistory.arrays`: `selected` ids
+            `int64 [T, widest]` (-1: none), `received`, `weights`; and `final_*`, the strategy's
+            last state.
+        weights: The model's weights.
+        model: The network that they belong to.
+        summary: Content of `summary.json` without its checksums.
+        folder: The run's folder, `None` where nothing was written.
+    """
+
+    configuration: Configuration
+    metrics: pd.DataFrame
+    selection: Mapping[str, np.ndarray]
+    weights: list[np.ndarray]
+    model: Model | None
+    summary: Mapping[str, Any]
+    folder: Path | None
+
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, metric: str = "test_sample_accuracy"
+    ) -> Figure:
+        """Draws a score over the rounds.
+
+        Args:
+            path: File to write; `None` for none.
+            metric: A column of `metrics`.
+
+        Returns:
+            The figure.
+
+        Raises:
+            KeyError: If there is no such column.
+        """
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6, 4), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        display = self.configuration.components["algorithm"].display
+        axes.plot(self.metrics["round"], self.metrics[metric], label=display)
+        axes.set_xlabel("round")
+        axes.set_ylabel(metric.removeprefix("test_").replace("_", " "))
+        axes.legend()
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+
+class _Callbacks:
+    """The functions given, as a `training.round_loop.Callback`."""
+
+    def __init__(self, on_round: OnRound | None, on_evaluation: OnEvaluation | None) -> None:
+        self._on_round = on_round
+        self._on_evaluation = on_evaluation
+
+    def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
+        """Calls the first function, if any."""
+        if self._on_round is not None:
+            self._on_round(round_number, cohort, outcome)
+
+    def on_evaluation(self, row: Row) -> None:
+        """Calls the second function, if any."""
+        if self._on_evaluation is not None:
+            self._on_evaluation(row)
+
+
+def simulate(
+    task: Any = "synthetic",
+    algorithm: Any = "f3ast",
+    availability: Any = "home_devices",
+    *,
+    rounds: int | None = None,
+    engine: Any = "fused",
+    folder: str | os.PathLike[str] | None = None,
+    plugins: Sequence[str] = (),
+    on_round: OnRound | None = None,
+    on_evaluation: OnEvaluation | None = None,
+    **settings: Any,
+) -> Simulation:
+    """Runs an experiment.
+
+    Each component is given by name, as its `Config`, or as an object of one's own.
+
+    Args:
+        task: A name, or `FederatedData`.
+        algorithm: A name, a `Strategy`, or a function from `StrategyContext` to one.
+        availability: A name, an `AvailabilityProcess`, or masks `bool [T, N]`, repeated.
+        rounds: Number of rounds; by default the task's.
+        engine: `"fused"` or `"tff"`.
+        folder: Folder of the run, written as the command line writes it; a run that it holds goes
+            on, and is made longer by more rounds where that is exact. It stands for `output_dir`
+            and `run_name`. `None` writes nothing: these two, `client_scores`, `write_masks` and
+            `logger` are then refused.
+        plugins: Files or modules, see the flag `--plugin`.
+        on_round: Called after each round with its number, cohort and outcome.
+        on_evaluation: Called after each evaluation with its row of metrics.
+        **settings: Any further setting by its name (`seed=1`, `client_lr=0.1`, `rate_beta=0.01`);
+            also `model`, `aggregation`, `communication`, `delivery`, `client_optimizer` and
+            `server_optimizer`, by name or as objects.
+
+    Returns:
+        The metrics, the selection, and the model.
+
+    Raises:
+        ParameterError: If a value is not allowed, or a setting's component is not chosen.
+        ComponentError: If an object breaks the protocol of its kind.
+        DataError: If a data file is missing or damaged.
+        EngineError: If the engine is lost.
+
+    Example:
+        >>> result = simulate(algorithm="f3ast", availability="scarce", rounds=2, seed=1)
+        >>> list(result.metrics["round"])
+        [2]
+    """
+    import pandas as pd
+
+    _check_files(folder, settings)
+    registry = registry_with(plugins)
+    chosen = {"task": task, "algorithm": algorithm, "availability": availability}
+    given = {**chosen, "engine": engine, "rounds": rounds, **settings}
+    if folder is not None:
+        place = Path(folder).expanduser()
+        given.update(output_dir=str(place.parent), run_name=place.name)
+    configuration = resolve(*settings_of(given, registry))
+    path = None if folder is None else configuration.folder
+    callbacks = _Callbacks(on_round, on_evaluation)
+    result = run_experiment(configuration, path, with_model=True, callbacks=[callbacks])
+    return Simulation(
+        configuration=configuration,
+        metrics=pd.DataFrame(result.rows),
+        selection=result.selection,
+        weights=list(result.weights),
+        model=result.model,
+        summary=result.summary,
+        folder=path,
+    )
+
+
+def _check_files(folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]) -> None:
+    """Refuses settings of a run's files that its folder, or having none, would override."""
+    for name, none in _OF_FILES.items():
+        value = settings.get(name)
+        if folder is None and value not in none:
+            allowed = "must not be given without folder: nothing is written"
+            raise ParameterError(name, value, allowed)
+        if folder is not None and value is not None and name in ("output_dir", "run_name"):
+            allowed = f"must not be given with folder, which is {os.fspath(folder)}"
+            raise ParameterError(name, value, allowed)

@@ -1,0 +1,178 @@
+"""A resolved experiment: which components with which parameters."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from f3ast_tff.core.data_files import hash_of
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import Component, Parameter, Registry
+from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.parameter import parameters_of
+from f3ast_tff.settings.plugins import Plugin
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A resolved experiment.
+
+    Attributes:
+        configs: `Config` of the chosen component, by kind.
+        groups: The settings that every experiment has, by the heading of their group.
+        settings: All settings by name, kinds (whose values are names) included; JSON values.
+        registry: Where the components come from.
+    """
+
+    configs: Mapping[str, Any]
+    groups: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    registry: Registry
+
+    @property
+    def components(self) -> dict[str, Component]:
+        """The chosen components by kind."""
+        return {kind: component_of(config) for kind, config in self.configs.items()}
+
+    @property
+    def folder(self) -> Path:
+        """The run's folder, `<output_dir>/<run_name>`."""
+        return Path(self.settings["output_dir"]) / self.settings["run_name"]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Everything that decides the result: settings, digests of plug-ins and input files.
+
+        Raises:
+            ParameterError: If an input file cannot be read.
+        """
+        left_out = set(self._not_compared)
+        found = {n: v for n, v in self.settings.items() if n not in left_out}
+        plugins = {plugin.name: plugin.sha256 for plugin in self.plugins}
+        digests = {"plugins": plugins, "input_files": self.input_files}
+        return {**found, **{name: each for name, each in digests.items() if each}}
+
+    @property
+    def input_files(self) -> dict[str, str]:
+        """SHA-256 of each file that a setting names for the run to read, by setting.
+
+        Raises:
+            ParameterError: If one cannot be read.
+        """
+        names = [p.name for p in self._parameters() if p.is_input]
+        found = {}
+        for name in dict.fromkeys(names):
+            path = self.settings[name]
+            if path is not None:
+                try:
+                    found[name] = _digest(path, *_stamp(path))
+                except FileNotFoundError as error:
+                    raise ParameterError(name, path, "not found") from error
+                except OSError as error:
+                    raise ParameterError(name, path, f"cannot be read: {error.strerror}") from error
+                except ValueError as error:
+                    raise ParameterError(name, path, f"cannot be read: {error}") from error
+        return found
+
+    @property
+    def plugins(self) -> list[Plugin]:
+        """The plug-ins whose components are in use."""
+        found = {}
+        for component in self._all_components():
+            plugin = self.registry.plugin_of(component)
+            if plugin is not None:
+                found[plugin.name] = plugin
+        return list(found.values())
+
+    @property
+    def own_settings(self) -> list[str]:
+        """Settings that runs of other methods may differ in and still be compared with this."""
+        own = [name for name, kind in KINDS.items() if kind.method_specific]
+        for kind, config in self.configs.items():
+            for p in parameters_of(type(config)):
+                if _is_method_specific(p, kind):
+                    own.append(p.name)
+        own += [
+            p.name
+            for g in self.groups.values()
+            for p in parameters_of(type(g))
+            if p.method_specific
+        ]
+        return own
+
+    def describe(self) -> dict[str, Any]:
+        """Returns what `config.json` says beside the settings, so that analysis needs no plug-in.
+
+        Returns:
+            `components`: display name and line of each chosen component by kind, whether the task
+            generates its data, its classes, and whether the algorithm pools the data;
+            `own_settings`; `not_compared`: settings that decide no result; `plugins`: name, source,
+            SHA-256, and the kinds of their components in use; `input_files`: SHA-256 by setting.
+        """
+        components: dict[str, dict[str, Any]] = {
+            kind: {"name": c.name, "display": c.display, "about": c.about, "order": c.order}
+            for kind, c in self.components.items()
+        }
+        for name in ("generates_data", "num_classes"):
+            components["task"][name] = getattr(self.components["task"].config, name)
+        components["algorithm"]["pooled"] = self.components["algorithm"].config.pooled
+        return {
+            "components": components,
+            "own_settings": self.own_settings,
+            "not_compared": self._not_compared,
+            "plugins": [
+                {"name": p.name, "source": p.source, "sha256": p.sha256, "kinds": self._kinds(p)}
+                for p in self.plugins
+            ],
+            "input_files": self.input_files,
+        }
+
+    @property
+    def _not_compared(self) -> list[str]:
+        """Settings that decide no result, or do not with the value that they have."""
+        neutral = [n for n, k in KINDS.items() if k.neutral and self.settings[n] == k.neutral]
+        return neutral + [
+            p.name
+            for p in self._parameters()
+            if not p.decides_result
+            or (p.neutral is not None and self.settings[p.name] == p.neutral)
+        ]
+
+    def _kinds(self, plugin: Plugin) -> list[str]:
+        """The kinds of a plug-in's components that are in use."""
+        used = [c for c in self._all_components() if self.registry.plugin_of(c) == plugin]
+        return list(dict.fromkeys(component.kind for component in used))
+
+    def _all_components(self) -> list[Component]:
+        found = []
+        for config in self.configs.values():
+            found += [component_of(c) for c in (config, *getattr(config, "parts", ()))]
+        return found
+
+    def _parameters(self) -> list[Any]:
+        configs = [*self.configs.values(), *self.groups.values()]
+        for config in self.configs.values():
+            configs += getattr(config, "parts", ())
+        return [p for config in configs for p in parameters_of(type(config))]
+
+
+def _is_method_specific(parameter: Parameter, kind: str) -> bool:
+    declared = parameter.method_specific
+    return KINDS[kind].method_specific if declared is None else declared
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    """Metadata that changes with a file's content."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@lru_cache(maxsize=128)
+def _digest(path: str, *stamp: int) -> str:
+    """The SHA-256 of a file: once for all runs of a campaign."""
+    return hash_of(Path(path))

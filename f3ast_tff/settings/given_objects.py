@@ -1,0 +1,141 @@
+"""Components given as objects in place of names."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import pickle
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import numpy as np
+
+from f3ast_tff.availability import Table
+from f3ast_tff.core.errors import ComponentError, ParameterError
+from f3ast_tff.settings import Registry, parameters_of, register
+from f3ast_tff.settings.component import component_of, given_fields, without_note
+from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.plugins import Plugin
+
+
+def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str, Any], Registry]:
+    """Turns objects into settings.
+
+    Args:
+        given: Settings by name; the value of a kind is a name, a `Config` or an object.
+        registry: The components at hand.
+
+    Returns:
+        Settings whose values are plain, and the registry with the components that stand for the
+        objects.
+
+    Raises:
+        ComponentError: If an object breaks the protocol of its kind.
+        ParameterError: If a parameter of a `Config` is given once more.
+    """
+    settings = dict(given)
+    communication = settings.get("communication")
+    if isinstance(communication, int):
+        settings["clients_per_round"] = settings.pop("communication")
+    plugins = []
+    for kind in KINDS:
+        value = settings.get(kind)
+        if value is None or isinstance(value, str):
+            continue
+        component = getattr(value, "component", None)
+        if component is not None and component.kind == kind:
+            settings[kind] = component.name
+            settings.update(_fields_of(value, given))
+            if component not in registry.all():
+                digest = _digest(without_note(value))
+                plugins.append(Plugin(f"{kind} {component.name}", "", digest, (component,)))
+            continue
+        config = _config_of(kind, value, registry)
+        settings[kind] = component_of(config).name
+        plugins.append(
+            Plugin(f"{kind} {settings[kind]}", "", _digest(value), (component_of(config),))
+        )
+    return settings, registry.with_plugins(plugins)
+
+
+def _fields_of(config: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that a `Config` was given; others follow task and reading, as without it."""
+    found = {}
+    fields = given_fields(config)
+    for parameter in parameters_of(type(config)):
+        if parameter.name in fields:
+            if given.get(parameter.name) is not None:
+                allowed = f"is given in {type(config).__name__} too"
+                raise ParameterError(parameter.name, given[parameter.name], allowed)
+            found[parameter.name] = getattr(config, parameter.name)
+    return found
+
+
+def _config_of(kind: str, value: Any, registry: Registry) -> type:
+    if not KINDS[kind].members:
+        raise ParameterError(kind, value, f"must be one of {', '.join(registry.names(kind))}")
+    if kind == "availability" and isinstance(value, np.ndarray):
+        if value.dtype != np.bool_ or value.ndim != 2:
+            raise ComponentError(
+                f"availability masks have shape {value.shape} and dtype {value.dtype}: "
+                "must be bool [T, N]"
+            )
+        value = Table(value)
+    makes = kind == "algorithm" and callable(value) and not hasattr(value, "select")
+    if not makes:
+        KINDS[kind].check_object(value)
+    subject = value if inspect.isclass(value) or inspect.isfunction(value) else type(value)
+    display = subject.__name__ if subject.__name__ != "<lambda>" else f"own {kind}"
+    name = re.sub(r"\W+|(?<=[a-z0-9])(?=[A-Z])", "_", display).strip("_").lower()
+    if name in registry.names(kind) or not name[:1].isalpha():
+        name = f"own_{name}"
+    members = {"__module__": __name__, "build": _build(kind, value, makes), **_facts(kind, value)}
+    config: Any = type(f"{subject.__name__}Config", (KINDS[kind].base_class,), members)
+    about = f"{subject.__module__}.{subject.__qualname__}"
+    return register(kind, name, display, about=about)(dataclass(frozen=True)(config))
+
+
+def _build(kind: str, value: Any, makes: bool) -> Callable[..., Any]:
+    def build(self: Any, *arguments: Any) -> Any:
+        if not makes:
+            return value
+        strategy = value(*arguments)
+        KINDS[kind].check_object(strategy)
+        return strategy
+
+    return build
+
+
+def _facts(kind: str, value: Any) -> dict[str, Any]:
+    """Class attributes of the component, from the object."""
+    if kind == "algorithm":
+        return {
+            "aggregation": getattr(value, "aggregation", "sum"),
+            "client_loss": getattr(value, "client_loss", "mean"),
+            "made": not hasattr(value, "select"),
+        }
+    if kind == "availability":
+        return {"positively_correlated": getattr(value, "positively_correlated", True)}
+    if kind == "model":
+        return {name: getattr(value, name, False) for name in ("labels_sequences", "convex")}
+    if kind == "task":
+        return {"published": {"num_clients": value.train.num_clients}}
+    return {}
+
+
+def _digest(value: Any) -> str:
+    """Digest of an object and of the code of its class; unique if neither can be read."""
+    if isinstance(value, np.ndarray):
+        # Its class has no source.
+        content = f"{value.dtype.str} {value.shape} ".encode() + value.tobytes()
+        return hashlib.sha256(content).hexdigest()
+    try:
+        content = pickle.dumps(value)
+        code = inspect.getsource(value if inspect.isfunction(value) else type(value))
+    except (pickle.PicklingError, AttributeError, TypeError, OSError):
+        # An object without a lasting identity: a run with it never goes on with another's.
+        content, code = uuid.uuid4().bytes, ""
+    return hashlib.sha256(content + code.encode()).hexdigest()

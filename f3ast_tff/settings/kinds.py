@@ -1,0 +1,171 @@
+"""The kinds of component: a new kind is one entry here."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.settings.defaults import Derived
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of component; also a setting, with the name of a component as value.
+
+    Attributes:
+        name: Name of the kind, of the setting and of the flag.
+        help: One line.
+        package: Package of the built-in components, below `f3ast_tff`.
+        base: Base class of every `Config`, as `module:class` below `f3ast_tff`.
+        default: Component of a run that names none; `Derived` where it follows from others, `None`
+            where other settings stand for it.
+        build_arguments: Arguments of `Config.build`.
+        members: Attributes of a built object.
+        method_specific: Whether compared methods may differ in it.
+        neutral: Component that is no part of a run's identity; `None` if every one is.
+    """
+
+    name: str
+    help: str
+    package: str
+    base: str
+    default: str | Derived | None
+    build_arguments: tuple[str, ...]
+    members: tuple[str, ...] = ()
+    method_specific: bool = False
+    neutral: str | None = None
+
+    @property
+    def base_class(self) -> Any:
+        """The base class of every `Config`."""
+        module, _, name = self.base.partition(":")
+        return getattr(importlib.import_module(f"f3ast_tff.{module}"), name)
+
+    def check_object(self, value: Any) -> None:
+        """Checks that an object can stand for a built component of this kind.
+
+        Raises:
+            ComponentError: If members are missing; names them.
+        """
+        missing = [name for name in self.members if not hasattr(value, name)]
+        if missing:
+            lacks = f"has no {', '.join(missing)}"
+            raise ComponentError(f"{self.name} {type(value).__name__}: {lacks}")
+
+
+_OPTIMIZER_MEMBERS = ("learning_rate", "in_jax")
+_ALL = (
+    Kind(
+        "task",
+        help="which client holds which data",
+        package="tasks",
+        base="tasks.task:TaskConfig",
+        default="synthetic",
+        build_arguments=(),
+        members=("train", "test", "num_classes"),
+    ),
+    Kind(
+        "model",
+        help="the network",
+        package="models",
+        base="models.model:ModelConfig",
+        default=Derived(lambda known: known.config_class("task").model, "the task's"),
+        build_arguments=("input_shape", "num_classes"),
+        members=("initial_weights", "apply", "penalty"),
+    ),
+    Kind(
+        "algorithm",
+        help="which clients train, and with which weight",
+        package="methods",
+        base="methods.parts.algorithm:AlgorithmConfig",
+        default="f3ast",
+        build_arguments=("world",),
+        members=(
+            "needs_losses",
+            "needs_outcome",
+            "select",
+            "weigh",
+            "observe",
+            "state",
+            "restore",
+        ),
+        method_specific=True,
+    ),
+    Kind(
+        "aggregation",
+        help="from the cohort's updates to the server's step",
+        package="methods",
+        base="methods.parts.aggregation:AggregationConfig",
+        default=Derived(
+            lambda known: known.config_class("algorithm").aggregation, "the algorithm's"
+        ),
+        build_arguments=(),
+        members=("normalise", "in_jax", "memory"),
+        method_specific=True,
+    ),
+    Kind(
+        "availability",
+        help="who is reachable when",
+        package="availability",
+        base="availability.process:AvailabilityConfig",
+        default="home_devices",
+        build_arguments=("p", "seed"),
+        members=("num_clients", "mask"),
+    ),
+    Kind(
+        "communication",
+        help="how many clients per round, in place of clients_per_round",
+        package="availability.constraints",
+        base="availability.constraints.constraint:ConstraintConfig",
+        default=None,
+        build_arguments=("num_clients", "seed", "update_bytes"),
+        members=("largest_k", "mean_k", "limit"),
+    ),
+    Kind(
+        "delivery",
+        help="whose update arrives, of the clients asked, and when",
+        package="delivery",
+        base="delivery.delivery:DeliveryConfig",
+        default="certain",
+        build_arguments=("world",),
+        members=("arrivals",),
+        neutral="certain",
+    ),
+    Kind(
+        "client_optimizer",
+        help="optimizer of the local steps",
+        package="optimizers",
+        base="optimizers.optimizer:OptimizerConfig",
+        default="sgd",
+        build_arguments=(),
+        members=_OPTIMIZER_MEMBERS,
+        method_specific=True,
+    ),
+    Kind(
+        "server_optimizer",
+        help="optimizer of the step along the aggregate",
+        package="optimizers",
+        base="optimizers.optimizer:OptimizerConfig",
+        default=Derived(
+            lambda known: known.config_class("algorithm").server_optimizer, "the algorithm's"
+        ),
+        build_arguments=(),
+        members=_OPTIMIZER_MEMBERS,
+        method_specific=True,
+    ),
+    Kind(
+        "engine",
+        help="what executes a round: XLA programs, or TFF",
+        package="engines",
+        base="engines.engine:EngineConfig",
+        default="fused",
+        build_arguments=("parts",),
+    ),
+)
+# Kinds in the order of `--help`.
+KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})
+METHOD_KINDS = tuple(kind.name for kind in _ALL if kind.method_specific)

@@ -1,0 +1,233 @@
+"""How a component declares a parameter: default, range, help and units, said once."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+import types
+import typing
+from collections.abc import Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from functools import lru_cache
+from typing import Any, Union
+
+import numpy as np
+
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.messages import is_plain
+from f3ast_tff.settings.defaults import REQUIRED, Derived, Published, Reading
+
+_KEY = "f3ast_tff.parameter"
+# Bounds of arrays and of single-precision arithmetic.
+_LARGEST = {int: 2**63 - 1, float: float(np.finfo(np.float32).max)}
+_KINDS = {"int": int, "float": float, "str": str, "bool": bool}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A declared parameter of a component.
+
+    Attributes:
+        name: Name of the field, of the setting and of the flag.
+        kind: `int`, `float`, `str` or `bool`.
+        optional: Whether `None` is allowed.
+        default: A value, or one of `components.defaults`.
+        help: One line.
+        choices: Allowed texts, matched without regard to case; empty for any.
+        minimum: Least allowed value.
+        above: Bound that the value must exceed.
+        maximum: Greatest allowed value.
+        below: Bound that the value must stay under.
+        units: Units of the value, for help.
+        decides_result: Whether another value makes another run.
+        is_path: Whether it names a file or folder; `~` is expanded.
+        is_input: Whether it names a file that a run reads. Its content decides the result, its path
+            does not.
+        method_specific: Whether compared methods may differ in it; `False` for a condition of the
+            experiment, `None` for the rule of the component's kind.
+        neutral: Value that is no part of a run's identity; `None` for none.
+    """
+
+    name: str
+    kind: type
+    optional: bool
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    above: float | None = None
+    maximum: float | None = None
+    below: float | None = None
+    units: str = ""
+    decides_result: bool = True
+    is_path: bool = False
+    is_input: bool = False
+    method_specific: bool | None = None
+    neutral: str | int | None = None
+
+    def checked(self, value: Any) -> Any:
+        """Returns the value in its canonical form.
+
+        Raises:
+            ParameterError: If it is not allowed; names the allowed values.
+        """
+        if value is None:
+            if self.optional:
+                return None
+            raise ParameterError(self.name, "", "must be given")
+        value = self._typed(value)
+        if self.kind is str and not is_plain(value):
+            raise ParameterError(self.name, value, "must not hold control characters")
+        if self.is_path:
+            return os.path.expanduser(value)
+        if self.choices:
+            return one_of(self.name, value, self.choices)
+        if self.kind in (int, float):
+            self._check_range(value)
+        return value
+
+    def _typed(self, value: Any) -> Any:
+        if self.is_path and isinstance(value, os.PathLike):
+            value = os.fspath(value)
+        if self.kind is float and type(value) is int:
+            try:
+                return float(value)
+            except OverflowError as error:
+                raise ParameterError(self.name, value, "must be finite") from error
+        if self.kind in (int, float) and not isinstance(value, bool) and hasattr(value, "item"):
+            value = value.item()
+        if type(value) is not self.kind:
+            words = {int: "an integer", float: "a number", str: "a text", bool: "true or false"}
+            raise ParameterError(self.name, value, f"must be {words[self.kind]}")
+        return value
+
+    def _check_range(self, value: float) -> None:
+        bounds = []
+        if self.minimum is not None:
+            bounds.append((value >= self.minimum, f"at least {self.minimum}"))
+        if self.above is not None:
+            bounds.append((value > self.above, f"above {self.above}"))
+        if self.below is not None:
+            bounds.append((value < self.below, f"below {self.below}"))
+        if self.maximum is not None:
+            bounds.append((value <= self.maximum, f"at most {self.maximum}"))
+        if isinstance(value, float) and not math.isfinite(value):
+            bounds.append((False, "finite"))
+        elif abs(value) > _LARGEST[self.kind]:
+            bounds.append((False, f"at most {_LARGEST[self.kind]} in magnitude"))
+        if not all(holds for holds, _ in bounds):
+            allowed = "must be " + " and ".join(text for _, text in bounds)
+            raise ParameterError(self.name, value, allowed)
+
+
+def parameter(
+    default: Any,
+    help: str,
+    *,
+    choices: Sequence[str] = (),
+    minimum: float | None = None,
+    above: float | None = None,
+    maximum: float | None = None,
+    below: float | None = None,
+    units: str = "",
+    decides_result: bool = True,
+    is_path: bool = False,
+    is_input: bool = False,
+    method_specific: bool | None = None,
+    neutral: str | int | None = None,
+) -> Any:
+    """Declares a field of a component's `Config` as a parameter; see `Parameter`.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass(frozen=True)
+        ... class Config:
+        ...     scarce_q: float = parameter(0.2, "probability of every client", above=0, maximum=1)
+        >>> Config().scarce_q
+        0.2
+    """
+    declared = Parameter(
+        name="",  # Name and type follow from the field.
+        kind=str,
+        optional=False,
+        default=default,
+        help=help,
+        choices=tuple(choices),
+        minimum=minimum,
+        above=above,
+        maximum=maximum,
+        below=below,
+        units=units,
+        decides_result=decides_result and not is_input,
+        is_path=is_path or is_input,
+        is_input=is_input,
+        method_specific=method_specific,
+        neutral=neutral,
+    )
+    plain = default
+    if isinstance(default, Reading):
+        plain = None if isinstance(default.paper, Derived) else default.paper
+    elif isinstance(default, Published):
+        plain = None if default.fallback is REQUIRED else default.fallback
+    elif default is REQUIRED or isinstance(default, Derived):
+        plain = None
+    return field(default=plain, metadata={_KEY: declared})
+
+
+def parameters_of(config: type) -> tuple[Parameter, ...]:
+    """Returns the parameters of a `Config` class, in the order of declaration.
+
+    Raises:
+        TypeError: If the type of a parameter is not `int`, `float`, `str` or `bool`, or one of
+            them `| None`.
+    """
+    return _declared(config)
+
+
+@lru_cache(maxsize=1024)
+def _declared(config: Any) -> tuple[Parameter, ...]:
+    return tuple(_of_field(spec) for spec in fields(config) if _KEY in spec.metadata)
+
+
+def _of_field(spec: Field) -> Parameter:
+    kind, optional = _kind(spec)
+    assert spec.default is not MISSING
+    return replace(spec.metadata[_KEY], name=spec.name, kind=kind, optional=optional)
+
+
+def _kind(spec: Field) -> tuple[type, bool]:
+    """The type and whether `None` is allowed, of an annotation that may be a text."""
+    annotation: Any = spec.type
+    if isinstance(annotation, str):
+        text = annotation.replace(" ", "")
+        if text.startswith(("Optional[", "typing.Optional[")):
+            text = text[text.index("[") + 1 : -1] + "|None"
+        names = text.split("|")
+    else:
+        unions = (Union, getattr(types, "UnionType", Union))
+        parts = (
+            typing.get_args(annotation)
+            if typing.get_origin(annotation) in unions
+            else (annotation,)
+        )
+        names = ["None" if part is type(None) else part.__name__ for part in parts]
+    kinds = [name for name in names if name != "None"]
+    if len(kinds) != 1 or kinds[0] not in _KINDS:
+        raise TypeError(f"parameter {spec.name}: its type must be int, float, str or bool")
+    return _KINDS[kinds[0]], "None" in names
+
+
+def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
+    """Returns the allowed text that the value names, without regard to case.
+
+    Raises:
+        ParameterError: If there is none; names the nearest.
+    """
+    by_lower = {text.lower(): text for text in allowed}
+    found = by_lower.get(value.strip().lower())
+    if found is not None:
+        return found
+    nearest = difflib.get_close_matches(value.lower(), by_lower, 1)
+    hint = f"; did you mean {by_lower[nearest[0]]}?" if nearest else ""
+    raise ParameterError(name, value, f"must be one of {', '.join(allowed)}{hint}")

@@ -1,0 +1,120 @@
+"""Plug-ins: components from outside, loaded from a file, a module or an entry point."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings.component import Component, registered_in
+
+GROUP = "f3ast_tff"
+# Prefix of modules loaded from files; other processes cannot import them by name.
+FILE_MODULE_PREFIX = "f3ast_tff_plugin_"
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A loaded plug-in.
+
+    Attributes:
+        name: The file's stem, or the module's dotted name.
+        source: Absolute path or dotted name, to load it in another process too.
+        sha256: Digest of its source; of all modules where it is a package.
+        components: Registered components.
+    """
+
+    name: str
+    source: str
+    sha256: str
+    components: tuple[Component, ...]
+
+
+def load_plugin(source: str) -> Plugin:
+    """Loads a plug-in; once in a process, unless its source has changed.
+
+    Args:
+        source: `FILE.py`, or `package.module`.
+
+    Raises:
+        ParameterError: If it is not there, cannot be imported, or registers nothing.
+    """
+    is_file = source.endswith(".py") or "/" in source
+    try:
+        if is_file:
+            path = Path(source).expanduser().resolve()
+            if not path.is_file():
+                raise ParameterError("plugin", source, "not found")
+            content = path.read_bytes()
+            digest = hashlib.sha256(content).hexdigest()
+            name, place, module = path.stem, str(path), _import_file(path, content, digest)
+        else:
+            module = importlib.import_module(source)
+            name, place, digest = source, source, _digest(module)
+        components = tuple(
+            component for part in _modules(module) for component in registered_in(part)
+        )
+    except ParameterError:
+        raise
+    # Whatever a stranger's code does when it is imported is said in one line.
+    except (Exception, SystemExit) as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ParameterError("plugin", source, f"cannot be imported: {reason}") from error
+    if not components:
+        raise ParameterError("plugin", source, "registers no component")
+    return Plugin(name, place, digest, components)
+
+
+def installed_plugins() -> list[Plugin]:
+    """Loads the plug-ins that installed packages name in the entry-point group `f3ast_tff`."""
+    found: Any = metadata.entry_points()
+    # Python 3.9 has a mapping.
+    points = found.select(group=GROUP) if hasattr(found, "select") else found.get(GROUP, ())
+    return [load_plugin(point.value.partition(":")[0]) for point in sorted(set(points))]
+
+
+def _import_file(path: Path, content: bytes, digest: str) -> ModuleType:
+    name = f"{FILE_MODULE_PREFIX}{path.stem}_{digest[:12]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or not isinstance(spec.loader, SourceFileLoader):
+        raise ParameterError("plugin", path, "must be a Python file")
+    module = importlib.util.module_from_spec(spec)
+    # Before it runs: dataclasses look their module up.
+    sys.modules[name] = module
+    try:
+        # Not the loader's: a compiled file of the same second and size may be of older content.
+        code = compile(content, str(path), "exec", dont_inherit=True)
+        exec(code, module.__dict__)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _modules(module: ModuleType) -> list[ModuleType]:
+    """The module, and those below it that it has imported where it is a package."""
+    below = f"{module.__name__}."
+    names = sorted(name for name in sys.modules if name.startswith(below))
+    return [module, *(sys.modules[name] for name in names)]
+
+
+def _digest(module: ModuleType) -> str:
+    if module.__file__ is None:
+        raise ParameterError("plugin", module.__name__, "has no source file")
+    file = Path(module.__file__)
+    files = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
+    digest = hashlib.sha256()
+    for part in files:
+        digest.update(part.relative_to(file.parent).as_posix().encode() + b"\0")
+        digest.update(part.read_bytes() + b"\0")
+    return digest.hexdigest()

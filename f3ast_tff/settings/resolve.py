@@ -1,0 +1,302 @@
+"""From settings given to a `Configuration`, checked before anything slow."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from f3ast_tff.availability.constraints.constraint import is_count
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.optimizers.schedules import client_schedule
+from f3ast_tff.run.metrics_loggers import logger_names
+from f3ast_tff.run.run_names import name_part, path_part, run_name
+from f3ast_tff.settings import Derived, Parameter, Published, Reading, Registry, parameters_of
+from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.defaults import REQUIRED
+from f3ast_tff.settings.groups import GROUPS
+from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.registry import builtin_registry
+
+_FIXED_COMMUNICATION = "fixed"
+# File systems allow 255.
+_LONGEST_NAME_BYTES = 200
+
+
+def resolve(given: Mapping[str, Any], registry: Registry | None = None) -> Configuration:
+    """Resolves and checks settings.
+
+    Args:
+        given: Values by name; `None` or absence means not given.
+        registry: The components at hand; by default of this package.
+
+    Returns:
+        The configuration. Given values come first, then the reading, published values, defaults.
+
+    Raises:
+        ParameterError: On the first value that is not allowed, and on a setting whose component is
+            not chosen.
+    """
+    return _Resolver(_given(given), registry or builtin_registry()).configuration()
+
+
+def applicable(given: Mapping[str, Any], registry: Registry) -> set[str]:
+    """Returns the names of all settings that an experiment of these components has.
+
+    Args:
+        given: Settings by name; only those that choose components matter.
+        registry: The components at hand.
+    """
+    return {*KINDS, *_Resolver(_given(given), registry).owners}
+
+
+def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The given settings; a number alone as communication is `clients_per_round`."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    text = given.get("communication")
+    if isinstance(text, str) and is_count(text):
+        if "clients_per_round" in given:
+            allowed = "must not be given with clients_per_round"
+            raise ParameterError("communication", text, allowed)
+        given["clients_per_round"] = int(given.pop("communication"))
+    return given
+
+
+class _Resolver:
+    """The `Known` of one experiment: values are resolved when asked for, once each."""
+
+    def __init__(self, given: Mapping[str, Any], registry: Registry) -> None:
+        self._given = given
+        self._registry = registry
+        self._values: dict[str, Any] = {}
+        self._asked: list[str] = []
+        self._refuse_unknown()
+        algorithm = self.config_class("algorithm")
+        self._fixed: Mapping[str, Any] = algorithm.fixed
+        self._refuse_against_fixed(component_of(algorithm).name)
+        # The parameters in play, by name, with the `Config` classes that have them.
+        self.owners: dict[str, list[tuple[type, Parameter]]] = {}
+        classes = [*GROUPS.values(), *(c for kind in KINDS for c in self.config_classes(kind))]
+        for config in classes:
+            for parameter in parameters_of(config):
+                self.owners.setdefault(parameter.name, []).append((config, parameter))
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._values:
+            return self._values[name]
+        if name in KINDS:
+            value = self._name_of(name)
+        elif name in self.owners:
+            value = self._value(self.owners[name][0][1])
+        else:
+            raise KeyError(name)
+        self._values[name] = value
+        return value
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in KINDS or name in self.owners else default
+
+    def config_class(self, kind: str) -> Any:
+        try:
+            return self._registry.find(kind, self._component_name(kind)).config
+        except ParameterError as error:
+            # The error holds the whole text of a communication.
+            raise ParameterError(kind, self._given.get(kind, error.value), error.allowed) from error
+
+    def config_classes(self, kind: str) -> list[Any]:
+        """The `Config` classes of the chosen component and of its parts."""
+        config = self.config_class(kind)
+        parts = getattr(config, "part_names", None)
+        if parts is None:
+            return [config]
+        names = parts(self._given, self._registry.names(kind))
+        return [config, *(self._registry.find(kind, name).config for name in names)]
+
+    def configuration(self) -> Configuration:
+        self._refuse_not_chosen()
+        kinds = {kind: self[kind] for kind in KINDS}
+        # The run's name follows from all others.
+        for name in self.owners.keys() - {"run_name"}:
+            self[name]
+        values = {name: self[name] for name in self.owners}
+        groups = {heading: self._config(config) for heading, config in GROUPS.items()}
+        configs = {kind: self._chosen(kind) for kind in KINDS}
+        settings = MappingProxyType({**kinds, **values})
+        for config in configs.values():
+            for part in (config, *getattr(config, "parts", ())):
+                part.check(settings)
+        client_schedule(settings)
+        _check_weights(configs["algorithm"], configs["aggregation"])
+        _check_run_name(settings["run_name"])
+        logger_names(settings["logger"])
+        return Configuration(
+            MappingProxyType(configs), MappingProxyType(groups), settings, self._registry
+        )
+
+    def run_name(self) -> str:
+        named = ("task", "algorithm", "availability", "reading")
+        parts = [self[name] for name in named]
+        for kind in KINDS:
+            default = KINDS[kind].default
+            default = default.compute(self) if isinstance(default, Derived) else default
+            if kind in self._given and kind not in named and self[kind] != default:
+                parts.append(name_part(kind, self[kind]))
+        for name, ((_, parameter), *_) in self.owners.items():
+            if name == "rounds" and not self._depends_on_rounds():
+                # A longer run goes on with a shorter one.
+                continue
+            if name not in (*named, "seed") and self._departs(parameter):
+                of_path = parameter.is_path and isinstance(self[name], str)
+                parts.append((path_part if of_path else name_part)(name, self[name]))
+        return run_name([*parts, f"seed{self['seed']}"])
+
+    def _departs(self, parameter: Parameter) -> bool:
+        """Whether a setting is given, decides the result, and is not its default."""
+        if parameter.name not in self._given or not parameter.decides_result:
+            return False
+        default = self._default(parameter, parameter.default)
+        return self[parameter.name] != (None if default is None else parameter.checked(default))
+
+    def _depends_on_rounds(self) -> bool:
+        """Whether the first rounds of a longer run are others."""
+        chosen = [component_of(c) for kind in KINDS for c in self.config_classes(kind)]
+        if any(self._registry.plugin_of(component) for component in chosen):
+            return True
+        derived = (p.default for ((_, p), *_) in self.owners.values() if p.name not in self._given)
+        of_rounds = any(isinstance(d, Derived) and d.from_rounds for d in derived)
+        return of_rounds or self.config_class("algorithm").depends_on_rounds(self)
+
+    def _chosen(self, kind: str) -> Any:
+        config, *parts = [self._config(c) for c in self.config_classes(kind)]
+        if kind == "communication":
+            return replace(config, arguments=_arguments(self["communication"]))
+        return replace(config, parts=tuple(parts)) if hasattr(config, "part_names") else config
+
+    def _config(self, config: type) -> Any:
+        names = [parameter.name for parameter in parameters_of(config)]
+        return config(**{name: self[name] for name in names})
+
+    def _name_of(self, kind: str) -> str | None:
+        if kind != "communication":
+            return component_of(self.config_class(kind)).name
+        return self._given.get(kind)
+
+    def _component_name(self, kind: str) -> str:
+        value = self._given.get(kind, KINDS[kind].default)
+        if kind == "algorithm" or kind not in (fixed := self._fixed_kinds()):
+            if isinstance(value, Derived):
+                value = value.compute(self)
+        else:
+            value = fixed[kind]
+        if kind == "communication":
+            return _FIXED_COMMUNICATION if value is None else _constraint_name(value)
+        if not isinstance(value, str):
+            raise ParameterError(kind, value, "must be a name")
+        return value
+
+    def _fixed_kinds(self) -> Mapping[str, Any]:
+        return {k: v for k, v in getattr(self, "_fixed", {}).items() if k in KINDS}
+
+    def _value(self, parameter: Parameter) -> Any:
+        name = parameter.name
+        if name in self._given:
+            value = self._given[name]
+            for _, other in self.owners[name]:
+                value = other.checked(value)
+            return value
+        if name in self._fixed:
+            return self._fixed[name]
+        if name in self._asked:
+            raise ParameterError(name, "", f"follows from itself: {' -> '.join(self._asked)}")
+        self._asked.append(name)
+        try:
+            default = self._default(parameter, parameter.default)
+        finally:
+            self._asked.pop()
+        return parameter.checked(default)
+
+    def _default(self, parameter: Parameter, default: Any) -> Any:
+        if isinstance(default, Reading):
+            default = default.value(self["reading"])
+        if isinstance(default, Published):
+            default = self._published(parameter.name, default.fallback)
+        if isinstance(default, Derived):
+            default = default.compute(self)
+        return None if default is REQUIRED else default
+
+    def _published(self, name: str, fallback: Any) -> Any:
+        of_algorithm = self.config_class("algorithm").published.get(self["task"], {})
+        of_task = self.config_class("task").published
+        value = of_algorithm.get(name, of_task.get(name, fallback))
+        if isinstance(value, Mapping):
+            return value.get(self["server_optimizer"], fallback)
+        return value
+
+    def _refuse_unknown(self) -> None:
+        known = {*KINDS, *self._registry.parameters()}
+        for config in GROUPS.values():
+            known |= {parameter.name for parameter in parameters_of(config)}
+        for name, value in self._given.items():
+            if name not in known:
+                nearest = difflib.get_close_matches(name, sorted(known), 1)
+                hint = f"; did you mean {nearest[0]}?" if nearest else ""
+                raise ParameterError(name, value, f"there is no such setting{hint}")
+
+    def _refuse_against_fixed(self, algorithm: str) -> None:
+        for name, value in self._fixed.items():
+            given = self._given.get(name, value)
+            if name in KINDS and isinstance(given, str):
+                given = self._registry.find(name, given).name
+            if given != value:
+                allowed = f"must be {value} with algorithm {algorithm}"
+                raise ParameterError(name, self._given[name], allowed)
+
+    def _refuse_not_chosen(self) -> None:
+        for name, value in self._given.items():
+            if name in KINDS or name in self.owners:
+                continue
+            takers = self._registry.takers(name)
+            kind = takers[0].kind
+            names = ", ".join(taker.name for taker in takers if taker.kind == kind)
+            chosen = component_of(self.config_class(kind)).name
+            raise ParameterError(
+                name, value, f"only applies with {kind} {names}; the {kind} is {chosen}"
+            )
+
+
+def _constraint_name(text: Any) -> str:
+    """The constraint that a text such as `cycle:5,10` names."""
+    if not isinstance(text, str):
+        raise ParameterError("communication", text, "must be a text such as cycle:5,10")
+    return text.partition(":")[0]
+
+
+def _arguments(text: str | None) -> str:
+    return "" if text is None else text.partition(":")[2]
+
+
+def _check_weights(algorithm: Any, aggregation: Any) -> None:
+    """Refuses an aggregation that would make nonsense of the algorithm's weights or updates."""
+    meant_for = algorithm.aggregation
+    if not aggregation.takes_weights(meant_for):
+        allowed = f"the weights of {component_of(algorithm).name} are meant for {meant_for}"
+        raise ParameterError("aggregation", component_of(aggregation).name, allowed)
+    if algorithm.client_clip_norm is not None and aggregation.reads_gradients:
+        allowed = f"reads gradients off updates, which {component_of(algorithm).name} clips"
+        raise ParameterError("aggregation", component_of(aggregation).name, allowed)
+
+
+def _check_run_name(name: str) -> None:
+    if not name or "/" in name or name in (".", ".."):
+        raise ParameterError("run_name", name, "must be the name of one folder")
+    if len(name.encode()) > _LONGEST_NAME_BYTES:
+        allowed = f"must be at most {_LONGEST_NAME_BYTES} bytes long"
+        raise ParameterError("run_name", name, allowed)
+
+
+def plugin_sources(configurations: Sequence[Configuration]) -> list[str]:
+    """Returns what loads the plug-ins in use again, each once."""
+    return list(dict.fromkeys(p.source for c in configurations for p in c.plugins))

@@ -1,1 +1,0 @@
-"""The round loop, metrics, checkpoints and the run folder."""

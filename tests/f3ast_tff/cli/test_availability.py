@@ -1,0 +1,211 @@
+"""The command line of the preview."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from f3ast_tff.cli.availability import main
+from f3ast_tff.cli.failures import BAD_INPUT
+
+ROOT = Path(__file__).resolve().parents[3]
+DAY = ROOT / "examples" / "carbon_day.csv"
+
+
+def test_table_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.png"
+    arguments = ["--availability=alternating", "--num_clients=10", "--rounds=40", f"--plot={out}"]
+    assert main(["preview", *arguments, "--communication=4", "--alternating_period=5"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "alternating, 10 clients, 40 rounds, seed 0"
+    assert printed[1] == "mean available         5 of 10 (0.5000)"
+    assert "K_t                    mean 4, 0 rounds with fewer available" in printed
+    assert printed[-1] == f"picture: {out}"
+    assert out.read_bytes().startswith(b"\x89PNG")
+
+
+def test_parameters_and_the_seed_change_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = []
+    for arguments in (
+        ["--availability=uneven"],
+        ["--availability=uneven", "--seed=1"],
+        ["--availability=uneven", "--shares_spread=0"],
+        ["--availability=mix", "--availability_parts=uneven,always"],
+        ["--availability=mix", "--availability_parts=uneven,always", "--mix_shares=9,1"],
+    ):
+        assert main(["preview", "--num_clients=30", "--rounds=20", *arguments]) == 0
+        outputs.append(capsys.readouterr().out.partition("\n")[2])
+    assert len(set(outputs)) == 5
+
+
+def test_processes_by_labels_are_shown_with_drawn_labels(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One class: its label is the smallest, 0, so that all are there with p_min = 1."""
+    outputs = []
+    for arguments in (
+        ["--availability=smallest_label"],
+        ["--availability=smallest_label", "--labels_alpha=10"],
+        ["--availability=product", "--availability_parts=smallest_label,always"],
+        ["--availability=smallest_label", "--num_classes=1", "--smallest_label_least=1"],
+    ):
+        assert main(["preview", "--num_clients=30", "--rounds=20", *arguments]) == 0
+        outputs.append(capsys.readouterr().out.partition("\n")[2])
+    assert len(set(outputs)) == 4
+    assert "mean available         30 of 30" in outputs[3]
+
+
+BAD = {
+    "unknown_flag": (["--foo=1"], ["foo"]),
+    "near_flag": (["--num_client=1"], ["num_client", "num_clients"]),
+    "not_a_flag": (["markov"], ["'markov' is not a flag", "--help"]),
+    "not_a_number": (["--rounds=many"], ["--rounds=many"]),
+    "unknown_process": (["--availability=never"], ["--availability=never", "one of always"]),
+    "near_process": (["--availability=Smart_phones"], ["did you mean smartphones?"]),
+    "near_part": (
+        ["--availability=mix", "--availability_parts=always,scarse"],
+        ["--availability_parts=scarse: must be one of always", "did you mean scarce?"],
+    ),
+    "no_parts": (["--availability=mix"], ["--availability_parts=: must be given"]),
+    "no_table": (["--availability=table"], ["--table_file=: must be given"]),
+    "shares_of_parts": (
+        ["--availability=mix", "--availability_parts=always,scarce", "--mix_shares=1"],
+        ["--mix_shares=1: must be one number for each of the 2"],
+    ),
+    "no_clients": (["--num_clients=0"], ["--num_clients=0", "at least 1"]),
+    "no_rounds": (["--rounds=0"], ["--rounds=0", "at least 1"]),
+    "negative_seed": (["--seed=-1"], ["--seed=-1", "at least 0"]),
+    "spread": (["--shares_spread=nan"], ["--shares_spread=nan", "at least 0"]),
+    "of_another": (
+        ["--availability=scarce", "--markov_g=0.1"],
+        ["--markov_g=0.1: only applies with availability four_classes"],
+    ),
+    "of_others": (
+        ["--availability=scarce", "--lognormal_spread=sigma"],
+        ["only applies with availability home_devices, smartphones"],
+    ),
+    "q": (["--availability=scarce", "--scarce_q=2"], ["--scarce_q=2", "at most 1"]),
+    "choice": (
+        ["--availability=smartphones", "--smartphones_grid=hour"],
+        ["--smartphones_grid=hour: must be one of hourly, endpoints; did you mean hourly?"],
+    ),
+    "no_file": (["--availability=table", "--table_file=gone.csv"], ["gone.csv", "no such file"]),
+    "constraint": (["--communication=cycles:1"], ["--communication=cycles", "mean cycle?"]),
+    "its_form": (["--communication=uniform:1"], ["uniform:1: must be uniform:LEAST:MOST"]),
+    "too_large_k": (
+        ["--communication=101"],
+        ["--clients_per_round=101", "at most num_clients, 100"],
+    ),
+    "no_bytes": (["--communication=bytes:1e6"], ["--communication=bytes:1e6", "no sizes"]),
+    "plugin": (["--plugin=gone.py"], ["--plugin=gone.py: not found"]),
+    "no_signal": (["--communication=signal"], ["--signal_file=: must be given"]),
+    "of_a_signal": (
+        ["--signal_rule=budget"],
+        ["--signal_rule=budget: only applies with communication signal"],
+    ),
+    "no_pickle": (
+        ["--availability=trace", "--trace_file=setup.cfg"],
+        ["setup.cfg: must end in .json, .csv or .pkl"],
+    ),
+    "not_masks": (["--write=out.txt"], ["--write=out.txt: must end in .csv or .npy or .npz"]),
+    "no_place": (["--write=gone/out.csv"], ["--write=gone/out.csv: there is no folder gone"]),
+    "not_png": (["--plot=out.pdf"], ["--plot=out.pdf", ".png"]),
+    "no_folder": (["--plot=gone/out.png"], ["--plot=gone/out.png", "no folder gone"]),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: list[str], said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["preview", *arguments]) == BAD_INPUT
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("error: ")
+    assert len(printed.err.splitlines()) == 1
+    for text in said:
+        assert text in printed.err
+
+
+def test_who_is_present_and_a_signal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Poisson(50) clients, a budget of 2500 for K_t s_t: from floor(2500 / 402) = 6 to 14."""
+    arguments = ["--availability=poisson_arrivals", "--presence_arrivals=1", "--presence_stay=50"]
+    signal = ["--communication=signal", f"--signal_file={DAY}"]
+    rule = ["--signal_rule=budget", "--signal_budget=2500", "--clients_per_round=20"]
+    assert main(["preview", *arguments, *signal, *rule, "--rounds=48"]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"^mean present {11}[3-7]\d", printed, flags=re.MULTILINE)
+    values = [int(line.split(",")[1]) for line in DAY.read_text().splitlines()[1:]]
+    mean = sum(2500 // value for value in values) / 24
+    assert f"K_t                    mean {mean:.4g}," in printed
+
+
+def test_a_picture_that_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "out.png"
+    folder.mkdir()
+    assert main(["preview", "--rounds=3", f"--plot={folder}"]) == BAD_INPUT
+    assert f"--plot={folder}: cannot write: Is a directory" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_help_names_every_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["preview", "--help"]) == 0
+    printed = capsys.readouterr().out
+    for text in ("--plot", "--trace_states", "--markov_nu", "default: 0.9", "must be given"):
+        assert text in printed
+
+
+PLUGIN = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.availability.process import AvailabilityConfig
+from f3ast_tff.settings import Derived, parameter, register
+
+class First:
+    positively_correlated, periodic, stationary = False, False, None
+    def __init__(self, n, until, dtype=bool):
+        self.num_clients, self.until, self.dtype = n, until, dtype
+    def mask(self, t):
+        return np.full(self.num_clients, t <= self.until, self.dtype)
+
+@register("availability", "first", about="all clients in the first rounds")
+@dataclass(frozen=True)
+class FirstConfig(AvailabilityConfig):
+    until: int = parameter(Derived(lambda known: known["rounds"] // 4, "a quarter"), "last round")
+    def build(self, p, seed):
+        return First(len(p), self.until, bool if self.until else float)
+"""
+
+
+def test_a_process_from_a_plugin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "own.py").write_text(PLUGIN)
+    plugin = f"--plugin={tmp_path / 'own.py'}"
+    assert main(["preview", "--rounds=40", "--availability=first", plugin]) == 0
+    assert "empty rounds           30 of 40" in capsys.readouterr().out
+    words = ["--plugin", str(tmp_path / "own.py"), "--availability=product"]
+    words += ["--availability_parts=first,always", "--until=8", "--rounds=40"]
+    assert main(["preview", *words]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("product of first,always, ")
+    assert "empty rounds           32 of 40" in printed
+    assert main(["preview", "--help", plugin]) == 0
+    assert "--until" in capsys.readouterr().out
+    assert main(["preview", plugin, "--availability=first", "--until=0"]) == BAD_INPUT
+    assert "availability First: mask(1) returned" in capsys.readouterr().err
+
+
+def test_the_command_runs_and_bad_input_imports_nothing_slow() -> None:
+    """`-X importtime` lists on stderr what is imported."""
+    module = "f3ast_tff.cli.main"
+    command = [sys.executable, "-X", "importtime", "-m", module, "availability", "--plot=out.pdf"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == BAD_INPUT
+    assert re.search(r"\|\s+f3ast_tff\.availability\.preview\b", done.stderr)
+    for slow in ("matplotlib", "pandas", "scipy", "tensorflow", "jax"):
+        assert not re.search(rf"\|\s+{slow}\b", done.stderr)

@@ -1,0 +1,150 @@
+"""Bad input is one line on stderr and exit code 2, before anything slow and without a trace."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from f3ast_tff.cli.main import main
+from f3ast_tff.engines.components import FusedConfig
+
+ROOT = Path(__file__).resolve().parents[3]
+# Arguments, and what the line must say.
+BAD = {
+    "unknown_flag": (["--foo=1"], ["foo"]),
+    "misspelt_flag": (["--algoritm=poc"], ["algoritm", "algorithm"]),
+    "not_a_command": (["f3ast"], ["'f3ast'", "run, campaign"]),
+    "not_a_flag": (["run", "--rounds=1", "f3ast"], ["'f3ast' is not a flag", "--help"]),
+    "no_value": (["--rounds"], ["--rounds"]),
+    "unknown_name": (["--algorithm=fedsgd"], ["--algorithm=fedsgd", "fedavg", "f3ast_adam"]),
+    "not_a_number": (["--rounds=many"], ["--rounds=many"]),
+    "k_0": (["--clients_per_round=0"], ["--clients_per_round=0", "at least 1"]),
+    "k_above_n": (
+        ["--num_clients=5", "--clients_per_round=6"],
+        ["--clients_per_round=6", "at most num_clients, 5"],
+    ),
+    "nan_rate": (["--server_lr=nan"], ["--server_lr=nan", "above 0", "finite"]),
+    "too_large": (["--clients_per_round=1" + 400 * "0"], ["--clients_per_round=1000", "at most"]),
+    "another_component": (
+        ["--algorithm=fedavg", "--rate_beta=0.5"],
+        ["--rate_beta=0.5", "only applies with algorithm f3ast", "the algorithm is fedavg"],
+    ),
+    "nearest_name": (["--availability=smartphone"], ["did you mean smartphones?"]),
+    "no_campaign": (["campaign"], ["a campaign must be named"]),
+    "unknown_campaign": (["campaign", "table5"], ["table5"]),
+    "not_of_a_run": (["--list"], ["--list", "--campaign"]),
+    "missing_plugin": (["--plugin=missing.py"], ["--plugin=missing.py: not found"]),
+    "two_folders": (["--run_name=a/b"], ["--run_name=a/b", "one folder"]),
+    "missing_flagfile": (["--flagfile=missing.flags"], ["missing.flags"]),
+}
+
+
+def fails(arguments: list[str], says: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["f3ast-tff", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert len(err.splitlines()) == 1
+    for words in says:
+        assert words in err
+
+
+@pytest.mark.parametrize(("arguments", "says"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_line(
+    arguments: list[str], says: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fails([*arguments, f"--output_dir={tmp_path}"], says, capsys)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("below", ["file", "file/deeper"])
+def test_output_dir_under_a_file(
+    below: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(FusedConfig, "check_installed", lambda self: None)
+    (tmp_path / "file").write_text("in the way")
+    path = str(tmp_path / below)
+    fails([f"--output_dir={path}"], [f"cannot write to {path}", "Not a directory"], capsys)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"--rounds=0\n", "--rounds=0"),
+        (b"--algorithm=poc\n--foo=1\n", "foo"),
+        (b"\xff\xfe binary", "decode"),
+    ],
+)
+def test_flagfile_with_bad_content(
+    content: bytes, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.flags").write_bytes(content)
+    fails([f"--flagfile={tmp_path / 'x.flags'}"], [says], capsys)
+
+
+NO_FRAMEWORK = """
+import sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("tensorflow", "tensorflow_federated", "jax", "jaxlib", "keras"):
+            raise AssertionError(f"{name} was imported")
+
+sys.meta_path.insert(0, Refuse())
+from f3ast_tff.cli.main import main
+print([main(["f3ast-tff", *line.split()]) for line in sys.argv[1:]])
+"""
+
+
+def test_no_framework_is_imported_to_refuse_or_to_help(tmp_path: Path) -> None:
+    """In a process where importing one raises."""
+    lines = [" ".join(arguments) for arguments, _ in BAD.values()] + ["run --help"]
+    done = subprocess.run(
+        [sys.executable, "-c", NO_FRAMEWORK, *lines],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={"PATH": "", "PYTHONWARNINGS": "error"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == str([2] * len(BAD) + [0])
+    assert len(done.stderr.splitlines()) == len(BAD)
+
+
+def test_output_on_a_full_disk() -> None:
+    words = f"{sys.executable} -m f3ast_tff.cli.main >/dev/full"
+    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, cwd=ROOT)
+    said = "error: [Errno 28] No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shown"), [("latin-1", "?"), ("ascii:backslashreplace", "\\u03a9")]
+)
+def test_a_name_that_the_terminal_cannot_show(encoding: str, shown: str, tmp_path: Path) -> None:
+    grid = tmp_path / "\u03a9.toml"
+    grid.write_text("[settings]\nrounds = 1\n")
+    command = [sys.executable, "-m", "f3ast_tff.cli.main", "campaign", str(grid), "--list"]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"runs/{shown}/runs/run  new, 1 rounds\n1 runs\n" in done.stdout
+
+
+def test_a_reader_that_has_gone_ends_the_command_without_a_trace() -> None:
+    """As in `f3ast-tff run --help | head -1`."""
+    command = [sys.executable, "-m", "f3ast_tff.cli.main", "run", "--help"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == 141

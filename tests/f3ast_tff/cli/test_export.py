@@ -1,0 +1,55 @@
+"""All runs as one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from f3ast_tff.cli.export import main
+from tests.analysis.conftest import MakeRun, make_run
+
+__all__ = ["make_run"]
+
+
+def export(folder: Path, *more: str) -> int:
+    out = folder / "all.parquet"
+    return main(["f3ast-tff", f"--runs={folder / 'runs'}", f"--out={out}", *more])
+
+
+def test_parquet_has_a_row_an_evaluation_and_types(
+    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyarrow")
+    make_run("a", 0.5, seed=0, server_lr=1)
+    make_run("b", 0.6, seed=1, server_lr=0.5, rate_beta=0.01)
+    assert export(tmp_path) == 0
+    table = pd.read_parquet(tmp_path / "all.parquet")
+    assert table["run"].tolist() == ["a", "a", "b", "b"]
+    assert table["round"].tolist() == [2, 4, 2, 4]
+    assert table["finished"].all()
+    assert table["server_lr"].tolist() == [1.0, 1.0, 0.5, 0.5]
+    assert table["seed"].dtype == "Int64"
+    assert table["rate_beta"].isna().tolist() == [True, True, False, False]
+    assert "2 runs, 4 rows" in capsys.readouterr().out
+
+
+def test_csv_needs_no_pyarrow(
+    make_run: MakeRun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A damaged run is left out with a notice."""
+    make_run("a")
+    (make_run("b") / "config.json").write_text("{")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert export(tmp_path) == 2
+    assert capsys.readouterr().err == (
+        "error: --format=parquet: needs pyarrow: pip install 'f3ast-tff[parquet]', "
+        "or give --format=csv\n"
+    )
+    assert export(tmp_path, "--format=csv") == 0
+    assert "left out: damaged run" in capsys.readouterr().err
+    assert len(pd.read_csv(tmp_path / "all.parquet")) == 2

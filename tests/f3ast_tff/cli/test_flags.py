@@ -1,0 +1,111 @@
+"""The command line: flags, `--help`, flag files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from absl import flags
+
+from f3ast_tff.cli.flags import CAMPAIGN, parse, setting_flags
+from f3ast_tff.cli.main import main
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import parameters_of
+from f3ast_tff.settings.describe import markdown
+from f3ast_tff.settings.groups import GROUPS
+from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.registry import builtin_registry
+from tests.f3ast_tff.campaigns.campaigns import PLUGIN
+
+ROOT = Path(__file__).resolve().parents[3]
+FLAGS = setting_flags(builtin_registry())
+
+
+def test_only_what_was_given_is_given() -> None:
+    assert parse([]).settings == {}
+    given = parse(["--rounds=7", "--client_lr", "0.5", "--algorithm=poc", "--run_name=x"])
+    assert given.settings == {"rounds": 7, "client_lr": 0.5, "algorithm": "poc", "run_name": "x"}
+    assert parse(["--campaign=table9", "--list"]).campaign == {"campaign": "table9", "list": True}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_every_setting_is_a_flag_of_its_kind(name: str) -> None:
+    value = FLAGS[name].kind(3)
+    given = parse([f"--{name}={value}"]).settings
+    assert given == {name: value}
+    assert type(given[name]) is FLAGS[name].kind
+
+
+def test_every_parameter_of_every_component_is_a_setting() -> None:
+    names = {p.name for c in builtin_registry().all() for p in c.parameters}
+    names |= {p.name for config in GROUPS.values() for p in parameters_of(config)}
+    assert set(FLAGS) == {*names, *KINDS}
+
+
+def test_no_flag_is_left_behind() -> None:
+    """Flags live in their own `FlagValues`: nothing is defined for the whole process."""
+    parse(["--rounds=7"])
+    assert "rounds" not in flags.FLAGS
+
+
+@pytest.mark.parametrize("flag", ["--help", "--helpfull", "-h"])
+def test_help_lists_every_component_and_setting(
+    flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["f3ast-tff", "run", "--rounds=0", flag]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    listed = [line.strip()[2:] for line in out.splitlines() if line.startswith("  --")]
+    # A parameter that components of two kinds have stands under both.
+    twice = {name for name in listed if listed.count(name) > 1}
+    assert all(len({c.kind for c in builtin_registry().takers(name)}) > 1 for name in twice)
+    assert set(listed) == {*FLAGS, *CAMPAIGN, "plugin", "flagfile"}
+    flat = " ".join(out.split())
+    for component in builtin_registry().all():
+        assert f"{component.name} {component.about}" in flat
+    assert "R2: paper sum, released sum_over_k" in flat
+    assert "default: 0.001" in flat
+    assert max(len(line) for line in out.splitlines()) <= 100
+
+
+@pytest.mark.parametrize(
+    "words", [["--plugin=FILE"], ["--plugin", "FILE"], ["-plugin=FILE"], ["--flagfile=FLAGS"]]
+)
+def test_help_lists_a_plugin_however_it_is_given(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin, flagfile = tmp_path / "first.py", tmp_path / "study.flags"
+    plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
+    flagfile.write_text(f"--plugin={plugin}\n")
+    given = [word.replace("FILE", str(plugin)).replace("FLAGS", str(flagfile)) for word in words]
+    assert main(["f3ast-tff", "run", *given, "--help"]) == 0
+    assert "--first_weight" in capsys.readouterr().out
+
+
+def test_the_page_of_components_is_that_of_the_code() -> None:
+    page = (ROOT / "docs/components.md").read_text()
+    assert page == markdown(builtin_registry()), "run `make docs-tables`"
+
+
+def test_flagfile_is_read_and_the_command_line_comes_last(tmp_path: Path) -> None:
+    path = tmp_path / "cell.flags"
+    path.write_text("# Table II, one cell\n--algorithm=poc\n--rounds=7\n\n--seed=3\n")
+    expected = {"algorithm": "poc", "rounds": 7, "seed": 3}
+    assert parse([f"--flagfile={path}"]).settings == expected
+    assert parse(["--flagfile", str(path)]).settings == expected
+    assert parse([f"--flagfile={path}", "--seed=4"]).settings["seed"] == 4
+
+
+def test_flagfiles_stand_beside_one_another_and_in_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "inner.flags").write_text("--rounds=7\n")
+    (tmp_path / "outer.flags").write_text("--flagfile=inner.flags\n--seed=3\n")
+    assert parse([f"--flagfile={tmp_path / 'outer.flags'}"]).settings == {"rounds": 7, "seed": 3}
+    monkeypatch.chdir(tmp_path)
+    built_in = parse(["--flagfile=fedlaavg_table2_fedlaavg_always"]).settings
+    assert built_in["algorithm"] == "fedlaavg"
+    assert built_in["task"] == "cifar10_one_class"
+    (tmp_path / "inner.flags").write_text("--flagfile=outer.flags\n")
+    with pytest.raises(ParameterError, match="includes itself"):
+        parse(["--flagfile=outer.flags"])

@@ -1,0 +1,287 @@
+"""One experiment from its settings, on an engine that needs no framework."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.cli import run as main
+from f3ast_tff.core.errors import EngineError
+from f3ast_tff.core.signals import Signals
+from f3ast_tff.engines import ClientScores
+from f3ast_tff.engines.components import FusedConfig
+from f3ast_tff.run.run_folder import RunFolder, lock_folder
+from f3ast_tff.settings.registry import builtin_registry
+from tests.f3ast_tff.run.small_run import assert_same_results
+from tests.fake_engine import FakeEngine
+
+Run = Callable[..., int]
+
+
+class DivergedEngine(FakeEngine):
+    """Its losses are no numbers."""
+
+    def evaluate(self) -> ClientScores:
+        return ClientScores(np.array([np.nan]), np.array([1.0]), np.array([2.0]))
+
+
+class LostEngine(FakeEngine):
+    """Its worker has died."""
+
+    def run_rounds(self, first_round: int, cohorts: Any, by_client: bool = False) -> Any:
+        if first_round > 4:
+            raise EngineError("the worker is gone; see its log")
+        return super().run_rounds(first_round, cohorts)
+
+
+class Requested(Signals):
+    """Signals of which one has come by the given question."""
+
+    def __init__(self, question: int) -> None:
+        super().__init__()
+        self._left = question
+
+    def requested(self) -> bool:
+        self._left -= 1
+        return self._left <= 0
+
+    @property
+    def exit_code(self) -> int:
+        return 143
+
+
+@pytest.fixture
+def engines() -> list[FakeEngine]:
+    """Engines made so far."""
+    return []
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engines: list[FakeEngine]
+) -> Iterator[Run]:
+    """Runs six rounds of eight clients in `tmp_path/x`."""
+    environment = dict(os.environ)
+
+    def run(
+        engine: type[FakeEngine] = FakeEngine, signals: Signals | None = None, **given: Any
+    ) -> int:
+        def make(self: FusedConfig, parts: Any) -> FakeEngine:
+            engines.append(engine(parts.data.train.num_clients))
+            return engines[-1]
+
+        monkeypatch.setattr(FusedConfig, "build", make)
+        monkeypatch.setattr(FusedConfig, "check_installed", lambda self: None)
+        small = {"num_clients": 8, "clients_per_round": 3, "rounds": 6, "eval_every": 2}
+        where = {"output_dir": str(tmp_path), "run_name": "x", "checkpoint_every": 2}
+        return main.run({**small, **where, **given}, builtin_registry(), signals or Signals())
+
+    yield run
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+def test_a_run_leaves_all_its_files(
+    run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(rate_beta=0.01) == 0
+    folder = tmp_path / "x"
+    assert {path.name for path in folder.iterdir() if "tfevents" not in path.name} == {
+        ".lock",
+        "checkpoints",
+        "config.json",
+        "metrics.csv",
+        "run.log",
+        "selection.npz",
+        "summary.json",
+    }
+    config = json.loads((folder / "config.json").read_text())
+    assert config["settings"]["rate_beta"] == 0.01
+    assert config["settings"]["batch_size"] == 20
+    assert config["packages"]["numpy"] == np.__version__
+    assert engines[0].closed
+    out, err = capsys.readouterr()
+    assert out.startswith(f"{folder} finished: round 6, sample accuracy 0.")
+    assert len(out.splitlines()) == 1
+    *progress, last = err.splitlines()
+    assert [line.split(",")[0] for line in progress] == [f"x: round {t}/6" for t in (2, 4, 6)]
+    # Its losses are drawn.
+    assert last.startswith("WARNING: round 6: the model is no better than a guess among 10 classes")
+    log = (folder / "run.log").read_text()
+    assert last.removeprefix("WARNING: ") in log
+    assert "rounds 1 to 6" in log and log.count("test_sample_accuracy") == 3
+
+
+def test_a_finished_run_is_not_repeated(
+    run: Run, engines: list[FakeEngine], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run() == 0
+    first = capsys.readouterr().out
+    assert run(checkpoint_every=1) == 0
+    again = capsys.readouterr()
+    assert again.out == first.replace(" finished", " already finished")
+    assert again.err == ""
+    assert len(engines) == 1
+
+
+def test_a_diverged_run_is_reported_like_any_other(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`summary.json` holds null for NaN; the second report comes from it."""
+    assert run(DivergedEngine) == 0
+    assert "sample loss nan" in capsys.readouterr().out
+    assert run(DivergedEngine) == 0
+    assert "sample loss nan" in capsys.readouterr().out
+
+
+def test_other_settings_are_refused(
+    run: Run, engines: list[FakeEngine], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run() == 0
+    capsys.readouterr()
+    assert run(rounds=7, seed=1) == 2  # As the seed is another; more rounds alone would do.
+    out, err = capsys.readouterr()
+    assert "rounds 6, now 7; seed 0, now 1" in err
+    assert (out, len(err.splitlines()), len(engines)) == ("", 1, 1)
+
+
+def test_a_run_in_use_is_refused(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = RunFolder(tmp_path / "x", {})
+    assert run() == 2
+    assert capsys.readouterr().err == f"error: {tmp_path / 'x'} is in use by another process\n"
+    folder.close()
+    assert run() == 0
+
+
+def test_a_lost_engine_is_one_line_and_the_run_goes_on_later(
+    run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(LostEngine) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "error: the worker is gone; see its log"
+    assert engines[0].closed
+    assert not (tmp_path / "x" / "summary.json").exists()
+    assert run() == 0
+    assert engines[1].blocks[0][0] == 5
+    assert "resuming from round 5" in capsys.readouterr().err
+
+
+def test_a_signal_ends_a_run_at_a_round_boundary_with_a_checkpoint(
+    run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Asked before each block of rounds 1, 2, 3: the signal has come by the third."""
+    assert run(signals=Requested(3), checkpoint_every=100, eval_every=3) == 143
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "interrupted: checkpoint at round 2, the same command goes on from there"
+    )
+    assert engines[0].closed
+    assert run(checkpoint_every=100, eval_every=3) == 0
+    assert engines[1].blocks[0][0] == 3
+    assert "resuming from round 3" in capsys.readouterr().err
+
+
+def test_a_signal_before_the_first_round_leaves_no_checkpoint(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(signals=Requested(1)) == 143
+    assert "before a round was done" in capsys.readouterr().err
+    assert not list((tmp_path / "x/checkpoints").iterdir())
+
+
+def test_checkpoints_go_by_the_clock_too(run: Run, engines: list[FakeEngine]) -> None:
+    with_clock = {"checkpoint_every": 100, "checkpoint_seconds": 1e-9}
+    assert run(LostEngine, **with_clock) == 1
+    assert run(**with_clock) == 0
+    assert engines[1].blocks[0][0] == 5
+
+
+def test_a_start_that_fails_leaves_no_folder(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = {"output_dir": str(tmp_path / "new" / "deep"), "test_clients": 1000}
+    assert run(**where) == 2
+    assert "must be at most" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_finished_run_is_made_longer(run: Run, engines: list[FakeEngine], tmp_path: Path) -> None:
+    """As long as from the start: the evaluation that only round 6 got, for being last, is gone."""
+    longer = {"rounds": 11, "eval_every": 4, "client_scores": True}
+    assert run(**longer, run_name="at_once") == 0
+    assert run(**{**longer, "rounds": 6}) == 0
+    assert run(**longer) == 0
+    assert engines[2].blocks[0][0] == 7
+    assert_same_results(tmp_path / "x", tmp_path / "at_once")
+    scores = [path.name for path in sorted((tmp_path / "x/client_scores").iterdir())]
+    assert scores == [f"round_{t:08d}.npz" for t in (4, 8, 11)]
+
+
+def test_masks_of_a_run_made_longer_are_of_all_its_rounds(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though it is killed between its last checkpoint and its end."""
+    with_masks = {"eval_every": 4, "write_masks": "csv"}
+    assert run(**with_masks) == 0
+    with monkeypatch.context() as killed:
+        killed.setattr("f3ast_tff.run.round_loop._Run.finish", lambda self: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            run(rounds=11, **with_masks)
+    assert run(rounds=11, **with_masks) == 0
+    assert len((tmp_path / "x/masks.csv").read_text().splitlines()) == 11
+
+
+def test_a_finished_run_gets_what_it_lacks_and_says_what_it_does_not_get(
+    run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(run_name="at_once", write_masks="csv") == 0
+    assert run() == 0
+    capsys.readouterr()
+    wanted = {"write_masks": "csv", "keep_checkpoints": 0, "client_scores": True}
+    assert run(**wanted, logger="csv,tensorboard") == 0
+    out, err = capsys.readouterr()
+    assert "already finished" in out
+    assert err == f"{tmp_path / 'x'}: client_scores: not added to a finished run\n"
+    folders = [tmp_path / name for name in ("x", "at_once")]
+    masks, at_once = [(folder / "masks.csv").read_bytes() for folder in folders]
+    assert masks == at_once
+    assert not list((tmp_path / "x/checkpoints").iterdir())
+    assert len(engines) == 2
+    written = (tmp_path / "x/masks.csv").stat().st_mtime_ns
+    assert run(write_masks="csv", keep_checkpoints=0) == 0
+    assert (tmp_path / "x/masks.csv").stat().st_mtime_ns == written
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"algorithm": "f3ast_fixed", "policy_states": 5}, "algorithm f3ast_fixed looks at"),
+        ({"algorithm": "fedavg_then_fedlaavg"}, "switch_round 4, now 6"),
+        ({"rounds": (6, 5)}, "can only be made longer"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else "-".join(map(str, value.values())),
+)
+def test_a_run_that_depends_on_its_length_stays(
+    run: Run, given: dict[str, Any], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = given.get("rounds", (6, 10))
+    assert run(**{**given, "rounds": first}) == 0
+    assert run(**{**given, "rounds": second}) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_running_out_of_disk_or_any_other_failure_gives_the_folder_back(
+    run: Run, engines: list[FakeEngine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeEngine, "evaluate", lambda self: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run()
+    assert engines[0].closed
+    lock_folder(tmp_path / "x").release()

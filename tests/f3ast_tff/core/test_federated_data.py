@@ -1,0 +1,297 @@
+"""Columns of examples and their offsets."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+
+ROOT = Path(__file__).parents[3]
+
+
+def examples(offsets: list[int], features: int = 5, labels: int = 5) -> ClientExamples:
+    return ClientExamples(
+        np.arange(2.0 * features).reshape(features, 2), np.arange(labels), np.array(offsets)
+    )
+
+
+def test_clients_are_the_rows_between_offsets() -> None:
+    data = examples([0, 2, 2, 5])
+    assert data.num_clients == 3
+    assert data.sizes.tolist() == [2, 0, 3]
+    x, y = data.client(2)
+    assert y.tolist() == [2, 3, 4]
+    assert x[:, 0].tolist() == [4, 6, 8]
+    assert data.client(1)[0].shape == (0, 2)
+    assert np.shares_memory(x, data.features)
+
+
+@pytest.mark.parametrize("offsets", [[1, 5], [0, 4], [0, 6], [0, 3, 2, 5]])
+def test_offsets_that_do_not_cut_the_rows_are_refused(offsets: list[int]) -> None:
+    with pytest.raises(ValueError, match="offsets must rise from 0 to 5"):
+        examples(offsets)
+
+
+@pytest.mark.parametrize("offsets", [np.array([0.0, 5.0]), np.array([[0, 5]]), np.array([], int)])
+def test_offsets_of_another_form_are_refused(offsets: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="offsets must be integers"):
+        ClientExamples(np.zeros((5, 1)), np.zeros(5, int), offsets)
+
+
+def test_features_and_labels_of_other_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="5 rows of features but 4 of labels"):
+        examples([0, 5], labels=4)
+
+
+def test_labels_that_are_no_integers_are_refused() -> None:
+    with pytest.raises(ValueError, match="labels must be integers, not float64"):
+        ClientExamples(np.zeros((2, 1)), np.zeros(2), np.array([0, 2]))
+
+
+def test_pooled_is_one_client_with_the_same_rows() -> None:
+    features, labels = np.arange(10.0)[:, None], np.arange(10)
+    pooled = ClientExamples(features, labels, np.array([0, 3, 3, 10])).pooled()
+    assert pooled.num_clients == 1
+    np.testing.assert_array_equal(pooled.client(0)[0], features)
+    np.testing.assert_array_equal(pooled.client(0)[1], labels)
+
+
+def test_taken_clients_keep_their_names() -> None:
+    data = FederatedData.from_arrays([[1.0], [2], [3]], [0, 0, 1], ["x", "y", "z"], test=None)
+    taken = data.train.take(np.array([2, 0]))
+    assert taken.names is not None and taken.names.tolist() == ["z", "x"]
+    assert taken.features.tolist() == [[3], [1]]
+    with pytest.raises(ValueError, match="1 names for 2 clients"):
+        ClientExamples(taken.features, taken.labels, taken.offsets, np.array(["x"]))
+
+
+def test_labels_out_of_range_are_refused_with_client_and_row() -> None:
+    train, test = examples([0, 2, 2, 5]), examples([0, 1, 5])
+    FederatedData(train, test, 5)
+    with pytest.raises(ValueError, match=r"below 4, .* client 2 has 4 \(training row 4\)"):
+        FederatedData(train, test, 4)
+    sequences = ClientExamples(train.features, np.full((5, 3), -1), train.offsets)
+    FederatedData(sequences, sequences, 1)
+    sequences.labels[3, 1] = 7
+    with pytest.raises(ValueError, match=r"client 2 has 7 \(test row 3\)"):
+        FederatedData(train, sequences, 5)
+    with pytest.raises(ValueError, match="num_classes 0"):
+        FederatedData(train, test, 0)
+
+
+def test_training_and_test_features_of_other_shapes_are_refused() -> None:
+    train = examples([0, 5])
+    other = ClientExamples(np.zeros((5, 3)), train.labels, train.offsets)
+    with pytest.raises(ValueError, match=r"features have shape \(2,\), test features \(3,\)"):
+        FederatedData(train, other, 5)
+    nothing = ClientExamples(np.zeros((0, 3)), train.labels[:0], np.array([0, 0]))
+    FederatedData(train, nothing, 5)
+
+
+# By client 2: 30, 60; by client 10: 10, 40, 50; by client 7: 20.
+FEATURES = np.array([[10], [20], [30], [40], [50], [60]], np.float64)
+CLIENTS = np.array([10, 7, 2, 10, 10, 2])
+LABELS = np.array([0, 1, 2, 0, 1, 2])
+
+
+def test_examples_are_grouped_by_client_in_their_order() -> None:
+    data = FederatedData.from_arrays(FEATURES, LABELS, CLIENTS, test=None)
+    assert data.train.features.ravel().tolist() == [30, 60, 20, 10, 40, 50]
+    assert data.train.labels.tolist() == [2, 2, 1, 0, 0, 1]
+    assert data.train.offsets.tolist() == [0, 2, 3, 6]
+    assert data.train.names is not None and data.train.names.tolist() == ["2", "7", "10"]
+    types = data.train.features.dtype, data.train.labels.dtype, data.train.offsets.dtype
+    assert types == (np.float32, np.int32, np.int64)
+    assert data.test is data.train and data.num_classes == 3
+    assert (
+        FederatedData.from_arrays(FEATURES, LABELS, CLIENTS, test=0.5, num_classes=9).num_classes
+        == 9
+    )
+
+
+def test_a_mask_says_what_is_for_testing() -> None:
+    mask = np.array([False, True, False, True, False, False])
+    data = FederatedData.from_arrays(FEATURES, LABELS, CLIENTS, test=mask)
+    assert data.train.features.ravel().tolist() == [30, 60, 10, 50]
+    assert data.test.features.ravel().tolist() == [20, 40]
+    names = [part.names.tolist() for part in (data.train, data.test) if part.names is not None]
+    assert names == [["2", "10"], ["7", "10"]]
+
+
+def test_a_share_of_each_client_is_for_testing() -> None:
+    """Sizes 1, 2, 10 and 40 at 0.25: none (one is kept), round(0.5) = 0, round(2.5) = 2 and 10."""
+    sizes = np.array([1, 2, 10, 40])
+    clients = np.random.default_rng(0).permutation(np.repeat(np.arange(4), sizes))
+    features = np.arange(len(clients))[:, None]
+
+    def split(seed: int, fraction: float = 0.25) -> FederatedData:
+        labels = np.zeros(len(clients), int)
+        return FederatedData.from_arrays(features, labels, clients, test=fraction, seed=seed)
+
+    data = split(0)
+    assert data.train.sizes.tolist() == [1, 2, 8, 30]
+    assert data.test.sizes.tolist() == [2, 10]
+    assert data.test.names is not None and data.test.names.tolist() == ["2", "3"]
+    everything = np.concatenate([data.train.features, data.test.features])
+    assert sorted(everything.ravel().tolist()) == list(range(len(clients)))
+    for part in (data.train, data.test):
+        assert part.names is not None
+        for k in range(part.num_clients):
+            rows = part.client(k)[0].ravel()
+            assert np.all(clients[rows] == int(part.names[k])) and np.all(np.diff(rows) > 0)
+    np.testing.assert_array_equal(split(0).test.features, data.test.features)
+    assert not np.array_equal(split(1).test.features, data.test.features)
+    assert split(0, 0.999).train.sizes.tolist() == [1, 1, 1, 1]
+
+
+def test_integers_and_images_stay_what_they_are() -> None:
+    images = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+    data = FederatedData.from_arrays(images, [1, 0], ["b", "a"], test=None)
+    np.testing.assert_array_equal(data.train.features, images[::-1])
+    assert data.train.features.dtype == np.uint8
+
+
+def test_integers_beyond_int32_become_float32() -> None:
+    """As int32 a time in milliseconds would be a negative number."""
+    for value, kept in ((2**31 - 1, np.int64), (1_700_000_000_000, np.float32)):
+        data = FederatedData.from_arrays(np.array([[value], [0]]), [1, 0], ["a", "b"], test=None)
+        assert data.train.features.dtype == kept
+        assert data.train.features[0, 0] == pytest.approx(value, rel=1e-7)
+
+
+GOOD: dict[str, Any] = {"features": FEATURES, "labels": LABELS, "clients": CLIENTS}
+NAN = np.where(np.arange(6)[:, None] == 4, np.nan, FEATURES)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"features": FEATURES[:5]}, "5 rows of features, 6 of labels, 6 of clients"),
+        ({"features": FEATURES.ravel()}, r"features must be numbers \[n, ...\], not float64 \[6\]"),
+        ({"features": [["x"]] * 6}, "features must be numbers"),
+        ({"features": NAN}, "features must be finite: row 4, of client 10"),
+        ({"features": -1e300 * FEATURES}, "features must be finite: row 0, of client 10"),
+        ({"labels": LABELS - 1}, "labels must be at least 0: row 0, of client 10, has -1"),
+        ({"labels": LABELS / 2}, "labels must be integers"),
+        ({"labels": LABELS + 2**40}, "labels must be class ids"),
+        ({"num_classes": 2}, r"client 2 has 2 \(training row 0\)"),
+        ({"clients": CLIENTS / 2}, "clients must be integers or texts"),
+        ({"clients": CLIENTS[:, None]}, "clients must be integers or texts"),
+        ({"test": 0.0}, "test 0.0: must be above 0 and below 1"),
+        ({"test": 1}, "test 1: must be above 0 and below 1"),
+        ({"test": 0.1}, "no client has enough examples"),
+        ({"test": CLIENTS}, r"test must be bool \[6\], not int64"),
+        ({"test": np.ones(5, bool)}, r"test must be bool \[6\], not bool \[5\]"),
+        ({"test": np.ones(6, bool)}, "there must be training and test examples"),
+    ],
+)
+def test_bad_arrays_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        FederatedData.from_arrays(**{**GOOD, "test": None, **given})
+
+
+FRAME = pd.DataFrame(
+    {
+        "client": ["b", "a", "b", "a"],
+        "x": [1.5, 2, 3, 4],
+        "label": ["dog", "cat", "dog", "ape"],
+        "flag": [True, False, False, True],
+        "note": ["some", "text", "not", "read"],
+        "split": ["train", "train", "test", "test"],
+    }
+)
+
+
+def test_a_frame(caplog: pytest.LogCaptureFixture) -> None:
+    data = FederatedData.from_frame(FRAME, split="split")
+    assert data.train.features.tolist() == [[2, 0], [1.5, 1]]
+    assert data.train.labels.tolist() == [1, 2] and data.test.labels.tolist() == [0, 2]
+    assert data.num_classes == 3 and data.train.features.dtype == np.float32
+    assert caplog.messages == ["not read as features: note"]
+
+
+def test_chosen_features_and_a_drawn_split() -> None:
+    data = FederatedData.from_frame(FRAME, features=["x"], test_fraction=0.5, seed=3)
+    assert (data.train.sizes.tolist(), data.test.sizes.tolist()) == ([1, 1], [1, 1])
+    assert data.train.features.shape == (2, 1)
+
+
+def test_pandas_own_numbers() -> None:
+    frame = pd.DataFrame(
+        {
+            "client": pd.array([10, 9, 10, 9], "Int64"),
+            "label": pd.array([1, 0, 1, 10], "Int64"),
+            "x": pd.array([0.5, 1, 2, 3], "Float64"),
+        }
+    )
+    data = FederatedData.from_frame(frame, test_fraction=0.5)
+    assert data.train.names is not None and data.train.names.tolist() == ["9", "10"]
+    assert data.num_classes == 11
+    frame.loc[2, "x"] = pd.NA
+    with pytest.raises(ValueError, match="features must be finite: row 2, of client 10"):
+        FederatedData.from_frame(frame)
+
+
+def test_whole_numbers_read_as_floats_are_classes() -> None:
+    frame = FRAME.assign(label=[0.0, 1, 1, 0])
+    assert FederatedData.from_frame(frame, split="split").num_classes == 2
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_column_of_arrays(nested: bool) -> None:
+    images = np.arange(24).reshape(4, 2, 3)
+    cells = images.tolist() if nested else list(images)
+    frame = FRAME[["client", "label", "split"]].assign(image=cells)
+    data = FederatedData.from_frame(frame, split="split")
+    np.testing.assert_array_equal(data.train.features, images[[1, 0]])
+
+
+BAD: dict[str, tuple[pd.DataFrame, str]] = {
+    "no client": (FRAME.drop(columns="client"), "no column 'client'; there are x, label"),
+    "no rows": (FRAME[:0], "it has no rows"),
+    "twice": (pd.concat([FRAME, FRAME[["x"]]], axis=1), "two columns have the same name"),
+    "no features": (FRAME[["client", "label", "note"]], "no other column holds either"),
+    "no name": (FRAME.assign(client=["a", None, "b", "b"]), "column 'client': row 1 has no value"),
+    "no label": (FRAME.assign(label=["a", "b", None, "b"]), "column 'label': row 2 has no value"),
+    "half": (FRAME.assign(label=[0, 0.5, 1, 1]), "column 'label': row 1 has 0.5, no integer"),
+    "minus": (FRAME.assign(label=[1, -1, 1, 1]), "at least 0: row 1, of client a, has -1"),
+    "shapes": (
+        FRAME[["client", "label"]].assign(x=[[1, 2], [1, 2], [1], [1, 2]]),
+        r"column 'x': row 2 has shape \[1\], row 0 \[2\]",
+    ),
+    "ragged": (
+        FRAME[["client", "label"]].assign(x=[[[1], [1, 2]], [1], [1], [1]]),
+        "column 'x': row 0 holds no array of numbers",
+    ),
+    "texts": (
+        FRAME[["client", "label"]].assign(x=[[1], ["a"], [1], [1]]),
+        "column 'x': row 1 holds no array of numbers",
+    ),
+}
+
+
+@pytest.mark.parametrize(("frame", "message"), BAD.values(), ids=BAD.keys())
+def test_bad_frames_are_refused(frame: pd.DataFrame, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        FederatedData.from_frame(frame, test_fraction=0.5)
+
+
+def test_bad_columns_are_refused() -> None:
+    with pytest.raises(ValueError, match="column 'note' holds neither"):
+        FederatedData.from_frame(FRAME, features=["x", "note"])
+    with pytest.raises(ValueError, match="no column 'z'"):
+        FederatedData.from_frame(FRAME, features=["z"])
+    with pytest.raises(ValueError, match="column 'note': row 0 has 'some', not train or test"):
+        FederatedData.from_frame(FRAME, split="note")
+
+
+def test_importing_it_imports_no_pandas() -> None:
+    code = "import sys, f3ast_tff.core.federated_data; sys.exit('pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

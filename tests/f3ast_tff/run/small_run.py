@@ -1,0 +1,146 @@
+"""A run of seven rounds on a fake engine, for the tests of the round loop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from f3ast_tff.availability import AvailabilityProcess, FixedK, IndependentAvailability, Stays
+from f3ast_tff.delivery import Bernoulli, Certain, Delivery, DeviceTimes
+from f3ast_tff.methods.f3ast import F3AST
+from f3ast_tff.methods.fedavg import Proportional
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round, Strategy
+from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
+from f3ast_tff.methods.power_of_choice import PowerOfChoice
+from f3ast_tff.run.callbacks import Callback
+from f3ast_tff.run.delivering import Payload
+from f3ast_tff.run.metrics_loggers import MetricsLogger
+from f3ast_tff.run.results import RunResult
+from f3ast_tff.run.round_loop import Experiment, train
+from f3ast_tff.run.run_folder import RunFolder
+from tests.fake_engine import FakeEngine, SilentProgress
+
+N, ROUNDS = 6, 7
+P = np.full(N, 1 / N)
+BETA = 0.1
+
+STAYS = Stays(np.array([1, 1, 1, 2, 3, 6]), np.array([7, 4, 2, 7, 7, 7]), 0, ROUNDS)
+
+
+class Learner(BaseStrategy):
+    """Picks the available clients whose loss was highest when they last took part."""
+
+    needs_outcome = True
+
+    def __init__(self) -> None:
+        self.last = np.full(N, np.inf)
+        self.observed: list[tuple[int, Outcome]] = []
+
+    def select(self, now: Round) -> np.ndarray:
+        ids = np.flatnonzero(now.available)
+        return ids[np.argsort(-self.last[ids], kind="stable")][: now.feasible.k]
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        return Cohort(ids[delivered], np.full(np.count_nonzero(delivered), 0.5))
+
+    def observe(self, round_number: int, outcome: Outcome) -> None:
+        self.observed.append((round_number, outcome))
+        self.last[outcome.ids[outcome.received]] = outcome.losses[outcome.received]
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"last": self.last.copy()}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        self.last = state["last"]
+
+
+STRATEGIES: dict[str, Callable[[], Strategy]] = {
+    "f3ast": lambda: F3AST(P, ParticipationRates(np.full(N, 0.5), BETA)),
+    "power_of_choice": lambda: PowerOfChoice(P, candidates=3),
+    "learner": Learner,
+    "proportional": lambda: Proportional(P, np.ones(N), replace=True),
+    "separated": lambda: Separated(STRATEGIES["f3ast"](), 1, N),
+    "of_those_present": lambda: OfThosePresent(STRATEGIES["f3ast"](), STAYS, P, mean_k=2),
+}
+
+
+def half_lost() -> Bernoulli:
+    """Every other update is lost, by chance; devices train 10 examples."""
+    return Bernoulli(0.5, DeviceTimes(np.full(N, 10), 1.0, seed=3), seed=3)
+
+
+class Sometimes(IndependentAvailability):
+    """Nobody in round 3 and in the last round, else about half of all clients."""
+
+    def probabilities(self, round_number: int) -> np.ndarray:
+        return self.q * (round_number not in (3, ROUNDS))
+
+
+def run(
+    folder: Path | None,
+    strategy: Callable[[], Strategy],
+    *,
+    break_at: int | None = None,
+    progress: SilentProgress | None = None,
+    checkpoint_every: int = 2,
+    block_rounds: int = 1,
+    callbacks: Sequence[Callback] = (),
+    loggers: Sequence[MetricsLogger] = (),
+    delivery: Delivery | None = None,
+    write_masks: str = "none",
+    availability: AvailabilityProcess | None = None,
+) -> tuple[RunResult, FakeEngine, SilentProgress]:
+    """Runs in fresh parts, as a process of its own would; returns result, engine, progress."""
+    engine, progress = FakeEngine(N, break_at, block_rounds), progress or SilentProgress()
+    world = availability or Sometimes(np.full(N, 0.5), seed=1)
+    parts = Experiment(
+        world,
+        FixedK(2),
+        strategy(),
+        engine,
+        ROUNDS,
+        3,
+        checkpoint_every,
+        N,
+        delivery=delivery or Certain(),
+        payload=Payload(bytes_down=100, bytes_up=10),
+        p=P,
+        write_masks=write_masks,
+    )
+    if folder is None:
+        return train(parts, None, progress, callbacks, loggers), engine, progress
+    with closing(RunFolder(folder, {"name": "test"})) as opened:
+        return train(parts, opened, progress, callbacks, loggers), engine, progress
+
+
+def csv_without_seconds(folder: Path) -> list[list[str]]:
+    lines = [line.split(",") for line in (folder / "metrics.csv").read_text().splitlines()]
+    assert lines[0][-1] == "wall_seconds"
+    return [line[:-1] for line in lines]
+
+
+def selection(folder: Path) -> dict[str, np.ndarray]:
+    with np.load(folder / "selection.npz") as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def summary_without_seconds(folder: Path) -> dict:
+    summary = json.loads((folder / "summary.json").read_text())
+    del summary["final"]["wall_seconds"], summary["seconds_per_round"]
+    # Of files that hold seconds.
+    del summary["peak_memory_mib"], summary["files"], summary["sha256"]
+    return summary
+
+
+def assert_same_results(one: Path, other: Path) -> None:
+    assert csv_without_seconds(one) == csv_without_seconds(other)
+    assert summary_without_seconds(one) == summary_without_seconds(other)
+    first, second = selection(one), selection(other)
+    assert first.keys() == second.keys()
+    for name in first:
+        np.testing.assert_array_equal(first[name], second[name])

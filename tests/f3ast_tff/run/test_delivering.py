@@ -1,0 +1,147 @@
+"""A round between selection and aggregation: whoever is lost leaves no trace in the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.delivery import Arrivals, Certain
+from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Round
+from f3ast_tff.run.delivering import Payload, deliver
+from tests.f3ast_tff.run.small_run import (
+    STRATEGIES,
+    Learner,
+    assert_same_results,
+    half_lost,
+    run,
+    selection,
+)
+from tests.fake_engine import Breakdown
+
+
+class Fate:
+    """A delivery that says what it is told."""
+
+    def __init__(self, received: list[bool], seconds: float = 5.0) -> None:
+        self.received, self.seconds = np.array(received, bool), seconds
+
+    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
+        return Arrivals(self.received, np.ones(len(self.received)), self.seconds)
+
+
+NOW = Round(2, np.ones(5, bool), Feasible(5))
+
+
+@pytest.fixture(scope="module")
+def with_losses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Results of each strategy in one go, every other update lost."""
+    folders = {name: tmp_path_factory.mktemp(name) for name in STRATEGIES}
+    for name, strategy in STRATEGIES.items():
+        run(folders[name], strategy, delivery=half_lost())
+    return folders
+
+
+@pytest.mark.parametrize("block_rounds", [1, 100])
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_engine_gets_those_received_once_and_nobody_else(
+    name: str, block_rounds: int, with_losses: dict[str, Path]
+) -> None:
+    """A lost update never enters, in its round or a later one; blocks change nothing."""
+    result, engine, _ = run(None, STRATEGIES[name], delivery=half_lost(), block_rounds=block_rounds)
+    record = result.selection
+    assert record["num_received"].sum() < record["num_selected"].sum()
+    for row, trained in enumerate(engine.cohorts):
+        came = record["received"][row]
+        assert trained.ids.tolist() == record["selected"][row][came].tolist()
+        assert trained.weights.tolist() == record["weights"][row][came].tolist()
+        assert not record["weights"][row][~came].any()
+    blocks = [last - first for first, last in engine.blocks]
+    ahead = name not in ("learner", "power_of_choice") and block_rounds > 1
+    assert (max(blocks) > 0) == ahead
+    for key, array in selection(with_losses[name]).items():
+        np.testing.assert_array_equal(array, record[key])
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("break_at", [2, 4, 5, 7])
+def test_resumed_run_repeats_an_uninterrupted_one(
+    break_at: int, name: str, with_losses: dict[str, Path], tmp_path: Path
+) -> None:
+    with pytest.raises(Breakdown):
+        run(tmp_path, STRATEGIES[name], break_at=break_at, delivery=half_lost())
+    run(tmp_path, STRATEGIES[name], delivery=half_lost())
+    assert_same_results(tmp_path, with_losses[name])
+
+
+def test_metrics_sum_bytes_and_seconds_up(tmp_path: Path) -> None:
+    """100 bytes down for each client asked, 10 up for each received."""
+    result, _, _ = run(tmp_path, STRATEGIES["f3ast"], delivery=half_lost())
+    record = result.selection
+    for row in result.rows:
+        so_far = slice(int(row["round"]))
+        assert row["bytes_down"] == 100 * record["num_selected"][so_far].sum()
+        assert row["bytes_up"] == 10 * record["num_received"][so_far].sum()
+        assert row["simulated_seconds"] == pytest.approx(record["round_seconds"][so_far].sum())
+    assert result.rows[-1]["simulated_seconds"] > 0
+    lost = record["num_selected"].sum() - record["num_received"].sum()
+    assert result.summary["lost_updates"] == lost > 0
+
+
+def test_clients_asked_for_their_loss_get_the_model_too() -> None:
+    """Power-of-Choice asks up to 3 candidates and trains 2 of them."""
+    result, _, _ = run(None, STRATEGIES["power_of_choice"])
+    available = result.selection["num_available"]
+    assert result.selection["bytes_down"].tolist() == (100 * np.minimum(available, 3)).tolist()
+
+
+def test_who_learns_from_outcomes_learns_who_is_lost() -> None:
+    learner = Learner()
+    result, _, _ = run(None, lambda: learner, delivery=half_lost())
+    for t, outcome in learner.observed:
+        record = result.selection
+        there = record["selected"][t - 1] >= 0
+        assert outcome.ids.tolist() == record["selected"][t - 1][there].tolist()
+        assert outcome.received.tolist() == record["received"][t - 1][there].tolist()
+        np.testing.assert_array_equal(np.isnan(outcome.losses), ~outcome.received)
+
+
+def test_round_in_which_all_are_lost_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    result, _, _ = run(None, STRATEGIES["f3ast"], delivery=half_lost())
+    record = result.selection
+    all_lost = (record["num_received"] == 0) & (record["num_selected"] > 0)
+    assert all_lost.any()
+    assert caplog.text.count("no update received of") == all_lost.sum()
+    assert result.summary["empty_rounds"] == (record["num_received"] == 0).sum()
+
+
+def test_one_drawn_twice_counts_once_in_bytes() -> None:
+    found = deliver(Certain(), BaseStrategy(), Payload(7, 3), NOW, np.array([4, 4, 2]))
+    assert (found.bytes_down, found.bytes_up) == (14, 6)
+    scored, ids = [np.array([1, 2]), np.array([0])], np.array([4, 2])
+    found = deliver(Fate([False, True]), BaseStrategy(), Payload(7, 3), NOW, ids, scored)
+    assert (found.bytes_down, found.bytes_up) == (28, 3)
+
+
+@pytest.mark.parametrize(
+    ("delivery", "message"),
+    [
+        (Fate([True]), r"delivery Fate: arrivals\(2\) .* bool \[2\]"),
+        (Fate([True, True], -1.0), "has a round of -1.0 s: must be finite"),
+        (Fate([True, True], np.inf), "has a round of inf s: must be finite"),
+    ],
+)
+def test_broken_deliveries_are_named(delivery: Any, message: str) -> None:
+    with pytest.raises(ComponentError, match=message):
+        deliver(delivery, BaseStrategy(), Payload(), NOW, np.array([3, 1]))
+
+
+def test_certain_delivery_has_no_clock() -> None:
+    result, _, _ = run(None, STRATEGIES["f3ast"])
+    assert np.isnan(result.selection["round_seconds"]).all()
+    assert np.isnan(result.rows[-1]["simulated_seconds"])
+    assert result.summary["lost_updates"] == 0

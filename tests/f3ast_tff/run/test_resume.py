@@ -1,0 +1,83 @@
+"""A run that was interrupted ends as if it never was."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.f3ast_tff.run.small_run import (
+    ROUNDS,
+    STRATEGIES,
+    assert_same_results,
+    run,
+)
+from tests.fake_engine import Breakdown, SilentProgress
+
+
+@pytest.mark.parametrize("block_rounds", [1, 100])
+@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("break_at", range(1, ROUNDS + 1))
+def test_resumed_run_repeats_an_uninterrupted_one(
+    break_at: int, name: str, block_rounds: int, undisturbed: dict[str, Path], tmp_path: Path
+) -> None:
+    """The engine breaks down in a round; checkpoints are every 2."""
+    with pytest.raises(Breakdown):
+        run(tmp_path, STRATEGIES[name], break_at=break_at, block_rounds=block_rounds)
+    assert not (tmp_path / "summary.json").exists()
+    _, engine, progress = run(tmp_path, STRATEGIES[name], block_rounds=block_rounds)
+    first = (break_at - 1) // 2 * 2 + 1
+    assert progress.first_rounds == [first]
+    assert engine.blocks[0][0] == first
+    assert_same_results(tmp_path, undisturbed[name])
+
+
+@pytest.mark.parametrize("rounds_done", range(1, ROUNDS + 1))
+def test_run_stopped_between_rounds_repeats_an_uninterrupted_one(
+    rounds_done: int, undisturbed: dict[str, Path], tmp_path: Path
+) -> None:
+    """Stopped after every round, the last included (all but the summary is done), twice over."""
+    for _ in range(2):
+        with pytest.raises(Breakdown):
+            run(
+                tmp_path,
+                STRATEGIES["f3ast"],
+                progress=SilentProgress(break_at=rounds_done),
+                checkpoint_every=rounds_done,
+            )
+        if 2 * rounds_done > ROUNDS:
+            break
+    run(tmp_path, STRATEGIES["f3ast"])
+    assert_same_results(tmp_path, undisturbed["f3ast"])
+
+
+def test_wall_seconds_go_on_from_the_interrupted_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a clock that moves 1 s whenever it is read: once at the start, then row or checkpoint.
+
+    The first run reads 1 for checkpoint 2, 2 for row 3 and 3 for checkpoint 4, then breaks down;
+    the second 3 + 1 for row 6, + 2 for checkpoint 6 and + 3 for row 7.
+    """
+    clock = SimpleNamespace(monotonic=itertools.count().__next__, perf_counter=lambda: 0.0)
+    monkeypatch.setattr("f3ast_tff.run.round_loop.time", clock)
+    with pytest.raises(Breakdown):
+        run(tmp_path, STRATEGIES["proportional"], break_at=5)
+    run(tmp_path, STRATEGIES["proportional"])
+    lines = (tmp_path / "metrics.csv").read_text().splitlines()[1:]
+    assert [float(line.split(",")[-1]) for line in lines] == [2, 4, 6]
+
+
+def test_damaged_checkpoint_costs_rounds_but_no_result(
+    undisturbed: dict[str, Path], tmp_path: Path
+) -> None:
+    with pytest.raises(Breakdown):
+        run(tmp_path, STRATEGIES["f3ast"], break_at=5)
+    newest = sorted((tmp_path / "checkpoints").iterdir())[-1]
+    assert newest.name == "round_00000004.npz"
+    newest.write_bytes(newest.read_bytes()[:200])
+    _, _, progress = run(tmp_path, STRATEGIES["f3ast"])
+    assert progress.first_rounds == [3]
+    assert_same_results(tmp_path, undisturbed["f3ast"])

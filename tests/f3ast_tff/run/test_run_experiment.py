@@ -1,0 +1,127 @@
+"""`run_experiment`: its three callers agree; `config.json` and the warning at a run's end."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from f3ast_tff import simulate
+from f3ast_tff.campaigns.isolated_run import run_isolated
+from f3ast_tff.cli.main import main
+from f3ast_tff.run import run_experiment
+from f3ast_tff.run.run_folder import RunFolder
+from f3ast_tff.settings.resolve import resolve
+
+SMALL: dict[str, Any] = {"num_clients": 10, "clients_per_round": 3, "eval_every": 2, "seed": 2}
+# Columns and entries that tell of the machine.
+TIMES = ("wall_seconds", "seconds_per_round", "peak_memory_mib", "files", "sha256")
+
+
+def by_command_line(folder: Path, **given: Any) -> None:
+    where = {"output_dir": folder.parent, "run_name": folder.name}
+    flags = [f"--{name}={value}" for name, value in {**given, **where}.items()]
+    assert main(["f3ast-tff", "run", *flags]) == 0
+
+
+def by_campaign(folder: Path, **given: Any) -> None:
+    where = {"output_dir": str(folder.parent), "run_name": folder.name}
+    assert run_isolated(resolve({**given, **where}), {}, "me").error is None
+
+
+def by_simulate(folder: Path, **given: Any) -> None:
+    result = simulate(folder=folder, **given)
+    metrics = pd.read_csv(folder / "metrics.csv", float_precision="round_trip")
+    pd.testing.assert_frame_equal(result.metrics, metrics, check_dtype=False, check_exact=True)
+    assert result.summary["final"]["round"] == given["rounds"]
+
+
+def results(folder: Path) -> dict[str, Any]:
+    """Everything that a run leaves, except times."""
+    metrics = pd.read_csv(folder / "metrics.csv", float_precision="round_trip")
+    summary = json.loads((folder / "summary.json").read_text())
+    for row in (summary, summary["final"], summary["mean_of_last_10_percent"]):
+        for name in TIMES:
+            row.pop(name, None)
+    config = json.loads((folder / "config.json").read_text())
+    with np.load(folder / "selection.npz") as arrays:
+        selection = {name: arrays[name].tolist() for name in arrays.files}
+    # Without date and time.
+    log = [line.split(" ", 2)[2] for line in (folder / "run.log").read_text().splitlines()]
+    return {
+        "metrics": metrics.drop(columns="wall_seconds").to_csv(),
+        "summary": summary,
+        "selection": json.dumps(selection),
+        "identity": config["identity"],
+        "extended_from": config.get("extended_from"),
+        "warnings": [line for line in log if "wall_seconds" not in line],
+        "files": sorted(p.name for p in folder.iterdir() if "tfevents" not in p.name),
+    }
+
+
+@pytest.mark.parametrize("run", [by_campaign, by_simulate])
+def test_all_callers_leave_the_same(run: Callable[..., None], tmp_path: Path) -> None:
+    """Of a diverged run that was made longer: also its warnings and its extension."""
+    for folder, way in ((tmp_path / "one", by_command_line), (tmp_path / "two", run)):
+        for rounds in (3, 6):
+            way(folder, **SMALL, rounds=rounds, client_lr=1e3, algorithm="f3ast")
+    one, two = results(tmp_path / "one"), results(tmp_path / "two")
+    assert one == two
+    assert one["extended_from"] == [3]
+    assert sum("no better than a guess" in line for line in one["warnings"]) == 2
+
+
+def test_another_number_of_cores_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    configuration = resolve({"rounds": 2})
+    said = []
+    with closing(RunFolder(tmp_path / "run", configuration.identity)) as folder:
+        for here in (4, 4, 2, 2, 4, 1):
+            monkeypatch.setattr(run_experiment, "cores", lambda n=here: n)
+            caplog.clear()
+            with caplog.at_level(logging.WARNING):
+                run_experiment.write_config(folder, configuration, {}, "a" * 64)
+            said.append([record.getMessage() for record in caplog.records])
+        config = folder.config()
+    assert config is not None and config["cores"] == [4, 2, 1]
+    assert [len(messages) for messages in said] == [0, 0, 1, 0, 0, 1]
+    assert said[2][0].startswith("the number of cores was 4 and is now 2: weights may differ")
+
+
+@pytest.mark.parametrize(
+    ("client_lr", "says"),
+    [
+        (0.01, []),
+        (1e3, ["round 3: the model is no better than a guess among 10 classes: sample loss "]),
+    ],
+)
+def test_a_model_no_better_than_a_guess_is_said(
+    client_lr: float, says: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    given = {"num_clients": 5, "clients_per_round": 2, "rounds": 3, "availability": "always"}
+    configuration = resolve({**given, "client_lr": client_lr})
+    with caplog.at_level(logging.WARNING):
+        result = run_experiment.run_experiment(configuration)
+    assert (result.summary["final"]["test_sample_loss"] < math.log(10)) is not bool(says)
+    messages = [record.getMessage() for record in caplog.records]
+    assert [message[: len(said)] for message, said in zip(messages, says, strict=True)] == says
+    assert all(message.endswith("ln 10 is 2.3026") for message in messages)
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf, None])
+def test_a_loss_that_is_not_finite(loss: float | None, caplog: pytest.LogCaptureFixture) -> None:
+    final = {"round": 7, "test_sample_loss": loss}
+    run_experiment.warn_of_a_guess(None, final)
+    assert not caplog.records
+    run_experiment.warn_of_a_guess(4, final)
+    (record,) = caplog.records
+    assert "sample loss not finite, ln 4 is 1.3863" in record.getMessage()

@@ -1,0 +1,156 @@
+"""What a `Config` or an object says of an experiment, and what it leaves to the others."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff import simulate
+from f3ast_tff.availability import HomeDevicesConfig, ScarceConfig
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.methods.f3ast import F3ASTConfig
+from f3ast_tff.methods.fedavg import Uniform
+from f3ast_tff.methods.oort_loss import OortLoss
+from f3ast_tff.methods.parts.algorithm import StrategyContext
+from f3ast_tff.methods.parts.all_available import AllAvailable
+from f3ast_tff.methods.power_of_choice import PowerOfChoice
+from f3ast_tff.optimizers import Geometric, Sgd
+from f3ast_tff.optimizers.sgd import ClientSgdConfig
+from f3ast_tff.run.build import Builder
+from f3ast_tff.settings import register
+from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.given_objects import settings_of
+from f3ast_tff.settings.registry import builtin_registry
+from f3ast_tff.settings.resolve import resolve
+from tests.f3ast_tff.engines.tiny import tiny_data
+
+
+def configured(**given: Any) -> Configuration:
+    return resolve(*settings_of(given, builtin_registry()))
+
+
+def settings(**given: Any) -> Mapping[str, Any]:
+    return configured(**given).settings
+
+
+def test_what_a_config_leaves_out_is_the_published_value() -> None:
+    """Shakespeare's rate is 1.0; a rate that is given stands, the default of the field too."""
+    for given, rate in (({"client_momentum": 0.9}, 1.0), ({"client_lr": 0.1}, 0.1)):
+        found = settings(task="shakespeare", client_optimizer=ClientSgdConfig(**given))
+        assert found["client_lr"] == rate
+        assert {n: found[n] for n in given} == given
+    assert settings(task="shakespeare", client_optimizer=ClientSgdConfig(0.1))["client_lr"] == 0.1
+
+
+@pytest.mark.parametrize("reading", ["paper", "released", "ca_fed", "textbook"])
+def test_what_a_config_leaves_out_follows_the_reading(reading: str) -> None:
+    objects = {"algorithm": F3ASTConfig(rate_beta=0.01), "availability": HomeDevicesConfig()}
+    by_name = {"algorithm": "f3ast", "rate_beta": 0.01, "availability": "home_devices"}
+    assert settings(**objects, reading=reading) == settings(**by_name, reading=reading)
+
+
+def test_what_a_config_leaves_out_can_be_given_beside_it() -> None:
+    optimizer = ClientSgdConfig(client_momentum=0.9)
+    assert settings(client_optimizer=optimizer, client_lr=0.3)["client_lr"] == 0.3
+    with pytest.raises(ParameterError, match=r"0\.5: is given in ClientSgdConfig too"):
+        settings(client_optimizer=optimizer, client_momentum=0.5)
+
+
+def test_a_resolved_config_is_given_whole() -> None:
+    """Every field of it has been decided, by whatever reading."""
+    made = configured(algorithm="f3ast", reading="released")
+    for config in (made.configs["algorithm"], replace(made.configs["algorithm"], rate_beta=0.5)):
+        assert settings(algorithm=config)["aggregate"] == "sum_over_k"
+
+
+@register("availability", "my_scarce", about="as scarce")
+@dataclass(frozen=True)
+class MyScarceConfig(ScarceConfig):
+    """A component that no registry holds."""
+
+
+def test_a_config_is_the_same_however_its_fields_were_given() -> None:
+    """Also to a run's identity, which is as it was before what is given was noted."""
+    short, long = MyScarceConfig(), MyScarceConfig(scarce_q=0.2)
+    assert short == long and repr(short) == repr(long) and hash(short) == hash(long)
+    one, other = (configured(availability=each).identity for each in (short, long))
+    assert one == other
+    code = inspect.getsource(MyScarceConfig).encode()
+    plain = object.__new__(MyScarceConfig)
+    object.__setattr__(plain, "scarce_q", 0.2)
+    digest = hashlib.sha256(pickle.dumps(plain) + code).hexdigest()
+    assert one["plugins"] == {"availability my_scarce": digest}
+
+
+def plugins_of(availability: Any) -> list[dict[str, Any]]:
+    small = {"num_clients": 4, "clients_per_round": 2}
+    return configured(availability=availability, **small).describe()["plugins"]
+
+
+def test_the_same_masks_are_the_same_world() -> None:
+    """Two methods are run on them in two calls; it is the masks that count, not the object."""
+    masks = np.eye(4, dtype=bool)
+    ((first,), (again,), (other,)) = map(plugins_of, (masks, masks.copy(), ~masks))
+    assert first == again and first["kinds"] == ["availability"]
+    assert first["sha256"] != other["sha256"]
+    assert plugins_of(np.asfortranarray(masks[:, ::-1])) == plugins_of(masks[:, ::-1].copy())
+    wide = np.ones((2, 4), bool)
+    assert plugins_of(wide) != plugins_of(wide.reshape(4, 2))
+
+
+def test_a_process_that_has_been_asked_is_the_same_world() -> None:
+    process = HomeDevicesConfig().build(np.ones(4), seed=0)
+    before = plugins_of(process)
+    process.mask(3)
+    assert (
+        plugins_of(process) == before != plugins_of(HomeDevicesConfig().build(np.ones(4), seed=1))
+    )
+
+
+def test_a_strategy_says_what_its_weights_and_losses_are() -> None:
+    sizes = np.ones(100)
+    for strategy, aggregation, loss in (
+        (Uniform(sizes), "mean", "mean"),
+        (OortLoss(sizes), "mean", "mean_squares"),
+        (PowerOfChoice(sizes / 100, 30, added=sizes), "mean", "met_in_training"),
+        (AllAvailable(sizes / 100), "sum", "mean"),
+    ):
+        found = configured(algorithm=strategy)
+        assert found.settings["aggregation"] == aggregation
+        assert found.configs["algorithm"].client_loss == loss
+    with pytest.raises(ParameterError, match="sum: the weights of .*uniform are meant for mean"):
+        configured(algorithm=Uniform(sizes), aggregation="sum")
+
+
+def test_a_function_whose_strategy_means_something_else_is_refused() -> None:
+    """It is there only when it is built."""
+
+    def built(function: Any, **given: Any) -> Any:
+        return Builder(configured(algorithm=function, **given)).strategy
+
+    def uniform(world: StrategyContext) -> Uniform:
+        return Uniform(np.ones(world.num_clients), world.seed)
+
+    with pytest.raises(ParameterError, match="of Uniform are meant for mean: give aggregation='"):
+        built(uniform)
+    assert isinstance(built(uniform, aggregation="mean"), Uniform)
+    with pytest.raises(ParameterError, match="OortLoss asks for client_loss 'mean_squares'"):
+        built(lambda world: OortLoss(np.ones(world.num_clients)), aggregation="mean")
+
+
+def test_an_optimizer_keeps_its_clip() -> None:
+    """A norm of 1e-6 leaves steps of 0.5 x 1e-6."""
+    data = tiny_data()
+    given = {"availability": "always", "rounds": 1, "local_steps": 1, "clients_per_round": 2}
+    clipped = simulate(data, "fedavg", client_optimizer=Sgd(0.5, clip_norm=1e-6), **given)
+    assert 0 < clipped.metrics["update_norm"].iloc[-1] <= 0.5e-6
+    decaying = Sgd(0.5, schedule=Geometric(0.9))
+    with pytest.raises(ParameterError, match="has a schedule, which only a client optimizer"):
+        simulate(data, "fedavg", server_optimizer=decaying, **given)

@@ -1,0 +1,88 @@
+"""The content of every file that a run reads belongs to its identity; its place does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.cli.main import main
+from f3ast_tff.core.errors import ParameterError, RunFolderError
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.engines.components import FusedConfig
+from f3ast_tff.run.run_experiment import write_config
+from f3ast_tff.run.run_folder import RunFolder
+from f3ast_tff.settings.resolve import resolve
+from tests.fake_engine import FakeEngine
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table.npy"
+    np.save(path, np.ones((3, 8)))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(config: Any, parts: Any) -> FakeEngine:
+        return FakeEngine(parts.data.train.num_clients)
+
+    monkeypatch.setattr(FusedConfig, "build", build)
+    monkeypatch.setattr(FusedConfig, "check_installed", lambda self: None)
+    monkeypatch.setattr(FusedConfig, "prepare_environment", lambda self, environment: None)
+
+
+def command(table: Path, *more: str) -> int:
+    folder = table.parent / "runs"
+    flags = ("--availability=table", "--num_clients=8", "--clients_per_round=2", "--rounds=2")
+    files = (f"--table_file={table}", f"--output_dir={folder}", "--run_name=run")
+    return main(["f3ast-tff", "run", *flags, *files, *more])
+
+
+def test_another_content_is_refused_and_another_place_is_not(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(table) == 0
+    moved = table.rename(table.with_name("moved.npy"))
+    assert command(moved) == 0
+    assert "already finished" in capsys.readouterr().out
+    np.save(moved, np.zeros((3, 8)))
+    assert command(moved) == 2
+    err = capsys.readouterr().err
+    assert f"the content of table_file is no longer that of {table}" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_file_that_cannot_be_read_is_refused_by_its_flag(tmp_path: Path) -> None:
+    for path, reason in ((tmp_path / "none.npy", "not found"), (tmp_path, "Is a directory")):
+        settings = {"availability": "table", "table_file": str(path)}
+        with pytest.raises(ParameterError, match=f"table_file = {path}: .*{reason}"):
+            _ = resolve(settings).identity
+
+
+def test_a_run_goes_on_with_the_same_data_alone(tmp_path: Path) -> None:
+    """As where a distributor's file, or what was prepared from it, has changed."""
+    configuration = resolve({"rounds": 3})
+    folder = RunFolder(tmp_path / "run", configuration.identity)
+    write_config(folder, configuration, {}, "a" * 64)
+    write_config(folder, configuration, {}, "a" * 64)
+    with pytest.raises(RunFolderError, match="the data of task synthetic have changed"):
+        write_config(folder, configuration, {}, "b" * 64)
+    folder.close()
+
+
+def test_the_digest_of_data_sees_every_array() -> None:
+    def digest(features: list[list[float]], labels: list[int], clients: list[int]) -> str:
+        return FederatedData.from_arrays(features, labels, clients, test=None).sha256()
+
+    first = digest([[0.0], [1.0]], [0, 1], [0, 1])
+    assert digest([[0.0], [1.0]], [0, 1], [0, 1]) == first
+    others = [
+        digest([[0.0], [1.5]], [0, 1], [0, 1]),
+        digest([[0.0], [1.0]], [1, 1], [0, 1]),
+        digest([[0.0], [1.0]], [0, 1], [0, 0]),
+    ]
+    assert len({first, *others}) == 4

@@ -1,0 +1,122 @@
+"""Declared parameters: types, ranges, choices, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import REQUIRED, Derived, Published, Reading, parameter, parameters_of
+from f3ast_tff.settings.parameter import one_of
+
+
+@dataclass(frozen=True)
+class Config:
+    share: float = parameter(0.5, "a share", above=0, maximum=1, units="of N")
+    count: int | None = parameter(None, "a number", minimum=2)
+    mode: str = parameter("Fast", "a mode", choices=("Fast", "slow"))
+    file: str = parameter(REQUIRED, "a file", is_path=True)
+    flag: bool = parameter(False, "yes or no")
+
+
+P = {p.name: p for p in parameters_of(Config)}
+
+
+def test_type_and_default_come_from_the_field() -> None:
+    kinds = {name: (p.kind, p.optional) for name, p in P.items()}
+    assert kinds == {
+        "share": (float, False),
+        "count": (int, True),
+        "mode": (str, False),
+        "file": (str, False),
+        "flag": (bool, False),
+    }
+    assert (Config().share, Config().count, P["file"].default) == (0.5, None, REQUIRED)
+
+
+def test_annotations_need_not_be_texts() -> None:
+    def make(annotation: Any) -> type:
+        field = parameter(None, "x")
+        return dataclass(frozen=True)(
+            type("C", (), {"x": field, "__annotations__": {"x": annotation}})
+        )
+
+    assert parameters_of(make(int))[0].kind is int
+    (found,) = parameters_of(make(Optional[float]))
+    assert (found.kind, found.optional) == (float, True)
+    (found,) = parameters_of(make("Optional[str]"))
+    assert (found.kind, found.optional) == (str, True)
+    with pytest.raises(TypeError, match="parameter x: its type must be int, float, str or bool"):
+        parameters_of(make("list[int]"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "canonical"),
+    [
+        ("share", 1, 1.0),
+        ("count", None, None),
+        ("count", 2, 2),
+        ("mode", "FAST", "Fast"),
+        ("mode", " Slow ", "slow"),
+        ("file", Path("a/b"), "a/b"),
+        ("flag", True, True),
+    ],
+)
+def test_allowed_values_in_canonical_form(name: str, value: Any, canonical: Any) -> None:
+    checked = P[name].checked(value)
+    assert checked == canonical
+    assert type(checked) is type(canonical)
+
+
+def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/somewhere")
+    assert P["file"].checked("~/x.csv") == "/somewhere/x.csv"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("share", 0.0, "must be above 0 and at most 1"),
+        ("share", 1.5, "must be above 0 and at most 1"),
+        ("share", math.nan, "must be above 0 and at most 1 and finite"),
+        ("share", "0.5", "must be a number"),
+        ("share", True, "must be a number"),
+        ("share", 10**400, "must be finite"),
+        ("share", None, "must be given"),
+        ("count", 1, "must be at least 2"),
+        ("count", 2.0, "must be an integer"),
+        ("mode", "fats", "must be one of Fast, slow; did you mean Fast?"),
+        ("mode", 3, "must be a text"),
+        ("flag", 1, "must be true or false"),
+    ],
+)
+def test_other_values_are_refused(name: str, value: Any, allowed: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        P[name].checked(value)
+    assert (caught.value.name, caught.value.allowed) == (name, allowed)
+    assert str(caught.value) == f"{name} = {'' if value is None else value}: {allowed}"
+
+
+def test_a_name_far_from_all_gets_no_suggestion() -> None:
+    with pytest.raises(ParameterError, match="must be one of f3ast, fedavg$"):
+        one_of("algorithm", "zzz", ("f3ast", "fedavg"))
+
+
+def test_defaults_that_are_not_one_value() -> None:
+    """A `Config` made by hand takes what does not depend on other settings."""
+
+    @dataclass(frozen=True)
+    class Other:
+        rate: float = parameter(Published(0.1), "x")
+        reading: str = parameter(Reading("R0", "a", "b"), "x")
+        rule: str = parameter(Reading("R0", Derived(lambda known: "a", "x"), "b"), "x")
+        half: int = parameter(Derived(lambda known: known["rounds"] // 2, "half"), "x")
+
+    assert (Other().rate, Other().reading, Other().rule, Other().half) == (0.1, "a", None, None)
+    reading = Reading("R0", "a", "b", "c")
+    assert [reading.value(p) for p in ("paper", "released", "ca_fed")] == ["a", "b", "c"]
+    assert Reading("R0", "a", "b").value("ca_fed") == "a"

@@ -1,0 +1,372 @@
+"""Settings to a configuration: published defaults, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings.groups import GROUPS
+from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.parameter import parameters_of
+from f3ast_tff.settings.registry import builtin_registry
+from f3ast_tff.settings.resolve import resolve
+from tests.f3ast_tff.settings.examples import CHOOSING
+
+NAN, INF = math.nan, math.inf
+
+
+def settings(**given: Any) -> Any:
+    return resolve(given).settings
+
+
+def test_defaults_are_the_published_values() -> None:
+    """Table II and App. C: 100 clients, K = 10, beta 0.001, batches of 20, client rate 0.01."""
+    published = {
+        "task": "synthetic",
+        "algorithm": "f3ast",
+        "aggregation": "sum",
+        "reading": "paper",
+        "num_clients": 100,
+        "synthetic_alpha": 1.0,
+        "synthetic_beta": 1.0,
+        "clients_per_round": 10,
+        "rate_beta": 0.001,
+        "batch_size": 20,
+        "client_lr": 0.01,
+        "server_lr": 1.0,
+        "local_epochs": 1,
+        "local_steps": None,
+    }
+    resolved = settings()
+    assert {name: resolved[name] for name in published} == published
+
+
+def test_only_the_settings_of_chosen_components_are_there() -> None:
+    names = set(KINDS)
+    configuration = resolve({})
+    for config in (*configuration.configs.values(), *configuration.groups.values()):
+        names |= {p.name for p in parameters_of(type(config))}
+    assert set(configuration.settings) == names
+    assert not names & {"poc_candidates", "scarce_q", "dirichlet_s", "epsilon", "tff_runtime"}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "adaptive"),
+    [("fedavg", False), ("fedadam", True), ("f3ast", False), ("f3ast_adam", True), ("poc", False)],
+)
+def test_server_learning_rate_is_that_of_the_server_optimizer(
+    algorithm: str, adaptive: bool
+) -> None:
+    """SGD steps by the aggregate itself, rate 1; an Adam needs less, its steps being normalised."""
+    assert (settings(algorithm=algorithm)["server_lr"] == 1) is not adaptive
+    assert settings(algorithm=algorithm, server_lr=0.5)["server_lr"] == 0.5
+
+
+def test_what_is_given_stands_and_none_means_not_given() -> None:
+    given = settings(rounds=7, client_lr=0.5, local_steps=3, seed=None, batch_size=None)
+    assert (given["rounds"], given["client_lr"], given["local_steps"]) == (7, 0.5, 3)
+    assert (given["seed"], given["batch_size"]) == (0, 20)
+
+
+def test_a_resolved_experiment_resolves_to_itself() -> None:
+    for given in ({}, {"algorithm": "ca_fed"}, {"communication": "cycle:5,10"}):
+        once = resolve(given)
+        assert resolve(once.settings).settings == once.settings
+
+
+def test_names_are_matched_without_regard_to_case() -> None:
+    given = settings(task="Synthetic", algorithm="FedAvg", availability="HOME_DEVICES")
+    assert (given["task"], given["algorithm"]) == ("synthetic", "fedavg")
+    assert given["run_name"] == "synthetic-fedavg-home_devices-paper-seed0"
+    assert settings(last_batch="Drop")["last_batch"] == "drop"
+
+
+def test_identity_is_all_but_where_and_how_often_it_is_saved() -> None:
+    configuration = resolve({})
+    assert set(configuration.settings) - set(configuration.identity) == {
+        "output_dir",
+        "run_name",
+        "checkpoint_every",
+        "checkpoint_seconds",
+        "keep_checkpoints",
+        "client_scores",
+        "logger",
+        "num_workers",
+        "ray_address",
+        "round_timeout",
+        "matmul_precision",
+        "delivery",
+        "rates_follow",
+        "client_share_of",
+        "selection_separation",
+        "write_masks",
+    }
+    assert json.loads(json.dumps(configuration.identity)) == configuration.identity
+    assert json.loads(json.dumps(configuration.describe())) == configuration.describe()
+
+
+BELOW_1 = "above 0 and below 1"
+BAD: list[tuple[str, Any, str]] = [
+    ("task", "imagenet", "must be one of synthetic, synthetic_linear, cifar100"),
+    ("algorithm", "fedsgd", "must be one of fedavg, fedadam, f3ast, f3ast_adam"),
+    ("algorithm", "f3sat", "; did you mean f3ast?"),
+    ("algorithm", 3, "must be a name"),
+    ("availability", "never", "must be one of always, scarce, home_devices"),
+    ("communication", "sometimes:3", "must be one of fixed, "),
+    ("communication", 3.5, "must be a text such as cycle:5,10"),
+    ("reading", "mine", "must be one of paper, released, ca_fed"),
+    ("rate_init", "zero", "must be one of p, k_over_n, one_over_n, all_available"),
+    ("num_clients", 0, "at least 1"),
+    ("num_clients", 9, "at most num_clients, 9"),
+    ("clients_per_round", 0, "at least 1"),
+    ("clients_per_round", 101, "at most num_clients, 100"),
+    ("rounds", 1.5, "must be an integer"),
+    ("client_lr_decay", 1.1, "at most 1"),
+    ("seed", -1, "at least 0"),
+    *[("rate_beta", value, BELOW_1) for value in (0.0, 1.0, 2.0, -0.1, NAN, INF)],
+    *[("client_lr", value, "above 0") for value in (0.0, -0.1, NAN, INF)],
+    *[("server_lr", value, "above 0") for value in (0.0, -0.1, NAN, INF)],
+    *[("synthetic_alpha", value, "at least 0") for value in (-1.0, NAN, INF)],
+    *[("run_name", value, "the name of one folder") for value in ("", ".", "..", "a/b", "/a")],
+    ("learning_rate", 0.1, "there is no such setting"),
+    ("clients_a_round", 5, "did you mean clients_per_round?"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "allowed"), BAD, ids=lambda part: str(part)[:20])
+def test_bad_value_is_named_with_what_is_allowed(name: str, value: Any, allowed: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        resolve({name: value})
+    # K > N is said of K, which has a default, whichever of the two was given.
+    said = "clients_per_round" if "num_clients" in allowed else name
+    assert (caught.value.name, caught.value.value) == (said, 10 if said != name else value)
+    assert allowed in caught.value.allowed
+    assert "\n" not in str(caught.value)
+    assert "--" not in caught.value.allowed
+
+
+def every_parameter() -> list[Any]:
+    """Every parameter, with settings that choose its component."""
+    found = []
+    for component in builtin_registry().all():
+        for parameter in component.parameters:
+            chosen = CHOOSING.get((component.kind, component.name), {})
+            name = chosen.get("communication", component.name)
+            base = {} if name == "fixed" else {component.kind: name}
+            found.append(pytest.param({**base, **chosen}, parameter, id=f"{name}-{parameter.name}"))
+    for config in GROUPS.values():
+        found += [pytest.param({}, p, id=p.name) for p in parameters_of(config)]
+    return found
+
+
+@pytest.mark.parametrize(("base", "parameter"), every_parameter())
+def test_every_number_refuses_what_is_not_one_and_every_choice_is_allowed(
+    base: dict[str, Any], parameter: Any
+) -> None:
+    """NaN compares false with every bound; a declaration that forgets it would let it through."""
+    if parameter.kind in (int, float):
+        for value in (NAN, INF, -INF):
+            with pytest.raises(ParameterError) as caught:
+                resolve({**base, parameter.name: value})
+            assert caught.value.name == parameter.name
+    for choice in parameter.choices:
+        assert parameter.checked(choice.upper()) == choice
+    assert parameter.name in resolve(base).settings
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_setting_of_a_component_that_is_not_chosen_is_refused(kind: str) -> None:
+    """Each parameter against every component of its kind that does not have it."""
+    registry = builtin_registry()
+    for component in registry.components[kind].values():
+        for parameter in component.parameters:
+            takers = {(c.kind, c.name) for c in registry.takers(parameter.name)}
+            for other in registry.components[kind].values():
+                chosen = CHOOSING.get((kind, other.name), {})
+                name = chosen.get("communication", other.name)
+                given = {**({} if name == "fixed" else {kind: name}), **chosen}
+                settings_there = resolve(given).settings
+                if parameter.name in settings_there or (kind, other.name) in takers:
+                    continue
+                value = parameter.choices[0] if parameter.choices else parameter.kind(1)
+                with pytest.raises(ParameterError) as caught:
+                    resolve({**given, parameter.name: value})
+                assert caught.value.name == parameter.name
+                assert "only applies with " in caught.value.allowed
+
+
+def test_communication_replaces_clients_per_round() -> None:
+    given = settings(communication="cycle:5,10")
+    assert given["communication"] == "cycle:5,10"
+    assert "clients_per_round" not in given
+    with pytest.raises(ParameterError, match="clients_per_round = 3: only applies with"):
+        settings(communication="cycle:5,10", clients_per_round=3)
+    assert settings(communication="7")["clients_per_round"] == 7
+    with pytest.raises(ParameterError, match="must not be given with clients_per_round"):
+        settings(communication="7", clients_per_round=3)
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "says"),
+    [
+        ({"availability": "trace"}, "trace_file", "must be given"),
+        ({"availability": "product"}, "availability_parts", "must be given"),
+        (
+            {"availability": "mix", "availability_parts": "scarce,nevr"},
+            "availability_parts",
+            "must be one of always, scarce",
+        ),
+        ({"algorithm": "poc", "poc_candidates": 9}, "poc_candidates", "at least"),
+        (
+            {"algorithm": "f3ast_fixed", "communication": "cycle:5,10"},
+            "communication",
+            "fixed",
+        ),
+        (
+            {
+                "algorithm": "fedavg",
+                "communication": "bytes:5e6",
+                "baseline_sampling": "with_replacement",
+            },
+            "baseline_sampling",
+            "must be without_replacement",
+        ),
+        (
+            {"communication": "bytes:5e6", "short_rounds": "fill_unavailable"},
+            "short_rounds",
+            "must be available_only",
+        ),
+        ({"rate_clusters": 4, "ties": "lowest_id"}, "ties", "must be random"),
+        ({"rate_clusters": 101}, "rate_clusters", "at most num_clients, 100"),
+        (
+            {"algorithm": "sequential_sgd", "availability": "scarce"},
+            "availability",
+            "must be always",
+        ),
+        (
+            {"algorithm": "sequential_sgd", "clients_per_round": 10},
+            "clients_per_round",
+            "must be 1",
+        ),
+        ({"algorithm": "sequential_sgd", "communication": "cycle:1,2"}, "communication", ""),
+        (
+            {"algorithm": "fedavg", "rate_beta": 0.5},
+            "rate_beta",
+            "f3ast, f3ast_adam, f3ast_of_ca_fed; the algorithm is fedavg",
+        ),
+        ({"tff_runtime": "tf"}, "tff_runtime", "only applies with engine tff"),
+        ({"ray_address": "auto"}, "ray_address", "num_workers"),
+        ({"round_timeout": 5.0}, "round_timeout", "num_workers"),
+        ({"engine": "tff", "tff_runtime": "worker", "device": "gpu"}, "device", "tf"),
+        (
+            {"engine": "tff", "tff_runtime": "tf", "tff_clients_at_once": 3},
+            "tff_clients_at_once",
+            "worker",
+        ),
+        (
+            {"engine": "tff", "tff_runtime": "worker", "num_workers": 2},
+            "tff_runtime",
+            "tf",
+        ),
+        ({"algorithm": "fedlaavg", "num_workers": 2}, "num_workers", ""),
+        (
+            {
+                "task": "leaf_synthetic",
+                "algorithm": "ca_fed",
+                "loss_minima": "trained",
+                "ridge": 0.0,
+            },
+            "ridge",
+            "above 0",
+        ),
+        ({"algorithm": "fedavg", "aggregation": "sum"}, "aggregation", "are meant for mean"),
+        ({"algorithm": "f3ast", "aggregation": "fedlaavg"}, "aggregation", "are meant for sum"),
+        ({"algorithm": "f3ast", "aggregation": "mifa"}, "aggregation", "are meant for sum"),
+        ({"algorithm": "fedvarp", "aggregation": "sum"}, "aggregation", "are meant for fedvarp"),
+        (
+            {"algorithm": "fedavg", "aggregation": "fedstale", "cohort_weights": "sum"},
+            "aggregation",
+            "are meant for mean",
+        ),
+        (
+            {"algorithm": "mimic", "aggregation": "fedvarp", "cohort_weights": "sum"},
+            "aggregation",
+            "are meant for mimic",
+        ),
+        ({"algorithm": "mifa", "num_workers": 2}, "num_workers", "must not be given"),
+        ({"algorithm": "fedstale", "fedstale_beta": 1.5}, "fedstale_beta", "at most 1"),
+        ({"algorithm": "fedvarp", "fedstale_beta": 0.5}, "fedstale_beta", "only applies with"),
+        ({"task": "mnist", "model": "cafed_cnn", "ridge": 0.1}, "ridge", "only applies with model"),
+    ],
+)
+def test_what_cannot_be_together_is_refused(given: dict[str, Any], name: str, says: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        resolve(given)
+    assert caught.value.name == name
+    assert says in caught.value.allowed
+    assert "--" not in caught.value.allowed
+
+
+def test_one_client_who_holds_all_is_always_there() -> None:
+    given = settings(algorithm="sequential_sgd", availability="Always")
+    assert (given["availability"], given["clients_per_round"]) == ("always", 1)
+    assert given["run_name"] == "synthetic-sequential_sgd-always-paper-seed0"
+
+
+def test_workers_have_the_runtime_that_splits() -> None:
+    assert settings(engine="tff")["tff_runtime"] == "tf"
+    assert settings(engine="tff", num_workers=2)["tff_runtime"] == "tf"
+    assert settings()["num_workers"] is None
+
+
+def test_fedlaavg_takes_over_half_way() -> None:
+    given = settings(algorithm="fedavg_then_fedlaavg", rounds=100)
+    assert (given["switch_round"], given["memory_from_round"]) == (51, 51)
+    given = settings(algorithm="fedavg_then_fedlaavg", rounds=100, switch_round=7)
+    assert given["memory_from_round"] == 7
+    assert settings(algorithm="fedlaavg")["memory_from_round"] == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        # Reddi et al.: FedAvg 10^-1 and 10^0.5, FedAdam 10^-1.5, 10^0 and epsilon 10^-1.
+        (
+            {"task": "cifar100", "algorithm": "f3ast"},
+            {"client_lr": 0.1, "server_lr": 10**0.5, "rounds": 1000, "last_batch": "drop"},
+        ),
+        (
+            {"task": "cifar100", "algorithm": "f3ast_adam"},
+            {"client_lr": 10**-1.5, "server_lr": 1.0, "epsilon": 0.1, "model": "resnet18"},
+        ),
+        (
+            {"task": "shakespeare", "algorithm": "fedadam"},
+            {"client_lr": 1.0, "server_lr": 0.01, "epsilon": 1e-3, "batch_size": 4, "rounds": 500},
+        ),
+        ({"task": "shakespeare"}, {"num_clients": 715, "server_lr": 1.0, "last_batch": "keep"}),
+        ({"task": "mnist"}, {"ridge": 0.01, "dirichlet_s": 0.5, "model": "softmax_regression"}),
+        ({"task": "cifar10"}, {"model": "cafed_cnn", "batch_size": 32}),
+        ({"task": "leaf_synthetic"}, {"synthetic_alpha": 0.5, "synthetic_beta": 0.5}),
+    ],
+)
+def test_published_values_of_the_tasks(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    resolved = resolve(given).settings
+    assert {name: resolved[name] for name in expected} == pytest.approx(expected)
+
+
+def test_a_neutral_value_leaves_the_identity_as_before_there_was_the_setting() -> None:
+    """A precision of a GPU is another run; float32, as ever, is not."""
+    before = resolve({})
+    assert before.settings["matmul_precision"] == "highest"
+    assert resolve({"matmul_precision": "highest"}).identity == before.identity
+    fast = resolve({"matmul_precision": "tensorfloat32"})
+    added = {"matmul_precision": "tensorfloat32"}
+    assert fast.identity == {**before.identity, **added}
+    assert "matmul_precision" in before.describe()["not_compared"]
+    assert "matmul_precision" not in fast.describe()["not_compared"]
+    with pytest.raises(ParameterError, match="only applies on a GPU"):
+        resolve({**added, "device": "cpu"})
