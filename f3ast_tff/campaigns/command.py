@@ -1,4 +1,4 @@
-"""A campaign from plan to report: what it runs, lists and skips."""
+"""`f3ast-tff campaign`: plans, lists, estimates and runs."""
 
 from __future__ import annotations
 
@@ -50,26 +50,26 @@ from f3ast_tff.run.run_folder import RunFolder, lock_folder
 from f3ast_tff.settings import Registry
 
 FAILED = 1
-# As of `EX_TEMPFAIL`: call again.
+# `EX_TEMPFAIL`: call again.
 LEFT = 75
-# Opening data files that are there takes less; what takes longer was fetching them, once.
+# Opening data files takes less; a longer time includes fetching them once.
 _OPENING_S = 30.0
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a campaign is asked for.
+    """Options of the command.
 
     Attributes:
         campaign: Name of a built-in campaign, or a file.
-        list_only: Whether to list the runs and run none.
-        estimate: Whether to print what is left to run costs, and run none of it.
-        minutes: Time after which the runs are stopped, with checkpoints; `None` for no limit.
-        processes: Runs at a time; `None` for one a GPU, or one a core.
-        ray_address: A Ray cluster to run on; `None` for this machine.
-        seeds: A range in place of the file's seeds.
-        draws: A range in place of the file's draws of data and seed.
-        where: Conditions on the runs, see `runs_where`; `None` for all of them.
+        list_only: Whether to list the runs only.
+        estimate: Whether to print the cost of the remaining runs only.
+        minutes: Time limit; runs then stop with checkpoints. `None` for no limit.
+        processes: Parallel runs; `None` for one per GPU, or one per core.
+        ray_address: Address of a Ray cluster; `None` for this machine.
+        seeds: Range that replaces the file's seeds.
+        draws: Range that replaces the file's draws of data and seed.
+        where: Conditions on the runs, see `runs_where`; `None` for all runs.
     """
 
     campaign: str
@@ -86,23 +86,23 @@ class Options:
 def run_campaign(
     options: Options, given: Mapping[str, Any], registry: Registry, stop: Stop | None = None
 ) -> int:
-    """Runs a campaign, or goes on with it.
+    """Runs or resumes a campaign.
 
     Args:
-        options: Which, and how.
-        given: Settings of every run, by name, in place of the campaign's.
-        registry: The components at hand.
-        stop: Asked every half a second.
+        options: Options of the command.
+        given: Settings for all runs, by name, that replace the campaign's.
+        registry: Known components.
+        stop: Request to stop, polled every half second.
 
     Returns:
-        The exit code: 0 if all runs have finished, `LEFT` if the time was over before that,
-        `FAILED` if one has failed.
+        The exit code: 0 if all runs have finished, `LEFT` if time ran out, `FAILED` if a run has
+        failed.
 
     Raises:
         CampaignError: If the campaign's file or folder cannot be used.
         DataError: If a data file is missing or damaged; no run has started.
         Interrupted: If `stop` was requested; runs have written checkpoints.
-        MeasurementError: If a run that is measured for an estimate fails.
+        MeasurementError: If a run measured for an estimate fails.
         ParameterError: If a setting, or an option, is not allowed.
     """
     with warnings_said():

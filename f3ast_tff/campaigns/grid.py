@@ -1,4 +1,4 @@
-"""From a campaign's file to its runs, each resolved and checked before anything starts."""
+"""Plans a campaign: from its file to runs, all resolved before the first one starts."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.resolve import applicable, resolve
 
 _SETTINGS, _GRID, _VARIANTS, _VALUE = "[settings]", "[grid]", "[[variants]]", "[[value]]"
-# Each is resolved before the first starts.
+# All runs are resolved before the first one starts.
 _MOST_RUNS = 10_000
 _NOWHERE = "applies to no run of this campaign"
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign that can be run.
+    """A planned campaign.
 
     Attributes:
-        name: Its name.
-        about: What it is for.
-        folder: Its folder; holds `runs/` and `manifest.json`.
-        runs: In the order of its file's `value`, then of its grid.
+        name: Name of the campaign.
+        about: Purpose, from the file.
+        folder: Folder with `runs/` and `manifest.json`.
+        runs: Runs in the order of the file's `value`, then of its grid.
     """
 
     name: str
@@ -49,11 +49,11 @@ class _Point:
     """One combination of the grid's values.
 
     Attributes:
-        label: Of its variant.
-        given: Its settings, those of `[settings]` included.
-        varying: Those of them that its name is made of, in their order.
-        places: The table that has each setting.
-        variant: Number of its variant.
+        label: Label of the variant, if any.
+        given: All settings, including `[settings]`.
+        varying: Settings in the run's name, in order.
+        places: Table of each setting.
+        variant: Number of the variant.
     """
 
     label: str | None
@@ -73,23 +73,23 @@ def plan(
 ) -> Campaign:
     """Plans a campaign.
 
-    A setting applies to the runs whose components have it, and must apply to one.
+    A setting applies to the runs whose components have it. It must apply to at least one run.
 
     Args:
-        path: Its file.
-        overrides: Settings of every run, in place of what the file says of them; a list of values
-            is an axis. `output_dir` is where the campaign's folder is.
-        seeds: A range such as `"0-9"` in place of the file's seeds.
-        draws: A range in place of the file's draws, see `axes.DRAW`.
+        path: File of the campaign.
+        overrides: Settings for all runs that replace the file's; a list of values is an axis.
+            `output_dir` is the parent of the campaign's folder.
+        seeds: Range such as `"0-9"` that replaces the file's seeds.
+        draws: Range that replaces the file's draws, see `axes.DRAW`.
         where: Conditions on the runs, see `runs_where`.
-        registry: The components at hand; by default those of this package.
+        registry: Known components; by default this package's.
 
     Returns:
-        The campaign, every run resolved.
+        The campaign with resolved runs.
 
     Raises:
-        CampaignError: On the first thing that is wrong in the file.
-        ParameterError: On an override that is wrong.
+        CampaignError: On the first error in the file.
+        ParameterError: On a wrong override.
     """
     registry = registry or builtin_registry()
     content = read_grid_file(path)
@@ -105,7 +105,7 @@ def plan(
     runs: dict[str, PlannedRun] = {}
     for point in _points(content, overrides, axes.setting_types(registry)):
         run = planner.run(point)
-        # Points that differ in settings that do not apply, or are given for every run, are one.
+        # Points that differ only in settings that do not apply, or are overridden, are one run.
         if runs.setdefault(run.name, run).settings != run.settings:
             raise CampaignError(f"{path}: two runs would be named {run.name}; label [[variants]]")
     planner.refuse_idle()
@@ -120,15 +120,15 @@ def plan(
 def by_value(
     content: GridFile, runs: Sequence[PlannedRun], types: Mapping[str, type]
 ) -> tuple[PlannedRun, ...]:
-    """Returns runs in the order of the file's `value`; those of one table in the order given.
+    """Returns runs in the order of the file's `value` tables; the sort is stable.
 
     Args:
-        content: The file.
-        runs: The campaign's.
-        types: See `axes.setting_types`.
+        content: Content of the file.
+        runs: Runs of the campaign.
+        types: Types by setting, see `axes.setting_types`.
 
     Raises:
-        CampaignError: If a table has an unknown setting, or a value of another type.
+        CampaignError: If a table has an unknown setting or a value of a wrong type.
     """
     check = partial(axes.several, types)
     tables = [_checked(content.path, _VALUE, table, check) for table in content.value]
@@ -162,7 +162,7 @@ def _with_axis(content: GridFile, overrides: Mapping[str, Any], axis: str, value
     except axes.ValueRefused as error:
         raise ParameterError(f"{axis}s", values, str(error)) from error
     settings = {name: value for name, value in content.settings.items() if name != axis}
-    # In its place, so that names stay.
+    # The axis keeps its place, so that names of runs stay.
     return replace(content, settings=settings, grid={**content.grid, axis: wanted})
 
 
@@ -181,7 +181,7 @@ def _points(
         table = {name: value for name, value in variant.items() if name != LABEL}
         own = _checked(content.path, _VARIANTS, table, several)
         _refuse_overlap(content.path, _VARIANTS, own, {**common, **grid})
-        # What a label stands for need not be said again.
+        # Settings that the label stands for are left out of names.
         silent = {n for n, v in table.items() if label is not None and not isinstance(v, list)}
         places = {
             **dict.fromkeys(common, _SETTINGS),
@@ -223,7 +223,7 @@ def _refuse_overlap(
 
 
 class _Planner:
-    """Resolves points, and notes which settings have applied to none of them so far."""
+    """Resolves points and records settings that have applied to no run so far."""
 
     def __init__(
         self,
@@ -237,7 +237,7 @@ class _Planner:
         self._registry = registry
         self._output_dir = output_dir
         self._used: set[str] = set()
-        # By name and variant; `None` for what all variants share. Also the place and the value.
+        # Place and value by name and variant; variant `None` is common to all.
         self._idle: dict[tuple[str, int | None], tuple[str, Any]] = {
             **{(name, None): (_SETTINGS, value) for name, value in content.settings.items()},
             **{(name, None): (_GRID, value) for name, value in content.grid.items()},
@@ -277,12 +277,12 @@ class _Planner:
         return PlannedRun(name, configuration)
 
     def refuse_idle(self) -> None:
-        """Refuses what has applied to no run."""
+        """Refuses settings that have applied to no run."""
         for name, value in self._overrides.items():
             if name not in self._used:
                 raise ParameterError(name, value, _NOWHERE)
         if not self._overrides.keys().isdisjoint(KINDS):
-            # Other components than the file's: what was meant for those has nothing to apply to.
+            # With another component, the file's settings for its own component apply to no run.
             return
         for (name, _), (place, value) in self._idle.items():
             raise CampaignError(f"{self._path}: {place} {name} = {value!r}: {_NOWHERE}")
@@ -294,7 +294,7 @@ def _name(point: _Point, given: Mapping[str, Any]) -> str:
 
 
 def _refuse_twins(path: Path, runs: Mapping[str, PlannedRun]) -> None:
-    """Two names for one experiment would be averaged as if they were two."""
+    """Refuses two names of one experiment, which would be averaged as two runs."""
     seen: dict[str, str] = {}
     for name, run in runs.items():
         key = json.dumps(run.configuration.identity, sort_keys=True)

@@ -1,4 +1,4 @@
-"""What an engine is: it executes rounds and evaluates the model, and owns no randomness."""
+"""The protocol of engines: they execute rounds, evaluate the model and draw nothing."""
 
 from __future__ import annotations
 
@@ -23,29 +23,28 @@ if TYPE_CHECKING:
     from f3ast_tff.optimizers.optimizer import Optimizer
 
 
-# What a client may report as its loss, see `client_loss`.
+# Losses that a client can report, see `client_loss`.
 LOSS_REDUCTIONS = ("mean", "mean_squares", "one_batch", "met_in_training")
 
 
 @dataclass(frozen=True)
 class RoundOutcome:
-    """What a round did.
+    """Outcome of a round.
 
     Attributes:
-        train_loss: Mean loss of the batches that the cohort trained on, as it trained, each
-            weighted by its examples; NaN if nobody did.
-        update_norm: L2 norm of the aggregate Delta, before the server optimizer; 0 if the model
-            was left alone.
-        num_dropped: Clients whose update was not finite and was dropped.
-        rejected: Whether the model was left alone: no update was finite, or their aggregate
-            was not. Without clients a memory may still move it, and with clients leave it alone to
-            note their updates, which is no rejection; see `Memory.steps`. What a memory does at the
-            end of a round (`Memory.end_round`) does not count.
-        client_losses: Mean loss of the batches that each client of the cohort trained on, weighted
-            by their examples, in the order of the cohort, `float64 [m]`; NaN for a client without
-            any step, or whose update was not finite. `None` unless asked for.
-        received: Whether each client's update was finite, and so entered the aggregate,
-            `bool [m]`; `None` unless asked for.
+        train_loss: Mean loss of the cohort's training batches, weighted by examples; NaN if nobody
+            trained.
+        update_norm: L2 norm of the aggregate Delta before the server optimizer; 0 if the model
+            stayed.
+        num_dropped: Number of clients whose update was not finite and was dropped.
+        rejected: Whether the model stayed because no update, or not their aggregate, was finite. A
+            memory that only remembers updates (`Memory.steps`) rejects nothing, and
+            `Memory.end_round` does not count.
+        client_losses: Mean loss of each client's training batches, weighted by examples, in the
+            order of the cohort, `float64 [m]`; NaN without a step or with a dropped update. `None`
+            unless asked for.
+        received: Whether each client's update was finite and entered the aggregate, `bool [m]`;
+            `None` unless asked for.
     """
 
     train_loss: float
@@ -60,7 +59,7 @@ EMPTY_ROUND = RoundOutcome(train_loss=float("nan"), update_norm=0.0, rejected=Tr
 
 
 def empty_round(by_client: bool) -> RoundOutcome:
-    """Returns the outcome of a round without clients, where there is no memory."""
+    """Returns the outcome of a round without clients and without a memory."""
     if not by_client:
         return EMPTY_ROUND
     return replace(EMPTY_ROUND, client_losses=np.zeros(0), received=np.zeros(0, bool))
@@ -68,12 +67,12 @@ def empty_round(by_client: bool) -> RoundOutcome:
 
 @dataclass(frozen=True)
 class ExampleScores:
-    """Sums over the labels of each example that count, each `float64 [n]`.
+    """Sums over the labels of each example, padding excluded, each `float64 [n]`.
 
     Attributes:
-        loss: Loss.
-        correct: Labels predicted right.
-        count: Labels: 1, or fewer than its length in a padded sequence.
+        loss: Summed loss.
+        correct: Number of correct predictions.
+        count: Number of labels: 1, or the characters of a sequence.
     """
 
     loss: np.ndarray
@@ -83,13 +82,13 @@ class ExampleScores:
 
 @dataclass(frozen=True)
 class ClientScores:
-    """Sums over the labels of each client, from which all averages follow.
+    """Sums over the labels of each client.
 
     Attributes:
         loss: Summed loss, `float64 [C]`.
         correct: Summed correct predictions, `float64 [C]`.
-        count: Number of labels (examples; in sequences, characters), `float64 [C]`; clients
-            without any do not count.
+        count: Number of labels (examples; in sequences, characters), `float64 [C]`; a client
+            without labels does not count.
     """
 
     loss: np.ndarray
@@ -98,7 +97,7 @@ class ClientScores:
 
     @classmethod
     def of_examples(cls, scores: ExampleScores, sizes: np.ndarray) -> ClientScores:
-        """Sums scores of examples, one client after the other, by client."""
+        """Sums the scores of examples, stored client by client, per client."""
         owner = np.repeat(np.arange(len(sizes)), sizes)
         return cls(
             loss=np.bincount(owner, scores.loss, len(sizes)),
@@ -107,35 +106,34 @@ class ClientScores:
         )
 
     def sample_mean(self, sums: np.ndarray) -> float:
-        """Returns the average over labels of one of the sums above."""
+        """Returns the average of `loss` or `correct` over labels."""
         return float(sums.sum() / self.count.sum())
 
     def user_mean(self, sums: np.ndarray) -> float:
-        """Returns the average over clients of the client's own average (App. D.7, arXiv)."""
+        """Returns the average over clients of their own averages (App. D.7, arXiv)."""
         has = self.count > 0
         return float(np.mean(sums[has] / self.count[has]))
 
 
 @dataclass(frozen=True)
 class EngineParts:
-    """What an engine is made of.
+    """Parts of an engine.
 
     Attributes:
-        data: Of all clients.
+        data: Data of all clients.
         model: The network; its initial weights come from `seed`.
-        preprocessing: From stored features to what the model reads.
+        preprocessing: Stored features to model input.
         work: Local training of a client.
-        client_optimizer: Of the local steps.
-        server_optimizer: Of the step along the aggregate.
-        aggregation: From the cohort's weighted updates to that aggregate.
-        p: Client shares p_k, `float64 [N]`; for an aggregation with a memory.
-        client_loss: What a client reports as its loss, one of `LOSS_REDUCTIONS`: the mean
-            over its examples, that of their squares, the mean over one batch (`scored_rows`), or
-            `losses_met`.
-        cohort_size: Most clients of a round.
-        seed: Of the initial weights.
-        tff_clients_at_once: Clients that TFF's worker trains at the same time by default; -1: all.
-        folder: For the engine's own files; `None` for none.
+        client_optimizer: Optimizer of the local steps.
+        server_optimizer: Optimizer of the step along the aggregate.
+        aggregation: Rule from the cohort's weighted updates to the aggregate.
+        p: Client shares p_k, `float64 [N]`; needed by an aggregation with a memory.
+        client_loss: Loss that a client reports, one of `LOSS_REDUCTIONS`: the mean over its
+            examples, over their squares, over one batch (`scored_rows`), or `losses_met`.
+        cohort_size: Largest number of clients per round.
+        seed: Seed of the initial weights.
+        tff_clients_at_once: Clients that TFF's worker trains in parallel by default; -1: all.
+        folder: Folder for the engine's own files, if any.
     """
 
     data: FederatedData
@@ -169,7 +167,7 @@ class EngineConfig:
     """Base of an engine's `Config`, a frozen dataclass; its module imports no framework.
 
     Attributes:
-        framework: Top-level module that it needs; empty for none.
+        framework: Top-level module to import, if any.
     """
 
     framework: ClassVar[str] = ""
@@ -189,25 +187,25 @@ class EngineConfig:
             raise ParameterError("engine", name, f"needs {self.framework}, {advice}")
 
     def prepare_environment(self, environment: MutableMapping[str, str]) -> None:
-        """Sets what the framework reads when it is imported, unless it is set.
+        """Sets environment variables that the framework reads at import, unless set.
 
         Args:
             environment: `os.environ`.
         """
 
     def connect(self) -> None:
-        """Prepares what must be there before a framework is imported, such as a cluster.
+        """Connects to a cluster, if any, before a framework is imported.
 
         Raises:
-            ParameterError: If it cannot be had.
+            ParameterError: If it cannot be reached.
         """
 
     def build(self, parts: EngineParts) -> Engine:
         """Returns the engine; imports its framework.
 
         Raises:
-            EngineError: If what it runs on cannot be started.
-            ParameterError: If there is no such device.
+            EngineError: If its runtime does not start.
+            ParameterError: If the device does not exist.
         """
         raise TypeError(f"{type(self).__name__} does not say how its engine is built")
 
@@ -216,7 +214,7 @@ class Engine(Protocol):
     """Executes rounds of one experiment; batches, weights and ids come from outside.
 
     Attributes:
-        block_rounds: The most rounds that are worth giving to `run_rounds` at once.
+        block_rounds: Largest useful number of rounds per call of `run_rounds`.
     """
 
     block_rounds: int
@@ -227,13 +225,13 @@ class Engine(Protocol):
         """Executes rounds one after the other, from the current model.
 
         Args:
-            first_round: Number of the first of them.
-            cohorts: A cohort a round; an empty one leaves the model alone (`EMPTY_ROUND`), unless
-                a memory `steps`.
-            by_client: Whether outcomes say what came back from each client.
+            first_round: Number of the first round.
+            cohorts: One cohort per round. With an empty one the model stays (`EMPTY_ROUND`),
+                unless a memory `steps`.
+            by_client: Whether outcomes hold losses and arrivals per client.
 
         Returns:
-            What each round did.
+            One outcome per round.
         """
         ...
 
@@ -242,16 +240,16 @@ class Engine(Protocol):
         ...
 
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
-        """Returns these clients' current `Losses` on their training data, `float64 [m]`.
+        """Returns the clients' current losses on their training data, `float64 [m]`.
 
         Args:
             ids: Clients, `int [m]`.
-            round_number: Round t, which matters where the loss is that on one batch.
+            round_number: Round t; chooses the batch of `one_batch`.
         """
         ...
 
     def statistics(self) -> dict[str, Any]:
-        """Returns what the engine says of itself in `summary.json`."""
+        """Returns the engine's entries of `summary.json`."""
         ...
 
     def weights(self) -> list[np.ndarray]:
@@ -259,19 +257,19 @@ class Engine(Protocol):
         ...
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns all that a checkpoint must hold."""
+        """Returns the state for a checkpoint."""
         ...
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned."""
+        """Restores a result of `state`."""
         ...
 
     def close(self) -> None:
-        """Lets go of processes and devices."""
+        """Releases processes and devices."""
         ...
 
 
 def refuse_foreign_state(saved: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-    """Raises `ValueError` if a saved state does not have the names and shapes of one's own."""
+    """Raises `ValueError` if a saved state has other names or shapes than `own`."""
     if {k: np.shape(v) for k, v in saved.items()} != {k: np.shape(v) for k, v in own.items()}:
         raise ValueError("the saved state is that of another model or server optimizer")

@@ -1,4 +1,4 @@
-"""What a cohort is split over: workers that each hold a shard of the clients."""
+"""Workers that each hold a shard of the clients and train their part of a cohort."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from f3ast_tff.methods.parts.strategy import Cohort
 
 @dataclass(frozen=True)
 class TrainedPart:
-    """What a worker returns of its part of a cohort.
+    """Result of a worker for its part of a cohort.
 
     Attributes:
-        ids: Its clients, `int [m]`.
-        sums: Sums over them, each an array; those of two parts can be merged.
-        client_losses: See `RoundOutcome`; `None` where not asked for, or where the sums hold it.
-        received: As `client_losses`.
+        ids: Clients of the part, `int [m]`.
+        sums: Sums over these clients, as arrays; sums of two parts can be merged.
+        client_losses: See `RoundOutcome`; `None` unless asked for, or if the sums hold it.
+        received: See `RoundOutcome`; `None` as `client_losses`.
     """
 
     ids: np.ndarray
@@ -39,27 +39,27 @@ class Trainer(Protocol):
         cohort: Cohort,
         by_client: bool = False,
     ) -> TrainedPart:
-        """Trains these clients.
+        """Trains clients of the shard.
 
         Args:
-            broadcast: What clients get from the server, the model at least.
+            broadcast: Arrays from the server, the model included.
             round_number: Round t.
-            cohort: Clients of the shard and their weights, at least one.
-            by_client: Whether to say what came back from each client.
+            cohort: Clients of the shard and their weights; at least one client.
+            by_client: Whether to return losses and arrivals per client.
         """
         ...
 
     def close(self) -> None:
-        """Lets go of processes and devices."""
+        """Releases processes and devices."""
         ...
 
 
-# Makes the trainer of a shard, where it is to train; crosses to the worker by pickle.
+# Makes the trainer of a shard; pickled and called on the worker.
 TrainerFactory = Callable[[ClientExamples], Trainer]
 
 
 class Workers(Protocol):
-    """Trains a cohort, wherever."""
+    """Trains cohorts on several workers."""
 
     def train(
         self,
@@ -77,36 +77,36 @@ class Workers(Protocol):
             by_client: See `Trainer.train`.
 
         Returns:
-            The part of each worker that had any client, in the order of the workers.
+            The parts of the workers that had clients, in the order of the workers.
 
         Raises:
-            EngineError: If they cannot be had; nothing has changed then.
+            EngineError: If the workers cannot be reached; nothing has changed then.
         """
         ...
 
     def statistics(self) -> dict[str, Any]:
-        """Returns what `summary.json` shall say of them."""
+        """Returns the workers' entries of `summary.json`."""
         ...
 
     def close(self) -> None:
-        """Ends them."""
+        """Ends the workers."""
         ...
 
 
 def owners(sizes: np.ndarray, num_workers: int) -> np.ndarray:
-    """Returns the worker of each client, so that all hold about as many examples.
+    """Returns the worker of each client; workers hold about equally many examples.
 
-    Largest first, each to the worker that holds least so far.
+    Clients are placed by falling size, each on the worker with fewest examples so far.
 
     Args:
         sizes: Training examples of each client, `int [N]`.
-        num_workers: At least 1.
+        num_workers: Number of workers, at least 1.
 
     Returns:
-        `int64 [N]`, in `0 .. num_workers - 1`.
+        Worker of each client, `int64 [N]` in `0 .. num_workers - 1`.
     """
     owner = np.zeros(len(sizes), np.int64)
-    # One example more each, so that clients without any are spread as well.
+    # Each client counts one example more, so that empty clients are spread too.
     held = np.zeros(num_workers, np.int64)
     for k in np.argsort(-np.asarray(sizes), kind="stable").tolist():
         owner[k] = int(np.argmin(held))
@@ -115,7 +115,7 @@ def owners(sizes: np.ndarray, num_workers: int) -> np.ndarray:
 
 
 def shard(examples: ClientExamples, owner: np.ndarray, worker: int) -> ClientExamples:
-    """Returns what a worker holds: its clients under their own ids, the others without examples."""
+    """Returns a worker's data: all ids are kept, other workers' clients have no examples."""
     own = owner == worker
     rows = np.repeat(own, examples.sizes)
     offsets = np.concatenate([[0], np.cumsum(np.where(own, examples.sizes, 0))])
@@ -123,7 +123,7 @@ def shard(examples: ClientExamples, owner: np.ndarray, worker: int) -> ClientExa
 
 
 def split(cohort: Cohort, owner: np.ndarray) -> dict[int, Cohort]:
-    """Returns the part of each worker that owns any client of a cohort, in order of workers."""
+    """Returns the parts of a cohort by worker, in the order of the workers."""
     of_client = owner[cohort.ids]
     return {
         int(worker): Cohort(cohort.ids[of_client == worker], cohort.weights[of_client == worker])
@@ -139,7 +139,7 @@ def in_order_of(
     Args:
         ids: The cohort, `int [m]`.
         found_ids: The same clients in any order, `int [n]`.
-        *columns: Values of those, `[n]`; a client has the same value wherever it stands.
+        *columns: Values in the order of `found_ids`, `[n]`; equal for equal clients.
 
     Returns:
         The values, `[m]`.

@@ -18,7 +18,7 @@ _map = jax.tree_util.tree_map
 
 
 class ServerState(NamedTuple):
-    """The model, the state of its server optimizer, and the server's part of a memory, if any."""
+    """Model, state of the server optimizer, and the server's part of a memory, if any."""
 
     weights: Tree
     optimizer: Tree
@@ -26,7 +26,7 @@ class ServerState(NamedTuple):
 
 
 class DeviceOutcome(NamedTuple):
-    """`RoundOutcome`, still on the device, each a scalar."""
+    """`RoundOutcome` on the device, as scalars."""
 
     train_loss: Any
     update_norm: Any
@@ -35,15 +35,15 @@ class DeviceOutcome(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """Sums over clients, those whose update is finite; two of them add up.
+    """Sums over clients with a finite update; two of them can be added.
 
     Attributes:
-        update: Of weighted updates, like the model; with a memory of clients `[num_weights]`, with
-            an `echo_clip` that of their own parts and that of their shifts, `[2 * num_weights]`.
-        weight: Of weights.
-        finite: Of clients.
-        loss: Of `Trained.loss`.
-        count: Of `Trained.count`.
+        update: Sum of weighted updates, like the model. With a memory of clients `[num_weights]`;
+            with an `echo_clip` the sums of own parts and of shifts, `[2 * num_weights]`.
+        weight: Sum of weights.
+        finite: Number of clients.
+        loss: Sum of `Trained.loss`.
+        count: Sum of `Trained.count`.
     """
 
     update: Tree
@@ -54,10 +54,10 @@ class Totals(NamedTuple):
 
 
 class ClientsKept(NamedTuple):
-    """What a memory keeps for the clients of a cohort, after their updates.
+    """Memory of the clients of a cohort, after their updates.
 
     Attributes:
-        kept: Each `[waves, lanes, num_weights]` or `[waves, lanes]`.
+        kept: Values by name, `[waves, lanes, num_weights]` or `[waves, lanes]`.
         finite: Whether a lane's client has sent a finite update, `bool [waves, lanes]`.
         server: The server's values with the averages and totals after these updates.
     """
@@ -72,8 +72,8 @@ class ServerStep:
     """The server's step of one composition.
 
     Attributes:
-        optimizer: Of the step along the aggregate.
-        aggregation: From the weighted updates to the aggregate.
+        optimizer: Optimizer of the step along the aggregate.
+        aggregation: Rule from the weighted updates to the aggregate.
     """
 
     optimizer: JaxOptimizer
@@ -92,17 +92,17 @@ class ServerStep:
         """Makes the step.
 
         Args:
-            state: Before the round.
-            totals: Of the whole cohort.
-            num_clients: Clients that train, scalar.
+            state: State before the round.
+            totals: Sums over the whole cohort.
+            num_clients: Number of clients that train, scalar.
             now: The round; given with a memory.
-            clients: What the memory keeps of them; given with a memory of clients.
+            clients: Memory of the cohort's clients; given with a memory of clients.
             share: p_k of each lane's client, `[waves, lanes]`; given with a memory of clients.
 
         Returns:
-            The state after the round, what happened in it, and what is kept of the clients, where
-            `finite` is now whether that has changed. Where no update is finite, or the step is
-            not, the state is as before; but see `Memory.steps`.
+            State after the round, outcome, and memory of the clients, whose `finite` now says
+            which values changed. If no update or the step is not finite, the state stays; see
+            `Memory.steps` for the exception.
         """
         memory = self.aggregation.memory
         if memory is None or now is None:

@@ -1,4 +1,4 @@
-"""What a TFF round is made of: the process as a value, its clients' data, a worker's half."""
+"""Parts of a TFF round: the process as a value, clients' datasets, a worker's trainer."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from f3ast_tff.optimizers import Optimizer
 class ClientFeed:
     """Makes the datasets of a cohort.
 
-    A client's examples become tensors once, when it is first selected; a round adds the order
-    of its batches, what is drawn for them, and its weight.
+    A client's examples become tensors when it is first selected. Each round adds the order of its
+    batches, their random draws, and its weight.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class ClientFeed:
         preprocessing: Preprocessing,
         start: ClientStart | None = None,
     ) -> None:
-        """Takes the training data, of all clients or of a shard, and what else crosses."""
+        """Takes the training data of all clients or of a shard; `start` is sent along."""
         self._start = start or ClientStart()
         self._data = examples
         self._work = work
@@ -56,7 +56,7 @@ class ClientFeed:
         Args:
             round_number: Round t.
             cohort: Clients and weights.
-            starts: How each enters the round, with a memory of clients.
+            starts: Start of each client; given with a memory of clients.
         """
         starts = [ClientInit()] * len(cohort) if starts is None else starts
         return [
@@ -69,7 +69,7 @@ class ClientFeed:
     ) -> tf.data.Dataset:
         if k not in self._examples:
             x, y = self._data.client(k)
-            # Not on a GPU, whose memory all clients' data would fill.
+            # Data of all clients would fill a GPU's memory.
             with tf.device("/CPU:0"):
                 self._examples[k] = OrderedDict(x=tf.constant(x), y=tf.constant(y))
         size = int(self._data.sizes[k])
@@ -87,7 +87,7 @@ class ClientFeed:
 
 
 def stored_spec(examples: ClientExamples) -> Any:
-    """Returns the `tf.TensorSpec`s of examples as they are stored."""
+    """Returns the `tf.TensorSpec`s of stored examples."""
     x, y = examples.features, examples.labels
     return OrderedDict(
         x=tf.TensorSpec([None, *x.shape[1:]], tf.as_dtype(x.dtype)),
@@ -96,7 +96,7 @@ def stored_spec(examples: ClientExamples) -> Any:
 
 
 def batch_spec(examples: ClientExamples, preprocessing: Preprocessing | None = None) -> Any:
-    """Returns the `tf.TensorSpec`s of a batch of what the model reads, and its labels."""
+    """Returns the `tf.TensorSpec`s of a batch of model inputs and labels."""
     stored = stored_spec(examples)
     example = tf.zeros([1, *stored["x"].shape[1:]], stored["x"].dtype)
     read = (preprocessing or AsStored()).in_tf(example, None)
@@ -105,16 +105,7 @@ def batch_spec(examples: ClientExamples, preprocessing: Preprocessing | None = N
 
 @dataclass(frozen=True)
 class TffComposition:
-    """See `build_parts`.
-
-    Attributes:
-        model: See `EngineParts`, as for the others.
-        preprocessing: From stored features to what the model reads.
-        work: Local training of a client.
-        client_optimizer: Of the local steps.
-        server_optimizer: Of the step along the aggregate.
-        aggregation: From the weighted updates to the aggregate.
-    """
+    """Arguments of `build_parts` as a value; attributes as in `EngineParts`."""
 
     model: Model
     preprocessing: Preprocessing
@@ -137,12 +128,12 @@ class TffComposition:
 
     @property
     def start(self) -> ClientStart:
-        """What crosses to clients beside their data."""
+        """Values sent to clients beside their data."""
         num_weights = sum(weight.size for weight in self.model.initial_weights(0))
         return ClientStart.of(self.aggregation.memory, num_weights)
 
     def parts(self, examples: ClientExamples) -> Parts:
-        """Returns the parts, for clients that hold such examples, of which the types count."""
+        """Returns the parts for clients with examples of these types."""
 
         def model_fn() -> tff.learning.models.VariableModel:
             return tff.learning.models.from_keras_model(
@@ -163,11 +154,11 @@ class TffComposition:
 
 @dataclass(frozen=True)
 class TffTrainerFactory:
-    """Makes a `TffTrainer` of a shard, on the worker; a value that can be pickled.
+    """Makes the `TffTrainer` of a shard on a worker; can be pickled.
 
     Attributes:
-        composition: Of the learning process.
-        device: As for `InProcessRuntime`.
+        composition: Composition of the learning process.
+        device: Device as in `InProcessRuntime`.
     """
 
     composition: TffComposition
@@ -179,7 +170,7 @@ class TffTrainerFactory:
         return cls(TffComposition.of(parts), device)
 
     def __call__(self, examples: ClientExamples) -> TffTrainer:
-        """Makes it."""
+        """Returns the trainer of a shard."""
         return TffTrainer(self, examples)
 
 
@@ -200,10 +191,10 @@ class TffTrainer:
         cohort: Cohort,
         by_client: bool = False,
     ) -> TrainedPart:
-        """See `Trainer.train`; what is broadcast is `InProcessRuntime.prepare`'s."""
+        """See `Trainer.train`; `broadcast` is from `InProcessRuntime.prepare`."""
         feed = self._feed.datasets(round_number, cohort)
         return TrainedPart(cohort.ids, self._runtime.accumulate(broadcast, feed))
 
     def close(self) -> None:
-        """Lets go of the runtime."""
+        """Closes the runtime."""
         self._runtime.close()

@@ -1,4 +1,4 @@
-"""What a memory keeps for each client, as NumPy tables with a row for each."""
+"""Values of a `Memory` in host memory: NumPy tables with a row per client."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from f3ast_tff.methods.parts.memory import (
     renewed,
 )
 
-# The share of what is free that tables may take; training needs the rest.
+# Share of the free memory that tables may take; training needs the rest.
 _SHARE_OF_HOST = 0.85
 _ITEM_BYTES = np.dtype(np.float32).itemsize
 
 
 def table_bytes(memory: Memory, num_clients: int, num_weights: int) -> int:
-    """Returns the size of all tables."""
+    """Returns the size of all tables in bytes."""
     per_client = len(memory.vectors) * num_weights + len(memory.numbers)
     return num_clients * per_client * _ITEM_BYTES
 
 
 def check_room(needed: int, num_clients: int) -> None:
-    """Checks that the machine has room for tables, so that nothing is swapped out.
+    """Checks that tables fit in free memory, so that nothing is swapped out.
 
     Args:
-        needed: Their size in bytes.
+        needed: Size of the tables in bytes.
         num_clients: N.
 
     Raises:
-        ParameterError: If it has not.
+        ParameterError: If they do not fit.
     """
     room = _SHARE_OF_HOST * available_memory_bytes()
     if needed > room:
@@ -53,10 +53,10 @@ def check_room(needed: int, num_clients: int) -> None:
 def initial_tables(memory: Memory, num_clients: int, model: np.ndarray) -> dict[str, np.ndarray]:
     """Returns the tables before the first round.
 
-    The operating system gives a client's part of a table of zeros when it is first written.
+    A row of zeros takes memory only once it is written.
 
     Args:
-        memory: Says what is kept.
+        memory: Rules with the names of vectors and numbers.
         num_clients: N.
         model: Initial model, `float32 [num_weights]`.
 
@@ -73,15 +73,15 @@ def initial_tables(memory: Memory, num_clients: int, model: np.ndarray) -> dict[
 
 @dataclass(frozen=True)
 class Received:
-    """What came back from a cohort.
+    """Updates of a cohort and the server's step.
 
     Attributes:
-        ids: The cohort, `int [m]`; a client that is there twice has sent the same twice.
+        ids: The cohort, `int [m]`; a client drawn twice has sent the same update twice.
         finite: Whether each update is finite, `bool [m]`.
-        updates: D_k, `float32 [m, num_weights]`; read where finite, for a memory of clients.
-        steps: Local steps of each, `int [m]`.
-        delta: Delta, `float32 [num_weights]`; for a memory of clients.
-        model: The model after the server's step along it.
+        updates: D_k, `float32 [m, num_weights]`; read where finite, by a memory of clients.
+        steps: Local steps per client, `int [m]`.
+        delta: Delta, `float32 [num_weights]`; read by a memory of clients.
+        model: The model after the server's step along Delta.
         fine: Whether Delta and that model are finite.
     """
 
@@ -96,13 +96,13 @@ class Received:
 
 @dataclass(frozen=True)
 class Advanced:
-    """What becomes of a round.
+    """Result of a round.
 
     Attributes:
         moves: Whether the server's step counts.
-        keeps: Whether what clients sent is noted.
+        keeps: Whether the clients' updates are remembered.
         closed: The model after the round, `float32 [num_weights]`.
-        fits: Whether that was finite as the memory closed the round.
+        fits: Whether the model of `Memory.end_round` was finite.
     """
 
     moves: bool
@@ -115,15 +115,15 @@ class HostMemory:
     """Values of a `Memory`, in host memory."""
 
     def __init__(self, rules: Memory, p: np.ndarray, model: np.ndarray) -> None:
-        """Starts.
+        """Creates the tables.
 
         Args:
-            rules: Says what is kept.
+            rules: The memory.
             p: Client shares, `float64 [N]`.
             model: Initial model, `float32 [num_weights]`.
 
         Raises:
-            ParameterError: If this machine has too little memory.
+            ParameterError: If the tables do not fit in memory.
         """
         self.rules = rules
         self._p = p.astype(np.float32)
@@ -132,7 +132,7 @@ class HostMemory:
         self._server = initial_server(rules, model, np)
 
     def now(self, round_number: int, learning_rate: float, model: np.ndarray) -> RoundContext:
-        """Returns what holds for a round."""
+        """Returns the values common to all clients of a round."""
         there = np.int32(np.count_nonzero(self._p > 0))
         return RoundContext(np, np.int32(round_number), np.float32(learning_rate), model, there)
 
@@ -141,14 +141,14 @@ class HostMemory:
         return Client(kept, self._p[k], np.int32(steps))
 
     def starts(self, ids: np.ndarray, steps: np.ndarray, now: RoundContext) -> list[ClientInit]:
-        """Returns how each client of a cohort enters the round."""
+        """Returns the start of each client of a cohort."""
         return [
             self.rules.client(self._client(int(k), int(count)), self._server, now)
             for k, count in zip(ids, steps)
         ]
 
     def correction(self, now: RoundContext) -> np.ndarray:
-        """Returns what is added to Delta, `float32 [num_weights]`."""
+        """Returns the term added to Delta, `float32 [num_weights]`."""
         found = self.rules.correction(self._server, now)
         return np.zeros_like(now.model) if found is None else np.asarray(found, np.float32)
 
@@ -157,7 +157,7 @@ class HostMemory:
         return bool(self.rules.mean(normalise, now))
 
     def advance(self, received: Received, now: RoundContext) -> Advanced:
-        """Takes in what came back, by the rules; see `Memory`."""
+        """Applies the round's updates; see `Memory`."""
         present = bool(received.finite.any())
         noted, server = self._noted(received, now)
         steps = bool(self.rules.steps(server, now, present))
@@ -179,7 +179,7 @@ class HostMemory:
         return Advanced(moves, keeps, model, fits)
 
     def _noted(self, received: Received, now: RoundContext) -> tuple[dict[int, Values], Values]:
-        """What is kept for each client, and the server's values, after the updates."""
+        """Values kept per client, and the server's values, after the updates."""
         noted: dict[int, Values] = {}
         server = dict(self._server)
         if not self.rules.by_client:
@@ -200,34 +200,34 @@ class HostMemory:
         return noted, server
 
     def _renew(self, server: Values, name: str, k: int, before: Any, after: Any) -> None:
-        """Puts client k's new vector into an average, in place of the old one."""
+        """Replaces client k's vector in an average."""
         names = (f"average_{name}", f"average_{name}_error")
         pair = (server[names[0]], server[names[1]])
         server[names[0]], server[names[1]] = renewed(pair, self._p[k], before, after)
 
     def evaluated(self, model: np.ndarray) -> np.ndarray:
-        """Returns the model that is scored, `float32 [num_weights]`; see `Memory.evaluated`."""
+        """Returns the model to score, `float32 [num_weights]`; see `Memory.evaluated`."""
         return np.asarray(self.rules.evaluated(self._server, model), np.float32)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns all that a checkpoint must hold; not copies."""
+        """Returns the state for a checkpoint, without copying it."""
         return {
             **{f"server_{name}": np.asarray(value) for name, value in self._server.items()},
             **{f"client_{name}": table for name, table in self._tables.items()},
         }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned; the shapes have been checked."""
+        """Restores a result of `state` with checked shapes."""
         self._server = {name: state[f"server_{name}"] for name in self._server}
         for name in list(self._tables):
-            # The old table goes before the new one comes; a round writes into it.
+            # Freed first, so that only one table is in memory. A round writes into the new one.
             del self._tables[name]
             saved = state.pop(f"client_{name}")
             self._tables[name] = saved if saved.flags.writeable else saved.copy()
 
 
 def flat(leaves: Sequence[Any]) -> np.ndarray:
-    """Puts arrays side by side, `[num_weights]`."""
+    """Concatenates arrays to `[num_weights]`."""
     return np.concatenate([np.ravel(leaf) for leaf in leaves])
 
 

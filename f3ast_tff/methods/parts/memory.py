@@ -1,4 +1,4 @@
-"""What an aggregation remembers: rules of one client and of the server, in NumPy or JAX alike."""
+"""Memory of an aggregation: rules per client and for the server, in NumPy or JAX alike."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _LARGEST = np.finfo(np.float32).max
 
 
 class RoundContext(NamedTuple):
-    """What holds for a whole round.
+    """Values common to all clients of a round; scalars may be traced.
 
     Attributes:
-        xp: `numpy` or `jax.numpy`, of which all arrays are.
-        round_number: Round t, from 1; a scalar that may be traced, as the others.
-        learning_rate: Of the clients in this round.
+        xp: Array module, `numpy` or `jax.numpy`.
+        round_number: Round t, from 1.
+        learning_rate: Client learning rate in this round.
         model: w_t, before the round, `[num_weights]`.
-        num_clients: Clients with p_k above 0.
+        num_clients: Number of clients with p_k above 0.
     """
 
     xp: Any
@@ -38,7 +38,7 @@ class Client(NamedTuple):
     Attributes:
         kept: Its `Memory.vectors` and `Memory.numbers`.
         share: p_k.
-        steps: Its local steps in this round; 0 for one without a whole batch.
+        steps: Its local steps in this round; 0 without a whole batch.
     """
 
     kept: Values
@@ -47,10 +47,10 @@ class Client(NamedTuple):
 
 
 class ClientInit(NamedTuple):
-    """How a client enters a round: w = model, gradients g + offset, and scale * D_k + shift back.
+    """Start of a client: it trains from `model` by g + offset and sends scale * D_k + shift.
 
-    `None` stands for the model w_t, and for an offset, a scale and a shift that change nothing;
-    which of them are `None` must not depend on values.
+    `None` stands for the model w_t, offset 0, scale 1 and shift 0. Which fields are `None` must not
+    depend on values.
     """
 
     model: Any = None
@@ -60,32 +60,32 @@ class ClientInit(NamedTuple):
 
 
 class Memory:
-    """Rules of what the server keeps, for each client and for itself. Base of all memories.
+    """Rules for the state that the server keeps, per client and for itself. Base of all memories.
 
-    Pure: arguments are not changed, and results depend on them alone. Rules are written for one
-    client and for vectors of `num_weights` numbers. Engines apply them to the clients of a cohort
-    whose update D_k is finite; the others leave no trace. A round goes
+    All methods are pure functions. They are written for one client and for vectors of
+    `num_weights` numbers. Engines apply them to the clients of a cohort whose update D_k is finite;
+    other clients change nothing. A round runs as follows:
 
         `client` for each of the cohort; local training gives D_k;
         Delta = sum_k w_k (scale_k D_k + shift_k) [over sum_k w_k if `mean`] + `correction`;
         `after_client` for each of the cohort; the server optimizer steps along Delta if `steps`;
         `after_server_step` for each of the cohort; `end_round`. `evaluated` is what is scored.
 
-    With an `echo_clip` C the clients' own part is clipped before their shifts are added,
+    With an `echo_clip` C the clients' own part is clipped before the shifts are added:
     Delta = clip_C(sum_k w_k scale_k D_k [over sum_k w_k]) + sum_k w_k shift_k [over sum_k w_k].
 
     Attributes:
-        vectors: What is kept for each client, and where it starts: `"zero"`, or `"model"` for the
+        vectors: Vectors kept per client, by name. Each starts as `"zero"` or as `"model"`, the
             initial model.
-        numbers: Further numbers kept for each client, from 0.
-        averages: Names of `vectors` y of which `server["average_" + name]`, sum_j p_j y_j over all
-            clients, is kept; accurate over any number of rounds. Renewed after `after_client`.
-        settled_averages: Such names whose average is renewed after `after_server_step` instead.
-        totals: Names of `numbers` of which `server["total_" + name]`, the sum over all clients, is.
-        server_vectors: What is kept once, see `vectors`.
-        vectors_down: Vectors of the model's size that a client gets in a round, the model among
-            them, where each client keeps what is its own.
-        vectors_up: Vectors that it sends, its update among them.
+        numbers: Names of numbers kept per client, from 0.
+        averages: Names of `vectors` y whose average sum_j p_j y_j over all clients is kept as
+            `server["average_" + name]`, exact over any number of rounds. Renewed after
+            `after_client`.
+        settled_averages: The same, renewed after `after_server_step`.
+        totals: Names of `numbers` whose sum over all clients is kept as `server["total_" + name]`.
+        server_vectors: Vectors kept once; start as in `vectors`.
+        vectors_down: Vectors of the model's size sent to a client per round, the model included.
+        vectors_up: Vectors sent back, the update included.
     """
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -98,70 +98,70 @@ class Memory:
     vectors_up: ClassVar[int] = 1
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
-        """Returns how a client enters the round."""
+        """Returns the start of a client's round."""
         return ClientInit()
 
     def after_client(
         self, client: Client, update: Any, server: Values, now: RoundContext
     ) -> Values:
-        """Returns what is kept for a client after its update D_k, `[num_weights]`."""
+        """Returns the values kept for a client after its update D_k, `[num_weights]`."""
         return client.kept
 
     def correction(self, server: Values, now: RoundContext) -> Any:
-        """Returns what is added to Delta, `[num_weights]`, or `None`."""
+        """Returns the term added to Delta, `[num_weights]`, if any."""
         return None
 
     def mean(self, normalise: bool, now: RoundContext) -> Any:
-        """Whether the cohort's weights enter over their sum.
+        """Returns whether the cohort's weights are divided by their sum.
 
         Args:
-            normalise: Whether the aggregation says so.
+            normalise: The aggregation's own answer.
             now: The round.
         """
         return normalise
 
     def steps(self, server: Values, now: RoundContext, present: Any) -> Any:
-        """Whether the server steps; if not, what clients sent is noted and the model stays.
+        """Returns whether the server steps; otherwise updates are remembered and the model stays.
 
         Args:
-            server: After `after_client`.
+            server: Server values after `after_client`.
             now: The round.
-            present: Whether an update came back; if not, Delta is the correction.
+            present: Whether any update arrived; otherwise Delta is the correction.
         """
         return present
 
     def after_server_step(self, kept: Values, delta: Any, model: Any, now: RoundContext) -> Values:
-        """Returns what is kept for a client of the cohort after the server's step.
+        """Returns the values kept for a client of the cohort after the server's step.
 
         Args:
-            kept: After `after_client`.
-            delta: Delta, as the server optimizer took it.
+            kept: The client's values after `after_client`.
+            delta: Delta, the input of the server optimizer.
             model: w_{t+1}.
             now: The round.
         """
         return kept
 
     def end_round(self, server: Values, model: Any, now: RoundContext) -> tuple[Values, Any]:
-        """Returns the server's values and the model at the end of every round, an empty one too."""
+        """Returns the server's values and the model at the end of each round, even an empty one."""
         return server, model
 
     def evaluated(self, server: Values, model: Any) -> Any:
-        """Returns the model that is scored, `[num_weights]`: w, unless the method has another."""
+        """Returns the model to score, `[num_weights]`; w by default."""
         return model
 
     @property
     def echo_clip(self) -> float | None:
-        """Norm C that the clients' own part of Delta is clipped to; `None` for no limit."""
+        """Norm C to which the clients' own part of Delta is clipped; `None` for no limit."""
         return None
 
     @property
     def by_client(self) -> bool:
-        """Whether anything is kept for each client."""
+        """Whether values are kept per client."""
         return bool(self.vectors or self.numbers)
 
 
 def use_of_start(memory: Memory) -> ClientInit:
-    """Returns the parts of `ClientInit` that a memory uses as arrays, the others as `None`."""
+    """Returns a `ClientInit` with arrays in the fields that a memory uses, `None` elsewhere."""
     vector, number = np.zeros(1, np.float32), np.float32(0)
     kept = {**dict.fromkeys(memory.vectors, vector), **dict.fromkeys(memory.numbers, number)}
     now = RoundContext(np, np.int32(1), np.float32(1), vector, np.int32(1))
@@ -170,7 +170,7 @@ def use_of_start(memory: Memory) -> ClientInit:
 
 
 def server_names(memory: Memory) -> list[str]:
-    """Returns names of the server's values; what averages lose to rounding is under `_error`."""
+    """Returns names of the server's values; `_error` holds an average's rounding error."""
     averages = [f"average_{name}" for name in (*memory.averages, *memory.settled_averages)]
     errors = [f"{name}_error" for name in averages]
     totals = [f"total_{name}" for name in memory.totals]
@@ -185,7 +185,7 @@ def initial_server(memory: Memory, model: Any, xp: Any) -> Values:
         model: The initial model, `float32 [num_weights]`.
         xp: `numpy` or `jax.numpy`.
     """
-    # The average of what starts as the model is the model: shares sum to 1.
+    # Shares sum to 1, so the average of vectors that start as the model is the model.
     averages = (*memory.averages, *memory.settled_averages)
     starts = {**{f"average_{n}": memory.vectors[n] for n in averages}, **memory.server_vectors}
     values: Values = {}
@@ -205,26 +205,26 @@ def clipped(vector: Any, limit: float, xp: Any) -> Any:
 
 
 def added(values: tuple[Any, Any], term: Any) -> tuple[Any, Any]:
-    """Adds to a sum that is kept in two parts, after Knuth.
+    """Adds to a sum kept in two parts (Knuth's two-sum).
 
     Args:
-        values: The sum, rounded, and what rounding has left out of it.
-        term: Of the same shape.
+        values: The rounded sum and its rounding error.
+        term: Array of the same shape.
     """
     total, error = values
     raw = total + term
     part = raw - total
     error = error + ((total - (raw - part)) + (term - part))
-    # The rounded sum takes in what has been left out, so that it is right by itself.
+    # The error is folded into the sum, so that the sum alone is right.
     taken = raw + error
     return taken, error - (taken - raw)
 
 
 def renewed(averages: tuple[Any, Any], share: Any, before: Any, after: Any) -> tuple[Any, Any]:
-    """Returns sum_j p_j y_j, in two parts, after y_k has changed; what was added is taken out."""
+    """Returns sum_j p_j y_j in two parts, with y_k replaced."""
     return added(added(averages, _rounded(-share * before)), _rounded(share * after))
 
 
 def _rounded(product: Any) -> Any:
-    """The same; XLA must not add a product that is not rounded, which is not what it takes out."""
+    """Keeps XLA from fusing a product into a sum: the amounts added and removed must be equal."""
     return product.clip(-_LARGEST, _LARGEST)

@@ -12,10 +12,10 @@ from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy, c
 
 
 class Wrapped:
-    """Does as the strategy inside it does; a subclass overrides what is otherwise.
+    """Delegates to another strategy; a subclass overrides parts.
 
     Attributes:
-        strategy: The strategy.
+        strategy: The strategy inside.
     """
 
     def __init__(self, strategy: Strategy) -> None:
@@ -59,18 +59,18 @@ class Wrapped:
 
 
 class Separated(Wrapped):
-    """Whoever is selected in round t cannot be in rounds t + 1 .. t + R: C_t holds no set with it.
+    """A selected client rests for R rounds: selected in t, it is unavailable in t + 1 .. t + R.
 
-    The strategy sees those who rest as not available. So F3AST's rates, which follow who is
-    selected, stay right; what knows or estimates pi_k does not know of the rest, and its weights
-    p_k / pi_k are too small.
+    The strategy inside sees resting clients as unavailable. F3AST's rates, which follow selection,
+    stay right. A method that knows or estimates pi_k ignores the rest, so its weights p_k / pi_k
+    are too small.
     """
 
     def __init__(self, strategy: Strategy, separation: int, num_clients: int) -> None:
         """Takes the strategy, before its first round.
 
         Args:
-            strategy: Picks among the others.
+            strategy: Strategy that selects among the rested clients.
             separation: R, rounds between two selections, at least 1.
             num_clients: Number of clients N.
         """
@@ -84,7 +84,7 @@ class Separated(Wrapped):
         return super().select(self._rested(now))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; a selected client rests for R rounds, its update lost or not."""
+        """See `Strategy.weigh`; a selected client rests even if its update is lost."""
         cohort = super().weigh(self._rested(now), ids, delivered)
         self._free[ids] = now.number + self._separation + 1
         return cohort
@@ -93,14 +93,14 @@ class Separated(Wrapped):
         return replace(now, available=now.available & (self._free <= now.number))
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns the strategy's state, and from which round on each client is free."""
+        """Returns the strategy's state and each client's first free round."""
         return {**super().state(), "free_from": self._free.copy()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned.
+        """Restores a result of `state`.
 
         Raises:
-            ValueError: If a part is missing, or is of another number of clients.
+            ValueError: If a part is missing or has another number of clients.
         """
         check_saved(state, {"free_from": self._free}, "selections")
         super().restore({n: value for n, value in state.items() if n != "free_from"})
@@ -109,21 +109,18 @@ class Separated(Wrapped):
 
 @runtime_checkable
 class Population(Protocol):
-    """What an availability process has if clients join and leave.
-
-    Nobody is available who is not present; `mask` sees to it.
-    """
+    """An availability process whose clients join and leave; `mask` holds present clients only."""
 
     def present(self, round_number: int) -> np.ndarray:
-        """Returns who exists in round t (from 1), `bool [N]`, by (seed, round) alone."""
+        """Returns the clients that exist in round t, from 1, `bool [N]`, from (seed, t) alone."""
         ...
 
 
 def present_clients(population: Population, num_clients: int, round_number: int) -> np.ndarray:
-    """Returns who exists in a round, `bool [N]`.
+    """Returns the clients that exist in a round, `bool [N]`.
 
     Raises:
-        ComponentError: If the process returns anything else.
+        ComponentError: If the process returns another shape or dtype.
     """
     present = population.present(round_number)
     shape, dtype = getattr(present, "shape", None), getattr(present, "dtype", None)
@@ -136,14 +133,14 @@ def present_clients(population: Population, num_clients: int, round_number: int)
 
 
 def renewed_shares(p: np.ndarray, present: np.ndarray) -> np.ndarray | None:
-    """Returns p_k(t) = p_k / sum of p_j over those present, 0 for those who are not.
+    """Returns p_k(t) = p_k / sum of p_j over present clients, 0 for absent ones.
 
     Args:
         p: Shares among all clients, `float64 [N]`.
-        present: Who exists, `bool [N]`.
+        present: Clients that exist, `bool [N]`.
 
     Returns:
-        `float64 [N]`, of sum 1; `None` where nobody is present who has a share.
+        Shares of sum 1, `float64 [N]`; `None` if no present client has a share.
     """
     shares = np.where(present, p, 0.0)
     total = shares.sum()
@@ -155,26 +152,23 @@ class Renewable(Strategy, Protocol):
     """A strategy that can follow clients that join and leave."""
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> Renewable:
-        """Returns the strategy for another population, with all it remembers of those who stay.
+        """Returns the strategy for a new population; it remembers the clients that stay.
 
         Args:
-            p: Client shares p_k(t), `float64 [N]`, 0 for those who are not present, of sum 1.
-            joined: Ids of those who were not present in the round before, `int64 [m]`: what is
-                remembered of them is forgotten.
-            initial_rate: Participation rate to start them with, in (0, 1].
+            p: Client shares p_k(t) of sum 1, `float64 [N]`, 0 for absent clients.
+            joined: Ids of clients absent in the round before, `int64 [m]`; they are forgotten.
+            initial_rate: Their first participation rate, in (0, 1].
         """
         ...
 
 
 class OfThosePresent(Wrapped):
-    """Gives a strategy p_k(t) = p_k / sum of p_j over those present, in every round.
+    """Gives a strategy p_k(t) = p_k / sum of p_j over present clients, in every round.
 
-    Who joins in round t starts at the rate min(1, K / N_t), K the mean of K_t and N_t the number
-    of those present; those of round 1 do, too. Nothing is remembered of who has left: one that
-    came back would start again. Who joins and who leaves follows from (seed, round), so that the
-    strategy's state is all there is to save.
-
-    In a round in which nobody is present the shares stay as they are.
+    A client that joins in round t, or is present in round 1, starts at the rate min(1, K / N_t).
+    K is the mean of K_t, N_t the number of present clients. A client that leaves is forgotten.
+    Arrivals and departures follow from (seed, round), so the state is the strategy's alone. In a
+    round without present clients the shares stay.
     """
 
     def __init__(
@@ -183,8 +177,8 @@ class OfThosePresent(Wrapped):
         """Takes the strategy, before its first round.
 
         Args:
-            strategy: The strategy, a `Renewable` one.
-            population: Who is present when.
+            strategy: A `Renewable` strategy.
+            population: Clients present by round.
             p: Client shares among all clients, `float64 [N]`.
             mean_k: Long-run mean of K_t.
 
@@ -199,10 +193,10 @@ class OfThosePresent(Wrapped):
         self._population = population
         self._p = p
         self._mean_k = mean_k
-        # The last round weighed and its clients, so that the next one is compared with no draw.
+        # The last round weighed and its clients, kept to compare the next round without a draw.
         self._last: tuple[int, np.ndarray] | None = None
         self._next: tuple[int, np.ndarray, Renewable] | None = None
-        # So that r(0) is what those of round 1 start with.
+        # Sets r(0) for the clients of round 1.
         self._move_to(1)
 
     def select(self, now: Round) -> np.ndarray:
@@ -220,7 +214,7 @@ class OfThosePresent(Wrapped):
         self._last, self._next = (round_number, present), None
 
     def _entering(self, round_number: int) -> tuple[int, np.ndarray, Renewable]:
-        """Returns a round, the clients of it, and the strategy with their shares."""
+        """Returns a round, its present clients, and the strategy with their shares."""
         if self._next is None or self._next[0] != round_number:
             present = self._present(round_number)
             self._next = round_number, present, self._renewed(round_number, present)
