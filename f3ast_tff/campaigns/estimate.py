@@ -1,4 +1,4 @@
-"""What is left of a campaign, in hours, memory and disk: before it starts."""
+"""Estimates a campaign's remaining cost: hours, memory and disk."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Process:
 
 
 def print_estimate(runs: Sequence[PlannedRun], processes: int, folder: Path, stop: Stop) -> None:
-    """Measures the steps that are not known yet, and prints what the runs cost.
+    """Measures unknown steps and prints the cost of the runs.
 
     Args:
         runs: Runs that are left, in their order.
@@ -54,7 +54,7 @@ def print_estimate(runs: Sequence[PlannedRun], processes: int, folder: Path, sto
 
     Raises:
         MeasurementError: If steps cannot be measured, or not in time and come with no reference.
-        Interrupted: If `stop` was requested; what was measured is kept.
+        Interrupted: If `stop` was requested; measurements are kept.
     """
     by_kind: dict[str, list[PlannedRun]] = {}
     for run in runs:
@@ -119,8 +119,8 @@ def campaign_seconds(
     """Returns how long runs take, each by the process that is free first.
 
     Args:
-        runs: In their order.
-        costs: By the run's name.
+        runs: Runs in their order.
+        costs: Costs by the run's name.
         processes: At a time.
     """
     pool = [_Process(0.0, None, set()) for _ in range(processes)]

@@ -20,18 +20,18 @@ _CAMPAIGN = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,99}")
 
 
 class CampaignError(ValueError):
-    """A campaign cannot be run as it is described; names the place, the value, what is allowed."""
+    """An error in a campaign's file; names the place, the value and what is allowed."""
 
 
 @dataclass(frozen=True)
 class GridFile:
-    """What a file says; `f3ast_tff.campaigns.grid` says what it means.
+    """Content of a campaign's file; `f3ast_tff.campaigns.grid` interprets it.
 
     Attributes:
         name: The campaign's name: the file's, without `.toml`.
         path: The file.
-        about: What it is for.
-        settings: Of all runs, by name.
+        about: Purpose.
+        settings: Settings of all runs, by name.
         grid: Lists of values, or a range such as `"0-9"`, by setting: every combination is run.
         variants: Tables of settings; the grid is run with each. `name` is a label.
         value: Tables of settings with a value or a list of them: runs that the first describes
@@ -81,7 +81,7 @@ def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
 
     Args:
         path: The file.
-        may_refer: Whether it may say that its runs are those of another file beside it.
+        may_refer: Whether the file may name another file beside it as the source of its runs.
 
     Raises:
         CampaignError: If it cannot be read, is not TOML, or has something else in it.

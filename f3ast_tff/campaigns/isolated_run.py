@@ -1,4 +1,4 @@
-"""One run of a campaign, in a process that runs many: whatever happens to it stays with it."""
+"""Runs one experiment in a worker process; its failures stay with it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def keep_compiled_programs(campaign: Path, environment: MutableMapping[str, str]
 
     Args:
         campaign: The campaign's folder, which removes `COMPILED` in it at its start and end.
-        environment: `os.environ`; what is set already stays.
+        environment: `os.environ`; existing entries stay.
     """
     own = campaign.absolute() / COMPILED / f"{platform.node()}-{os.getpid()}"
     environment.setdefault("JAX_COMPILATION_CACHE_DIR", str(own))
@@ -109,7 +109,7 @@ def _registry(plugins: tuple[str, ...]) -> Registry:
 
 
 def load_framework(configuration: Configuration) -> None:
-    """Imports what a run needs; the second run in a process finds it there."""
+    """Imports the modules of a run once per process."""
     engine = configuration.configs["engine"]
     engine.prepare_environment(os.environ)
     importlib.import_module("f3ast_tff.run.build")
@@ -153,7 +153,7 @@ def run_isolated(
         raise
     except RunFolderError as caught:
         error = _in_one_line(caught)
-    except Exception as caught:  # One run's failure, whatever it is, must not end others.
+    except Exception as caught:  # No failure of a run may end others.
         error = _in_one_line(caught)
         with contextlib.suppress(OSError):
             trace.parent.mkdir(parents=True, exist_ok=True)
@@ -164,7 +164,7 @@ def run_isolated(
 
 
 def _forget_programs() -> None:
-    """Lets go of what runs leave behind, so that a process does not grow from run to run."""
+    """Frees what a run leaves behind, so that the process does not grow."""
     # Engines hold data and programs in cycles of references.
     gc.collect()
     programs = sys.modules.get("f3ast_tff.engines.jax.programs")

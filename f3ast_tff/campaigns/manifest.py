@@ -21,7 +21,7 @@ _SAVE_EVERY_S = 1.0
 # The file of a large campaign takes long to write: seldom enough that it costs 2% at most.
 _SAVE_EVERY_COSTS = 50
 _PROVENANCE = ("python", "packages", "git_commit", "git_modified")
-# Of a manifest before this one: what the run's folder does not say.
+# Fields of an earlier manifest that a run's folder does not hold.
 _KEPT = ("started", "ended", "seconds", "worker")
 
 
@@ -35,11 +35,11 @@ class Manifest:
     def __init__(self, campaign: Campaign, provenance: Mapping[str, Any]) -> None:
         """Takes stock of the runs' folders, and of the manifest before if there is one.
 
-        Its entries of runs that are not in the campaign now stay, after those that are.
+        Entries of runs that left the campaign stay, at the end.
 
         Args:
             campaign: The campaign; its folder exists.
-            provenance: What this start of the campaign comes from.
+            provenance: Origin of this start of the campaign.
 
         Raises:
             CampaignError: If a folder holds another run, or a file is damaged.
@@ -53,7 +53,7 @@ class Manifest:
             **provenance,
         }
         self._entries = {run.name: _entry(run, before.get(run.name, {})) for run in campaign.runs}
-        # Of runs that this start leaves out, as with `--where`.
+        # Runs that this start leaves out, as with `--where`.
         self._others = [_ended(each) for name, each in before.items() if name not in self._entries]
         self._due = 0.0
         self._changed = True
@@ -97,7 +97,7 @@ class Manifest:
         self._changed = True
 
     def interrupted(self) -> None:
-        """Says that what runs has been stopped."""
+        """Records that the active runs have been stopped."""
         for entry in self._entries.values():
             if entry["state"] == RUNNING:
                 entry.update(state=INTERRUPTED, ended=now())

@@ -27,7 +27,7 @@ LOG = "workers.log"
 _UNWIND_S = 30.0
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 FRACTION = "XLA_PYTHON_CLIENT_MEM_FRACTION"
-# Of a GPU's memory, for all processes on it; the rest is CUDA's own.
+# Share of a GPU's memory for all its processes; CUDA needs the rest.
 _SHARE = 0.9
 _PATIENCE_S = 20.0
 
@@ -40,7 +40,7 @@ class LocalProcesses:
     """
 
     def __init__(self, slots: int, campaign: Path, provenance: Mapping[str, Any]) -> None:
-        """Takes the number of processes, the campaign's folder, and what a run came from."""
+        """Takes the number of processes, the campaign's folder and the runs' provenance."""
         self.slots = slots
         self._campaign = campaign
         self._provenance = provenance
@@ -89,7 +89,7 @@ class LocalProcess:
 
         Args:
             campaign: The campaign's folder.
-            provenance: What a run came from.
+            provenance: Origin of the runs.
             variables: Added to its environment.
         """
         self.gpu = variables.get(VISIBLE, "")

@@ -1,4 +1,4 @@
-"""One run of a campaign: what is planned, how it ended, what its folder says meanwhile."""
+"""A run of a campaign: plan, result, and progress from its folder."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class PlannedRun:
 
     @property
     def order(self) -> dict[str, Any]:
-        """What another process needs in order to resolve it again, as JSON values."""
+        """JSON values from which another process resolves the run again."""
         return {
             "settings": dict(self.settings),
             "plugins": plugin_sources([self.configuration]),
@@ -71,7 +71,7 @@ class Outcome:
         error: One line if it did not finish.
         started: When it began or went on, ISO 8601, UTC.
         ended: When it ended.
-        seconds: How long that took, what the process needed beforehand not counted.
+        seconds: Duration without the start of the process.
         worker: The process that ran it.
     """
 
@@ -95,7 +95,7 @@ def at(timestamp: float) -> str:
 
 
 def is_finished(run: PlannedRun) -> bool:
-    """Returns whether the run is done and its results are what it wrote.
+    """Returns whether the run has finished with unchanged results.
 
     Raises:
         CampaignError: If the folder holds another run.
@@ -141,7 +141,7 @@ def rounds_done(run: PlannedRun) -> int:
 
 
 def checksums(run: PlannedRun) -> dict[str, str]:
-    """Returns the SHA-256 of each result that is there, in hexadecimal, by file name."""
+    """Returns the SHA-256 of each existing result file, in hexadecimal, by file name."""
     return {name: hash_of(run.folder / name) for name in RESULTS if (run.folder / name).is_file()}
 
 

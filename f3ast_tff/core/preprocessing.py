@@ -1,4 +1,4 @@
-"""From features as they are stored to what a model reads, augmentation included."""
+"""Preprocessing: stored features to model input, with augmentation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WHITE = np.float32(255)
 class Preprocessing(Protocol):
     """A pure function of features and of draws made on the host, the same in both frameworks.
 
-    What is random in it (augmentation) is drawn with NumPy from (seed, round, client), a few
+    Augmentation is drawn with NumPy from (seed, round, client), a few
     integers an example; the pixels are computed where the model is trained.
 
     Attributes:
@@ -48,7 +48,7 @@ class Preprocessing(Protocol):
         """Returns model inputs `float32` (ids stay integers) of features `[n, ...]`.
 
         Args:
-            features: As stored.
+            features: Stored features.
             draws: `int32 [n, num_draws]` in training, `None` in evaluation.
         """
         ...
@@ -93,8 +93,8 @@ class ScaledPixels(Deterministic):
     """Pixels `uint8 [n, ...]` to `float32 [n, ...]`.
 
     Attributes:
-        black: What 0 becomes.
-        white: What 255 becomes.
+        black: Image of 0.
+        white: Image of 255.
     """
 
     black: float = 0.0

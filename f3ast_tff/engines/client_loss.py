@@ -1,4 +1,4 @@
-"""A client's loss from those of its examples (reading R10)."""
+"""A client's loss from the losses of its examples (reading R10)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def scored_rows(
 
     Args:
         ids: Clients, `int [m]`.
-        offsets: Of the training data, `int64 [N + 1]`.
+        offsets: Offsets of the training data, `int64 [N + 1]`.
         work: Local training.
         reduction: `"one_batch"`: the first batch that the client would train on in this round,
             B_{t,0}^k of CA-Fed's Algorithm 1; else all of its examples.
@@ -35,7 +35,7 @@ def mean_losses(scores: ExampleScores, sizes: np.ndarray, reduction: str = "mean
     """Returns each client's mean loss over its labels that count, `float64 [m]`.
 
     Args:
-        scores: Of the examples of all clients, one client after the other.
+        scores: Scores of all examples, client by client.
         sizes: Examples of each client, `int [m]`; 0 is allowed.
         reduction: `"mean_squares"` squares the mean loss of each example first.
 
@@ -44,7 +44,7 @@ def mean_losses(scores: ExampleScores, sizes: np.ndarray, reduction: str = "mean
         has diverged.
     """
     means = np.full(len(sizes), np.nan)
-    # Of an empty segment reduceat takes the next client's first example.
+    # For an empty segment reduceat takes the next client's first example.
     some = np.flatnonzero(sizes)
     if len(some) == 0:
         return means
@@ -66,7 +66,7 @@ def met_in_training(
 
     Args:
         engine: Trains them; without a memory, which would learn of it.
-        parts: What it is made of.
+        parts: Parts of the engine.
         ids: Clients, `int [m]`, each once.
         round_number: Round t.
     """

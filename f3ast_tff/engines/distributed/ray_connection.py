@@ -1,4 +1,4 @@
-"""The way to a Ray cluster: one that is there, or one of this machine alone."""
+"""Connects to an existing Ray cluster, or starts one on this machine."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class RayWatch:
 
     Attributes:
         in_use: Held by whoever calls Ray, so that it is not let go of at that moment.
-        lost: What does not answer, in words; `None` while all do.
+        lost: Description of the parts that do not answer; `None` while all do.
     """
 
     def __init__(self, ray: Any, address: str) -> None:
@@ -169,7 +169,7 @@ class RayWatch:
 
         Args:
             ray: The module, connected.
-            address: As it was given to `connect`.
+            address: Address given to `connect`.
         """
         self._ray = ray
         self._node: Place | None = None

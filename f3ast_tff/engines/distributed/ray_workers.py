@@ -224,7 +224,7 @@ class RayWorkers:
         return {"num_workers": len(self._actors), "replaced_workers": self._num_replaced}
 
     def close(self) -> None:
-        """Ends the actors and disconnects; a cluster that was there stays."""
+        """Ends the actors and disconnects; an existing cluster stays."""
         self._watch.stop()
         if self._watch.check() is None:
             for actor in self._actors.values():
@@ -233,7 +233,7 @@ class RayWorkers:
 
 
 def _pickle_plugins_by_value(ray: Any) -> None:
-    """Sends what is defined in plug-in files along: workers cannot import those by name."""
+    """Sends definitions of plug-in files along, as workers cannot import them by name."""
     for name, module in list(sys.modules.items()):
         if name.startswith(FILE_MODULE_PREFIX):
             ray.cloudpickle.register_pickle_by_value(module)

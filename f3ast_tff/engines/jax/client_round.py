@@ -44,7 +44,7 @@ class ClientRound:
 
         Args:
             w: Its number.
-            clients: What is kept, not yet noted for this wave.
+            clients: Memory before this wave's updates.
             train: `LocalSgd.wave` of this wave.
 
         Returns:

@@ -1,4 +1,4 @@
-"""What a memory keeps for all clients: on the device, or in host memory where that is too small."""
+"""Memory of all clients: on the device, or in host memory if the device is too small."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from f3ast_tff.engines.jax.server_step import ClientsKept
 from f3ast_tff.methods.parts.host_memory import check_room, initial_tables, table_bytes
 from f3ast_tff.methods.parts.memory import Memory
 
-# The share of what is free that tables may take; training needs the rest. On a CPU a checkpoint is
+# Share of the free memory that tables may take; training needs the rest. On a CPU a checkpoint is
 # read beside the tables that it fills.
 _SHARE_OF_DEVICE, _SHARE_OF_CPU = 0.7, 0.4
 
@@ -27,7 +27,7 @@ class ClientTables:
     memory the rows of a cohort travel to the device and back in every round.
 
     Attributes:
-        values: By name, `float32 [N, num_weights]` or `float32 [N]`.
+        values: Tables by name, `float32 [N, num_weights]` or `float32 [N]`.
         on_device: Whether they are JAX arrays.
     """
 
@@ -35,7 +35,7 @@ class ClientTables:
         """Makes them.
 
         Args:
-            memory: Says what is kept.
+            memory: Rules with the names of vectors and numbers.
             num_clients: N.
             model: Initial model, `float32 [num_weights]`.
             device: The JAX device that clients train on.
@@ -58,7 +58,7 @@ class ClientTables:
         self.values: dict[str, Any] = self._placed(tables) if self.on_device else tables
 
     def _placed(self, tables: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        # A copy: a round writes into what it is given.
+        # A copy, as a round writes into its argument.
         put = {name: jax.device_put(table, self._device) for name, table in tables.items()}
         return {name: jnp.array(table, copy=True) for name, table in put.items()}
 

@@ -53,14 +53,14 @@ class FusedEngine:
         """Puts data and model on the device; compiles at first use.
 
         Args:
-            parts: What it is made of.
+            parts: Parts of the engine.
             device: `"auto"`, `"cpu"` or `"gpu"`.
             workers: Train the clients, in place of this process; not with a memory of clients.
                 Closed with the engine.
             num_lanes: Clients that train side by side, by default `default_lanes`. Never depends on
                 a round: one shape, and the same sums in a resumed run.
-            matmul_precision: Of matrix products, `"highest"` or `"tensorfloat32"`; a CPU computes
-                at the highest.
+            matmul_precision: Precision of matrix products, `"highest"` or `"tensorfloat32"`; always
+                highest on a CPU.
 
         Raises:
             ParameterError: If there is no such device, or an optimizer has no form in JAX.
@@ -106,7 +106,7 @@ class FusedEngine:
     def _remember(
         self, initial: Sequence[np.ndarray]
     ) -> tuple[ClientTables | None, dict[str, Any]]:
-        """What the aggregation remembers of each client, and of the server, at first."""
+        """Initial memory of the clients and of the server."""
         memory, p = self._parts.aggregation.memory, self._parts.p
         if memory is None or p is None:
             return None, {}
@@ -132,7 +132,7 @@ class FusedEngine:
                     queued.append(None)
                 else:
                     queued.append(self._execute(t, cohort, packed, by_client))
-                # What was packed need not stay for the rest of the block.
+                # Packed clients are freed before the rest of the block.
                 places.append(packed if by_client else None)
         return [
             empty_round(by_client) if done is None else _on_host(done[0], done[1], cohort, packed)

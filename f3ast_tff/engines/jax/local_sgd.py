@@ -17,7 +17,7 @@ _map = jax.tree_util.tree_map
 
 
 class Trained(NamedTuple):
-    """A client as it trains, or, with a leading axis, those of a wave.
+    """State of a client in training; with a leading axis, of a wave.
 
     Attributes:
         weights: Its model.
@@ -53,7 +53,7 @@ class Batches(NamedTuple):
 
     Attributes:
         rows: Examples of each step, `[length, lanes, batch_size]`.
-        draws: What preprocessing draws for them.
+        draws: Random draws of the preprocessing.
         features: Training features of all clients, `[n, ...]`.
         labels: Their labels, `[n]`.
     """
@@ -70,8 +70,8 @@ class LocalSgd:
 
     Attributes:
         model: The network.
-        preprocessing: From features to what it reads.
-        optimizer: Of the local steps.
+        preprocessing: Features to model input.
+        optimizer: Optimizer of the local steps.
         equal_steps: See `Waves`; read where steps have a bound.
     """
 

@@ -75,7 +75,7 @@ class RoundPrograms:
 
 
 def programs_of(fused_round: FusedRound, matmul_precision: str) -> RoundPrograms:
-    """Returns the programs of a composition, those of the last one if it was the same.
+    """Returns the programs of a composition; an unchanged composition reuses the last programs.
 
     Runs that differ by data, availability or seed alone then trace and compile nothing. A part
     that is no frozen dataclass, such as an object of a notebook, may change behind its identity:
@@ -104,8 +104,8 @@ class FusedScorer:
 
         Args:
             programs: Hold the one that scores.
-            features: Of the split, on the device.
-            labels: Of the split, on the device.
+            features: Features of the split, on the device.
+            labels: Labels of the split, on the device.
             examples_at_once: Most examples of a call.
         """
         self._programs = programs

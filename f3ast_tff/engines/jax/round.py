@@ -30,7 +30,7 @@ _map = jax.tree_util.tree_map
 
 
 class ByLane(NamedTuple):
-    """What came back from each client; an empty tuple where it was not asked for.
+    """Results per client; an empty tuple unless asked for.
 
     Attributes:
         loss: Mean loss of the batches that it trained on, `[waves, lanes]`.
@@ -82,11 +82,11 @@ class FusedRound:
 
     Attributes:
         model: The network.
-        preprocessing: From features to what it reads.
+        preprocessing: Features to model input.
         client: Optimizer of the local steps.
         server: Optimizer of the step along the aggregate.
         aggregation: From the weighted updates to the aggregate.
-        form: Of the waves.
+        form: Shape of the waves.
     """
 
     model: Model

@@ -30,13 +30,13 @@ class FusedTrainerFactory:
     """Makes a `FusedTrainer` of a shard, on the worker; a value that can be pickled.
 
     Attributes:
-        model: See `EngineParts`, as for the others.
-        preprocessing: From stored features to what the model reads.
+        model: The network, see `EngineParts`.
+        preprocessing: Stored features to model input.
         work: Local training of a client.
-        client_optimizer: Of the local steps.
+        client_optimizer: Optimizer of the local steps.
         cohort_size: Most clients that a worker trains in a round.
-        device: As for `FusedEngine`.
-        matmul_precision: As for `FusedEngine`.
+        device: See `FusedEngine`.
+        matmul_precision: See `FusedEngine`.
     """
 
     model: Model
@@ -101,7 +101,7 @@ class FusedTrainer:
         cohort: Cohort,
         by_client: bool = False,
     ) -> TrainedPart:
-        """See `Trainer.train`; what is broadcast is the model's weights."""
+        """See `Trainer.train`; `broadcast` holds the model's weights."""
         parts = self._parts
         packed = pack(
             cohort,
@@ -131,7 +131,7 @@ class FusedTrainer:
 
 
 def merged(parts: Sequence[Sequence[np.ndarray]], weights: Any) -> Totals:
-    """Returns the totals of a cohort, like `weights`, from those of its parts, added in order."""
+    """Returns a cohort's totals, shaped like `weights`: its parts' totals added in order."""
     zero = np.zeros((), np.float32)
     zeros = Totals([np.zeros_like(weight) for weight in weights], zero, zero, zero, zero)
     total = [np.array(leaf) for leaf in (parts[0] if parts else jax.tree_util.tree_leaves(zeros))]

@@ -1,4 +1,4 @@
-"""The reference engine: rounds are those of a TensorFlow Federated learning process."""
+"""The reference engine: a TensorFlow Federated learning process executes the rounds."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TffEngine:
         """Builds the learning process and starts its runtime.
 
         Args:
-            parts: What it is made of.
+            parts: Parts of the engine.
             runtime: `"tf"` for TensorFlow in this process, `"worker"` for TFF's own worker, which
                 other machines can reach: see `worker.TffWorker`.
             device: Of the latter, see `tff.device.find_device`.
@@ -99,7 +99,7 @@ class TffEngine:
             initial = tff.learning.models.ModelWeights(weights, [])
             self._state = self._runtime.initialize()._replace(global_model_weights=initial)
             if runtime == "tf":
-                # What building leaves behind, some 100 MiB, the rounds would come on top of.
+                # Building leaves some 100 MiB behind, which the rounds would add to.
                 return_free_memory()
         except BaseException:
             self._runtime.close()
@@ -146,7 +146,7 @@ class TffEngine:
         return self._advance(memory, now, ids, steps, output, outcome)
 
     def _corrected(self, state: Any, memory: HostMemory, now: RoundContext) -> Any:
-        """The state with what the memory adds to this round's Delta."""
+        """The state with the memory's term of this round's Delta."""
         aggregator = state.aggregator
         like = aggregator["correction"]
         leaves = leaves_of(memory.correction(now), tf.nest.flatten(like))
@@ -236,7 +236,7 @@ class TffEngine:
         return mean_losses(scores, sizes, parts.client_loss)
 
     def statistics(self) -> dict[str, Any]:
-        """See `Engine.statistics`: what the runtime and the workers say of themselves."""
+        """See `Engine.statistics`; entries of the runtime and the workers."""
         workers = {} if self._workers is None else self._workers.statistics()
         return {"engine": "tff", **self._runtime.statistics(), **workers}
 
@@ -282,7 +282,7 @@ def _received(metrics: Any) -> np.ndarray:
 def _outcome(
     metrics: Any, cohort: Cohort, ids: np.ndarray, by_client: bool = False
 ) -> RoundOutcome:
-    """The outcome of a round whose metrics are those of clients in the order of `ids`."""
+    """Outcome of a round from metrics of clients in the order of `ids`."""
     trained, received = metrics["client_work"]["inner"]["train"], _received(metrics)
     dropped = int(np.count_nonzero(~received))
     rejected = dropped == len(ids) or bool(metrics["finalizer"]["update_non_finite"])

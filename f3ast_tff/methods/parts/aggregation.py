@@ -29,7 +29,7 @@ class Aggregation:
     normalise: ClassVar[bool] = False
 
     def in_jax(self, delta: list[Any]) -> list[Any]:
-        """Returns what the server optimizer steps along.
+        """Returns the direction of the server optimizer's step.
 
         Args:
             delta: The sum or mean, with the memory's correction; JAX arrays of the shapes of the
@@ -43,7 +43,7 @@ class Aggregation:
 
     @property
     def memory(self) -> Memory | None:
-        """Rules of what the server remembers; `None` for nothing."""
+        """Rules of the server's memory, if any."""
         return None
 
 
@@ -100,13 +100,13 @@ class AggregationConfig:
 
     @property
     def reads_gradients(self) -> bool:
-        """Whether it corrects gradients by those that it reads off a client's update."""
+        """Whether it corrects gradients by gradients inferred from a client's update."""
         memory = self.build().memory
         return memory is not None and use_of_start(memory).offset is not None
 
     @staticmethod
     def _check_plain_sgd(name: str, settings: Mapping[str, Any]) -> None:
-        """What clients report follows from D_k only where a step is rate times gradient."""
+        """Refuses optimizers without steps of rate times gradient: D_k must give the gradients."""
         allowed = f"with aggregation {name}, which reads gradients off a client's update"
         optimizer, momentum = settings["client_optimizer"], settings.get("client_momentum", 0)
         if optimizer != "sgd":

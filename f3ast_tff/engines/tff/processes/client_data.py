@@ -1,4 +1,4 @@
-"""What crosses to a client in a TFF round, and the batches that the client makes of it.
+"""Input of a client in a TFF round, and the client's batches.
 
 One element holds it all: `examples` (the client's whole data as stored, the same tensors every
 round), `orders` (`int32 [segments, length]`, see `LocalTraining.order`), `draws` (`int32
@@ -154,8 +154,8 @@ class ClientBatches:
         stored_spec: `OrderedDict(x=..., y=...)` of `tf.TensorSpec`s of examples as stored,
             leading dimension unknown.
         work: Says the batch size and the number of segments.
-        preprocessing: From stored features to what the model reads.
-        start: What else crosses to a client.
+        preprocessing: Stored features to model input.
+        start: Further input of a client.
     """
 
     stored_spec: Any
