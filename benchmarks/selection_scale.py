@@ -89,7 +89,7 @@ class Rounds:
         process = availability.ScarceConfig().build(np.ones(n), seed=0)
         config = builtin_registry().find("delivery", name.split()[0]).config
         made = config(**DELIVERIES.get(name, {}))
-        masks, fixed = RememberedMasks(process), availability.FixedK(k)
+        masks, fixed = RememberedMasks(process), availability.FixedK(clients_per_round=k)
         sizes = np.random.default_rng(1).integers(1, 1000, n)
         world = DeliveryWorld(sizes, sizes, 10**6, 10**6, process, masks, fixed, 0)
         self.process = masks if made.looks_ahead else process

@@ -1,22 +1,22 @@
 """Communication constraints: which of the available clients the server can talk to at once."""
 
 from .byte_budget import ByteBudget
-from .constraint import CommunicationConstraint, ConstraintConfig, constraint_from_text
-from .counts import FixedK, MarkovK, PoissonK, Schedule, Steps, UniformK
+from .constraint import CommunicationConstraint, ConstraintConfig
+from .counts import CycleK, FixedK, HoldK, MarkovK, PoissonK, StepsK, UniformK
 from .group_minimum import GroupMinimum
-from .signal import Signal
+from .signal import SignalK
 
 __all__ = [
     "ByteBudget",
     "CommunicationConstraint",
     "ConstraintConfig",
+    "CycleK",
     "FixedK",
     "GroupMinimum",
+    "HoldK",
     "MarkovK",
     "PoissonK",
-    "Schedule",
-    "Signal",
-    "Steps",
+    "SignalK",
+    "StepsK",
     "UniformK",
-    "constraint_from_text",
 ]

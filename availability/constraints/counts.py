@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,24 +14,31 @@ from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.settings import parameter, register
 
-from .constraint import ConstraintConfig, integers
-
-THEN = ("repeat", "hold")
+from .constraint import ConstraintConfig
 
 
+@register("communication", "fixed", "Fixed K", about="K: the same K in every round", order=1)
 @dataclass(frozen=True)
-class FixedK:
-    """The usual setting of federated averaging.
+class FixedK(ConstraintConfig):
+    """The usual setting of federated averaging; the constraint where `communication` is not given.
 
-    Attributes:
-        clients_per_round: K, at least 1.
+    K has a setting of its own, and no arguments.
     """
 
-    clients_per_round: int
+    form: ClassVar[str] = "K"
 
-    def __post_init__(self) -> None:
-        if self.clients_per_round < 1:
-            raise ParameterError("clients_per_round", self.clients_per_round, "must be at least 1")
+    clients_per_round: int = parameter(10, "K, the most clients a round", minimum=1)
+
+    def require(self) -> None:
+        """See `ConstraintConfig.require`."""
+        if self.arguments:
+            raise self.refused("must be a number alone")
+
+    def refused(self, allowed: str) -> ParameterError:
+        """See `ConstraintConfig.refused`."""
+        if self.arguments:
+            return super().refused(allowed)
+        return ParameterError("clients_per_round", self.clients_per_round, allowed)
 
     @property
     def largest_k(self) -> int:
@@ -49,56 +55,23 @@ class FixedK:
         return Feasible(self.clients_per_round)
 
 
-@register("communication", "fixed", "Fixed K", about="K: the same K in every round", order=1)
 @dataclass(frozen=True)
-class FixedConfig(ConstraintConfig):
-    """Configuration of `FixedK`; what `communication` is where it is not given."""
-
-    form: ClassVar[str] = "K"
-
-    clients_per_round: int = parameter(10, "K, the most clients a round", minimum=1)
-
-    def build(self, num_clients: int, seed: int, update_bytes: int) -> FixedK:
-        """See `ConstraintConfig.build`."""
-        if self.arguments:
-            raise self._refused("must be a number alone")
-        if self.clients_per_round > num_clients:
-            allowed = f"must be at most num_clients, {num_clients}"
-            raise ParameterError("clients_per_round", self.clients_per_round, allowed)
-        return FixedK(self.clients_per_round)
-
-    def check(self, settings: Mapping[str, Any]) -> None:
-        """See `ConstraintConfig.check`."""
-        self.build(settings.get("num_clients") or self.clients_per_round, 0, 1)
-
-
-def check_counts(values: tuple[int, ...]) -> None:
-    """Checks numbers of clients.
-
-    Raises:
-        ParameterError: If there is none, or one is below 1.
-    """
-    if not values or min(values) < 1:
-        text = ",".join(map(str, values))
-        raise ParameterError("communication", text, "must be one or more numbers, each at least 1")
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """One number a round.
+class ListedK(ConstraintConfig):
+    """Base of constraints with a list of numbers K.
 
     Attributes:
-        values: K_1, K_2, ..., each at least 1.
-        then: What follows the last: `"repeat"` from the first, or `"hold"` the last.
+        values: The numbers, `int`, each at least 1.
     """
 
-    values: tuple[int, ...]
-    then: str = "repeat"
+    @cached_property
+    def values(self) -> tuple[int, ...]:
+        """The arguments as numbers."""
+        return tuple(int(entry) for entry in self.arguments.split(","))
 
-    def __post_init__(self) -> None:
-        check_counts(self.values)
-        if self.then not in THEN:
-            raise ParameterError("communication", self.then, f"must be one of {', '.join(THEN)}")
+    def require(self) -> None:
+        """See `ConstraintConfig.require`."""
+        if min(self.values) < 1:
+            raise self.refused("must be one or more numbers, each at least 1")
 
     @property
     def largest_k(self) -> int:
@@ -107,51 +80,8 @@ class Schedule:
 
     @property
     def mean_k(self) -> float:
-        """The mean of the values; where the last is held, that one."""
-        if self.then == "hold":
-            return float(self.values[-1])
+        """The mean of the values."""
         return sum(self.values) / len(self.values)
-
-    def limit(self, round_number: int) -> Feasible:
-        """See `CommunicationConstraint.limit`."""
-        if self.then == "repeat":
-            return Feasible(self.values[(round_number - 1) % len(self.values)])
-        return Feasible(self.values[min(round_number, len(self.values)) - 1])
-
-
-@dataclass(frozen=True)
-class Steps:
-    """A step function of the round.
-
-    Attributes:
-        starts: Rounds from which each value holds, increasing, the first of them 1.
-        values: The values, each at least 1.
-    """
-
-    starts: tuple[int, ...]
-    values: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        check_counts(self.values)
-        increasing = all(a < b for a, b in zip(self.starts, self.starts[1:]))
-        if len(self.starts) != len(self.values) or self.starts[0] != 1 or not increasing:
-            text = ",".join(map(str, self.starts))
-            allowed = "first rounds must be 1 and then increase, one for each value"
-            raise ParameterError("communication", text, allowed)
-
-    @property
-    def largest_k(self) -> int:
-        """The largest of the values."""
-        return max(self.values)
-
-    @property
-    def mean_k(self) -> float:
-        """The last value, which holds in the long run."""
-        return float(self.values[-1])
-
-    def limit(self, round_number: int) -> Feasible:
-        """See `CommunicationConstraint.limit`."""
-        return Feasible(self.values[bisect_right(self.starts, round_number) - 1])
 
 
 @register(
@@ -162,14 +92,14 @@ class Steps:
     order=2,
 )
 @dataclass(frozen=True)
-class CycleConfig(ConstraintConfig):
-    """Configuration of a repeated `Schedule`."""
+class CycleK(ListedK):
+    """K_t is entry (t - 1) mod n of a list of n."""
 
     form: ClassVar[str] = "cycle:K,K,..."
 
-    def constraint(self, num_clients: int, seed: int, update_bytes: int) -> Schedule:
-        """See `ConstraintConfig.constraint`."""
-        return Schedule(integers(self.arguments))
+    def limit(self, round_number: int) -> Feasible:
+        """See `CommunicationConstraint.limit`."""
+        return Feasible(self.values[(round_number - 1) % len(self.values)])
 
 
 @register(
@@ -180,14 +110,19 @@ class CycleConfig(ConstraintConfig):
     order=3,
 )
 @dataclass(frozen=True)
-class HoldConfig(ConstraintConfig):
-    """Configuration of a `Schedule` that stays at its last value."""
+class HoldK(ListedK):
+    """K_t is entry min(t, n) - 1 of a list of n."""
 
     form: ClassVar[str] = "hold:K,K,..."
 
-    def constraint(self, num_clients: int, seed: int, update_bytes: int) -> Schedule:
-        """See `ConstraintConfig.constraint`."""
-        return Schedule(integers(self.arguments), "hold")
+    @property
+    def mean_k(self) -> float:
+        """The last value, which holds in the long run."""
+        return float(self.values[-1])
+
+    def limit(self, round_number: int) -> Feasible:
+        """See `CommunicationConstraint.limit`."""
+        return Feasible(self.values[min(round_number, len(self.values)) - 1])
 
 
 @register(
@@ -198,89 +133,39 @@ class HoldConfig(ConstraintConfig):
     order=4,
 )
 @dataclass(frozen=True)
-class StepsConfig(ConstraintConfig):
-    """Configuration of `Steps`."""
+class StepsK(HoldK):
+    """A step function of the round.
+
+    Attributes:
+        starts: Rounds from which each value holds, `int`, rising from 1.
+    """
 
     form: ClassVar[str] = "steps:ROUND=K,ROUND=K,..."
 
-    def constraint(self, num_clients: int, seed: int, update_bytes: int) -> Steps:
-        """See `ConstraintConfig.constraint`."""
+    @cached_property
+    def _steps(self) -> list[tuple[int, int]]:
         pairs = [entry.split("=") for entry in self.arguments.split(",")]
-        return Steps(tuple(int(t) for t, _ in pairs), tuple(int(k) for _, k in pairs))
-
-
-@dataclass(frozen=True)
-class UniformK:
-    """K_t uniform on least..most.
-
-    Attributes:
-        least: At least 1.
-        most: At least `least`.
-        seed: Seed of the draws.
-    """
-
-    least: int
-    most: int
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.least <= self.most:
-            allowed = "the first must be at least 1 and at most the second"
-            raise ParameterError("communication", f"uniform:{self.least}:{self.most}", allowed)
-
-    @property
-    def largest_k(self) -> int:
-        """`most`."""
-        return self.most
-
-    @property
-    def mean_k(self) -> float:
-        """The middle of least..most."""
-        return (self.least + self.most) / 2
-
-    def limit(self, round_number: int) -> Feasible:
-        """See `CommunicationConstraint.limit`."""
-        rng = generator(self.seed, "communication", round_number)
-        return Feasible(int(rng.integers(self.least, self.most, endpoint=True)))
-
-
-@dataclass(frozen=True)
-class PoissonK:
-    """K_t Poisson, moved into 1..most; for a mean well inside, the mean of K_t is nearly `mean`.
-
-    Attributes:
-        mean: Mean of the Poisson variable, above 0.
-        most: Largest K_t, for example the number of clients; at least 1.
-        seed: Seed of the draws.
-    """
-
-    mean: float
-    most: int
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not (self.mean > 0 and np.isfinite(self.mean) and self.most >= 1):
-            allowed = "the mean must be above 0 and finite, the maximum at least 1"
-            raise ParameterError("communication", f"poisson:{self.mean}:{self.most}", allowed)
-
-    @property
-    def largest_k(self) -> int:
-        """`most`."""
-        return self.most
+        return [(int(start), int(k)) for start, k in pairs]
 
     @cached_property
-    def mean_k(self) -> float:
-        """Mean of K_t: 1 + the sum of P(X > j) over j = 1 .. most - 1, X the Poisson variable."""
-        j = np.arange(self.most)
-        log_factorial = np.concatenate([[0.0], np.cumsum(np.log(j[1:]))])
-        chances = np.exp(j * np.log(self.mean) - self.mean - log_factorial)
-        above = 1 - np.minimum(np.cumsum(chances), 1)
-        return 1 + float(above[1:].sum())
+    def starts(self) -> tuple[int, ...]:
+        """The first rounds of the steps."""
+        return tuple(start for start, _ in self._steps)
+
+    @cached_property
+    def values(self) -> tuple[int, ...]:
+        """K of the steps."""
+        return tuple(k for _, k in self._steps)
+
+    def require(self) -> None:
+        """See `ConstraintConfig.require`."""
+        super().require()
+        if self.starts[0] != 1 or any(a >= b for a, b in zip(self.starts, self.starts[1:])):
+            raise self.refused("first rounds must be 1 and then increase, one for each value")
 
     def limit(self, round_number: int) -> Feasible:
         """See `CommunicationConstraint.limit`."""
-        drawn = int(generator(self.seed, "communication", round_number).poisson(self.mean))
-        return Feasible(min(max(drawn, 1), self.most))
+        return Feasible(self.values[bisect_right(self.starts, round_number) - 1])
 
 
 @register(
@@ -291,15 +176,37 @@ class PoissonK:
     order=5,
 )
 @dataclass(frozen=True)
-class UniformKConfig(ConstraintConfig):
-    """Configuration of `UniformK`."""
+class UniformK(ConstraintConfig):
+    """K_t uniform on LEAST .. MOST."""
 
     form: ClassVar[str] = "uniform:LEAST:MOST"
 
-    def constraint(self, num_clients: int, seed: int, update_bytes: int) -> UniformK:
-        """See `ConstraintConfig.constraint`."""
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """LEAST and MOST."""
         least, most = self.arguments.split(":")
-        return UniformK(int(least), int(most), seed)
+        return int(least), int(most)
+
+    def require(self) -> None:
+        """See `ConstraintConfig.require`."""
+        if not 1 <= self.ends[0] <= self.ends[1]:
+            raise self.refused("the first must be at least 1 and at most the second")
+
+    @property
+    def largest_k(self) -> int:
+        """MOST."""
+        return self.ends[1]
+
+    @property
+    def mean_k(self) -> float:
+        """The middle of LEAST .. MOST."""
+        return sum(self.ends) / 2
+
+    def limit(self, round_number: int) -> Feasible:
+        """See `CommunicationConstraint.limit`."""
+        least, most = self.ends
+        rng = generator(self.seed, "communication", round_number)
+        return Feasible(int(rng.integers(least, most, endpoint=True)))
 
 
 @register(
@@ -310,56 +217,39 @@ class UniformKConfig(ConstraintConfig):
     order=6,
 )
 @dataclass(frozen=True)
-class PoissonConfig(ConstraintConfig):
-    """Configuration of `PoissonK`."""
+class PoissonK(ConstraintConfig):
+    """K_t Poisson, moved into 1..N; for a mean well inside, the mean of K_t is nearly MEAN."""
 
     form: ClassVar[str] = "poisson:MEAN"
 
-    def constraint(self, num_clients: int, seed: int, update_bytes: int) -> PoissonK:
-        """See `ConstraintConfig.constraint`."""
-        return PoissonK(float(self.arguments), num_clients, seed)
+    @cached_property
+    def mean(self) -> float:
+        """Mean of the Poisson variable."""
+        return float(self.arguments)
 
-
-@dataclass(frozen=True)
-class MarkovK:
-    """K_t stays as it is with probability `memory`, else is drawn anew, uniformly from the levels.
-
-    `memory` is the second eigenvalue of the chain, so the correlation of successive K_t; the
-    stationary law is uniform. K_t is the level of the last round that drew anew, found by looking
-    back from t: a function of (seed, t) alone, at some 1 / (1 - memory) draws a call.
-
-    Attributes:
-        levels: Values of K_t, each at least 1; one that is repeated weighs more.
-        memory: In [0, 1).
-        seed: Seed of the draws.
-    """
-
-    levels: tuple[int, ...]
-    memory: float
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_counts(self.levels)
-        if not 0 <= self.memory < 1:
-            raise ParameterError("communication", self.memory, "memory must be in [0, 1)")
+    def require(self) -> None:
+        """See `ConstraintConfig.require`."""
+        if not 0 < self.mean < np.inf:
+            raise self.refused("the mean must be above 0 and finite")
 
     @property
     def largest_k(self) -> int:
-        """The largest level."""
-        return max(self.levels)
+        """N."""
+        return self.num_clients
 
-    @property
+    @cached_property
     def mean_k(self) -> float:
-        """The mean level: the stationary law is uniform over them."""
-        return sum(self.levels) / len(self.levels)
+        """Mean of K_t: 1 + the sum of P(X > j) over j = 1 .. N - 1, X the Poisson variable."""
+        j = np.arange(self.num_clients)
+        log_factorial = np.concatenate([[0.0], np.cumsum(np.log(j[1:]))])
+        chances = np.exp(j * np.log(self.mean) - self.mean - log_factorial)
+        above = 1 - np.minimum(np.cumsum(chances), 1)
+        return 1 + float(above[1:].sum())
 
     def limit(self, round_number: int) -> Feasible:
         """See `CommunicationConstraint.limit`."""
-        for t in range(round_number, 0, -1):
-            rng = generator(self.seed, "communication", t)
-            if rng.random() >= self.memory or t == 1:
-                return Feasible(self.levels[int(rng.integers(len(self.levels)))])
-        raise ValueError(f"round {round_number}: rounds are counted from 1")
+        drawn = int(generator(self.seed, "communication", round_number).poisson(self.mean))
+        return Feasible(min(max(drawn, 1), self.num_clients))
 
 
 @register(
@@ -370,12 +260,38 @@ class MarkovK:
     order=7,
 )
 @dataclass(frozen=True)
-class MarkovKConfig(ConstraintConfig):
-    """Configuration of `MarkovK`."""
+class MarkovK(ListedK):
+    """K_t stays as it is with probability MEMORY, else is drawn anew, uniformly from the list.
+
+    MEMORY is the second eigenvalue of the chain, so the correlation of successive K_t; the
+    stationary law is uniform, so `mean_k` is the list's mean. A number that is repeated weighs
+    more. K_t is the level of the last round that drew anew, found by looking back from t: a
+    function of (seed, t) alone, at some 1 / (1 - MEMORY) draws a call.
+    """
 
     form: ClassVar[str] = "markov:K,K,...:MEMORY"
 
-    def constraint(self, num_clients: int, seed: int, update_bytes: int) -> MarkovK:
-        """See `ConstraintConfig.constraint`."""
-        levels, memory = self.arguments.split(":")
-        return MarkovK(integers(levels), float(memory), seed)
+    @cached_property
+    def values(self) -> tuple[int, ...]:
+        """The list."""
+        levels, _ = self.arguments.split(":")
+        return tuple(int(entry) for entry in levels.split(","))
+
+    @cached_property
+    def memory(self) -> float:
+        """MEMORY, in [0, 1)."""
+        return float(self.arguments.partition(":")[2])
+
+    def require(self) -> None:
+        """See `ConstraintConfig.require`."""
+        super().require()
+        if not 0 <= self.memory < 1:
+            raise self.refused("memory must be in [0, 1)")
+
+    def limit(self, round_number: int) -> Feasible:
+        """See `CommunicationConstraint.limit`."""
+        for t in range(round_number, 0, -1):
+            rng = generator(self.seed, "communication", t)
+            if rng.random() >= self.memory or t == 1:
+                return Feasible(self.values[int(rng.integers(len(self.values)))])
+        raise ValueError(f"round {round_number}: rounds are counted from 1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
 from reprlib import repr
 from typing import Any, ClassVar
@@ -13,10 +14,10 @@ import numpy as np
 
 from f3ast_tff.core.data_files import read_text
 from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.settings import REQUIRED, parameter, register
 
-from .constraint import ConstraintConfig
-from .counts import Schedule
+from .counts import FixedK
 
 HEADER = "time,value"
 RULES = ("threshold", "proportion", "budget")
@@ -113,10 +114,8 @@ def _seconds(text: str) -> float:
     order=9,
 )
 @dataclass(frozen=True)
-class SignalConfig(ConstraintConfig):
-    """Configuration of a `Schedule` of K_t from a signal s_t, its mean over round t.
-
-    K_t is between `signal_least_k` and K:
+class SignalK(FixedK):
+    """K_t follows a signal s_t, its mean over round t, between `signal_least_k` and K.
 
     - `threshold`: K where s_t is at most `signal_threshold`, else the least;
     - `proportion`: K where s_t is lowest, the least where it is highest, linear between, rounded;
@@ -128,7 +127,6 @@ class SignalConfig(ConstraintConfig):
     signal_file: str = parameter(REQUIRED, "a CSV file: time and value", is_input=True)
     signal_rule: str = parameter("threshold", "how s_t decides K_t", choices=RULES)
     signal_round_seconds: float = parameter(3600.0, "length of a round", above=0, units="seconds")
-    clients_per_round: int = parameter(10, "K, the most clients a round", minimum=1)
     signal_least_k: int = parameter(1, "least K_t", minimum=1)
     signal_threshold: float | None = parameter(
         None, "for threshold: largest s_t for K clients; by default the signal's median"
@@ -137,35 +135,37 @@ class SignalConfig(ConstraintConfig):
         None, "for budget: what a round may cost, in units of the signal; must be given", above=0
     )
 
-    def constraint(self, num_clients: int, seed: int, update_bytes: int) -> Schedule:
-        """See `ConstraintConfig.constraint`."""
-        if self.signal_file is None:
-            raise ParameterError("signal_file", "", "must be given")
-        signal = read_signal(Path(self.signal_file))
-        means = signal.round_means(self.signal_round_seconds)
+    @cached_property
+    def values(self) -> np.ndarray:
+        """K_t until the signal begins again, `int64 [T]`."""
+        means = read_signal(Path(self.signal_file)).round_means(self.signal_round_seconds)
         found = {
             "threshold": self._by_threshold,
             "proportion": self._in_proportion,
             "budget": self._within_budget,
         }[self.signal_rule](means)
-        k = np.clip(found, self.signal_least_k, self.clients_per_round)
-        return Schedule(tuple(int(each) for each in k))
+        return np.clip(found, self.signal_least_k, self.clients_per_round).astype(np.int64)
 
-    def build(self, num_clients: int, seed: int, update_bytes: int) -> Schedule:
-        """See `ConstraintConfig.build`."""
-        self.check({"num_clients": num_clients})
-        return self.constraint(num_clients, seed, update_bytes)
+    @property
+    def largest_k(self) -> int:
+        """The largest K_t."""
+        return int(self.values.max())
 
-    def check(self, settings: Mapping[str, Any]) -> None:
-        """See `ConstraintConfig.check`; the file is read when it is built."""
+    @property
+    def mean_k(self) -> float:
+        """The mean of K_t until the signal begins again."""
+        return float(self.values.mean())
+
+    def limit(self, round_number: int) -> Feasible:
+        """See `CommunicationConstraint.limit`."""
+        return Feasible(int(self.values[(round_number - 1) % len(self.values)]))
+
+    def require(self) -> None:
+        """See `ConstraintConfig.require`."""
         if self.arguments:
-            raise self._refused("must be signal alone; its parameters are settings of their own")
-        k, num_clients = self.clients_per_round, settings.get("num_clients")
-        if num_clients is not None and k > num_clients:
-            allowed = f"must be at most num_clients, {num_clients}"
-            raise ParameterError("clients_per_round", k, allowed)
-        if self.signal_least_k > k:
-            allowed = f"must be at most clients_per_round, {k}"
+            raise self.refused("must be signal alone; its parameters are settings of their own")
+        if self.signal_least_k > self.clients_per_round:
+            allowed = f"must be at most clients_per_round, {self.clients_per_round}"
             raise ParameterError("signal_least_k", self.signal_least_k, allowed)
         if self.signal_rule == "budget" and self.signal_budget is None:
             raise ParameterError("signal_budget", "", "must be given with signal_rule=budget")
@@ -173,6 +173,16 @@ class SignalConfig(ConstraintConfig):
             if getattr(self, name) is not None and self.signal_rule != rule:
                 allowed = f"only applies with signal_rule={rule}"
                 raise ParameterError(name, getattr(self, name), allowed)
+
+    def build(self, num_clients: int, seed: int = 0, update_bytes: int = 1) -> SignalK:
+        """See `ConstraintConfig.build`; reads the file."""
+        self.check({"num_clients": num_clients})
+        return super().build(num_clients, seed, update_bytes)
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """See `ConstraintConfig.check`; the file is read when it is built."""
+        self.require()
+        FixedK(clients_per_round=self.clients_per_round).check(settings)
 
     def _by_threshold(self, means: np.ndarray) -> np.ndarray:
         most = np.median(means) if self.signal_threshold is None else self.signal_threshold

@@ -1,8 +1,7 @@
 """Delivery: whose update arrives, of those asked, and how long a round takes."""
 
 from f3ast_tff.delivery.delivery import Arrivals, Delivery, DeliveryConfig, DeliveryWorld
-from f3ast_tff.delivery.device_times import DeviceTimes
-from f3ast_tff.delivery.losses import Bernoulli, Certain, Deadline, FailBelow, TraceDelivery
+from f3ast_tff.delivery.losses import Bernoulli, Certain, Deadline, TraceDelivery
 from f3ast_tff.delivery.over_commit import OverCommit
 
 __all__ = [
@@ -13,8 +12,6 @@ __all__ = [
     "Delivery",
     "DeliveryConfig",
     "DeliveryWorld",
-    "DeviceTimes",
-    "FailBelow",
     "OverCommit",
     "TraceDelivery",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -103,22 +103,34 @@ class DeliveryWorld:
 
 @dataclass(frozen=True)
 class DeliveryConfig:
-    """Base of a delivery's `Config`.
+    """Base of a delivery's `Config`, which is the delivery once `build` has bound it.
 
     Attributes:
         looks_ahead: Whether it asks for the masks of later rounds.
+        world: Clients, model and constraint, bound by `build`.
     """
 
     looks_ahead: ClassVar[bool] = False
 
+    world: DeliveryWorld = field(default=None, repr=False)  # type: ignore[assignment]
+
     def build(self, world: DeliveryWorld) -> Delivery:
-        """Returns the delivery.
+        """Returns the delivery in a world.
 
         Raises:
             ParameterError: If the world contradicts a parameter.
             DataError: If a file is missing or damaged.
         """
-        raise TypeError(f"{type(self).__name__} does not say what it builds")
+        bound = replace(self, world=world)
+        bound.prepare()
+        return bound
+
+    def prepare(self) -> None:
+        """Computes what needs the world, and raises the errors of `build`."""
+
+    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
+        """See `Delivery.arrivals`."""
+        raise TypeError(f"{type(self).__name__} does not say whose update arrives")
 
     def asking(
         self, constraint: CommunicationConstraint, num_clients: int

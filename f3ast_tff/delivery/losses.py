@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -12,67 +13,34 @@ from f3ast_tff.availability.draws import lean
 from f3ast_tff.availability.process import stationary_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import uniforms
-from f3ast_tff.delivery.delivery import (
-    Arrivals,
-    Delivery,
-    DeliveryConfig,
-    DeliveryWorld,
-    RememberedMasks,
-)
-from f3ast_tff.delivery.device_times import DeviceTimes, TimedConfig
+from f3ast_tff.delivery.delivery import Arrivals, DeliveryConfig
+from f3ast_tff.delivery.device_times import TimedConfig
 from f3ast_tff.settings import parameter, register
 
 FOLLOWS = ("none", "size", "availability")
 _MAX_SLOTS = 100
 
 
-class Certain:
-    """What the papers assume: whoever is asked answers in time. There is no clock."""
+@register(
+    "delivery", "certain", "Certain", about="every client asked is received; no clock", order=1
+)
+@dataclass(frozen=True)
+class Certain(DeliveryConfig):
+    """The papers' assumption: every client asked answers in time. There is no clock."""
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
         """See `Delivery.arrivals`."""
         return Arrivals(np.ones(len(ids), bool), np.full(len(ids), math.nan), math.nan)
 
 
-@register(
-    "delivery", "certain", "Certain", about="every client asked is received; no clock", order=1
-)
-@dataclass(frozen=True)
-class CertainConfig(DeliveryConfig):
-    """Configuration of `Certain`."""
-
-    def build(self, world: DeliveryWorld) -> Certain:
-        """See `DeliveryConfig.build`."""
-        return Certain()
-
-
-@dataclass(frozen=True)
-class FailBelow:
-    """A delivery whose rounds fail where the share of updates that arrive is below a bound.
-
-    FLASH's rule (Yang et al., WWW 2021; `update_frac` in its code): a round of m clients, each
-    counted once, counts where received / m >= share. A round in which nobody is asked does not
-    fail.
-
-    Attributes:
-        delivery: Says whose update arrives.
-        share: Least share of the clients asked, in [0, 1].
-    """
-
-    delivery: Delivery
-    share: float
-
-    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
-        """See `Delivery.arrivals`."""
-        found = self.delivery.arrivals(round_number, ids)
-        asked, received = len(np.unique(ids)), len(np.unique(ids[found.received]))
-        # Divided, so that 7 of 10 are not below 0.7: 0.7 * 10 is a little above 7.
-        return replace(found, failed=asked > 0 and received / asked < self.share)
-
-
 @dataclass(frozen=True)
 class LossyConfig(TimedConfig):
-    """Base of the `Config` of a delivery that loses updates, and with them whole rounds."""
+    """Base of a delivery that loses updates, and with them whole rounds.
+
+    A round fails where the share of updates that arrive is below a bound. FLASH's rule (Yang et
+    al., WWW 2021; `update_frac` in its code): a round of m clients, each counted once, counts where
+    received / m >= share. A round in which nobody is asked does not fail.
+    """
 
     fail_below_arrivals: float = parameter(
         0.0,
@@ -83,11 +51,18 @@ class LossyConfig(TimedConfig):
         neutral=0,
     )
 
-    def failing(self, delivery: Delivery) -> Delivery:
-        """Returns the delivery with the rounds that fail."""
+    def sent(self, round_number: int, ids: np.ndarray) -> Arrivals:
+        """Returns the arrivals before any round fails; see `Delivery.arrivals`."""
+        raise TypeError(f"{type(self).__name__} does not say whose update arrives")
+
+    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
+        """See `Delivery.arrivals`."""
+        found = self.sent(round_number, ids)
         if not self.fail_below_arrivals:
-            return delivery
-        return FailBelow(delivery, self.fail_below_arrivals)
+            return found
+        asked, received = len(np.unique(ids)), len(np.unique(ids[found.received]))
+        # Divided, so that 7 of 10 are not below 0.7: 0.7 * 10 is a little above 7.
+        return replace(found, failed=asked > 0 and received / asked < self.fail_below_arrivals)
 
 
 def loss_by_rank(values: np.ndarray, mean: float) -> np.ndarray:
@@ -109,30 +84,6 @@ def loss_by_rank(values: np.ndarray, mean: float) -> np.ndarray:
     return 2 * mean * u if mean <= 0.5 else 1 - 2 * (1 - mean) * (1 - u)
 
 
-@dataclass(frozen=True)
-class Bernoulli:
-    """The update of client k is lost with probability l_k, anew in each round.
-
-    A round lasts until the slowest update that arrives; where all are lost, until the slowest
-    would have arrived.
-
-    Attributes:
-        loss: l_k of each client, `float [N]`, or the same for all; in [0, 1).
-        times: How long clients take.
-        seed: Seed of the draws.
-    """
-
-    loss: np.ndarray | float
-    times: DeviceTimes
-    seed: int
-
-    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
-        """See `Delivery.arrivals`."""
-        loss = self.loss[ids] if isinstance(self.loss, np.ndarray) else self.loss
-        received = uniforms(self.seed, "delivery", ids, round_number) >= loss
-        return until_slowest(received, self.times.seconds(round_number, ids))
-
-
 def until_slowest(received: np.ndarray, seconds: np.ndarray) -> Arrivals:
     """Returns a round that lasts until the slowest received, or the slowest if there is none.
 
@@ -152,8 +103,12 @@ def until_slowest(received: np.ndarray, seconds: np.ndarray) -> Arrivals:
     order=2,
 )
 @dataclass(frozen=True)
-class BernoulliConfig(LossyConfig):
-    """Configuration of `Bernoulli`."""
+class Bernoulli(LossyConfig):
+    """The update of client k is lost with probability l_k, anew in each round.
+
+    A round lasts until the slowest update that arrives; where all are lost, until the slowest
+    would have arrived.
+    """
 
     loss_probability: float = parameter(
         0.1, "mean over clients of the probability that an update is lost", minimum=0, below=1
@@ -165,42 +120,34 @@ class BernoulliConfig(LossyConfig):
         choices=FOLLOWS,
     )
 
-    def build(self, world: DeliveryWorld) -> Delivery:
-        """See `DeliveryConfig.build`."""
-        loss: np.ndarray | float = self.loss_probability
+    def prepare(self) -> None:
+        """See `DeliveryConfig.prepare`."""
+        super().prepare()
+        self.loss  # noqa: B018 - computed now, for its errors.
+
+    @cached_property
+    def loss(self) -> np.ndarray:
+        """l_k, `float [N]` in [0, 1), or `float []` where it is the same for all.
+
+        Raises:
+            ParameterError: If it follows a long-run availability that is not known.
+        """
+        if self.loss_follows == "none":
+            return np.array(self.loss_probability)
         if self.loss_follows == "size":
-            loss = lean(loss_by_rank(world.sizes, self.loss_probability))
-        elif self.loss_follows == "availability":
-            stationary = stationary_of(world.availability)
-            if stationary is None:
-                name = type(world.availability).__name__
-                allowed = f"the long-run availability of {name} is not known"
-                raise ParameterError("loss_follows", self.loss_follows, allowed)
-            loss = lean(loss_by_rank(-np.asarray(stationary), self.loss_probability))
-        return self.failing(Bernoulli(loss, self.times(world), world.seed))
+            return lean(loss_by_rank(self.world.sizes, self.loss_probability))
+        stationary = stationary_of(self.world.availability)
+        if stationary is None:
+            name = type(self.world.availability).__name__
+            allowed = f"the long-run availability of {name} is not known"
+            raise ParameterError("loss_follows", self.loss_follows, allowed)
+        return lean(loss_by_rank(-np.asarray(stationary), self.loss_probability))
 
-
-@dataclass(frozen=True)
-class Deadline:
-    """An update that arrives after `deadline` seconds is lost: it enters no later round either.
-
-    P(client k is late) = Phi(log(s_k / D) / jitter), see `DeviceTimes`. The server goes on as soon
-    as all are there, at the latest at the deadline.
-
-    Attributes:
-        times: How long clients take.
-        deadline: D, seconds, above 0.
-    """
-
-    times: DeviceTimes
-    deadline: float
-
-    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
-        """See `Delivery.arrivals`."""
-        seconds = self.times.seconds(round_number, ids)
-        return Arrivals(
-            seconds <= self.deadline, seconds, min(float(seconds.max(initial=0)), self.deadline)
-        )
+    def sent(self, round_number: int, ids: np.ndarray) -> Arrivals:
+        """See `LossyConfig.sent`."""
+        loss = self.loss[ids] if self.loss.ndim else self.loss
+        received = uniforms(self.world.seed, "delivery", ids, round_number) >= loss
+        return until_slowest(received, self.seconds(round_number, ids))
 
 
 @register(
@@ -211,8 +158,12 @@ class Deadline:
     order=4,
 )
 @dataclass(frozen=True)
-class DeadlineConfig(LossyConfig):
-    """Configuration of `Deadline`."""
+class Deadline(LossyConfig):
+    """An update that arrives after `deadline` seconds is lost: it enters no later round either.
+
+    P(client k is late) = Phi(log(s_k / D) / jitter), see `TimedConfig`. The server goes on as soon
+    as all are there, at the latest at the deadline.
+    """
 
     deadline_seconds: float | None = parameter(
         None, "deadline; by default deadline_quantile decides", above=0, units="seconds"
@@ -221,59 +172,19 @@ class DeadlineConfig(LossyConfig):
         0.8, "the deadline is this quantile over clients of their typical time", above=0, maximum=1
     )
 
-    def build(self, world: DeliveryWorld) -> Delivery:
-        """See `DeliveryConfig.build`."""
-        times, deadline = self.times(world), self.deadline_seconds
-        if deadline is None:
-            typical = times.typical(np.flatnonzero(world.examples > 0))
-            deadline = float(np.quantile(typical, self.deadline_quantile))
-        return self.failing(Deadline(times, deadline))
+    @cached_property
+    def deadline(self) -> float:
+        """D, seconds."""
+        if self.deadline_seconds is not None:
+            return self.deadline_seconds
+        typical = self.typical(np.flatnonzero(self.world.examples > 0))
+        return float(np.quantile(typical, self.deadline_quantile))
 
-
-@dataclass(frozen=True)
-class TraceDelivery:
-    """Reads in the availability of later rounds whether a device was there until it was done.
-
-    A round of the availability process is a slot of L seconds. A client asked in round t that is
-    found away first in round t + j left in the slot before, at a uniform time of it: (j - 1 + u) L
-    seconds after it was asked. Its update is lost if that is before it was done. Without L the
-    client must be there when the next round begins.
-
-    Attributes:
-        masks: Who is reachable when.
-        times: How long clients take.
-        seed: Seed of the times of leaving.
-        slot_seconds: L; `None` for a client that must be there in the next round.
-    """
-
-    masks: RememberedMasks
-    times: DeviceTimes
-    seed: int
-    slot_seconds: float | None = None
-
-    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
-        """See `Delivery.arrivals`.
-
-        Raises:
-            ParameterError: If a client takes more than 100 slots.
-        """
-        self.masks.forget_before(round_number)
-        seconds = self.times.seconds(round_number, ids)
-        if self.slot_seconds is None:
-            return until_slowest(self.masks.mask(round_number + 1)[ids], seconds)
-        slots = seconds / self.slot_seconds
-        longest = float(slots.max(initial=0))
-        if longest > _MAX_SLOTS:
-            least = seconds.max() / _MAX_SLOTS
-            allowed = f"a client takes {seconds.max():.4g} s; must be at least {least:.4g}"
-            raise ParameterError("slot_seconds", self.slot_seconds, allowed)
-        part = uniforms(self.seed, "leaving", ids, round_number)
-        received, there = np.ones(len(ids), bool), np.ones(len(ids), bool)
-        for j in range(1, int(np.ceil(longest)) + 1):
-            left = there & ~self.masks.mask(round_number + j)[ids]
-            received[left] = (j - 1 + part[left]) >= slots[left]
-            there &= ~left
-        return until_slowest(received, seconds)
+    def sent(self, round_number: int, ids: np.ndarray) -> Arrivals:
+        """See `LossyConfig.sent`."""
+        seconds = self.seconds(round_number, ids)
+        round_seconds = min(float(seconds.max(initial=0)), self.deadline)
+        return Arrivals(seconds <= self.deadline, seconds, round_seconds)
 
 
 @register(
@@ -284,8 +195,14 @@ class TraceDelivery:
     order=3,
 )
 @dataclass(frozen=True)
-class TraceDeliveryConfig(LossyConfig):
-    """Configuration of `TraceDelivery`."""
+class TraceDelivery(LossyConfig):
+    """Reads in the availability of later rounds whether a device was there until it was done.
+
+    A round of the availability process is a slot of L seconds. A client asked in round t that is
+    found away first in round t + j left in the slot before, at a uniform time of it: (j - 1 + u) L
+    seconds after it was asked. Its update is lost if that is before it was done. Without L the
+    client must be there when the next round begins.
+    """
 
     looks_ahead: ClassVar[bool] = True
 
@@ -297,8 +214,27 @@ class TraceDeliveryConfig(LossyConfig):
         units="seconds",
     )
 
-    def build(self, world: DeliveryWorld) -> Delivery:
-        """See `DeliveryConfig.build`."""
-        return self.failing(
-            TraceDelivery(world.masks, self.times(world), world.seed, self.slot_seconds)
-        )
+    def sent(self, round_number: int, ids: np.ndarray) -> Arrivals:
+        """See `LossyConfig.sent`.
+
+        Raises:
+            ParameterError: If a client takes more than 100 slots.
+        """
+        masks = self.world.masks
+        masks.forget_before(round_number)
+        seconds = self.seconds(round_number, ids)
+        if self.slot_seconds is None:
+            return until_slowest(masks.mask(round_number + 1)[ids], seconds)
+        slots = seconds / self.slot_seconds
+        longest = float(slots.max(initial=0))
+        if longest > _MAX_SLOTS:
+            least = seconds.max() / _MAX_SLOTS
+            allowed = f"a client takes {seconds.max():.4g} s; must be at least {least:.4g}"
+            raise ParameterError("slot_seconds", self.slot_seconds, allowed)
+        part = uniforms(self.world.seed, "leaving", ids, round_number)
+        received, there = np.ones(len(ids), bool), np.ones(len(ids), bool)
+        for j in range(1, int(np.ceil(longest)) + 1):
+            left = there & ~masks.mask(round_number + j)[ids]
+            received[left] = (j - 1 + part[left]) >= slots[left]
+            there &= ~left
+        return until_slowest(received, seconds)

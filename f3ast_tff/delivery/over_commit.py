@@ -9,8 +9,8 @@ import numpy as np
 
 from f3ast_tff.availability import CommunicationConstraint
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.delivery.delivery import Arrivals, DeliveryWorld
-from f3ast_tff.delivery.device_times import DeviceTimes, TimedConfig
+from f3ast_tff.delivery.delivery import Arrivals
+from f3ast_tff.delivery.device_times import TimedConfig
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.settings import parameter, register
 
@@ -54,26 +54,30 @@ class MoreAsked:
         return max(k, min(math.ceil(self.factor * k - _ROUNDING), self.num_clients))
 
 
+@register(
+    "delivery",
+    "over_commit",
+    "Over-commitment",
+    about="asks c K clients and takes the first K to arrive",
+    order=5,
+)
 @dataclass(frozen=True)
-class OverCommit:
+class OverCommit(TimedConfig):
     """Of those asked the first K_t to arrive count; the round ends with the last of them.
 
     Of a client drawn several times all draws arrive, or none: with the last of the K_t more may.
 
     The others' updates are lost. Fast clients count more often than slow ones.
-
-    Attributes:
-        times: How long clients take.
-        constraint: Says K_t.
     """
 
-    times: DeviceTimes
-    constraint: CommunicationConstraint
+    over_commitment: float = parameter(
+        1.3, "c, clients asked for each that is wanted", minimum=1, maximum=1000
+    )
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
         """See `Delivery.arrivals`."""
-        seconds = self.times.seconds(round_number, ids)
-        wanted = self.constraint.limit(round_number).k
+        seconds = self.seconds(round_number, ids)
+        wanted = self.world.constraint.limit(round_number).k
         # A client drawn twice arrives once, with both draws.
         _, place, client, draws = np.unique(
             ids, return_index=True, return_inverse=True, return_counts=True
@@ -84,26 +88,6 @@ class OverCommit:
         in_time[order] = there_before < wanted
         received = in_time[client]
         return Arrivals(received, seconds, float(seconds[received].max(initial=0)))
-
-
-@register(
-    "delivery",
-    "over_commit",
-    "Over-commitment",
-    about="asks c K clients and takes the first K to arrive",
-    order=5,
-)
-@dataclass(frozen=True)
-class OverCommitConfig(TimedConfig):
-    """Configuration of `OverCommit`."""
-
-    over_commitment: float = parameter(
-        1.3, "c, clients asked for each that is wanted", minimum=1, maximum=1000
-    )
-
-    def build(self, world: DeliveryWorld) -> OverCommit:
-        """See `DeliveryConfig.build`."""
-        return OverCommit(self.times(world), world.constraint)
 
     def asking(self, constraint: CommunicationConstraint, num_clients: int) -> MoreAsked:
         """See `DeliveryConfig.asking`."""

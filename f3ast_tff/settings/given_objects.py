@@ -47,7 +47,8 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
             continue
         component = getattr(value, "component", None)
         if component is not None and component.kind == kind:
-            settings[kind] = component.name
+            arguments = getattr(value, "arguments", "")
+            settings[kind] = f"{component.name}:{arguments}" if arguments else component.name
             settings.update(_fields_of(value, given))
             if component not in registry.all():
                 digest = _digest(without_note(value))

@@ -46,7 +46,7 @@ def test_without_stationary_and_with_k(tmp_path: Path) -> None:
     unknown = Product([HALVES, HALVES])
     pictures = []
     for number, seen in enumerate(
-        (preview(HALVES, 9), preview(unknown, 9), preview(HALVES, 9, UniformK(1, 9)))
+        (preview(HALVES, 9), preview(unknown, 9), preview(HALVES, 9, UniformK("1:9")))
     ):
         path = tmp_path / f"{number}.png"
         draw(seen, "x", path)

@@ -16,7 +16,11 @@ def test_by_hand() -> None:
 
     Products in successive rounds: 0 and 1 of 3, so covariances -2/9 and 1/9; variances 2/9 each.
     """
-    seen = preview(Table(np.array([[1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 0]])), 4, FixedK(2))
+    seen = preview(
+        Table(np.array([[1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 0]])),
+        4,
+        FixedK(clients_per_round=2),
+    )
     assert seen.num_available.tolist() == [2, 1, 1, 0]
     assert seen.k is not None
     assert seen.k.tolist() == [2] * 4

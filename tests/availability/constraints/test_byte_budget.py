@@ -11,13 +11,17 @@ from f3ast_tff.availability import ByteBudget
 from f3ast_tff.core.errors import ParameterError
 
 
+def bound(budgets: str, sizes: list[int]) -> ByteBudget:
+    return ByteBudget(budgets).build(len(sizes), update_bytes=np.array(sizes))
+
+
 def test_the_largest_k_counts_the_smallest_updates_and_the_mean_k_average_ones() -> None:
     """Sizes 4 5 3 1 2, budgets 9, 12: 1 + 2 + 3 + 4 fit into 12; of size 3, the mean, 3 and 4."""
-    constraint = ByteBudget((9, 12), np.array([4, 5, 3, 1, 2]))
+    constraint = bound("9,12", [4, 5, 3, 1, 2])
     assert [constraint.limit(t).budget for t in (1, 2, 3)] == [9, 12, 9]
     assert [constraint.limit(t).k for t in (1, 2)] == [constraint.largest_k] * 2 == [4, 4]
     assert constraint.mean_k == 3.5
-    assert ByteBudget((9, 90), np.array([3, 3, 3, 3])).mean_k == 3.5
+    assert bound("9,90", [3, 3, 3, 3]).mean_k == 3.5
 
 
 @given(
@@ -29,8 +33,8 @@ def test_what_is_admitted_keeps_within_the_budget(
     sizes: list[int], extra: list[int], data: st.DataObject
 ) -> None:
     """And is maximal: nobody left out would still fit."""
-    budgets = tuple(max(sizes) + more for more in extra)
-    constraint = ByteBudget(budgets, np.array(sizes))
+    budgets = [max(sizes) + more for more in extra]
+    constraint = bound(",".join(map(str, budgets)), sizes)
     ranked = np.array(data.draw(st.permutations(range(len(sizes)))))
     for t in range(1, 5):
         admitted = constraint.limit(t).admit(ranked)
@@ -40,14 +44,23 @@ def test_what_is_admitted_keeps_within_the_budget(
         assert 1 <= len(admitted) <= constraint.largest_k
 
 
-def test_a_client_that_never_fits_is_refused() -> None:
-    with pytest.raises(ParameterError, match=r"communication = bytes:10,3: .*largest update, 4"):
-        ByteBudget((10, 3), np.array([4, 2]))
-    with pytest.raises(ParameterError, match="communication = bytes:: "):
-        ByteBudget((), np.array([4, 2]))
+@pytest.mark.parametrize(
+    ("budgets", "sizes", "allowed"),
+    [
+        ("10,3", [4, 2], "each budget must hold the largest update, 4 bytes"),
+        ("10", [40, 40], "each budget must hold the largest update, 40 bytes"),
+        ("10", [0, 1], "no sizes of updates are known here"),
+        ("", [4, 2], "must be bytes:BUDGET,..."),
+    ],
+)
+def test_budgets_that_hold_no_update_are_refused(
+    budgets: str, sizes: list[int], allowed: str
+) -> None:
+    with pytest.raises(ParameterError) as error:
+        bound(budgets, sizes)
+    assert str(error.value) == f"communication = bytes:{budgets}: {allowed}"
 
 
-@pytest.mark.parametrize("sizes", [[], [0, 1], [[1]], [float("nan")]])
-def test_sizes_that_are_none_are_refused(sizes: list) -> None:
-    with pytest.raises(ValueError, match="sizes"):
-        ByteBudget((10,), np.array(sizes))
+def test_a_budget_is_that_of_the_model() -> None:
+    found = ByteBudget("5e6,90").build(3, update_bytes=30)
+    assert (found.budgets, found.sizes.tolist()) == ((5_000_000, 90), [30, 30, 30])

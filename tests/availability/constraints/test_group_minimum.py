@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f3ast_tff.availability import FixedK, GroupMinimum, Schedule
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.availability import CycleK, FixedK, GroupMinimum
 
 
 def test_by_hand() -> None:
     """K = 3, one of group 1 at least: the third best gives way to the best of group 1."""
-    constraint = GroupMinimum(FixedK(3), np.array([0, 0, 0, -1, 1, 1]), (0, 1))
+    constraint = GroupMinimum(FixedK(clients_per_round=3), np.array([0, 0, 0, -1, 1, 1]), (0, 1))
     assert sorted(constraint.limit(1).admit(np.arange(6))) == [0, 1, 4]
     assert constraint.limit(1).admit(np.array([5, 0, 1, 2])).tolist() == [5, 0, 1]
     assert constraint.limit(1).admit(np.array([2, 0])).tolist() == [2, 0]
@@ -34,7 +33,7 @@ def test_greedy_is_the_best_of_all_feasible_sets(data: st.DataObject) -> None:
     needed = [min(m, int(np.sum(group[available] == g))) for g, m in enumerate(minimum)]
 
     ranked = available[np.argsort(-utility[available])]
-    picked = GroupMinimum(FixedK(k), group, minimum).limit(1).admit(ranked)
+    picked = GroupMinimum(FixedK(clients_per_round=k), group, minimum).limit(1).admit(ranked)
     best = max(
         utility[list(chosen)].sum()
         for chosen in combinations(available, min(k, len(available)))
@@ -46,16 +45,22 @@ def test_greedy_is_the_best_of_all_feasible_sets(data: st.DataObject) -> None:
 
 def test_in_a_poor_round_the_first_groups_come_first() -> None:
     """K_t = 1, 2 in turn, one of each of three groups wanted where K_t = 3."""
-    constraint = GroupMinimum(Schedule((1, 2, 3)), np.array([0, 1, 2, 2]), (1, 1, 1))
+    constraint = GroupMinimum(CycleK("1,2,3"), np.array([0, 1, 2, 2]), (1, 1, 1))
     ranked = np.array([3, 2, 1, 0])
     admitted = [constraint.limit(t).admit(ranked).tolist() for t in (1, 2, 3)]
     assert admitted == [[0], [1, 0], [3, 1, 0]]
 
 
-def test_minimums_that_never_fit_are_refused() -> None:
-    with pytest.raises(ParameterError, match="group_minimum = 2,2: .*at most K, 3"):
-        GroupMinimum(FixedK(3), np.array([0, 1]), (2, 2))
-    with pytest.raises(ParameterError, match="group_minimum = -1,2"):
-        GroupMinimum(FixedK(3), np.array([0, 1]), (-1, 2))
-    with pytest.raises(ValueError, match=r"integers in -1\.\.1"):
-        GroupMinimum(FixedK(3), np.array([0, 2]), (1, 1))
+@pytest.mark.parametrize(
+    ("group", "minimum", "message"),
+    [
+        ([0, 1], (2, 2), "group_minimum = 2,2: .*at most K, 3"),
+        ([0, 1], (-1, 2), "group_minimum = -1,2"),
+        ([0, 2], (1, 1), r"integers in -1\.\.1"),
+    ],
+)
+def test_minimums_that_never_fit_are_refused(
+    group: list[int], minimum: tuple[int, int], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        GroupMinimum(FixedK(clients_per_round=3), np.array(group), minimum)

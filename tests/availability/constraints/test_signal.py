@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.availability.constraints.signal import SignalConfig, read_signal
+from f3ast_tff.availability.constraints.signal import SignalK, read_signal
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.settings.resolve import resolve
 
@@ -24,7 +24,7 @@ def file(tmp_path: Path) -> Path:
 
 def counts(path: Path, rounds: int = 5, **given: Any) -> list[int]:
     given = {"clients_per_round": 10, "signal_least_k": 2, **given}
-    constraint = SignalConfig(signal_file=str(path), **given).build(60, 0, 4)
+    constraint = SignalK(signal_file=str(path), **given).build(60, 0, 4)
     return [constraint.limit(t).k for t in range(1, rounds + 1)]
 
 
@@ -112,7 +112,7 @@ def test_a_bad_file_is_one_clear_error(tmp_path: Path, text: str, message: str) 
         ({"signal_rule": "budget"}, "signal_budget = : must be given with signal_rule=budget"),
         ({"signal_budget": 3.0}, "signal_budget = 3.0: only applies with signal_rule=budget"),
         ({"signal_least_k": 11}, "signal_least_k = 11: must be at most clients_per_round, 10"),
-        ({"clients_per_round": 61}, "clients_per_round = 61: must be at most num_clients, 60"),
+        ({"clients_per_round": 61}, "clients_per_round = 61: K must be at most num_clients, 60"),
     ],
 )
 def test_settings_that_are_not_allowed(file: Path, given: dict[str, Any], message: str) -> None:

@@ -218,7 +218,7 @@ WRONG = {
     ),
     "wrong_together": (
         "[settings]\nnum_clients = 5\n[grid]\nseed = [0]",
-        ["run seed0: clients_per_round = 10: must be at most num_clients, 5"],
+        ["run seed0: clients_per_round = 10: K must be at most num_clients, 5"],
     ),
     "said_twice": (
         "[settings]\nseed = 1\n[grid]\nseed = [1]",

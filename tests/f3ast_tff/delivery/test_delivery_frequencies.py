@@ -4,37 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import erf, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
 
 from f3ast_tff.availability import FixedK, IndependentAvailability, Table
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.delivery import Bernoulli, Deadline, Delivery, DeviceTimes, OverCommit, TraceDelivery
-from f3ast_tff.delivery.delivery import RememberedMasks
-from f3ast_tff.delivery.losses import loss_by_rank
+from f3ast_tff.delivery import Bernoulli, Deadline, Delivery, OverCommit, TraceDelivery
+from f3ast_tff.delivery.losses import loss_by_rank, until_slowest
 from f3ast_tff.delivery.over_commit import MoreAsked
 from f3ast_tff.methods.parts.feasible import Feasible
+from tests.f3ast_tff.delivery.small_world import ALIKE, world
 
 N, ROUNDS, Z = 40, 500, 4.5
 EVERYBODY = np.arange(N)
-# Times are all the same but for the jitter: 10 s.
-ALIKE = DeviceTimes(np.full(N, 1000), 0.0, seed=1, example_spread=0.0, jitter=0.0)
-JITTERED = DeviceTimes(np.full(N, 1000), 0.0, seed=1, example_spread=0.0, jitter=0.5)
-DIFFERENT = DeviceTimes(np.full(N, 1000), 8.0, seed=1)
+EXAMPLES = np.full(N, 1000)
+# Times are all the same except for the jitter: 10 s.
+JITTERED: dict[str, Any] = {**ALIKE, "device_jitter": 0.5}
 Q = np.linspace(0.2, 0.9, N)
+PROCESS = IndependentAvailability(Q, seed=3)
 
 
-def independent() -> RememberedMasks:
-    return RememberedMasks(IndependentAvailability(Q, seed=3))
+def bernoulli(loss: float, **given: Any) -> Bernoulli:
+    return Bernoulli(loss_probability=loss, **given).build(
+        world(EXAMPLES, seed=2, num_bytes=1000, process=PROCESS)
+    )
 
 
-DELIVERIES: dict[str, Callable[[], Delivery]] = {
-    "bernoulli": lambda: Bernoulli(Q, DIFFERENT, seed=2),
-    "deadline": lambda: Deadline(DIFFERENT, 10.0),
-    "over_commit": lambda: OverCommit(DIFFERENT, FixedK(30)),
-    "trace": lambda: TraceDelivery(independent(), DIFFERENT, 2),
-    "trace in slots": lambda: TraceDelivery(independent(), DIFFERENT, 2, 7.0),
+def deadline(seconds: float, **given: Any) -> Deadline:
+    return Deadline(deadline_seconds=seconds, **given).build(world(EXAMPLES, num_bytes=1000))
+
+
+def over_commit(k: int, examples: np.ndarray = EXAMPLES, **given: Any) -> OverCommit:
+    constraint = FixedK(clients_per_round=k)
+    return OverCommit(**given).build(world(examples, num_bytes=1000, constraint=constraint))
+
+
+def trace(slot: float | None, process: Any = PROCESS, seed: int = 2, **given: Any) -> TraceDelivery:
+    n = process.num_clients
+    made = world(EXAMPLES[:n], seed=seed, process=process)
+    return TraceDelivery(slot_seconds=slot, **given).build(made)
+
+
+DELIVERIES: dict[str, Callable[[], Any]] = {
+    "bernoulli": lambda: bernoulli(0.4, loss_follows="availability"),
+    "deadline": lambda: deadline(10.0),
+    "over_commit": lambda: over_commit(30),
+    "trace": lambda: trace(None),
+    "trace in slots": lambda: trace(7.0),
 }
 
 
@@ -73,14 +91,17 @@ def test_nobody_asked_takes_no_time(name: str) -> None:
     assert (len(nobody.received), len(nobody.seconds), nobody.round_seconds) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("loss", [0.3, Q])
-def test_bernoulli_loses_its_share(loss: np.ndarray | float) -> None:
-    assert_shares(shares(Bernoulli(loss, ALIKE, seed=2)), 1 - loss)
+@pytest.mark.parametrize("follows", ["none", "availability"])
+def test_bernoulli_loses_its_share(follows: str) -> None:
+    lossy = bernoulli(0.3, loss_follows=follows)
+    assert np.mean(lossy.loss) == pytest.approx(0.3)
+    assert (np.ptp(lossy.loss) > 0) == (follows != "none")
+    assert_shares(shares(lossy), 1 - lossy.loss)
 
 
 def test_bernoulli_losses_are_independent_over_clients_and_rounds() -> None:
     """Of pairs of clients, and of successive rounds, both are received with chance 1/4."""
-    lossy = Bernoulli(0.5, ALIKE, seed=2)
+    lossy = bernoulli(0.5)
     received = np.array([lossy.arrivals(t, EVERYBODY).received for t in range(1, 1001)])
     pairs = received[:, ::2] & received[:, 1::2]
     assert_shares(pairs.mean(axis=0), 0.25, 1000)
@@ -89,13 +110,13 @@ def test_bernoulli_losses_are_independent_over_clients_and_rounds() -> None:
 
 
 def test_bernoulli_round_lasts_until_the_slowest_received() -> None:
-    lossy = Bernoulli(0.5, DIFFERENT, seed=2)
+    lossy = bernoulli(0.5)
     for t in range(1, 50):
-        found, every = lossy.arrivals(t, EVERYBODY), DIFFERENT.seconds(t, EVERYBODY)
+        found, every = lossy.arrivals(t, EVERYBODY), lossy.seconds(t, EVERYBODY)
         np.testing.assert_array_equal(found.seconds, np.where(found.received, every, np.inf))
         assert found.round_seconds == every[found.received].max()
-    lost = Bernoulli(1.0, DIFFERENT, seed=2).arrivals(1, EVERYBODY)
-    assert lost.round_seconds == DIFFERENT.seconds(1, EVERYBODY).max()
+    every = lossy.seconds(1, EVERYBODY)
+    assert until_slowest(np.zeros(N, bool), every).round_seconds == every.max()
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.1, 0.5, 0.8])
@@ -111,16 +132,16 @@ def test_loss_by_rank_by_hand(mean: float) -> None:
 
 def test_deadline_loses_the_late() -> None:
     """P(10 s exp(z / 2) > D) = Phi(2 log(10 / D))."""
-    for deadline in (6.0, 10.0, 17.0):
-        late = (1 + erf(2 * np.log(10 / deadline) / sqrt(2))) / 2
-        assert_shares(shares(Deadline(JITTERED, deadline)), 1 - late)
+    for limit in (6.0, 10.0, 17.0):
+        late = (1 + erf(2 * np.log(10 / limit) / sqrt(2))) / 2
+        assert_shares(shares(deadline(limit, device_kbps=1e9, **JITTERED)), 1 - late)
 
 
 def test_deadline_ends_a_round_unless_all_are_there_before() -> None:
-    deadline = Deadline(DIFFERENT, 25.0)
+    late = deadline(25.0)
     ends = []
     for t in range(1, 100):
-        found = deadline.arrivals(t, EVERYBODY[t % 30 : t % 30 + 3])
+        found = late.arrivals(t, EVERYBODY[t % 30 : t % 30 + 3])
         np.testing.assert_array_equal(found.received, found.seconds <= 25)
         ends.append(found.round_seconds)
         assert ends[-1] == (found.seconds.max() if found.received.all() else 25)
@@ -129,7 +150,7 @@ def test_deadline_ends_a_round_unless_all_are_there_before() -> None:
 
 def test_over_commitment_takes_the_first() -> None:
     """Of 40 that are alike but for the jitter each is among the first 30 with chance 3/4."""
-    first = OverCommit(JITTERED, FixedK(30))
+    first = over_commit(30, **JITTERED)
     found = [first.arrivals(t, EVERYBODY) for t in range(1, ROUNDS + 1)]
     for each in found:
         assert each.received.sum() == 30
@@ -142,34 +163,35 @@ def test_over_commitment_takes_the_first() -> None:
 
 def test_all_draws_of_a_client_meet_one_fate() -> None:
     """Clients 0, 1, 2 take 100, 10, 50 s; of 1's four draws none comes without the others."""
-    times = DeviceTimes(np.array([100, 10, 50]), 0.0, 1, 1000.0, 0.0, 1.0, 0.0, jitter=0.0)
+    examples = np.array([100, 10, 50])
+    seconds = {"device_example_ms": 1000.0, "device_kbps": 1e30, **ALIKE}
     ids = np.array([0, 1, 1, 2, 1, 1])
-    found = OverCommit(times, FixedK(3)).arrivals(1, ids)
+    found = over_commit(3, examples, **seconds).arrivals(1, ids)
     assert found.received.tolist() == [False, True, True, False, True, True]
     assert found.round_seconds == 10
-    found = OverCommit(times, FixedK(5)).arrivals(1, ids)
+    found = over_commit(5, examples, **seconds).arrivals(1, ids)
     assert found.received.tolist() == [False, True, True, True, True, True]
     assert found.round_seconds == 50
 
 
 def test_more_are_asked_than_wanted() -> None:
     for factor, k, n, expected in ((1.3, 10, 99, 13), (1.1, 10, 99, 11), (2, 30, 40, 40)):
-        more = MoreAsked(FixedK(k), factor, n)
+        more = MoreAsked(FixedK(clients_per_round=k), factor, n)
         assert (more.largest_k, more.limit(1).k) == (expected, expected)
         assert more.mean_k == pytest.approx(min(factor * k, n))
-    assert MoreAsked(FixedK(5), 1.0, 9).limit(1) == Feasible(5)
+    assert MoreAsked(FixedK(clients_per_round=5), 1.0, 9).limit(1) == Feasible(5)
 
     class Budget(FixedK):
         def limit(self, round_number: int) -> Feasible:
             return Feasible(5, cost=np.ones(9), budget=4.0)
 
     with pytest.raises(ParameterError, match="over_commit needs a constraint on the number"):
-        MoreAsked(Budget(5), 1.3, 9).limit(1)
+        MoreAsked(Budget(clients_per_round=5), 1.3, 9).limit(1)
 
 
 def test_trace_loses_who_is_away_when_the_next_round_begins() -> None:
     """Independent rounds: received with chance q_k."""
-    assert_shares(shares(TraceDelivery(independent(), ALIKE, 2)), Q)
+    assert_shares(shares(trace(None, **ALIKE)), Q)
 
 
 @pytest.mark.parametrize(("slot", "slots"), [(40.0, 0.25), (4.0, 2.5)])
@@ -181,7 +203,7 @@ def test_trace_in_slots_loses_who_leaves_before_it_is_done(slot: float, slots: f
     """
     whole, part = divmod(slots, 1)
     expected = Q**whole * (1 - part * (1 - Q))
-    assert_shares(shares(TraceDelivery(independent(), ALIKE, 2, slot)), expected)
+    assert_shares(shares(trace(slot, **ALIKE)), expected)
 
 
 def test_trace_by_hand() -> None:
@@ -189,14 +211,13 @@ def test_trace_by_hand() -> None:
     masks = np.ones((6, 4), bool)
     masks[1, 0] = masks[2, 1] = masks[3, 2] = masks[4, 3] = False
     found = [
-        TraceDelivery(RememberedMasks(Table(masks)), ALIKE, seed, 4.0).arrivals(1, np.arange(4))
-        for seed in range(200)
+        trace(4.0, Table(masks), seed, **ALIKE).arrivals(1, np.arange(4)) for seed in range(200)
     ]
     received = np.mean([each.received for each in found], axis=0)
     assert received[[0, 1, 3]].tolist() == [0, 0, 1]
     assert_shares(received[2:3], 0.5, 200)
     with pytest.raises(ParameterError, match="must be at least 0.1"):
-        TraceDelivery(RememberedMasks(Table(masks)), ALIKE, 0, 0.09).arrivals(1, np.arange(4))
+        trace(0.09, Table(masks), **ALIKE).arrivals(1, np.arange(4))
 
 
 def test_masks_are_made_once_and_in_order() -> None:
@@ -208,8 +229,8 @@ def test_masks_are_made_once_and_in_order() -> None:
             asked.append(round_number)
             return super().mask(round_number)
 
-    masks = RememberedMasks(Counting(Q, seed=3))
-    delivery = TraceDelivery(masks, ALIKE, 2, 4.0)
+    delivery = trace(4.0, Counting(Q, seed=3), **ALIKE)
+    masks = delivery.world.masks
     for t in range(1, 6):
         before = masks.mask(t)
         before[:] = False  # The caller's to change.

@@ -155,9 +155,9 @@ def test_work_is_examples_times_speed(fake: None) -> None:
     }
     parts = built(deadline_seconds=9.0, **given)
     assert isinstance(parts.delivery, Deadline)
-    sizes = parts.delivery.times.examples / 3
+    sizes = parts.delivery.world.examples / 3
     np.testing.assert_allclose(
-        parts.delivery.times.typical(np.arange(N)), 3 * sizes * 0.02 + 0.04, rtol=1e-12
+        parts.delivery.typical(np.arange(N)), 3 * sizes * 0.02 + 0.04, rtol=1e-12
     )
     assert parts.delivery.deadline == 9
     by_quantile = built(deadline_quantile=0.5, **given).delivery
@@ -183,8 +183,8 @@ def test_speeds_of_a_file(fake: None, tmp_path: Path) -> None:
     path.write_text("device,computation,communication\na,1,1e9\nb,100,1e9\n")
     given = {"delivery": "deadline", "device_file": str(path)}
     first = resolve({**SMALL, **given}).identity
-    times: Any = getattr(built(**given).delivery, "times", None)
-    found = times.typical(np.arange(N)) / times.examples
+    delivery: Any = built(**given).delivery
+    found = delivery.typical(np.arange(N)) / delivery.world.examples
     assert sorted(np.round(found, 6)) == pytest.approx([0.003] * 6 + [0.3] * 6, rel=1e-3)
     path.write_text("device,computation,communication\na,2,1e9\nb,100,1e9\n")
     assert resolve({**SMALL, **given}).identity != first

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.availability import FixedK
 from f3ast_tff.availability.trace import assign_devices
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.delivery import DeviceTimes
-from f3ast_tff.delivery.delivery import DeliveryWorld
-from f3ast_tff.delivery.device_speeds import DeviceSpeeds, read_speeds
-from f3ast_tff.delivery.losses import DeadlineConfig
+from f3ast_tff.delivery import Bernoulli
+from f3ast_tff.delivery.device_speeds import read_speeds
+from tests.f3ast_tff.delivery.small_world import ALIKE, world
 
 DEVICES = {
     "phone": {"computation": 20, "communication": 4000.0, "model": "A"},
@@ -24,37 +22,31 @@ DEVICES = {
 }
 
 
+def times(examples: list[int] | np.ndarray, num_bytes: int = 0, **given: Any) -> Bernoulli:
+    return Bernoulli(**given).build(world(np.array(examples), num_bytes=num_bytes))
+
+
 def test_time_by_hand() -> None:
     """100 examples of 20 ms, and 8000 kilobits at 4000 a second: 2 s + 2 s; without any 2 s."""
-    times = DeviceTimes(
-        np.array([100, 0]),
-        8000.0,
-        1,
-        20.0,
-        0.0,
-        4000.0,
-        0.0,
-        jitter=0.0,
-    )
-    np.testing.assert_allclose(times.typical(np.array([0, 1, 0])), [4, 2, 4])
+    given = {"device_example_ms": 20.0, "device_kbps": 4000.0, "device_kbps_spread": 0.0, **ALIKE}
+    found = times([100, 0], 10**6, **given)
+    np.testing.assert_allclose(found.typical(np.array([0, 1, 0])), [4, 2, 4])
     np.testing.assert_array_equal(
-        times.seconds(3, np.array([1, 0])), times.typical(np.arange(2)[::-1])
+        found.seconds(3, np.array([1, 0])), found.typical(np.arange(2)[::-1])
     )
 
 
-def test_devices_of_a_file_by_hand() -> None:
-    """Training takes three times an inference: 100 x 3 x 20 ms + 2 s, 10 x 3 x 50 ms + 8 s."""
-    speeds = DeviceSpeeds(np.array([20.0, 50.0]), np.array([4000.0, 1000.0]))
-    times = DeviceTimes(
-        np.array([100, 10]), 8000.0, 1, jitter=0.0, speeds=speeds, device_of=np.array([0, 1])
-    )
-    np.testing.assert_allclose(times.typical(np.arange(2)), [8, 9.5])
+def test_devices_of_a_file_by_hand(tmp_path: Path) -> None:
+    """Training takes three times an inference: 100 x 3 x 20 ms + 2 s, and with 50 ms 15 s + 8 s."""
+    (tmp_path / "a.csv").write_text("device,computation,communication\na,20,4000\nb,50,1000\n")
+    found = times([100, 100], 10**6, device_file=str(tmp_path / "a.csv"), device_jitter=0.0)
+    np.testing.assert_allclose(sorted(found.typical(np.arange(2))), [8, 23])
 
 
 def test_spreads_are_those_of_logarithms() -> None:
     """Medians and standard deviations over 20,000 clients; over rounds, of one client."""
     n = 20_000
-    compute = DeviceTimes(np.full(n, 1000), 0.0, 1, example_spread=0.5, jitter=0.3)
+    compute = times(np.full(n, 1000), device_example_spread=0.5, device_jitter=0.3)
     logs = np.log(compute.typical(np.arange(n)) / 10)
     assert abs(logs.mean()) < 4.5 * 0.5 / np.sqrt(n)
     assert logs.std() == pytest.approx(0.5, rel=0.03)
@@ -91,18 +83,15 @@ def test_all_forms_alike(content: dict, tmp_path: Path) -> None:
         ("a.csv", "device,computation,communication\nx,1,0\n", "'x': speed '0' must be"),
         ("a.csv", "device,computation,communication\nx,1,inf\n", "speed 'inf' must be"),
         ("a.txt", "", "must end in .json, .csv or .pkl"),
+        ("b.json", None, "there is no such file"),
         ("a.pkl", "cos\nsystem\n(S'true'\ntR.", "cannot be unpickled"),
     ],
 )
-def test_bad_files_are_named(name: str, text: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text)
+def test_bad_files_are_named(name: str, text: str | None, message: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
     with pytest.raises(DataError, match=message):
         read_speeds(tmp_path / name)
-
-
-def test_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="there is no such file"):
-        read_speeds(tmp_path / "a.json")
 
 
 def test_speeds_are_shared_out_by_draws_of_their_own(tmp_path: Path) -> None:
@@ -110,10 +99,8 @@ def test_speeds_are_shared_out_by_draws_of_their_own(tmp_path: Path) -> None:
     n = 50
     speeds = {d: {"computation": 1 + d, "communication": 1000} for d in range(n)}
     (tmp_path / "a.json").write_text(json.dumps(speeds))
-    ones = np.ones(n, int)
-    away: Any = None
-    world = DeliveryWorld(ones, ones, 0, 0, away, away, FixedK(1), 7)
-    times = DeadlineConfig(device_file=str(tmp_path / "a.json"), device_jitter=0.0).times(world)
-    device_of = np.round(times.typical(np.arange(n)) / 0.003).astype(int) - 1
+    given = {"device_file": str(tmp_path / "a.json"), "device_jitter": 0.0}
+    found = Bernoulli(**given).build(world(np.ones(n, int), seed=7))
+    device_of = np.round(found.typical(np.arange(n)) / 0.003).astype(int) - 1
     assert sorted(device_of) == list(range(n))
     assert not np.array_equal(device_of, assign_devices(n, n, 7, "balanced"))

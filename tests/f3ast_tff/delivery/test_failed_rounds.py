@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from f3ast_tff.delivery import Arrivals, Bernoulli, Delivery, DeviceTimes, FailBelow
+from f3ast_tff.delivery import Arrivals, Bernoulli, Delivery
+from f3ast_tff.delivery.losses import LossyConfig
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.run.delivering import Payload, deliver
+from tests.f3ast_tff.delivery.small_world import world
 from tests.f3ast_tff.run.small_run import STRATEGIES, N, assert_same_results, run
 from tests.fake_engine import Breakdown
 
 
-class Received:
+@dataclass(frozen=True)
+class Received(LossyConfig):
     """A delivery that receives these clients, in rounds of 5 seconds."""
 
-    def __init__(self, *ids: int) -> None:
-        self.ids = ids
+    ids: tuple[int, ...] = ()
 
-    def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
+    def sent(self, round_number: int, ids: np.ndarray) -> Arrivals:
         return Arrivals(np.isin(ids, self.ids), np.ones(len(ids)), 5.0)
 
 
@@ -39,9 +41,10 @@ class AllLostWhere:
         return replace(found, received=found.received & (not found.failed), failed=False)
 
 
-def failing() -> FailBelow:
+def failing() -> Bernoulli:
     """Of two clients asked both must be received; a third of all updates are lost."""
-    return FailBelow(Bernoulli(0.3, DeviceTimes(np.full(N, 10), 1.0, seed=2), seed=2), 0.8)
+    lossy = Bernoulli(loss_probability=0.3, fail_below_arrivals=0.8)
+    return lossy.build(world(np.full(N, 10), seed=2, num_bytes=125))
 
 
 @pytest.mark.parametrize(
@@ -63,8 +66,8 @@ def test_share_of_the_clients_asked(
     asked: list[int], received: tuple[int, ...], share: float, failed: bool
 ) -> None:
     ids = np.array(asked, np.int64)
-    plain = Received(*received).arrivals(1, ids)
-    found = FailBelow(Received(*received), share).arrivals(1, ids)
+    delivery = Received(ids=received, fail_below_arrivals=share)
+    plain, found = delivery.sent(1, ids), delivery.arrivals(1, ids)
     assert (found.failed, found.round_seconds) == (failed, 5.0)
     assert found.received.tolist() == plain.received.tolist()
 
@@ -80,7 +83,7 @@ def test_failed_round_by_hand() -> None:
 
     def round_of(t: int, *received: int) -> tuple[Cohort, tuple[float, int, int, bool]]:
         now = Round(t, np.ones(3, bool), Feasible(3))
-        delivery = FailBelow(Received(*received), 0.8)
+        delivery = Received(ids=received, fail_below_arrivals=0.8)
         found = deliver(delivery, strategy, Payload(7, 3), now, strategy.select(now))
         assert found.received.sum() == len(found.cohort)
         return found.cohort, (found.seconds, found.bytes_down, found.bytes_up, found.failed)

@@ -53,7 +53,7 @@ def small_world(
         "p": SIZES / SIZES.sum(),
         "sizes": SIZES,
         "availability": availability or Blinking(),
-        "constraint": constraint or FixedK(K),
+        "constraint": constraint or FixedK(clients_per_round=K),
         "rounds": 100,
         "seed": 1,
         "train": train,

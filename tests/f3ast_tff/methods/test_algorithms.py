@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.availability import ByteBudget, FixedK, GroupMinimum, PoissonK, Schedule
+from f3ast_tff.availability import ByteBudget, CycleK, FixedK, GroupMinimum, HoldK, PoissonK
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import builtin_registry
 from tests.f3ast_tff.methods.small_world import N, config, small_world
@@ -76,10 +76,10 @@ def test_what_each_is_composed_of() -> None:
 @pytest.mark.parametrize(
     ("constraint", "rate"),
     [
-        (FixedK(2), 2 / 6),
-        (Schedule((1, 2, 6)), 3 / 6),
-        (Schedule((1, 2, 6), "hold"), 1.0),
-        (ByteBudget((8, 17), np.full(N, 4)), 3 / 6),
+        (FixedK(clients_per_round=2), 2 / 6),
+        (CycleK("1,2,6"), 3 / 6),
+        (HoldK("1,2,6"), 1.0),
+        (ByteBudget("8,17", N, update_bytes=4), 3 / 6),
     ],
 )
 def test_first_rates_follow_the_constraint(constraint: Any, rate: float) -> None:
@@ -225,7 +225,7 @@ def test_what_only_the_world_knows_is_refused_when_it_is_built() -> None:
         (
             "poc",
             {"poc_candidates": 1},
-            {"constraint": PoissonK(2.0, N)},
+            {"constraint": PoissonK("2.0", N)},
             "candidates = 1: .* K_t, 3",
         ),
         ("f3ast", {"rate_clusters": 7}, {}, "rate_clusters = 7: must be at most num_clients, 6"),
@@ -255,7 +255,7 @@ def test_draws_with_replacement_are_refused_where_groups_have_minima(
     algorithm: str, setting: str, drawn: str
 ) -> None:
     """When the strategy is built, not in round 1."""
-    minima = GroupMinimum(FixedK(3), np.arange(N) % 2, (1, 1))
+    minima = GroupMinimum(FixedK(clients_per_round=3), np.arange(N) % 2, (1, 1))
     with pytest.raises(ParameterError, match=f"{setting}.*must be without_replacement"):
         config(algorithm, **{setting: drawn}).build(small_world(constraint=minima))
     build = config(algorithm, **{setting: "without_replacement"}).build

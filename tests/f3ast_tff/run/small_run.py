@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from f3ast_tff.availability import AvailabilityProcess, FixedK, IndependentAvailability, Stays
-from f3ast_tff.delivery import Bernoulli, Certain, Delivery, DeviceTimes
+from f3ast_tff.delivery import Bernoulli, Certain, Delivery
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.parts.rates import ParticipationRates
@@ -23,6 +23,7 @@ from f3ast_tff.run.metrics_loggers import MetricsLogger
 from f3ast_tff.run.results import RunResult
 from f3ast_tff.run.round_loop import Experiment, train
 from f3ast_tff.run.run_folder import RunFolder
+from tests.f3ast_tff.delivery.small_world import world
 from tests.fake_engine import FakeEngine, SilentProgress
 
 N, ROUNDS = 6, 7
@@ -71,7 +72,8 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
 
 def half_lost() -> Bernoulli:
     """Every other update is lost, by chance; devices train 10 examples."""
-    return Bernoulli(0.5, DeviceTimes(np.full(N, 10), 1.0, seed=3), seed=3)
+    lossy = Bernoulli(loss_probability=0.5)
+    return lossy.build(world(np.full(N, 10), seed=3, num_bytes=125))
 
 
 class Sometimes(IndependentAvailability):
@@ -100,7 +102,7 @@ def run(
     world = availability or Sometimes(np.full(N, 0.5), seed=1)
     parts = Experiment(
         world,
-        FixedK(2),
+        FixedK(clients_per_round=2),
         strategy(),
         engine,
         ROUNDS,
