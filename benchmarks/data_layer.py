@@ -19,8 +19,7 @@ from benchmarks.timing import interleaved, machine
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import ImageCrops
-from f3ast_tff.datasets.cifar100 import cifar100
-from f3ast_tff.datasets.cifar_files import CIFAR100
+from f3ast_tff.datasets import CIFAR100, cifar_files
 
 ROOT = Path(__file__).parent.parent
 PREPARE_LIMIT_S = 120.0
@@ -30,15 +29,14 @@ COHORT = 10
 REPEATS = 5
 OPEN = """
 import sys
-from pathlib import Path
-from f3ast_tff.datasets.cifar100 import cifar100
-assert cifar100(Path(sys.argv[1])).train.num_clients == 500
+from f3ast_tff.datasets import CIFAR100
+assert CIFAR100(num_clients=500, data_dir=sys.argv[1]).build().train.num_clients == 500
 """
 
 
 def link_files(data_dir: Path, folder: Path) -> None:
     """Makes the given files appear in an empty folder, so that they are prepared anew."""
-    for name in (CIFAR100.folder, CIFAR100.archive):
+    for name in (cifar_files.CIFAR100.folder, cifar_files.CIFAR100.archive):
         if (data_dir / name).exists():
             (folder / name).symlink_to((data_dir / name).resolve())
 
@@ -82,7 +80,7 @@ def main() -> int:
         link_files(data_dir, folder)
         preparing = seconds_to_run(OPEN, name)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        data = cifar100(folder)
+        data = CIFAR100(num_clients=500, data_dir=str(folder)).build()
         arrays = (data.train.features, data.test.features)
         started = time.perf_counter()
         for array in arrays:

@@ -21,7 +21,7 @@ from benchmarks.round_cost import BATCH_SIZE, CLIENT, SERVER, even_data
 from benchmarks.timing import interleaved, machine
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.datasets import synthetic
+from f3ast_tff.datasets import Synthetic
 from f3ast_tff.engines import Engine
 from f3ast_tff.methods.parts.strategy import Cohort
 from tests.f3ast_tff.engines.tiny import engine_parts
@@ -129,7 +129,7 @@ def main() -> int:
     """Runs all comparisons; the exit code is 1 if an aim is missed."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     print(f"median of {REPEATS} blocks, in turns; {machine()}")
-    synthetic_data = synthetic(100, 1, 1, 0)
+    synthetic_data = Synthetic(num_clients=100).build()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         even = compare("10 clients x 600 examples", even_data(100), folder, yardstick=True)

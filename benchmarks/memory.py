@@ -15,7 +15,7 @@ import psutil
 from benchmarks.timing import machine
 from f3ast_tff.availability import HomeDevicesConfig
 from f3ast_tff.core.local_training import LocalTraining, client_share
-from f3ast_tff.datasets import synthetic
+from f3ast_tff.datasets import Synthetic
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.parts.feasible import Feasible
 from f3ast_tff.methods.parts.rates import ParticipationRates
@@ -37,7 +37,7 @@ def main() -> int:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     from f3ast_tff.engines.tff.engine import TffEngine
 
-    data, work = synthetic(100, 1, 1, 0), LocalTraining(20)
+    data, work = Synthetic(num_clients=100).build(), LocalTraining(20)
     p = client_share(data.train.sizes, work, "examples")
     strategy = F3AST(p, ParticipationRates(p * 0 + 0.1, 0.001))
     availability = HomeDevicesConfig().build(p, seed=0)

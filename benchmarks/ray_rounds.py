@@ -22,7 +22,7 @@ from benchmarks.timing import interleaved, machine
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing, ScaledPixels
-from f3ast_tff.datasets import synthetic
+from f3ast_tff.datasets import Synthetic
 from f3ast_tff.engines.distributed.ray_connection import LOCAL, connect
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model, SoftmaxRegression, cafed_cnn
@@ -115,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--image_rounds", type=int, default=3, help="of the CNN")
     given = parser.parse_args(argv)
     print(f"{machine()}, Ray {version('ray')}, JAX {version('jax')}", flush=True)
-    softmax = (synthetic(100, 1, 1, 0), SoftmaxRegression(60, 10), AsStored())
+    softmax = (Synthetic(num_clients=100).build(), SoftmaxRegression(60, 10), AsStored())
     _, engines = measure("Synthetic", given.rounds, *softmax)
     images = (noise(10), cafed_cnn(), ScaledPixels(-1.0, 1.0))
     _, others = measure("CNN", given.image_rounds, *images)

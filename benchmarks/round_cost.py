@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.timing import interleaved, machine
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.datasets import synthetic
+from f3ast_tff.datasets import Synthetic
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.engines.tiny import engine_parts
@@ -95,7 +95,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         ratios = [
             compare("10 clients x 600 examples", even_data(), Path(folder), 100),
-            compare("Synthetic(1,1)", synthetic(100, 1, 1, 0), Path(folder), 100),
+            compare("Synthetic(1,1)", Synthetic(num_clients=100).build(), Path(folder), 100),
         ]
     return int(max(ratios) > LIMIT)
 

@@ -30,7 +30,7 @@ from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, ImageCrops, Preprocessing
 from f3ast_tff.core.process_memory import peak_memory_mib
-from f3ast_tff.datasets import synthetic
+from f3ast_tff.datasets import Synthetic
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedSum
 from f3ast_tff.models import Model, ResNet18, SoftmaxRegression
@@ -46,7 +46,7 @@ MEMORY_MIB, GROWTH = 1536, 1.05
 def parts(task: str) -> tuple[FederatedData, Model, Preprocessing]:
     """Data, network and what it reads."""
     if task == "synthetic":
-        return synthetic(100, 1, 1, 0), SoftmaxRegression(60, 10), AsStored()
+        return Synthetic(num_clients=100).build(), SoftmaxRegression(60, 10), AsStored()
     return noise(100), ResNet18("released"), ImageCrops(32, 24)
 
 

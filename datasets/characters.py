@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+
 # The 86 characters of TFF's Shakespeare task, in its order: a character's id is its place + 1.
 VOCABULARY = (
     "dhlptx@DHLPTX $(,048cgkoswCGKOSW[_#'/37;?bfjnrvzBFJNRVZ\"&*.26:\naeimquyAEIMQUY]!%)-159\r"
@@ -16,6 +18,7 @@ BOS = len(VOCABULARY) + 2
 EOS = len(VOCABULARY) + 3
 NUM_IDS = len(VOCABULARY) + 4
 SEQUENCE_LENGTH = 80
+MAX_TRAIN_SEQUENCES = 128
 # As a label: a target that does not count.
 NO_TARGET = -1
 
@@ -54,3 +57,20 @@ def sequences(snippets: Iterable[bytes]) -> tuple[np.ndarray, np.ndarray]:
     targets = ids[:, 1:].astype(np.int8)
     targets[targets == PAD] = NO_TARGET
     return np.ascontiguousarray(ids[:, :-1]), targets
+
+
+def federated_snippets(
+    train: Iterable[Iterable[bytes]], test: Iterable[Iterable[bytes]]
+) -> FederatedData:
+    """Returns the sequences of clients' snippets, 128 a client at most for training."""
+    return FederatedData(_examples(train, MAX_TRAIN_SEQUENCES), _examples(test, None), NUM_IDS)
+
+
+def _examples(clients: Iterable[Iterable[bytes]], most: int | None) -> ClientExamples:
+    columns = [sequences(snippets) for snippets in clients]
+    labels = [targets[:most] for _, targets in columns]
+    return ClientExamples(
+        np.concatenate([inputs[:most] for inputs, _ in columns]),
+        np.concatenate(labels),
+        np.cumsum([0, *map(len, labels)], dtype=np.int64),
+    )

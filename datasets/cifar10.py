@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.core.preprocessing import Preprocessing, ScaledPixels
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings import parameter, register
 
 from . import cifar_files
 from .cache import prepared
 from .cifar_reader import read_cifar
 from .dirichlet import check_clients, dirichlet_shares, federate, shares_of_client_mixtures
+from .task import ADAPTIVE_SERVER_STEPS, DirichletTaskConfig, DownloadedTaskConfig
 
 # Sizes further than this many deviations from the mean are cut to it, as in FedLaAvg's code.
 _FARTHEST = 2.0
@@ -21,102 +26,152 @@ _FARTHEST = 2.0
 LARGEST_SPREAD = 1 / _FARTHEST
 
 
-def cifar10(
-    data_dir: Path, num_clients: int, dirichlet_s: float, seed: int, by_client: bool = False
-) -> FederatedData:
-    """Returns CIFAR-10 with each class shared out over clients by Dirichlet(s).
+@register(
+    "task",
+    "cifar10",
+    "CIFAR-10",
+    about="images of 10 classes, by Dirichlet label allocation",
+    order=7,
+)
+@dataclass(frozen=True)
+class CIFAR10(DirichletTaskConfig):
+    """CIFAR-10 with each class shared out over clients by Dirichlet(s).
 
     The paper (CA-Fed, Sec. V-A and App. G1; N = 100, s = 0.5): "we distribute samples from the
     same class across the clients according to a symmetric Dirichlet distribution". It does not
     say how test images are used. Here each class's test images are shared out in the proportions
     of its training images, all of them: clients are tested on labels like their own, and accuracy
     over all clients' examples is accuracy over the whole test set. A client left without a
-    training image gets one of the largest client's.
-
-    Args:
-        data_dir: Folder of `cifar-10-batches-py/` or `cifar-10-python.tar.gz`, and of the
-            prepared data. Without `data_batch_5`, 40,000 training images are used.
-        num_clients: Number of clients N.
-        dirichlet_s: Parameter s, positive; large: all clients alike, small: each class at one.
-        seed: Seed of the split.
-        by_client: Whether Dirichlet(s) draws the classes of each client, as opposed to the clients
-            of each class: `shares_of_client_mixtures` for `dirichlet_shares`.
-
-    Returns:
-        Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..9.
-
-    Raises:
-        ParameterError: If there are more clients than images.
-        DataError: If a file is missing, damaged or not CIFAR-10's.
+    training image gets one of the largest client's. Without the file `data_batch_5`, 40,000
+    training images are used.
     """
-    files = cifar_files.CIFAR10
-    check_clients(num_clients, files.train.num_images)
 
-    def prepare() -> FederatedData:
-        train, test = read_cifar(data_dir, files)
-        check_clients(num_clients, len(train.pixels))
-        draw = shares_of_client_mixtures if by_client else dirichlet_shares
-        shares = draw(dirichlet_s, files.num_classes, num_clients, seed)
-        return federate(train, test, shares, seed)
-
-    key = {"num_clients": num_clients, "s": float(dirichlet_s), "seed": seed, **files.key(data_dir)}
-    if by_client:
-        key["by"] = "client"
-    return prepared(data_dir, "cifar10", key, prepare)
-
-
-def cifar10_one_class(
-    data_dir: Path, num_clients: int = 1000, size_spread: float = 0.2, seed: int = 0
-) -> FederatedData:
-    """Returns CIFAR-10 with clients that hold images of one class each.
-
-    The paper (FedLaAvg, Sec. 5.1): as many clients a class, their numbers of images "roughly
-    follow a normal distribution"; as released: within a class, sizes are proportional to draws
-    from N(5, 1) cut to 3..7, and all images of the class are used. That is a deviation of 0.2 of
-    the mean. Clients are ordered by class, which its availability model relies on (classes 0..4
-    in one half of a period, 5..9 in the other). The global test set is used there; here it is
-    shared out in the same proportions, and accuracy over all clients' examples is the accuracy
-    over that set.
-
-    Args:
-        data_dir: Folder of `cifar-10-batches-py/` or `cifar-10-python.tar.gz`, and of the
-            prepared data. Without `data_batch_5`, 40,000 training images are used.
-        num_clients: Number of clients N, a multiple of 10, few enough that each gets an image.
-        size_spread: Deviation of the sizes before they are cut, in means; below `LARGEST_SPREAD`.
-        seed: Seed of the split.
-
-    Returns:
-        Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..9; client k has class
-        floor(10 k / N).
-
-    Raises:
-        ParameterError: If a client would get no image.
-        DataError: If a file is missing, damaged or not CIFAR-10's.
-    """
-    files = cifar_files.CIFAR10
-    classes = files.num_classes
-    _check_clients(num_clients, size_spread, files.train.num_images // classes, classes)
-
-    def prepare() -> FederatedData:
-        train, test = read_cifar(data_dir, files)
-        _check_clients(num_clients, size_spread, int(np.bincount(train.classes).min()), classes)
-        shares = one_class_shares(classes, num_clients, size_spread, seed)
-        return federate(train, test, shares, seed)
-
-    key = {
-        "num_clients": num_clients,
-        "spread": float(size_spread),
-        "seed": seed,
-        **files.key(data_dir),
+    model: ClassVar[str] = "cafed_cnn"
+    # CA-Fed, as `leaf_synthetic`'s.
+    published: ClassVar[Mapping[str, Any]] = {
+        **ADAPTIVE_SERVER_STEPS,
+        "num_clients": 100,
+        "rounds": 200,
+        "batch_size": 32,
+        "client_lr": 0.03,
     }
-    return prepared(data_dir, "cifar10_one_class", key, prepare)
+
+    dirichlet_draws: str = parameter(
+        "clients_of_class",
+        "Dirichlet(s) draws the clients' shares of each class, or each client's shares of the "
+        "classes (FedAU, FedAWE)",
+        choices=("clients_of_class", "classes_of_client"),
+    )
+
+    def build(self) -> FederatedData:
+        """See `TaskConfig.build`.
+
+        Returns:
+            Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..9.
+        """
+        files, num_clients, seed = cifar_files.CIFAR10, self.num_clients, self.data_seed
+        by_client = self.dirichlet_draws == "classes_of_client"
+        check_clients(num_clients, files.train.num_images)
+
+        def prepare() -> FederatedData:
+            train, test = read_cifar(self.folder, files)
+            check_clients(num_clients, len(train.pixels))
+            draw = shares_of_client_mixtures if by_client else dirichlet_shares
+            shares = draw(self.dirichlet_s, files.num_classes, num_clients, seed)
+            return federate(train, test, shares, seed)
+
+        key = {
+            "num_clients": num_clients,
+            "s": float(self.dirichlet_s),
+            "seed": seed,
+            **files.key(self.folder),
+        }
+        if by_client:
+            key["by"] = "client"
+        return prepared(self.folder, "cifar10", key, prepare)
+
+    def preprocessing(self, seed: int) -> Preprocessing:
+        """See `TaskConfig.preprocessing`."""
+        return ScaledPixels(-1.0, 1.0)
+
+
+@register(
+    "task",
+    "cifar10_one_class",
+    "CIFAR-10, one class",
+    about="images of 10 classes, one class a client",
+    order=8,
+)
+@dataclass(frozen=True)
+class CIFAR10OneClass(DownloadedTaskConfig):
+    """CIFAR-10 with one class per client and uneven sizes (FedLaAvg, Sec. 5.1).
+
+    The paper: as many clients a class, their numbers of images "roughly follow a normal
+    distribution"; as released: within a class, sizes are proportional to draws from N(5, 1) cut to
+    3..7, and all images of the class are used. That is a deviation of 0.2 of the mean. Clients are
+    ordered by class, which its availability model relies on (classes 0..4 in one half of a period,
+    5..9 in the other). The global test set is used there; here it is shared out in the same
+    proportions, and accuracy over all clients' examples is the accuracy over that set.
+    """
+
+    model: ClassVar[str] = "fedlaavg_cnn"
+    num_classes: ClassVar[int | None] = 10
+    # FedLaAvg Sec. 5.1: batches of 5. The learning rate is the default of its authors' code.
+    published: ClassVar[Mapping[str, Any]] = {
+        **ADAPTIVE_SERVER_STEPS,
+        "num_clients": 1000,
+        "rounds": 10_000,
+        "batch_size": 5,
+        "client_lr": 0.01,
+    }
+
+    size_spread: float = parameter(
+        0.2,
+        "standard deviation of a client's number of images over its mean",
+        minimum=0,
+        below=LARGEST_SPREAD,
+    )
+
+    def build(self) -> FederatedData:
+        """See `TaskConfig.build`.
+
+        Returns:
+            Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..9; client k has class
+            floor(10 k / N).
+
+        Raises:
+            ParameterError: If a client would get no image.
+        """
+        files, num_clients, seed = cifar_files.CIFAR10, self.num_clients, self.data_seed
+        classes = files.num_classes
+        _check_clients(num_clients, self.size_spread, files.train.num_images // classes, classes)
+
+        def prepare() -> FederatedData:
+            train, test = read_cifar(self.folder, files)
+            _check_clients(
+                num_clients, self.size_spread, int(np.bincount(train.classes).min()), classes
+            )
+            shares = one_class_shares(classes, num_clients, self.size_spread, seed)
+            return federate(train, test, shares, seed)
+
+        key = {
+            "num_clients": num_clients,
+            "spread": float(self.size_spread),
+            "seed": seed,
+            **files.key(self.folder),
+        }
+        return prepared(self.folder, "cifar10_one_class", key, prepare)
+
+    def preprocessing(self, seed: int) -> Preprocessing:
+        """See `TaskConfig.preprocessing`."""
+        return ScaledPixels(-1.0, 1.0)
 
 
 def _check_clients(num_clients: int, size_spread: float, class_size: int, classes: int) -> None:
     """Refuses numbers of clients of which one might get no image."""
     cut = size_spread * _FARTHEST
     most = int(class_size * (1 - cut) / (1 + cut)) * classes
-    if not 1 <= num_clients <= most or num_clients % classes:
+    if num_clients > most or num_clients % classes:
         raise ParameterError(
             "num_clients",
             num_clients,

@@ -2,76 +2,116 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.preprocessing import ImageCrops, Preprocessing
 from f3ast_tff.core.progress import progress
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.settings import parameter, register
 
 from . import cifar_files
 from .cache import prepared
+from .cifar100_from_tff import cifar100_from_tff
 from .cifar_reader import read_cifar
 from .images import LabelledImages
 from .pachinko import pachinko
+from .task import ResplitTaskConfig
 
 
-def cifar100(
-    data_dir: Path,
-    num_clients: int = 500,
-    num_test_clients: int = 100,
-    alpha: float = 0.1,
-    beta: float = 10.0,
-    seed: int = 0,
-) -> FederatedData:
-    """Returns CIFAR-100 by Pachinko allocation (see `pachinko`).
+@register(
+    "task",
+    "cifar100",
+    "CIFAR-100",
+    about="images of 100 classes, by Pachinko allocation",
+    order=3,
+)
+@dataclass(frozen=True)
+class CIFAR100(ResplitTaskConfig):
+    """CIFAR-100 over 500 clients by Pachinko allocation (F3AST, App. C; see `pachinko`).
 
     Test clients are other clients than training clients; all clients of a kind have the same
     number of images, 100 by default, and every image is used once. The split is of the same
     distribution as TensorFlow Federated's, which is one fixed draw; see `cifar100_from_tff`.
 
-    Args:
-        data_dir: Folder of `cifar-100-python/` or `cifar-100-python.tar.gz`, and of the prepared
-            data.
-        num_clients: Training clients; must divide 50,000.
-        num_test_clients: Test clients; must divide 10,000.
-        alpha: Concentration over the 20 coarse classes, positive.
-        beta: Concentration over the 5 fine classes of a coarse one, positive.
-        seed: Seed of the split.
-
-    Returns:
-        Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..99 (the fine classes).
-
-    Raises:
-        ParameterError: If a number of clients does not divide the images.
-        DataError: If a file is missing, damaged or not CIFAR-100's.
+    Attributes:
+        num_test_clients: Test clients; divides 10,000.
+        alpha: Concentration over the 20 coarse classes.
+        beta: Concentration over the 5 fine classes of a coarse one.
     """
-    files = cifar_files.CIFAR100
-    counts = {"num_clients": num_clients, "num_test_clients": num_test_clients}
-    for (name, clients), part in zip(counts.items(), (files.train, files.test)):
-        if part.num_images % clients:
-            raise ParameterError(name, clients, f"must divide {part.num_images}, the images shared")
 
-    def part_by_client(images: LabelledImages, clients: int, what: str) -> ClientExamples:
-        coarse = images.labels[:, 1]
-        rng = generator(seed, f"pachinko {what}")
-        with progress(f"sharing out the {what} images of CIFAR-100", clients, "client") as bar:
-            rows = pachinko(images.classes, coarse, clients, alpha, beta, rng, bar.update)
-        return images.by_client(rows)
+    num_test_clients: ClassVar[int] = 100
+    alpha: ClassVar[float] = 0.1
+    beta: ClassVar[float] = 10.0
 
-    def prepare() -> FederatedData:
-        train, test = read_cifar(data_dir, files)
-        return FederatedData(
-            part_by_client(train, num_clients, "training"),
-            part_by_client(test, num_test_clients, "test"),
-            files.num_classes,
-        )
-
-    key = {
-        **counts,
-        "alpha": float(alpha),
-        "beta": float(beta),
-        "seed": seed,
-        **files.key(data_dir),
+    model: ClassVar[str] = "resnet18"
+    num_classes: ClassVar[int | None] = 100
+    # App. C: the optimal values of Reddi et al. (2021), Table 8. Yogi and Adagrad take Adam's.
+    published: ClassVar[Mapping[str, Any]] = {
+        "num_clients": 500,
+        "rounds": 1000,
+        "batch_size": 20,
+        "last_batch": "drop",
+        "client_lr": {"sgd": 10**-1, "adam": 10**-1.5, "yogi": 10**-1.5, "adagrad": 10**-1.5},
+        "server_lr": {"sgd": 10**0.5, "adam": 1.0, "yogi": 1.0, "adagrad": 1.0},
+        "epsilon": 0.1,
     }
-    return prepared(data_dir, "cifar100", key, prepare)
+    tff_clients_at_once: ClassVar[int] = 1
+
+    augmentation: str = parameter(
+        "random",
+        "crops of the training images: random and mirrored, or central",
+        choices=("random", "none"),
+    )
+
+    def build(self) -> FederatedData:
+        """See `TaskConfig.build`.
+
+        Returns:
+            Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..99 (the fine classes).
+
+        Raises:
+            ParameterError: If the number of clients does not divide the 50,000 images.
+        """
+        if self.client_split == "tff":
+            return cifar100_from_tff(self.folder)
+        files, num_clients, num_test = cifar_files.CIFAR100, self.num_clients, self.num_test_clients
+        counts = {"num_clients": num_clients, "num_test_clients": num_test}
+        for (name, clients), part in zip(counts.items(), (files.train, files.test)):
+            if part.num_images % clients:
+                raise ParameterError(
+                    name, clients, f"must divide {part.num_images}, the images shared"
+                )
+
+        def part_by_client(images: LabelledImages, clients: int, what: str) -> ClientExamples:
+            coarse = images.labels[:, 1]
+            rng = generator(self.data_seed, f"pachinko {what}")
+            with progress(f"sharing out the {what} images of CIFAR-100", clients, "client") as bar:
+                rows = pachinko(
+                    images.classes, coarse, clients, self.alpha, self.beta, rng, bar.update
+                )
+            return images.by_client(rows)
+
+        def prepare() -> FederatedData:
+            train, test = read_cifar(self.folder, files)
+            return FederatedData(
+                part_by_client(train, num_clients, "training"),
+                part_by_client(test, num_test, "test"),
+                files.num_classes,
+            )
+
+        key = {
+            **counts,
+            "alpha": float(self.alpha),
+            "beta": float(self.beta),
+            "seed": self.data_seed,
+            **files.key(self.folder),
+        }
+        return prepared(self.folder, "cifar100", key, prepare)
+
+    def preprocessing(self, seed: int) -> Preprocessing:
+        """See `TaskConfig.preprocessing`."""
+        return ImageCrops(32, 24, self.augmentation == "random", seed)

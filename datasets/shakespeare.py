@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
+from typing import Any, ClassVar
 
 from f3ast_tff.core.data_files import read_bytes
 from f3ast_tff.core.errors import DataError, ParameterError
-from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.progress import progress
+from f3ast_tff.settings import register
 
 from .cache import prepared
-from .characters import NUM_IDS, sequences
+from .characters import federated_snippets
+from .shakespeare_from_tff import shakespeare_from_tff
 from .shakespeare_plays import Role, parse_roles
 from .source import Download, locate
+from .task import ADAPTIVE_SERVER_STEPS, ResplitTaskConfig
 
-NUM_CLIENTS = 715
-MAX_TRAIN_SEQUENCES = 128
 MIN_SPEECHES = 2
 TEST_FRACTION = 0.2
 
@@ -34,8 +35,16 @@ _MOST_BYTES = 2**24
 _READING = 1
 
 
-def shakespeare(data_dir: Path, num_clients: int = NUM_CLIENTS) -> FederatedData:
-    """Opens the complete works as federated data, prepared at the first call.
+@register(
+    "task",
+    "shakespeare",
+    "Shakespeare",
+    about="next character, a client being a speaking role",
+    order=4,
+)
+@dataclass(frozen=True)
+class Shakespeare(ResplitTaskConfig):
+    """The complete works as federated data (F3AST, App. C; reading R8), or TFF's own.
 
     The roles are those of `parse_roles` with at least two speeches (TFF's data has no smaller
     ones either); of them the `num_clients` with the most text (in characters; of equal ones the
@@ -49,27 +58,44 @@ def shakespeare(data_dir: Path, num_clients: int = NUM_CLIENTS) -> FederatedData
     sequences at most (the paper's 128 sentences, 32 batches of 4 in the released code); the test
     part is whole, as in the released code.
 
-    Args:
-        data_dir: The data folder, with Project Gutenberg's etext 100 as
-            `shakespeare/t8.shakespeare.txt` or `t8.shakespeare.txt`; fetched if missing. Its line
-            ends may be those of Windows.
-        num_clients: Number of clients N.
-
-    Returns:
-        Features `uint8 [n, 80]`, labels `int8 [n, 80]` (-1: does not count), 90 classes.
-
-    Raises:
-        DataError: If the text is missing or another one; names the file.
-        ParameterError: If there are not that many roles.
+    The text is Project Gutenberg's etext 100, as `shakespeare/t8.shakespeare.txt` or
+    `t8.shakespeare.txt` in the data folder; fetched if missing. Its line ends may be those of
+    Windows.
     """
-    path = locate(data_dir, FILES, DOWNLOAD)
-    try:
-        content = read_bytes(path, _MOST_BYTES)
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {path}: {error}") from error
-    digest = hashlib.sha256(content).hexdigest()
-    key: dict[str, int | str] = {"reading": _READING, "num_clients": num_clients, "sha256": digest}
-    return prepared(data_dir, "shakespeare", key, lambda: _prepare(path, content, num_clients))
+
+    model: ClassVar[str] = "character_lstm"
+    num_classes: ClassVar[int | None] = 90
+    # As `cifar100`'s.
+    published: ClassVar[Mapping[str, Any]] = {
+        **ADAPTIVE_SERVER_STEPS,
+        "num_clients": 715,
+        "rounds": 500,
+        "batch_size": 4,
+        "client_lr": 1.0,
+    }
+    tff_clients_at_once: ClassVar[int] = 1
+
+    def build(self) -> FederatedData:
+        """See `TaskConfig.build`.
+
+        Returns:
+            Features `uint8 [n, 80]`, labels `int8 [n, 80]` (-1: does not count), 90 classes.
+
+        Raises:
+            DataError: If the text is missing or another one; names the file.
+            ParameterError: If there are not that many roles.
+        """
+        if self.client_split == "tff":
+            return shakespeare_from_tff(self.folder)
+        path = locate(self.folder, FILES, DOWNLOAD)
+        try:
+            content = read_bytes(path, _MOST_BYTES)
+        except (OSError, ValueError) as error:
+            raise DataError(f"cannot read {path}: {error}") from error
+        digest = hashlib.sha256(content).hexdigest()
+        n = self.num_clients
+        key: dict[str, int | str] = {"reading": _READING, "num_clients": n, "sha256": digest}
+        return prepared(self.folder, "shakespeare", key, lambda: _prepare(path, content, n))
 
 
 def _prepare(path: Path, content: bytes, num_clients: int) -> FederatedData:
@@ -97,7 +123,7 @@ def _roles(path: Path, content: bytes) -> list[Role]:
 
 def _largest(roles: Sequence[Role], num_clients: int) -> list[Role]:
     enough = [role for role in roles if len(role.speeches) >= MIN_SPEECHES]
-    if not 1 <= num_clients <= len(enough):
+    if num_clients > len(enough):
         raise ParameterError(
             "num_clients", num_clients, f"the text has 1 to {len(enough)} roles to be clients"
         )
@@ -114,20 +140,3 @@ def _federated(roles: Iterable[Role]) -> FederatedData:
         train.append(snippets[:cut])
         test.append(snippets[cut:])
     return federated_snippets(train, test)
-
-
-def federated_snippets(
-    train: Iterable[Iterable[bytes]], test: Iterable[Iterable[bytes]]
-) -> FederatedData:
-    """Returns the sequences of clients' snippets, 128 a client at most for training."""
-    return FederatedData(_examples(train, MAX_TRAIN_SEQUENCES), _examples(test, None), NUM_IDS)
-
-
-def _examples(clients: Iterable[Iterable[bytes]], most: int | None) -> ClientExamples:
-    columns = [sequences(snippets) for snippets in clients]
-    labels = [targets[:most] for _, targets in columns]
-    return ClientExamples(
-        np.concatenate([inputs[:most] for inputs, _ in columns]),
-        np.concatenate(labels),
-        np.cumsum([0, *map(len, labels)], dtype=np.int64),
-    )

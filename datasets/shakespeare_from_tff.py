@@ -10,7 +10,7 @@ from typing import Any
 from f3ast_tff.core.federated_data import FederatedData
 
 from .cache import prepared
-from .shakespeare import federated_snippets
+from .characters import federated_snippets
 from .tff_database import damaged, find_database, hash_of_database, read_split
 
 _LOGGER = logging.getLogger(__name__)

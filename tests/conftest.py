@@ -16,7 +16,7 @@ for _signum in (signal.SIGTERM, signal.SIGHUP):
 # What takes longest comes first, so that one worker of two does not end with it alone.
 LONGEST = (
     "test_run_experiments.py",
-    "f3ast_tff/tasks/test_task_runs.py",
+    "datasets/test_task_runs.py",
     "f3ast_tff/engines/test_memories_alike.py",
     "f3ast_tff/engines/test_engines_agree.py",
     "examples/test_plugins.py",

@@ -13,9 +13,9 @@ import numpy as np
 
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.datasets import TaskConfig
 from f3ast_tff.models import ModelConfig, PureModel
 from f3ast_tff.settings import parameter, register
-from f3ast_tff.tasks.task import TaskConfig
 
 
 @register("task", "moons", "Two moons", about="two half circles, turned at each client")

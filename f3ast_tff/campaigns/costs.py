@@ -17,7 +17,7 @@ from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.data_files import read_json
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.datasets import default_data_dir
+from f3ast_tff.datasets.source import default_data_dir
 from f3ast_tff.run.provenance import cores, package_versions
 from f3ast_tff.settings import parameters_of
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 
 from f3ast_tff.campaigns.runs import PlannedRun
+from f3ast_tff.datasets.task import DownloadedTaskConfig
 from f3ast_tff.settings import parameters_of
-from f3ast_tff.tasks.task import DownloadedTaskConfig
 
 # Other seeds draw other clients from the same files.
 _SAME_FILES = "data_seed"

@@ -62,8 +62,8 @@ _ALL = (
     Kind(
         "task",
         help="which client holds which data",
-        package="tasks",
-        base="tasks.task:TaskConfig",
+        package="datasets",
+        base="datasets.task:TaskConfig",
         default="synthetic",
         build_arguments=(),
         members=("train", "test", "num_classes"),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from f3ast_tff.datasets.source import Download
 
@@ -131,8 +129,3 @@ def tiny_shakespeare(data_dir: Path, text: str) -> Download:
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     return Download("https://example.org/t8.txt", hashlib.sha256(text.encode()).hexdigest())
-
-
-def shakespeare_module() -> Any:
-    """The module whose `DOWNLOAD` it is; the package has a function of that name."""
-    return importlib.import_module("f3ast_tff.datasets.shakespeare")

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.datasets.cifar10 import cifar10
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.datasets import CIFAR10
 from f3ast_tff.datasets.cifar_files import CifarFiles
 from f3ast_tff.datasets.images import LabelledImages
 from tests.datasets.tiny_files import pack
 
 
+def cifar10(folder: Path, num_clients: int, s: float, seed: int, **given: Any) -> FederatedData:
+    given = {"num_clients": num_clients, "dirichlet_s": s, "data_seed": seed, **given}
+    return CIFAR10(data_dir=str(folder), **given).build()
+
+
 def test_every_image_is_used_once(tmp_path: Path, cifar10_files: CifarFiles) -> None:
-    data = cifar10(tmp_path, num_clients=8, dirichlet_s=0.5, seed=0)
+    data = cifar10(tmp_path, 8, 0.5, 0)
     assert data.num_classes == 10
     assert (data.train.num_clients, data.test.num_clients) == (8, 8)
     assert (data.train.sizes.sum(), data.test.sizes.sum()) == (200, 50)
@@ -42,7 +49,7 @@ def test_classes_of_clients_or_clients_of_classes(
 ) -> None:
     """s = 10^-3: clients of one class each, or classes of one client each."""
     by_class = cifar10(tmp_path, 20, 1e-3, 0).train
-    by_client = cifar10(tmp_path, 20, 1e-3, 0, by_client=True).train
+    by_client = cifar10(tmp_path, 20, 1e-3, 0, dirichlet_draws="classes_of_client").train
     kinds = [[len(np.unique(d.client(k)[1])) for k in range(20)] for d in (by_class, by_client)]
     assert np.median(kinds[1]) == 1
     # Ten classes of 20 images go to at most ten clients; one each is given to the others.

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from f3ast_tff.core.federated_data import ClientExamples
-from f3ast_tff.datasets.cifar100 import cifar100
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
+from f3ast_tff.datasets import CIFAR100
 from f3ast_tff.datasets.cifar_files import CifarFiles
 from f3ast_tff.datasets.images import LabelledImages
 
-TINY: dict[str, Any] = {"num_clients": 40, "num_test_clients": 10}
+
+@dataclass(frozen=True)
+class Tiny(CIFAR100):
+    """Of the small files."""
+
+    num_test_clients: ClassVar[int] = 10
+
+
+def cifar100(folder: Path, seed: int = 0) -> FederatedData:
+    return Tiny(data_dir=str(folder), num_clients=40, data_seed=seed).build()
 
 
 def digest(part: ClientExamples) -> str:
@@ -24,7 +34,7 @@ def digest(part: ClientExamples) -> str:
 
 
 def test_every_image_is_used_once(tmp_path: Path, cifar100_files: CifarFiles) -> None:
-    data = cifar100(tmp_path, **TINY)
+    data = cifar100(tmp_path)
     assert data.num_classes == 20
     for part, clients, known in (
         (data.train, 40, cifar100_files.train.digest),
@@ -36,17 +46,22 @@ def test_every_image_is_used_once(tmp_path: Path, cifar100_files: CifarFiles) ->
         assert digest(part) == known
 
 
-def test_concentrations_reach_the_split(tmp_path: Path, cifar100_files: CifarFiles) -> None:
+def test_concentrations_reach_the_split(
+    tmp_path: Path, cifar100_files: CifarFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """alpha 10^-4: most clients draw from one coarse class alone; 10^4: from all four.
 
     10 draws from 4 classes alike miss one or more with probability 4 (3/4)^10 = 0.22.
     """
     for alpha, expected in ((1e-4, 1), (1e4, 4)):
-        train = cifar100(tmp_path, alpha=alpha, **TINY).train
+        monkeypatch.setattr(Tiny, "alpha", alpha)
+        train = cifar100(tmp_path).train
         distinct = [len(np.unique(train.client(k)[1] // 5)) for k in range(40)]
         assert np.median(distinct) == expected
+    monkeypatch.setattr(Tiny, "alpha", 1e-4)
     for beta, low, high in ((1e-4, 1, 2), (1e4, 4, 5)):
-        train = cifar100(tmp_path, alpha=1e-4, beta=beta, **TINY).train
+        monkeypatch.setattr(Tiny, "beta", beta)
+        train = cifar100(tmp_path).train
         assert low <= np.median([len(np.unique(train.client(k)[1])) for k in range(40)]) <= high
 
 
@@ -54,7 +69,7 @@ def test_the_split_is_a_function_of_the_seed(tmp_path: Path, cifar100_files: Cif
     """Prepared anew each time: the cache is removed in between."""
     found = []
     for seed in (1, 1, 2):
-        found.append(cifar100(tmp_path, seed=seed, **TINY))
+        found.append(cifar100(tmp_path, seed=seed))
         shutil.rmtree(tmp_path / "prepared")
     one, same, other = found
     for part in ("train", "test"):
@@ -64,20 +79,20 @@ def test_the_split_is_a_function_of_the_seed(tmp_path: Path, cifar100_files: Cif
 
 
 def test_the_files_are_not_needed_again(tmp_path: Path, cifar100_files: CifarFiles) -> None:
-    first = cifar100(tmp_path, **TINY)
+    first = cifar100(tmp_path)
     shutil.rmtree(tmp_path / "cifar-100-python")
-    again = cifar100(tmp_path, **TINY)
+    again = cifar100(tmp_path)
     np.testing.assert_array_equal(first.train.features, again.train.features)
 
 
 def test_preparing_says_what_it_does(
     tmp_path: Path, cifar100_files: CifarFiles, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cifar100(tmp_path, **TINY)
+    cifar100(tmp_path)
     assert capsys.readouterr().err.splitlines() == [
         "reading CIFAR-100 ...",
         "sharing out the training images of CIFAR-100 ...",
         "sharing out the test images of CIFAR-100 ...",
     ]
-    cifar100(tmp_path, **TINY)
+    cifar100(tmp_path)
     assert capsys.readouterr().err == ""

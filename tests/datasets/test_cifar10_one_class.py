@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from f3ast_tff.datasets.cifar10 import cifar10_one_class, one_class_shares
+from f3ast_tff.datasets.cifar10 import CIFAR10OneClass, one_class_shares
 from f3ast_tff.datasets.cifar_files import CifarFiles
 
 
 def test_each_client_has_one_class(tmp_path: Path, cifar10_files: CifarFiles) -> None:
     """40 clients: client k has class k // 4; 20 training and 5 test images a class."""
-    data = cifar10_one_class(tmp_path, num_clients=40, size_spread=0.2, seed=0)
+    data = CIFAR10OneClass(data_dir=str(tmp_path), num_clients=40).build()
     for k in range(40):
         assert set(data.train.client(k)[1]) == {k // 4}
         assert set(data.test.client(k)[1]) <= {k // 4}
@@ -45,7 +45,7 @@ def test_shares_are_those_of_a_cut_normal() -> None:
 
 
 def test_no_spread_is_even(tmp_path: Path, cifar10_files: CifarFiles) -> None:
-    data = cifar10_one_class(tmp_path, num_clients=40, size_spread=0.0, seed=0)
+    data = CIFAR10OneClass(data_dir=str(tmp_path), num_clients=40, size_spread=0.0).build()
     assert data.train.sizes.tolist() == [5] * 40
 
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from f3ast_tff.core.federated_data import FederatedData
-from f3ast_tff.datasets import leaf_synthetic, synthetic
+from f3ast_tff.datasets import LeafSynthetic, Synthetic
 
 N = 200
 
 
+def leaf_synthetic(n: int, beta: float = 0.5, seed: int = 0, **given: Any) -> FederatedData:
+    given = {"synthetic_alpha": 0.5, "synthetic_beta": beta, "data_seed": seed, **given}
+    return LeafSynthetic(num_clients=n, **given).build()
+
+
 @pytest.fixture(scope="module")
 def data() -> FederatedData:
-    return leaf_synthetic(N, alpha=0.5, beta=0.5, seed=0)
+    return leaf_synthetic(N)
 
 
 def features_of(data: FederatedData, k: int) -> np.ndarray:
@@ -48,7 +54,7 @@ def test_spread_of_feature_j_is_j_to_the_minus_1_2(spread: str, power: float) ->
 
     A variance of j^-1.2 is a deviation of j^-0.6: feature 2 differs by a factor 1.5.
     """
-    drawn = leaf_synthetic(N, 0.5, 0.5, seed=0, feature_spread=spread)
+    drawn = leaf_synthetic(N, feature_spread=spread)
     within = [features_of(drawn, k) for k in range(N)]
     squares = sum(((x - x.mean(axis=0)) ** 2).sum(axis=0) for x in within)
     freedom = sum(len(x) for x in within) - N
@@ -58,7 +64,7 @@ def test_spread_of_feature_j_is_j_to_the_minus_1_2(spread: str, power: float) ->
 
 def test_the_spread_moves_only_the_distance_from_a_clients_mean(data: FederatedData) -> None:
     """The same draws: sizes are equal, and so is feature 1, whose spread is 1 either way."""
-    wide = leaf_synthetic(N, alpha=0.5, beta=0.5, seed=0, feature_spread="variance")
+    wide = leaf_synthetic(N, feature_spread="variance")
     np.testing.assert_array_equal(wide.train.offsets, data.train.offsets)
     np.testing.assert_array_equal(wide.train.features[:, 0], data.train.features[:, 0])
     assert np.any(wide.train.features[:, 1] != data.train.features[:, 1])
@@ -79,7 +85,7 @@ def test_beta_is_the_deviation_of_the_clients_mean_features(beta: float) -> None
 
     Relative errors sqrt(2 / N) = 10% and, 59 N degrees of freedom, 1.3%.
     """
-    drawn = leaf_synthetic(N, 0.5, beta, seed=7)
+    drawn = leaf_synthetic(N, beta, seed=7)
     means = np.array([features_of(drawn, k).mean(axis=0) for k in range(N)])
     between = np.mean(means.mean(axis=1) ** 2)
     assert between == pytest.approx(beta**2 + 1 / 60, rel=4.5 * math.sqrt(2 / N))
@@ -109,7 +115,7 @@ def test_labels_of_a_client_are_linear_in_its_features(data: FederatedData) -> N
 
 def test_alpha_moves_no_label() -> None:
     """mu_k adds mu_k (1 + sum_j x_j) to every logit alike, as in `synthetic`."""
-    one, other = (leaf_synthetic(50, alpha, 1.0, seed=3) for alpha in (0.0, 1.0))
+    one, other = (leaf_synthetic(50, 1.0, 3, synthetic_alpha=alpha) for alpha in (0.0, 1.0))
     np.testing.assert_array_equal(one.train.features, other.train.features)
     assert np.mean(one.train.labels != other.train.labels) < 1e-4
 
@@ -119,4 +125,6 @@ def test_it_is_a_function_of_the_seed_with_a_stream_of_its_own() -> None:
     np.testing.assert_array_equal(one.test.features, same.test.features)
     np.testing.assert_array_equal(one.train.labels, same.train.labels)
     assert not np.array_equal(one.train.offsets, other.train.offsets)
-    assert not np.array_equal(one.train.offsets, synthetic(5, 0.5, 0.5, 1).train.offsets)
+    assert not np.array_equal(
+        one.train.offsets, Synthetic(num_clients=5, data_seed=1).build().train.offsets
+    )

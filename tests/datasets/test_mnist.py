@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.datasets.mnist import mnist
+from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.datasets import MNIST
 from f3ast_tff.datasets.mnist_files import MnistFiles
+
+
+@dataclass(frozen=True)
+class Whole(MNIST):
+    """Sets no image aside."""
+
+    validation_share: ClassVar[float] = 0.0
+
+
+def mnist(folder: Path, num_clients: int, s: float, seed: int, **given: Any) -> FederatedData:
+    kind = given.pop("kind", MNIST)
+    given = {"num_clients": num_clients, "dirichlet_s": s, "data_seed": seed, **given}
+    return kind(data_dir=str(folder), **given).build()
 
 
 def test_a_fifth_of_the_training_images_is_set_aside(
     tmp_path: Path, mnist_files: MnistFiles
 ) -> None:
     """160 of 200, each once, a subset of all; another seed sets others aside."""
-    data = mnist(tmp_path, num_clients=8, dirichlet_s=0.5, seed=0)
-    whole = mnist(tmp_path, 8, 0.5, 0, validation_share=0.0)
-    other = mnist(tmp_path, 8, 0.5, seed=1)
+    data = mnist(tmp_path, 8, 0.5, 0)
+    whole = mnist(tmp_path, 8, 0.5, 0, kind=Whole)
+    other = mnist(tmp_path, 8, 0.5, 1)
     used, all_of_them, others = (
         {image.tobytes() for image in found.train.features} for found in (data, whole, other)
     )
@@ -29,14 +45,14 @@ def test_a_fifth_of_the_training_images_is_set_aside(
 
 
 def test_s_reaches_the_split(tmp_path: Path, mnist_files: MnistFiles) -> None:
-    even = mnist(tmp_path, 4, 1e6, 0, validation_share=0.0).train
+    even = mnist(tmp_path, 4, 1e6, 0, kind=Whole).train
     assert np.bincount(even.client(1)[1]).tolist() == [5] * 10
 
 
 def test_groups_share_alike(tmp_path: Path, mnist_files: MnistFiles) -> None:
     """And are prepared apart from single clients with the same s and seed."""
-    single = mnist(tmp_path, 4, 0.3, 0, validation_share=0.0).train
-    grouped = mnist(tmp_path, 4, 0.3, 0, validation_share=0.0, num_groups=2).train
+    single = mnist(tmp_path, 4, 0.3, 0, kind=Whole).train
+    grouped = mnist(tmp_path, 4, 0.3, 0, kind=Whole, dirichlet_groups=2).train
     counts = [np.bincount(grouped.client(k)[1], minlength=10) for k in range(4)]
     assert np.abs(counts[0] - counts[1]).max() <= 1 and np.abs(counts[2] - counts[3]).max() <= 1
     assert np.abs(counts[0] - counts[2]).max() > 1

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from f3ast_tff.core.federated_data import FederatedData
-from f3ast_tff.datasets import synthetic
+from f3ast_tff.datasets import Synthetic
 
 N = 200
 
 
+def synthetic(n: int, alpha: float, beta: float, seed: int, **given: Any) -> FederatedData:
+    given = {"synthetic_alpha": alpha, "synthetic_beta": beta, "data_seed": seed, **given}
+    return Synthetic(num_clients=n, **given).build()
+
+
 @pytest.fixture(scope="module")
 def data() -> FederatedData:
-    return synthetic(N, alpha=1.0, beta=1.0, seed=0)
+    return synthetic(N, 1.0, 1.0, 0)
 
 
 def all_features(data: FederatedData, k: int) -> np.ndarray:
@@ -129,9 +135,9 @@ def test_labels_of_a_client_are_linear_in_its_features(data: FederatedData) -> N
     assert accuracy(y) > 0.7
 
 
-@pytest.mark.parametrize("legacy", [False, True])
-def test_data_is_a_function_of_the_seed(legacy: bool) -> None:
-    one, same, other = (synthetic(5, 1.0, 1.0, seed, legacy=legacy) for seed in (1, 1, 2))
+@pytest.mark.parametrize("draws", ["generator", "legacy"])
+def test_data_is_a_function_of_the_seed(draws: str) -> None:
+    one, same, other = (synthetic(5, 1.0, 1.0, seed, data_generator=draws) for seed in (1, 1, 2))
     for part in ("train", "test"):
         for name in ("features", "labels", "offsets"):
             first = getattr(getattr(one, part), name)
@@ -145,7 +151,7 @@ def test_legacy_data_of_seed_0() -> None:
     Of the training examples the largest client holds 0.1255, of the batches of 20 0.1228, which
     are the shares p_k of the released code.
     """
-    sizes = synthetic(100, 1.0, 1.0, 0, legacy=True).train.sizes
+    sizes = synthetic(100, 1.0, 1.0, 0, data_generator="legacy").train.sizes
     assert (sizes.sum(), sizes[:5].tolist()) == (36998, [1718, 153, 392, 4388, 2103])
     batches = np.ceil(sizes / 20)
     assert round(sizes.max() / sizes.sum(), 4) == 0.1255
@@ -174,7 +180,7 @@ def published_draws(
 @pytest.mark.parametrize(("alpha", "beta", "seed"), [(1.0, 1.0, 0), (0.5, 0.0, 3)])
 def test_legacy_data_is_that_of_the_published_code(alpha: float, beta: float, seed: int) -> None:
     """Softmax in double precision moves no maximum here; the covariance is diagonal."""
-    drawn = synthetic(20, alpha, beta, seed, legacy=True)
+    drawn = synthetic(20, alpha, beta, seed, data_generator="legacy")
     for k, (x, y) in enumerate(published_draws(20, alpha, beta, seed)):
         features, labels = zip(drawn.train.client(k), drawn.test.client(k))
         np.testing.assert_array_equal(np.concatenate(features), x.astype(np.float32))
@@ -183,7 +189,7 @@ def test_legacy_data_is_that_of_the_published_code(alpha: float, beta: float, se
 
 def test_legacy_data_leaves_the_global_generator_alone() -> None:
     before = np.random.get_state()[1].copy()
-    synthetic(2, 1.0, 1.0, 0, legacy=True)
+    synthetic(2, 1.0, 1.0, 0, data_generator="legacy")
     np.testing.assert_array_equal(np.random.get_state()[1], before)
 
 

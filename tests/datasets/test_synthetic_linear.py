@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from f3ast_tff.core.federated_data import FederatedData
-from f3ast_tff.datasets import synthetic_linear
+from f3ast_tff.datasets import SyntheticLinear
+
+
+def synthetic_linear(n: int, seed: int) -> FederatedData:
+    return SyntheticLinear(num_clients=n, data_seed=seed).build()
 
 
 @pytest.fixture(scope="module")

@@ -8,40 +8,38 @@ import lzma
 import random
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import DataError, ParameterError
-from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.datasets import (
-    cifar10,
-    cifar10_one_class,
-    cifar100,
-    cifar100_from_tff,
-    mnist,
-    shakespeare,
-    shakespeare_from_tff,
+    CIFAR10,
+    CIFAR100,
+    MNIST,
+    CIFAR10OneClass,
+    FileTask,
+    Shakespeare,
+    TaskConfig,
 )
 from f3ast_tff.datasets.cifar_pickle import load_batch
-from f3ast_tff.tasks.file import FileTaskConfig
 from tests.datasets import tiny_files
-from tests.datasets.shakespeare_works import play, shakespeare_module, tiny_shakespeare, works
+from tests.datasets.shakespeare_works import play, tiny_shakespeare, works
 from tests.datasets.tff_files import example, write_database
 from tests.fuzz.generate import DAMAGES, Failures, cases
 
 pytestmark = pytest.mark.slow
 PLAY = play("A PLAY", [(who, n * "To be or not to be. ") for who in "ABC" for n in (20, 30)])
-LOADERS: dict[str, Callable[[Path], FederatedData]] = {
-    "cifar10": lambda folder: cifar10(folder, 5, 0.5, 0),
-    "cifar10_one_class": lambda folder: cifar10_one_class(folder, 10),
-    "cifar100": lambda folder: cifar100(folder, 50, 20),
-    "mnist": lambda folder: mnist(folder, 5, 0.5, 0),
-    "shakespeare": lambda folder: shakespeare(folder, 3),
-    "cifar100_from_tff": cifar100_from_tff,
-    "shakespeare_from_tff": shakespeare_from_tff,
+LOADERS: dict[str, tuple[type[TaskConfig], dict[str, Any]]] = {
+    "cifar10": (CIFAR10, {"num_clients": 5}),
+    "cifar10_one_class": (CIFAR10OneClass, {"num_clients": 10}),
+    "cifar100": (CIFAR100, {"num_clients": 50}),
+    "mnist": (MNIST, {"num_clients": 5}),
+    "shakespeare": (Shakespeare, {"num_clients": 3}),
+    "cifar100_from_tff": (CIFAR100, {"client_split": "tff"}),
+    "shakespeare_from_tff": (Shakespeare, {"client_split": "tff"}),
 }
 # TFF publishes no checksum: a changed letter is not noticed.
 UNCHECKED = "shakespeare_from_tff"
@@ -78,7 +76,7 @@ def loaded(
     mnist_files = tiny_files.tiny_mnist(originals["mnist"])
     monkeypatch.setattr("f3ast_tff.datasets.mnist_files.MNIST", mnist_files)
     works_of = tiny_shakespeare(originals["shakespeare"], works(PLAY))
-    monkeypatch.setattr(shakespeare_module(), "DOWNLOAD", works_of)
+    monkeypatch.setattr("f3ast_tff.datasets.shakespeare.DOWNLOAD", works_of)
     rows = [
         (split, who, example("snippets", f"{who} {n} speaks.".encode()))
         for split, count in (("train", 40), ("test", 5))
@@ -93,7 +91,8 @@ def loaded(
 
 
 def load(name: str, folder: Path) -> str:
-    data = LOADERS[name](folder)
+    config, given = LOADERS[name]
+    data = config(data_dir=str(folder), **given).build()  # type: ignore[call-arg]
     assert data.train.features.max() <= 255
     return data.sha256()
 
@@ -244,7 +243,7 @@ def test_damaged_tables_of_ones_own(tmp_path: Path, suffix: str) -> None:
             continue
         with failures.case(number, how):
             try:
-                FileTaskConfig(data_file=str(path)).build()
+                FileTask(data_file=str(path)).build()
                 outcomes["read"] += 1
             except ParameterError:
                 outcomes["refused"] += 1

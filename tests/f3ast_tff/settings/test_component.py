@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
 from f3ast_tff.settings import parameter, register
 from f3ast_tff.settings.component import component_of, registered_in
-from f3ast_tff.tasks.task import TaskConfig
 
 
 def config(base: type = TaskConfig, **members: Any) -> type:

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.datasets import FileTask
 from f3ast_tff.settings import builtin_registry
-from f3ast_tff.tasks.file import FileTaskConfig
 
 FRAME = pd.DataFrame(
     {
@@ -25,8 +25,8 @@ FRAME = pd.DataFrame(
 COLUMNS = {"data_client": "who", "data_label": "y"}
 
 
-def config(path: Path, **given: Any) -> FileTaskConfig:
-    return FileTaskConfig(data_file=str(path), **{**COLUMNS, **given})
+def config(path: Path, **given: Any) -> FileTask:
+    return FileTask(data_file=str(path), **{**COLUMNS, **given})
 
 
 @pytest.fixture(params=["csv", "parquet"])
@@ -64,7 +64,7 @@ def test_an_image_column_of_a_parquet_file(tmp_path: Path) -> None:
     images = np.random.default_rng(0).random((4, 2, 3)).astype(np.float32)
     frame = pd.DataFrame({"client": [0, 0, 1, 1], "label": [0, 1, 2, 0], "image": images.tolist()})
     frame.to_parquet(tmp_path / "images.parquet")
-    data = FileTaskConfig(data_file=str(tmp_path / "images.parquet"), test_fraction=0.5).build()
+    data = FileTask(data_file=str(tmp_path / "images.parquet"), test_fraction=0.5).build()
     found = np.concatenate([data.train.features, data.test.features])
     assert {image.tobytes() for image in found} == {image.tobytes() for image in images}
 
@@ -111,7 +111,7 @@ def test_files_of_something_else_are_refused_in_one_line(tmp_path: Path) -> None
 def test_bad_rows_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("client,label,x\na,0,1\na,1,\n")
     with pytest.raises(ParameterError, match="features must be finite: row 1, of client a"):
-        FileTaskConfig(data_file=str(tmp_path / "x.csv")).build()
+        FileTask(data_file=str(tmp_path / "x.csv")).build()
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_bad_rows_are_refused(tmp_path: Path) -> None:
 def test_labels_that_are_no_class_ids_are_refused(tmp_path: Path, label: str, why: str) -> None:
     (tmp_path / "x.csv").write_text(f"client,label,x\na,0,1\na,{label},2\n")
     with pytest.raises(ParameterError, match=why) as caught:
-        FileTaskConfig(data_file=str(tmp_path / "x.csv")).build()
+        FileTask(data_file=str(tmp_path / "x.csv")).build()
     assert caught.value.name == "data_file"
 
 

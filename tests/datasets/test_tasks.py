@@ -16,7 +16,7 @@ from f3ast_tff.run.build import Builder
 from f3ast_tff.settings import Derived, Published, builtin_registry
 from f3ast_tff.settings.resolve import resolve
 from tests.datasets import tiny_files
-from tests.datasets.shakespeare_works import play, shakespeare_module, tiny_shakespeare, works
+from tests.datasets.shakespeare_works import play, tiny_shakespeare, works
 
 TASKS = {name: c.config for name, c in builtin_registry().components["task"].items()}
 PLAY = play("A PLAY", [(who, n * "To be or not to be. ") for who in "ABC" for n in (20, 30)])
@@ -73,7 +73,9 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("mnist_files.MNIST", tiny_files.tiny_mnist),
     ):
         monkeypatch.setattr(f"f3ast_tff.datasets.{name}", make(tmp_path))
-    monkeypatch.setattr(shakespeare_module(), "DOWNLOAD", tiny_shakespeare(tmp_path, works(PLAY)))
+    monkeypatch.setattr(
+        "f3ast_tff.datasets.shakespeare.DOWNLOAD", tiny_shakespeare(tmp_path, works(PLAY))
+    )
     return tmp_path
 
 
@@ -96,7 +98,7 @@ def test_every_parameter_reaches_the_data_or_what_a_model_reads(
     assert names - ELSEWHERE - seedless == set(others)
     for name in ("cifar100", "shakespeare"):
         tffs = FederatedData.from_arrays([[7], [8]], [0, 1], [0, 1], test=None)
-        monkeypatch.setattr(f"f3ast_tff.datasets.{name}_from_tff", lambda folder, d=tffs: d)
+        monkeypatch.setattr(f"f3ast_tff.datasets.{name}.{name}_from_tff", lambda folder, d=tffs: d)
     if "data_dir" in names:
         fitting = {**fitting, "data_dir": str(data_dir)}
 
@@ -115,10 +117,19 @@ def test_every_parameter_reaches_the_data_or_what_a_model_reads(
 
 @pytest.mark.parametrize("task", ["synthetic", "leaf_synthetic"])
 def test_synthetic_alpha_reaches_the_generator(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which moves no label by it."""
-    monkeypatch.setattr(f"f3ast_tff.datasets.{task}", lambda *arguments, **_: arguments)
-    config = TASKS[task](num_clients=3, data_seed=7, synthetic_alpha=0.25, synthetic_beta=0.75)
-    assert config.build() == (3, 0.25, 0.75, 7)
+    """Which moves no label by it: it is the deviation of the second array of N normals."""
+    asked: list[float] = []
+
+    class Watching(np.random.Generator):
+        def normal(self, *arguments: Any, **named: Any) -> Any:
+            asked.append(arguments[1] if len(arguments) > 1 else 1.0)
+            return super().normal(*arguments, **named)
+
+    monkeypatch.setattr(
+        "f3ast_tff.datasets.synthetic.generator", lambda *_: Watching(np.random.PCG64(0))
+    )
+    TASKS[task](num_clients=3, synthetic_alpha=0.25, synthetic_beta=0.75).build()
+    assert asked[:2] == [0.25, 0.75]
 
 
 def test_a_seed_that_the_legacy_generator_does_not_take_is_refused() -> None:

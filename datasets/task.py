@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing
-from f3ast_tff.datasets import default_data_dir
+from f3ast_tff.datasets.source import default_data_dir
 from f3ast_tff.settings import Derived, Published, parameter
 
 # Server learning rates with Adam's constants as chosen for tasks whose papers publish none.
@@ -98,4 +98,15 @@ class ResplitTaskConfig(DownloadedTaskConfig):
         "redrawn",
         "clients drawn anew from the distributor's files, or those of TFF's own files",
         choices=("redrawn", "tff"),
+    )
+
+
+@dataclass(frozen=True)
+class DirichletTaskConfig(DownloadedTaskConfig):
+    """Base of tasks with classes shared out over clients by Dirichlet(s) (CA-Fed, Sec. V-A)."""
+
+    num_classes: ClassVar[int | None] = 10
+
+    dirichlet_s: float = parameter(
+        0.5, "concentration of the label allocation: small for few classes a client", above=0
     )

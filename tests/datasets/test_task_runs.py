@@ -16,7 +16,7 @@ import pytest
 from f3ast_tff.cli import run as main
 from f3ast_tff.settings import builtin_registry
 from tests.datasets import tiny_files
-from tests.datasets.shakespeare_works import play, shakespeare_module, tiny_shakespeare, works
+from tests.datasets.shakespeare_works import play, tiny_shakespeare, works
 
 Run = Callable[..., Path]
 SMALL = {"rounds": 2, "eval_every": 1, "clients_per_round": 2, "availability": "always"}
@@ -52,7 +52,9 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR100", tiny_files.tiny_cifar100(folder))
     monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR10", tiny_files.tiny_cifar10(folder))
     monkeypatch.setattr("f3ast_tff.datasets.mnist_files.MNIST", tiny_files.tiny_mnist(folder))
-    monkeypatch.setattr(shakespeare_module(), "DOWNLOAD", tiny_shakespeare(folder, works(PLAY)))
+    monkeypatch.setattr(
+        "f3ast_tff.datasets.shakespeare.DOWNLOAD", tiny_shakespeare(folder, works(PLAY))
+    )
     rng = np.random.default_rng(0)
     rows = [f"{rng.integers(4)},{rng.integers(3)},{x},{y}\n" for x, y in rng.normal(size=(200, 2))]
     (folder / "own.csv").write_text("client,label,x,y\n" + "".join(rows))

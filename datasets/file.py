@@ -8,13 +8,13 @@ from typing import Any
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.settings import REQUIRED, parameter, register
-from f3ast_tff.tasks.task import TaskConfig
 
 
 @register("task", "file", "File", about="a CSV or parquet file with a client column", order=9)
 @dataclass(frozen=True)
-class FileTaskConfig(TaskConfig):
+class FileTask(TaskConfig):
     """Configuration of `FederatedData.from_frame`."""
 
     num_clients: int | None = parameter(  # type: ignore[assignment]

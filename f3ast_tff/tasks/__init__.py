@@ -1,1 +1,0 @@
-"""Tasks: who holds which data, what a model reads of it, published values."""
