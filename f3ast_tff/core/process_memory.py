@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import os
 import resource
 import sys
 from pathlib import Path
+
+import psutil
 
 # From glibc's malloc.h.
 _M_ARENA_MAX = -8
@@ -57,14 +58,10 @@ def share_arenas(most: int = 2) -> None:
 def available_memory_bytes() -> int:
     """Returns how much memory this process could still take without swapping.
 
-    On Linux the lesser of the kernel's `MemAvailable` and the rest of the control group's limit;
-    elsewhere all memory of the machine.
+    The lesser of what the system has available and, on Linux, the rest of the control group's
+    limit.
     """
-    meminfo = Path("/proc/meminfo")
-    if not meminfo.exists():
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    lines = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
-    available = int(lines["MemAvailable"].split()[0]) * 1024
+    available = psutil.virtual_memory().available
     group = Path("/sys/fs/cgroup")
     limit, used = group / "memory.max", group / "memory.current"
     if limit.exists() and used.exists() and limit.read_text().strip() != "max":
