@@ -169,7 +169,6 @@ class TraceConfig(AvailabilityConfig):
         "always",
         "clients exist always, or from the first time their device was seen to the last",
         choices=PRESENCE,
-        neutral="always",
     )
     trace_clients: str | None = parameter(
         None,

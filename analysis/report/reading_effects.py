@@ -306,5 +306,5 @@ def _of_table9(group: RunGroup) -> bool:
         and group.setting("synthetic_beta") == alpha
         and group.algorithm in LEAD
         and group.setting("communication") is None
-        and group.setting("delivery") in (None, KINDS["delivery"].neutral)
+        and group.setting("delivery") in (None, KINDS["delivery"].default)
     )

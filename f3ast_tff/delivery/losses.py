@@ -48,7 +48,6 @@ class LossyConfig(TimedConfig):
         "counts; FLASH's is 0.8, and with 0 no round fails",
         minimum=0,
         maximum=1,
-        neutral=0,
     )
 
     def sent(self, round_number: int, ids: np.ndarray) -> Arrivals:

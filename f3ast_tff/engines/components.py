@@ -103,7 +103,6 @@ class FusedConfig(BuiltinEngineConfig):
         "arithmetic of matrix products on a GPU: highest computes in float32, as a CPU always "
         "does; tensorfloat32 keeps 10 bits of each factor and is faster",
         choices=MATMUL_PRECISIONS,
-        neutral="highest",
     )
 
     def check(self, settings: Mapping[str, Any]) -> None:

@@ -295,7 +295,6 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
         "where updates are lost, the rates are of those received; of those selected, which biases "
         "the aggregate; or of both, the received weighing and both deciding whom to ask",
         choices=FOLLOWS,
-        neutral="received",
     )
     aggregate: str = parameter(
         Reading("R2", "sum", "sum_over_k"),

@@ -134,14 +134,8 @@ class Configuration:
 
     @property
     def _not_compared(self) -> list[str]:
-        """Settings that decide no result, or do not with the value that they have."""
-        neutral = [n for n, k in KINDS.items() if k.neutral and self.settings[n] == k.neutral]
-        return neutral + [
-            p.name
-            for p in self._parameters()
-            if not p.decides_result
-            or (p.neutral is not None and self.settings[p.name] == p.neutral)
-        ]
+        """Settings that decide no result."""
+        return [p.name for p in self._parameters() if not p.decides_result]
 
     def _kinds(self, plugin: Plugin) -> list[str]:
         """The kinds of a plug-in's components that are in use."""

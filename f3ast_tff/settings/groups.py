@@ -78,7 +78,6 @@ class SelectionConfig:
         ),
         "p_k is the share of client k among all clients, or in each round among those present",
         choices=("all", "present"),
-        neutral="all",
     )
     selection_separation: int = parameter(
         0,
@@ -86,7 +85,6 @@ class SelectionConfig:
         minimum=0,
         maximum=10**9,
         units="rounds",
-        neutral=0,
     )
 
 

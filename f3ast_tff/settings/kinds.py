@@ -26,7 +26,6 @@ class Kind:
         build_arguments: Arguments of `Config.build`.
         members: Attributes of a built object.
         method_specific: Whether compared methods may differ in it.
-        neutral: Component that is no part of a run's identity; `None` if every one is.
     """
 
     name: str
@@ -37,7 +36,6 @@ class Kind:
     build_arguments: tuple[str, ...]
     members: tuple[str, ...] = ()
     method_specific: bool = False
-    neutral: str | None = None
 
     @property
     def base_class(self) -> Any:
@@ -133,7 +131,6 @@ _ALL = (
         default="certain",
         build_arguments=("world",),
         members=("arrivals",),
-        neutral="certain",
     ),
     Kind(
         "client_optimizer",

@@ -46,7 +46,6 @@ class Parameter:
             does not.
         method_specific: Whether compared methods may differ in it; `False` for a condition of the
             experiment, `None` for the rule of the component's kind.
-        neutral: Value that is no part of a run's identity; `None` for none.
     """
 
     name: str
@@ -64,7 +63,6 @@ class Parameter:
     is_path: bool = False
     is_input: bool = False
     method_specific: bool | None = None
-    neutral: str | int | None = None
 
     def checked(self, value: Any) -> Any:
         """Returns the value in its canonical form.
@@ -135,7 +133,6 @@ def parameter(
     is_path: bool = False,
     is_input: bool = False,
     method_specific: bool | None = None,
-    neutral: str | int | None = None,
 ) -> Any:
     """Declares a field of a component's `Config` as a parameter; see `Parameter`.
 
@@ -163,7 +160,6 @@ def parameter(
         is_path=is_path or is_input,
         is_input=is_input,
         method_specific=method_specific,
-        neutral=neutral,
     )
     plain = default
     if isinstance(default, Reading):

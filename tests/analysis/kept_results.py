@@ -25,10 +25,6 @@ from f3ast_tff.cli.flags import parse
 from f3ast_tff.cli.parameter_flags import UsageError
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.run.run_experiment import run_experiment
-from f3ast_tff.settings.groups import GROUPS
-from f3ast_tff.settings.kinds import KINDS
-from f3ast_tff.settings.parameter import parameters_of
-from f3ast_tff.settings.registry import builtin_registry
 
 CAMPAIGN = ["f3ast-tff", "campaign"]
 TIDY_SCORES = ["python", "-m", "f3ast_tff.analysis.tidy_scores"]
@@ -50,24 +46,10 @@ class Kept:
 
     def planned_key(self, run: PlannedRun) -> tuple[Any, ...]:
         given = {name: run.settings.get(name) for name in self.runs[0].settings}
-        neutral = neutral_values()
-        settings = [
-            "" if name in neutral and value == neutral[name] else canonical(value)
-            for name, value in given.items()
-        ]
+        settings = [canonical(value) for value in given.values()]
         pair = Pair(run.settings.get("data_seed") or 0, run.settings["seed"])
         has_draws = len({kept.pair.draw for kept in self.runs}) > 1
         return (*settings, pair if has_draws else pair._replace(draw=0))
-
-
-@functools.cache
-def neutral_values() -> Mapping[str, object]:
-    """Values by setting that files of scores leave out."""
-    registry = builtin_registry()
-    parameters = [p for component in registry.all() for p in component.parameters]
-    parameters += [p for group in GROUPS.values() for p in parameters_of(group)]
-    neutral = {p.name: p.neutral for p in parameters if p.neutral is not None}
-    return {**neutral, **{name: kind.neutral for name, kind in KINDS.items() if kind.neutral}}
 
 
 def canonical(value: object) -> object:

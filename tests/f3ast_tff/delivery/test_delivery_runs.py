@@ -102,22 +102,14 @@ def test_who_is_received_is_who_delivers(name: str, fake: None) -> None:
     assert (found["selected"].shape[1] > 4) == (name == "over_commit")
 
 
-def test_certain_is_the_default_and_no_part_of_the_identity() -> None:
+def test_delivery_is_a_condition_and_part_of_the_identity() -> None:
     before = resolve({})
-    assert before.settings["delivery"] == "certain"
-    assert "delivery" not in before.identity and "rates_follow" not in before.identity
-    assert resolve({"delivery": "certain", "rates_follow": "received"}).identity == before.identity
-    assert {"delivery", "rates_follow"} <= {*before.describe()["not_compared"]}
+    assert before.identity["delivery"] == "certain"
     lossy = resolve({"delivery": "bernoulli"})
     assert lossy.identity["delivery"] == "bernoulli"
     assert lossy.identity["loss_probability"] == 0.1
-    assert "delivery" not in lossy.describe()["not_compared"]
     assert "delivery" not in lossy.own_settings and "rates_follow" in lossy.own_settings
     assert "delivery-bernoulli" in lossy.settings["run_name"]
-    assert lossy.settings["fail_below_arrivals"] == 0
-    assert "fail_below_arrivals" not in lossy.identity
-    failing = resolve({"delivery": "bernoulli", "fail_below_arrivals": 0.8})
-    assert failing.identity["fail_below_arrivals"] == 0.8
 
 
 @pytest.mark.parametrize("algorithm", ["f3ast", "mifa", "poc"])

@@ -98,11 +98,6 @@ def test_identity_is_all_but_where_and_how_often_it_is_saved() -> None:
         "num_workers",
         "ray_address",
         "round_timeout",
-        "matmul_precision",
-        "delivery",
-        "rates_follow",
-        "client_share_of",
-        "selection_separation",
         "write_masks",
     }
     assert json.loads(json.dumps(configuration.identity)) == configuration.identity
@@ -358,15 +353,9 @@ def test_published_values_of_the_tasks(given: dict[str, Any], expected: dict[str
     assert {name: resolved[name] for name in expected} == pytest.approx(expected)
 
 
-def test_a_neutral_value_leaves_the_identity_as_before_there_was_the_setting() -> None:
-    """A precision of a GPU is another run; float32, as ever, is not."""
-    before = resolve({})
-    assert before.settings["matmul_precision"] == "highest"
-    assert resolve({"matmul_precision": "highest"}).identity == before.identity
-    fast = resolve({"matmul_precision": "tensorfloat32"})
+def test_a_precision_is_part_of_the_identity() -> None:
+    assert resolve({}).identity["matmul_precision"] == "highest"
     added = {"matmul_precision": "tensorfloat32"}
-    assert fast.identity == {**before.identity, **added}
-    assert "matmul_precision" in before.describe()["not_compared"]
-    assert "matmul_precision" not in fast.describe()["not_compared"]
+    assert resolve(added).identity == {**resolve({}).identity, **added}
     with pytest.raises(ParameterError, match="only applies on a GPU"):
         resolve({**added, "device": "cpu"})

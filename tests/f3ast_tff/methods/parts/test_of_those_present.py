@@ -173,7 +173,6 @@ def test_by_settings() -> None:
     assert isinstance(strategy, OfThosePresent)
     leaving = {"availability": "arrival_departure", "algorithm": "fedavg_all"}
     configuration, _, plain = built(**leaving)
-    assert "client_share_of" not in configuration.identity
     assert isinstance(plain, AllAvailable)
     _, world, renewed = built(**leaving, client_share_of="present")
     for t in range(1, 7):
