@@ -68,7 +68,7 @@ DPI = 150
 WIDTH = 10.0
 ROW_HEIGHT = 3.4
 EXTRA_HEIGHT = 1.1
-_MOST_ROWS = 20
+_MAX_ROWS = 20
 _MARKERS = 5
 _TITLE_WIDTH = 95
 _LEGEND_COLUMNS = 5
@@ -129,8 +129,8 @@ def draw_curves(
     """
     looks = looks_of(groups) if looks is None else looks
     rows = partition(groups, names)
-    if len(rows) > _MOST_ROWS:
-        raise RunsError(f"{len(rows)} conditions, one picture holds {_MOST_ROWS}; give fewer runs")
+    if len(rows) > _MAX_ROWS:
+        raise RunsError(f"{len(rows)} conditions, one picture holds {_MAX_ROWS}; give fewer runs")
 
     labels = list(dict.fromkeys(look.label for look in looks.values()))
     legend_rows = -(-len(labels) // legend_columns(labels))

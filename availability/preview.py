@@ -12,7 +12,7 @@ from f3ast_tff.methods.parts.wrappers import Population, present_clients
 from f3ast_tff.run.selecting import available_clients
 
 # More rows than this a picture cannot show.
-MOST_SHOWN = 400
+MAX_SHOWN = 400
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def preview(
         ComponentError: If a mask is not `bool [N]`.
     """
     n = process.num_clients
-    shown = np.unique(np.linspace(0, n - 1, min(n, MOST_SHOWN)).round().astype(np.int64))
+    shown = np.unique(np.linspace(0, n - 1, min(n, MAX_SHOWN)).round().astype(np.int64))
     num_available, masks = np.zeros(rounds, np.int64), np.zeros((rounds, len(shown)), bool)
     num_present = np.full(rounds, n)
     total, both = np.zeros((2, n), np.int32)

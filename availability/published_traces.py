@@ -30,7 +30,7 @@ from f3ast_tff.core.plain_pickle import PlainPickle
 _PICKLE_BYTES = 2**26
 _OPCODES = 2**24
 # A pickle can name one list many times.
-_MOST_EVENTS = 2**25
+_MAX_EVENTS = 2**25
 _FLASH_ZERO = datetime(2020, 1, 2)
 # What FLASH asks of a device, by the names used here.
 FLASH_READY = frozenset({"charging", "locked", "wifi"})
@@ -102,8 +102,8 @@ def _devices(content: Mapping[Any, Any], device: Any) -> dict[str, PublishedTrac
         else:
             found[str(name)] = trace
             events += len(trace.events)
-        if events > _MOST_EVENTS:
-            raise DataError(f"it has more than {_MOST_EVENTS} events")
+        if events > _MAX_EVENTS:
+            raise DataError(f"it has more than {_MAX_EVENTS} events")
     if left_out and found:
         logging.warning(
             "left out %d of %d devices, of which nothing is known, which are never eligible or "

@@ -31,7 +31,7 @@ FORMAT = 2
 _META = "meta.json"
 _PARTS = ("train", "test")
 _COLUMNS = ("features", "labels", "offsets")
-_MOST_META_BYTES = 2**20
+_MAX_META_BYTES = 2**20
 _CHECKSUM = "sha256"
 
 
@@ -103,7 +103,7 @@ def _write(folder: Path, name: str, key: Mapping[str, Any], data: FederatedData)
 
 def _open(folder: Path, name: str, key: Mapping[str, Any]) -> FederatedData:
     try:
-        meta = read_json(folder / _META, _MOST_META_BYTES)
+        meta = read_json(folder / _META, _MAX_META_BYTES)
         if meta[_CHECKSUM] != _checksum(meta):
             raise ValueError(f"{_META} has another checksum")
         for field, value in (("format", FORMAT), ("name", name), ("key", key)):

@@ -14,7 +14,7 @@ from .source import Download
 SIDE = 32
 PIXELS = 3 * SIDE * SIDE
 # Of an archive: what it may hold beside the batches (names of classes, a read-me).
-_MOST_OTHER_BYTES = 2**24
+_MAX_OTHER_BYTES = 2**24
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class CifarFiles:
     def most_bytes(self) -> int:
         """The largest size taken of the archive, compressed or not."""
         batches = (*self.train.batches, *self.test.batches)
-        return sum(batch.most_bytes for batch in batches) + _MOST_OTHER_BYTES
+        return sum(batch.most_bytes for batch in batches) + _MAX_OTHER_BYTES
 
     def key(self, data_dir: Path) -> dict[str, int | float | str]:
         """Returns what decides, with a split's settings, its prepared data: which images it has.

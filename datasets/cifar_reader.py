@@ -21,7 +21,7 @@ from .cifar_pickle import load_batch
 from .images import LabelledImages, notice
 from .source import locate
 
-_MOST_MEMBERS = 100
+_MAX_MEMBERS = 100
 
 
 def read_cifar(data_dir: Path, files: CifarFiles) -> tuple[LabelledImages, LabelledImages]:
@@ -115,8 +115,8 @@ def _read_archive(path: Path, files: CifarFiles) -> dict[str, bytes]:
             limited: Any = Limited(unpacked, files.most_bytes)
             with tarfile.open(fileobj=limited, mode="r|") as archive:
                 for number, member in enumerate(archive):
-                    if number >= _MOST_MEMBERS:
-                        raise ValueError(f"it has more than {_MOST_MEMBERS} members")
+                    if number >= _MAX_MEMBERS:
+                        raise ValueError(f"it has more than {_MAX_MEMBERS} members")
                     batch = wanted.get(member.name)
                     if batch and member.isfile() and not member.issparse():
                         content[batch.name] = _read_member(archive, member, batch)

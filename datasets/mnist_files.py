@@ -23,7 +23,7 @@ _FOLDER = "mnist"
 _MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _UNSIGNED_BYTE = 8
 # Beside the values: headers, and what gzip adds to what it cannot compress.
-_MOST_OTHER_BYTES = 2**20
+_MAX_OTHER_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _read(
     path = locate(data_dir, names, Download(_MIRROR + name, sha256))
     size = math.prod(shape) + 4 + 4 * len(shape)
     try:
-        content = read_bytes(path, size + _MOST_OTHER_BYTES)
+        content = read_bytes(path, size + _MAX_OTHER_BYTES)
         official = hashlib.sha256(content).hexdigest() == sha256
         if path.suffix == ".gz":
             with gzip.open(io.BytesIO(content)) as file:

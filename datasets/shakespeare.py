@@ -30,7 +30,7 @@ DOWNLOAD = Download(
     "c5601d266987ac885ca96522b1b4e439feb7eca39f0fe1111f7342b63b6468f3",
 )
 # The text has 5.5 MB.
-_MOST_BYTES = 2**24
+_MAX_BYTES = 2**24
 # Part of the cache's key: to be raised when the same text gives other data.
 _READING = 1
 
@@ -89,7 +89,7 @@ class Shakespeare(ResplitTaskConfig):
             return shakespeare_from_tff(self.folder)
         path = locate(self.folder, FILES, DOWNLOAD)
         try:
-            content = read_bytes(path, _MOST_BYTES)
+            content = read_bytes(path, _MAX_BYTES)
         except (OSError, ValueError) as error:
             raise DataError(f"cannot read {path}: {error}") from error
         digest = hashlib.sha256(content).hexdigest()

@@ -23,9 +23,9 @@ from .tf_example import features_of
 _ORIGIN = "https://storage.googleapis.com/tff-datasets-public/"
 _CHUNK = 2**20
 # TFF's largest file here has a tenth of it.
-_MOST_DATABASE_BYTES = 2**32
-_MOST_LZMA_MEMORY = 2**28
-_MOST_EXAMPLE_BYTES = 2**20
+_MAX_DATABASE_BYTES = 2**32
+_MAX_LZMA_MEMORY = 2**28
+_MAX_EXAMPLE_BYTES = 2**20
 _Row = TypeVar("_Row")
 
 
@@ -48,8 +48,8 @@ def find_database(data_dir: Path, name: str) -> Path:
 
 
 def _decompressed(source: Path, target: Path) -> Path:
-    unpacking = lzma.LZMADecompressor(memlimit=_MOST_LZMA_MEMORY)
-    left = _MOST_DATABASE_BYTES
+    unpacking = lzma.LZMADecompressor(memlimit=_MAX_LZMA_MEMORY)
+    left = _MAX_DATABASE_BYTES
     try:
         with open_regular(source) as packed, atomic_write(target, "wb") as file:
             while not unpacking.eof:
@@ -59,7 +59,7 @@ def _decompressed(source: Path, target: Path) -> Path:
                 found = unpacking.decompress(chunk, _CHUNK)
                 left -= len(found)
                 if left < 0:
-                    raise ValueError(f"it holds more than {_MOST_DATABASE_BYTES} bytes")
+                    raise ValueError(f"it holds more than {_MAX_DATABASE_BYTES} bytes")
                 file.write(found)
     except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
         raise DataError(f"cannot decompress {source} to {target}: {error}") from error
@@ -73,7 +73,7 @@ def hash_of_database(path: Path) -> str:
         DataError: If it is too large, or cannot be read.
     """
     try:
-        return hash_of(path, most=_MOST_DATABASE_BYTES)
+        return hash_of(path, most=_MAX_DATABASE_BYTES)
     except (OSError, ValueError) as error:
         raise damaged(path, error) from error
 
@@ -106,7 +106,7 @@ def read_split(
                 for client, message in database.execute(columns, (split,)):
                     if not isinstance(client, str) or not isinstance(message, bytes):
                         raise ValueError("an example is not a client's name and a message")
-                    if len(message) > _MOST_EXAMPLE_BYTES:
+                    if len(message) > _MAX_EXAMPLE_BYTES:
                         raise ValueError(f"an example has {len(message)} bytes")
                     by_client.setdefault(client, []).append(row_of(features_of(message)))
                     bar.update(1)

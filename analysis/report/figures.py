@@ -195,7 +195,7 @@ def against_k(name: str, filled: FilledTable) -> Picture:
 
 NAMED = ("reading", "clients_per_round", "communication", "rounds")
 # More lines in one panel cannot be told apart.
-_MOST_LINES = 12
+_MAX_LINES = 12
 _FEWEST_VALUES = 3
 Told = Mapping[RunGroup, Mapping[str, Any]]
 
@@ -218,7 +218,7 @@ def curve_figures(task: str, groups: Sequence[RunGroup], free: Sequence[str] = (
         display = ", ".join(filter(None, (members[0].first.display("task"), network)))
         name = "_".join(["curves", task, *network.split()])
         lines = Counter(group.settings["availability"] for group in members)
-        if max(lines.values()) <= _MOST_LINES:
+        if max(lines.values()) <= _MAX_LINES:
             found.append(figures.curves(f"{name}_1", display, members, told))
         else:
             found += _several(name, display, members, told, free)
@@ -233,7 +233,7 @@ def _several(
         swept.update(members)
         only = {group: {setting: group.setting(setting)} for group in members}
         said = f"{display}, sweep of {setting}"
-        if len({(g.algorithm, g.setting(setting)) for g in members}) <= _MOST_LINES:
+        if len({(g.algorithm, g.setting(setting)) for g in members}) <= _MAX_LINES:
             found.append(figures.curves(f"{name}_{setting}", said, members, only))
             continue
         for method in dict.fromkeys(group.algorithm for group in members):

@@ -26,7 +26,7 @@ from f3ast_tff.settings.kinds import KINDS
 
 _HEADS = {"synthetic_alpha": "alpha", "clients_per_round": "K"}
 # Of a table that fits 1280 pixels.
-_MOST_COLUMNS = 5
+_MAX_COLUMNS = 5
 _NO_CLAIM = "no claim"
 _SIGNS = {"better": ">", "same": "=", "not worse": "≥"}
 
@@ -59,9 +59,9 @@ def table_grids(name: str, filled: FilledTable) -> list[Grid]:
     """
     paper, further = len(filled.table.columns), filled.columns[len(filled.table.columns) :]
     parts = [filled.columns]
-    if len(filled.columns) > _MOST_COLUMNS:
-        chunks = range(0, len(further), _MOST_COLUMNS)
-        parts = [filled.columns[:paper], *(further[at : at + _MOST_COLUMNS] for at in chunks)]
+    if len(filled.columns) > _MAX_COLUMNS:
+        chunks = range(0, len(further), _MAX_COLUMNS)
+        parts = [filled.columns[:paper], *(further[at : at + _MAX_COLUMNS] for at in chunks)]
     # Said once where all cells agree.
     counted = len({over(cell.ours) for cell in filled.cells.values() if cell.ours}) > 1
     grids: list[Grid] = []

@@ -32,7 +32,7 @@ from f3ast_tff.analysis.texts import (
 
 _METRIC = "sample_accuracy"
 # Of a table that need not be opened.
-_MOST_ROWS = 40
+_MAX_ROWS = 40
 # Those that no setting switches.
 ONE_FORM = {
     "R7": "the LSTM has one form here",
@@ -204,7 +204,7 @@ def _effect_grid(
         head,
         rows,
         groups=grouped,
-        folded=len(rows) > _MOST_ROWS,
+        folded=len(rows) > _MAX_ROWS,
     )
 
 

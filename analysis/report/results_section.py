@@ -15,7 +15,7 @@ from f3ast_tff.analysis.texts import of_spread, over, spread_text
 from f3ast_tff.analysis.verdicts import ERROR, FEWEST_DRAWS
 
 # Of a table that need not be opened.
-_MOST_ROWS = 40
+_MAX_ROWS = 40
 
 
 def results_sections(
@@ -75,7 +75,7 @@ def _grid(name: str, groups: Sequence[RunGroup], period: str) -> Grid:
     network = networks.pop() if len(networks) == 1 else ""
     parts = [groups[0].first.display("task"), *filter(None, [network, condition])]
     caption = f"{', '.join(parts)}; {of_spread(groups)}"
-    fold = len(rows) > _MOST_ROWS
+    fold = len(rows) > _MAX_ROWS
     return Grid(name, caption, head, tuple(rows), folded=fold, groups=tuple(headings))
 
 

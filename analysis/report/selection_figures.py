@@ -94,7 +94,7 @@ def _rates(arrays: dict[str, np.ndarray]) -> Rates | None:
 
 _ALGORITHM = "f3ast"
 _CLIENTS = 5
-_MOST_POINTS = 4000
+_MAX_POINTS = 4000
 # Lower ones are drawn here: a client never selected falls below any scale.
 _LEAST_RATE = 1e-12
 # Beyond this ratio rates are drawn on a log scale.
@@ -128,7 +128,7 @@ def picked(
     )
     styles = styles_of(displays)
     # Thousands of separate marks would make a large file.
-    many = sum(len(found[g].picked) for g in groups) > _MOST_POINTS
+    many = sum(len(found[g].picked) for g in groups) > _MAX_POINTS
     at = {(g.settings["availability"], g.algorithm): g for g in groups}
     for i, availability in enumerate(rows):
         for j, (algorithm, display) in enumerate(displays.items()):

@@ -14,8 +14,8 @@ from f3ast_tff.analysis.run_groups import Collected
 from f3ast_tff.analysis.texts import ONE_AVAILABILITY, interval, one_availability
 from f3ast_tff.analysis.verdicts import DIRECTIONS, SIZES, Verdict
 
-_MOST_LINES = 5
-_MOST_ROWS = 30
+_MAX_LINES = 5
+_MAX_ROWS = 30
 
 
 def summary(
@@ -53,8 +53,8 @@ def summary(
 
 def _shortened(lines: Sequence[str]) -> list[str]:
     """Returns the first lines, and how many follow: campaigns may share hundreds of runs."""
-    rest = len(lines) - _MOST_LINES
-    return [*lines[:_MOST_LINES], f"and {rest} more"] if rest > 1 else list(lines)
+    rest = len(lines) - _MAX_LINES
+    return [*lines[:_MAX_LINES], f"and {rest} more"] if rest > 1 else list(lines)
 
 
 def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
@@ -93,7 +93,7 @@ def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
         rows = tuple(row for of_label in lines.values() for _, row in of_label)
         groups = tuple(label for label, of_label in lines.items() for _ in of_label)
         links = tuple(link for of_label in lines.values() for link, _ in of_label)
-        fold = len(rows) > _MOST_ROWS
+        fold = len(rows) > _MAX_ROWS
         caption = "Claims of the papers"
         blocks.append(Grid("verdicts", caption, head, rows, fold, groups=groups, links=links))
     return blocks

@@ -21,8 +21,8 @@ from .counts import FixedK
 
 HEADER = "time,value"
 RULES = ("threshold", "proportion", "budget")
-_MOST_BYTES = 2**26
-_MOST_ROUNDS = 10**7
+_MAX_BYTES = 2**26
+_MAX_ROUNDS = 10**7
 _LARGEST = 1e15
 
 
@@ -46,7 +46,7 @@ class Signal:
         """
         length = float(self.edges[-1] - self.edges[0])
         rounds = length / round_seconds
-        if not 0.5 < rounds <= _MOST_ROUNDS or abs(rounds - round(rounds)) > 1e-6:
+        if not 0.5 < rounds <= _MAX_ROUNDS or abs(rounds - round(rounds)) > 1e-6:
             allowed = f"must divide the length of the signal, {length:g} s, into whole rounds"
             raise ParameterError("signal_round_seconds", round_seconds, allowed)
         total = np.append(0, np.cumsum(np.diff(self.edges) * self.values))
@@ -67,7 +67,7 @@ def read_signal(path: Path) -> Signal:
         DataError: If the file is missing or damaged; names the line.
     """
     try:
-        lines = read_text(path, _MOST_BYTES).splitlines()
+        lines = read_text(path, _MAX_BYTES).splitlines()
         if not lines or lines[0].replace(" ", "") != HEADER:
             raise DataError(f"line 1 must be {HEADER}")
         pairs = [_pair(line, n) for n, line in enumerate(lines[1:], 2) if line.strip()]

@@ -15,7 +15,7 @@ from f3ast_tff.settings.kinds import KINDS
 
 # Of at most 18 digits each: counted before they are listed.
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
-MOST_VALUES = 10_000
+MAX_VALUES = 10_000
 # An axis whose value d stands for `data_seed` d and `seed` d: data, availability and all else.
 DRAW = "draw"
 # Where a run goes is the campaign's to say.
@@ -69,8 +69,8 @@ def integer_range(text: str) -> list[int]:
     values = range(int(found[1]), int(found[2] or found[1]) + 1)
     if not values:
         raise ValueRefused("must be a range such as 0-9")
-    if len(values) > MOST_VALUES:
-        raise ValueRefused(f"must be at most {MOST_VALUES} values, not {len(values)}")
+    if len(values) > MAX_VALUES:
+        raise ValueRefused(f"must be at most {MAX_VALUES} values, not {len(values)}")
     return list(values)
 
 
@@ -100,8 +100,8 @@ def several(types: Mapping[str, type], name: str, value: Any) -> list[Any]:
         value = integer_range(value)
     if not isinstance(value, list):
         return [one(types, name, value)]
-    if not 1 <= len(value) <= MOST_VALUES:
-        raise ValueRefused(f"must name at least one value and at most {MOST_VALUES}")
+    if not 1 <= len(value) <= MAX_VALUES:
+        raise ValueRefused(f"must name at least one value and at most {MAX_VALUES}")
     values = [one(types, name, item) for item in value]
     # A value of an unknown setting may be anything.
     if len({repr(value) for value in values}) < len(values):
@@ -109,7 +109,7 @@ def several(types: Mapping[str, type], name: str, value: Any) -> list[Any]:
     return values
 
 
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 
 
 def runs_where(
@@ -153,8 +153,8 @@ def runs_where(
 
 def _named(there: Sequence[Any]) -> str:
     names = list(dict.fromkeys(map(str, there)))
-    more = ", ..." if len(names) > _MOST_NAMED else ""
-    return f"; must be one of {', '.join(names[:_MOST_NAMED])}{more}" if names else ""
+    more = ", ..." if len(names) > _MAX_NAMED else ""
+    return f"; must be one of {', '.join(names[:_MAX_NAMED])}{more}" if names else ""
 
 
 def _is(name: str, setting: Any, text: str) -> bool:

@@ -23,7 +23,7 @@ from f3ast_tff.settings.resolve import applicable, resolve
 
 _SETTINGS, _GRID, _VARIANTS, _VALUE = "[settings]", "[grid]", "[[variants]]", "[[value]]"
 # All runs are resolved before the first one starts.
-_MOST_RUNS = 10_000
+_MAX_RUNS = 10_000
 _NOWHERE = "applies to no run of this campaign"
 
 
@@ -192,8 +192,8 @@ def _points(
         every = {n: [overrides[n]] if n in overrides else v for n, v in {**own, **grid}.items()}
         every.update(lists)
         num_runs += math.prod(len(values) for values in every.values())
-        if num_runs > _MOST_RUNS:
-            raise CampaignError(f"{content.path}: {num_runs} runs, must be at most {_MOST_RUNS}")
+        if num_runs > _MAX_RUNS:
+            raise CampaignError(f"{content.path}: {num_runs} runs, must be at most {_MAX_RUNS}")
         varying = [name for name in every if name not in silent or name in lists]
         for combination in itertools.product(*every.values()):
             given = {**common, **dict(zip(every, combination))}

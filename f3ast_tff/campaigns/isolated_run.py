@@ -46,7 +46,7 @@ _EXPECTED = (
 # A campaign killed a moment ago may still be letting go of the folder.
 _PATIENCE_S = 30.0
 # Compositions whose programs a process keeps in JAX's caches before it empties them.
-_MOST_COMPOSITIONS = 8
+_MAX_COMPOSITIONS = 8
 
 
 def keep_compiled_programs(campaign: Path, environment: MutableMapping[str, str]) -> None:
@@ -171,7 +171,7 @@ def _forget_programs() -> None:
     if programs is None:
         return
     made = programs.latest_programs.cache_info().misses
-    if not 0 < made < _MOST_COMPOSITIONS:
+    if not 0 < made < _MAX_COMPOSITIONS:
         programs.latest_programs.cache_clear()
         sys.modules["jax"].clear_caches()
 

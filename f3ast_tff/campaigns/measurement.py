@@ -33,11 +33,11 @@ class MeasurementError(RuntimeError):
 LIMIT_S = 45.0
 _POLL_S = 0.5
 # Each part is repeated so often, or until so much time has passed.
-_MOST_REPEATS, _REPEATS_S = 20, 3.0
+_MAX_REPEATS, _REPEATS_S = 20, 3.0
 # Rounds of one client: of a step, several at once, and of many steps.
 _STEPS, _BLOCK = 8, 5
 _ONE_STEP, _MANY_STEPS = (Cohort(np.array([k]), np.ones(1)) for k in (0, 1))
-_MOST_SIZES = 100
+_MAX_SIZES = 100
 
 
 def measure(
@@ -183,7 +183,7 @@ class _Clock:
 def _mean_seconds(clock: _Clock, what: Callable[[], object]) -> float:
     started, times = time.monotonic(), 0
     clock.seconds()
-    while not times or (times < _MOST_REPEATS and time.monotonic() - started < _REPEATS_S):
+    while not times or (times < _MAX_REPEATS and time.monotonic() - started < _REPEATS_S):
         what()
         times += 1
     return clock.seconds() / times
@@ -200,7 +200,7 @@ def _is_on_cpu(engine: Engine) -> bool:
 def _shape_of(data: FederatedData) -> DataShape:
     train = data.train
     ordered = np.sort(train.sizes)
-    places = np.linspace(0, len(ordered) - 1, min(len(ordered), _MOST_SIZES)).astype(int)
+    places = np.linspace(0, len(ordered) - 1, min(len(ordered), _MAX_SIZES)).astype(int)
     return DataShape(
         features=train.features.shape[1:],
         dtype=str(train.features.dtype),

@@ -18,8 +18,8 @@ else:
     import tomli as tomllib
 
 # Texts (CSV, JSON) are parsed in memory, which takes many times their size.
-MOST_TEXT_BYTES = 2**28
-MOST_TOML_BYTES = 2**20
+MAX_TEXT_BYTES = 2**28
+MAX_TOML_BYTES = 2**20
 _CHUNK = 2**20
 
 
@@ -73,7 +73,7 @@ def _check_size(file: io.FileIO, most: int) -> None:
         raise ValueError(f"it has {size} bytes, more than {most}")
 
 
-def read_text(path: Path | str, most: int = MOST_TEXT_BYTES) -> str:
+def read_text(path: Path | str, most: int = MAX_TEXT_BYTES) -> str:
     """Returns the content of a UTF-8 file, without a byte order mark.
 
     Raises:
@@ -83,7 +83,7 @@ def read_text(path: Path | str, most: int = MOST_TEXT_BYTES) -> str:
     return read_bytes(path, most).decode("utf-8-sig")
 
 
-def read_json(path: Path | str, most: int = MOST_TEXT_BYTES) -> Any:
+def read_json(path: Path | str, most: int = MAX_TEXT_BYTES) -> Any:
     """Returns the value in a JSON file.
 
     Raises:
@@ -100,7 +100,7 @@ def read_json(path: Path | str, most: int = MOST_TEXT_BYTES) -> Any:
         raise ValueError("it does not fit into memory") from None
 
 
-def read_toml(path: Path | str, most: int = MOST_TOML_BYTES) -> dict[str, Any]:
+def read_toml(path: Path | str, most: int = MAX_TOML_BYTES) -> dict[str, Any]:
     """Returns the table in a TOML file.
 
     Raises:

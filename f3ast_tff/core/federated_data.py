@@ -13,7 +13,7 @@ from f3ast_tff.core import frame_columns
 from f3ast_tff.core.randomness import generator
 
 # A model has weights of every class, up to the largest label.
-_MOST_CLASSES = 2**20
+_MAX_CLASSES = 2**20
 
 
 @dataclass(frozen=True)
@@ -257,10 +257,10 @@ def _checked_labels(labels: np.ndarray, clients: np.ndarray) -> np.ndarray:
         raise ValueError(
             f"labels must be at least 0: row {row}, of client {clients[row]}, has {labels[row]}"
         )
-    if labels.size and labels.max() >= _MOST_CLASSES:
+    if labels.size and labels.max() >= _MAX_CLASSES:
         row = int(np.argmax(labels.reshape(len(labels), -1).max(axis=1)))
         raise ValueError(
-            f"labels must be class ids from 0, below {_MOST_CLASSES}: row {row}, of client "
+            f"labels must be class ids from 0, below {_MAX_CLASSES}: row {row}, of client "
             f"{clients[row]}, has {labels.max()}"
         )
     return labels.astype(np.int32)

@@ -10,7 +10,7 @@ import numpy as np
 
 _NUMBERS = "biuf"
 # Floating-point numbers beyond are not told apart from their neighbours.
-_MOST_INTEGER = 2**53
+_MAX_INTEGER = 2**53
 
 
 def refuse_missing(frame: Any, columns: Sequence[str]) -> None:
@@ -43,7 +43,7 @@ def classes(frame: Any, column: str) -> np.ndarray:
             return _stacked(values, column)
         return np.unique(values.astype(str), return_inverse=True)[1]
     if values.dtype.kind == "f":
-        whole = (values == np.rint(values)) & (np.abs(values) < _MOST_INTEGER)
+        whole = (values == np.rint(values)) & (np.abs(values) < _MAX_INTEGER)
         if not whole.all():
             row = int(np.argmin(whole))
             raise ValueError(f"column {column!r}: row {row} has {values[row]}, no integer")

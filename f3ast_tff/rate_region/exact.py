@@ -15,7 +15,7 @@ import numpy as np
 from f3ast_tff.methods.parts.policies import TabularPolicy
 from f3ast_tff.rate_region.states import AvailabilityStates
 
-_MOST_VARIABLES = 50_000
+_MAX_VARIABLES = 50_000
 _SOLVER_TOLERANCE = 1e-7
 
 
@@ -52,8 +52,8 @@ def configurations(states: AvailabilityStates) -> Configurations:
         for n, k in zip(states.masks.sum(axis=1), states.k)
         for j in range(min(int(n), int(k)) + 1)
     )
-    if size > _MOST_VARIABLES:
-        raise ValueError(f"{size} feasible subsets: at most {_MOST_VARIABLES} can be handled")
+    if size > _MAX_VARIABLES:
+        raise ValueError(f"{size} feasible subsets: at most {_MAX_VARIABLES} can be handled")
     both = np.column_stack([states.masks, states.k])
     distinct, place = np.unique(both, axis=0, return_inverse=True)
     masks, k = distinct[:, :-1].astype(bool), distinct[:, -1]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_MOST_CLIENTS = 20
+_MAX_CLIENTS = 20
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ def independent_states(q: np.ndarray, k: int) -> AvailabilityStates:
         q: Availability q_k, `float [N]` in [0, 1], N at most 20.
         k: K, at least 1.
     """
-    if len(q) > _MOST_CLIENTS:
-        raise ValueError(f"{len(q)} clients have 2^{len(q)} states; at most {_MOST_CLIENTS}")
+    if len(q) > _MAX_CLIENTS:
+        raise ValueError(f"{len(q)} clients have 2^{len(q)} states; at most {_MAX_CLIENTS}")
     masks = np.array(list(itertools.product([False, True], repeat=len(q))), bool)
     chances = np.prod(np.where(masks, q, 1 - np.asarray(q)), axis=1)
     possible = chances > 0

@@ -33,7 +33,7 @@ from f3ast_tff.settings.kinds import KINDS
 # The released code seeds availability with the constant 1 (R13).
 _RELEASED_AVAILABILITY_SEED = 1
 # Examples that a client visits per round, repetitions included: drawn in one array.
-_MOST_VISITS = 10**8
+_MAX_VISITS = 10**8
 _WHOSE = {"held_out_clients": "training clients", "test_clients": "test clients"}
 
 
@@ -339,9 +339,9 @@ def _check_steps(train: ClientExamples, work: LocalTraining) -> None:
     if not sizes.sum():
         raise ParameterError("task", "", "has no training example")
     visits = int(work.num_visits(sizes).max())
-    if visits > _MOST_VISITS:
+    if visits > _MAX_VISITS:
         name = "local_epochs" if work.steps is None else "local_steps"
-        most = f"a client would visit {visits} examples per round, more than {_MOST_VISITS}"
+        most = f"a client would visit {visits} examples per round, more than {_MAX_VISITS}"
         raise ParameterError(name, work.epochs if work.steps is None else work.steps, most)
     idle = np.flatnonzero((work.num_batches(sizes) == 0) & (sizes > 0))
     if len(idle) == 0:

@@ -8,14 +8,14 @@ from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.run.selecting import participation_rates
 
 # The rates of all clients in so many rounds take at most 8 MB.
-MOST_ROUNDS = 200
-MOST_CLIENTS = 10_000
+MAX_ROUNDS = 200
+MAX_CLIENTS = 10_000
 
 
 class RateTrace:
     """r(0), and r(t) of some of the evaluated rounds, as it is after the selection of round t.
 
-    Above `MOST_CLIENTS` clients r(0) is all that is kept. A strategy without rates leaves nothing.
+    Above `MAX_CLIENTS` clients r(0) is all that is kept. A strategy without rates leaves nothing.
     """
 
     def __init__(self, strategy: Strategy, num_clients: int, rounds: int, eval_every: int) -> None:
@@ -34,7 +34,7 @@ class RateTrace:
         self._initial = participation_rates(strategy, num_clients)
         self._rounds: list[int] = []
         self._rates: list[np.ndarray] = []
-        wanted = self._initial is not None and num_clients <= MOST_CLIENTS
+        wanted = self._initial is not None and num_clients <= MAX_CLIENTS
         self._wanted = frozenset(traced_rounds(rounds, eval_every) if wanted else ())
 
     def record(self, round_number: int, strategy: Strategy) -> None:
@@ -51,7 +51,7 @@ class RateTrace:
 
         Returns:
             `initial_rates`, r(0): `float64 [N]`; `rate_rounds`: `int64 [n]`, n at most
-            `MOST_ROUNDS`; `rates`, r(t) of those rounds: `float32 [n, N]`.
+            `MAX_ROUNDS`; `rates`, r(t) of those rounds: `float32 [n, N]`.
         """
         if self._initial is None:
             return {}
@@ -74,8 +74,8 @@ class RateTrace:
 
 
 def traced_rounds(rounds: int, eval_every: int) -> list[int]:
-    """Returns evaluated rounds, at most `MOST_ROUNDS` at equal distances; the last is there."""
+    """Returns evaluated rounds, at most `MAX_ROUNDS` at equal distances; the last is there."""
     # The last is number 0.
     count = -(-rounds // eval_every)
-    stride = -(-count // MOST_ROUNDS)
+    stride = -(-count // MAX_ROUNDS)
     return [min((count - i) * eval_every, rounds) for i in range(0, count, stride)][::-1]

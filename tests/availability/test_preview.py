@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import FixedK, IndependentAvailability, Markov, Product, Table
-from f3ast_tff.availability.preview import MOST_SHOWN, preview, report
+from f3ast_tff.availability.preview import MAX_SHOWN, preview, report
 from f3ast_tff.core.errors import ComponentError
 
 
@@ -53,7 +53,7 @@ def test_nothing_ever_changes(rounds: int) -> None:
 def test_of_many_clients_some_are_shown() -> None:
     scarce = IndependentAvailability(np.full(5000, 0.2), 0)
     seen = preview(scarce, 3)
-    assert seen.masks.shape == (3, MOST_SHOWN)
+    assert seen.masks.shape == (3, MAX_SHOWN)
     assert (seen.shown[0], seen.shown[-1]) == (0, 4999)
     assert np.array_equal(seen.masks[2], scarce.mask(3)[seen.shown])
 

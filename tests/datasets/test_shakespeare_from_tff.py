@@ -140,7 +140,7 @@ def test_damaged_files_are_named(
 def test_a_compressed_file_takes_no_more_than_its_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("f3ast_tff.datasets.tff_database._MOST_DATABASE_BYTES", 2**20)
+    monkeypatch.setattr("f3ast_tff.datasets.tff_database._MAX_DATABASE_BYTES", 2**20)
     path = tmp_path / "shakespeare.sqlite.lzma"
     path.write_bytes(lzma.compress(bytes(2**21), lzma.FORMAT_ALONE))
     with pytest.raises(DataError, match="holds more than 1048576 bytes"):

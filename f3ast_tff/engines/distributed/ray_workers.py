@@ -24,7 +24,7 @@ from f3ast_tff.engines.distributed.workers import (
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.settings.plugins import FILE_MODULE_PREFIX
 
-_MOST_REPLACEMENTS = 3
+_MAX_REPLACEMENTS = 3
 # Starting a process takes seconds; a machine that has no core for it, for ever.
 _PLACE_S = 60.0
 _LOOK_S = 0.5
@@ -160,7 +160,7 @@ class RayWorkers:
                 raise self._failed(round_number, worker, reason) from error
             except self._ray.exceptions.RayError as error:
                 replaced[worker] += 1
-                if replaced[worker] > _MOST_REPLACEMENTS:
+                if replaced[worker] > _MAX_REPLACEMENTS:
                     lost = f"was lost {replaced[worker]} times, {_reason(error)}"
                     raise self._failed(round_number, worker, lost) from error
                 self._check_cluster(round_number)

@@ -135,7 +135,7 @@ def _checked(name: str, values: np.ndarray, num_clients: int) -> np.ndarray:
     return checked
 
 
-_MOST_STEPS = 1000
+_MAX_STEPS = 1000
 _LARGEST_SLOPE = 1e-4
 
 
@@ -190,7 +190,7 @@ def _least_loss(x: np.ndarray, labels: np.ndarray, model: SoftmaxRegression) -> 
         np.zeros(shape[0] * shape[1]),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": _MOST_STEPS, "maxfun": 2 * _MOST_STEPS, "gtol": _LARGEST_SLOPE},
+        options={"maxiter": _MAX_STEPS, "maxfun": 2 * _MAX_STEPS, "gtol": _LARGEST_SLOPE},
     )
     if not found.success:
         raise ValueError(f"training it alone does not converge: {found.message}")

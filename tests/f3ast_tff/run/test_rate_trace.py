@@ -8,7 +8,7 @@ import pytest
 from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
 from f3ast_tff.methods.fedavg import Uniform
 from f3ast_tff.methods.parts.rates import ParticipationRates
-from f3ast_tff.run.rate_trace import MOST_CLIENTS, MOST_ROUNDS, RateTrace, traced_rounds
+from f3ast_tff.run.rate_trace import MAX_CLIENTS, MAX_ROUNDS, RateTrace, traced_rounds
 
 
 def f3ast(n: int) -> F3AST:
@@ -30,7 +30,7 @@ def test_evaluated_rounds_at_most_so_many(
     rounds: int, eval_every: int, expected: list[int]
 ) -> None:
     assert traced_rounds(rounds, eval_every) == expected
-    assert len(expected) <= MOST_ROUNDS
+    assert len(expected) <= MAX_ROUNDS
 
 
 def test_trace_by_hand_and_restored() -> None:
@@ -69,7 +69,7 @@ def test_strategy_without_rates_leaves_nothing() -> None:
 
 
 def test_of_many_clients_only_the_initial_rates() -> None:
-    strategy = f3ast(MOST_CLIENTS + 1)
-    trace = RateTrace(strategy, MOST_CLIENTS + 1, 4, 2)
+    strategy = f3ast(MAX_CLIENTS + 1)
+    trace = RateTrace(strategy, MAX_CLIENTS + 1, 4, 2)
     trace.record(2, strategy)
     assert list(trace.arrays()) == ["initial_rates"]
