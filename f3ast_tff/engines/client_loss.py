@@ -59,7 +59,7 @@ def mean_losses(scores: ExampleScores, sizes: np.ndarray, reduction: str = "mean
     return means
 
 
-def met_in_training(
+def training_loss(
     engine: Engine, parts: EngineParts, ids: np.ndarray, round_number: int
 ) -> np.ndarray:
     """Returns `losses_met` of clients that train from the current model, which stays.

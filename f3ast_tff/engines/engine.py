@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 # Losses that a client can report, see `client_loss`.
-LOSS_REDUCTIONS = ("mean", "mean_squares", "one_batch", "met_in_training")
+LOSS_REDUCTIONS = ("mean", "mean_squares", "one_batch", "training_loss")
 
 
 @dataclass(frozen=True)
@@ -158,8 +158,8 @@ class EngineParts:
         if self.client_loss not in LOSS_REDUCTIONS:
             allowed = f"must be one of {', '.join(LOSS_REDUCTIONS)}"
             raise ParameterError("client_loss", self.client_loss, allowed)
-        if memory is not None and self.client_loss == "met_in_training":
-            allowed = "must not be met_in_training with a memory, which would learn of it"
+        if memory is not None and self.client_loss == "training_loss":
+            allowed = "must not be training_loss with a memory, which would learn of it"
             raise ParameterError("client_loss", self.client_loss, allowed)
 
 

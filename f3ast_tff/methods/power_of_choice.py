@@ -55,7 +55,7 @@ class PowerOfChoice(BaseStrategy):
     @property
     def client_loss(self) -> str:
         """See `BaseStrategy.client_loss`."""
-        return "mean" if self.added is None else "met_in_training"
+        return "mean" if self.added is None else "training_loss"
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> PowerOfChoice:
         """See `Renewable.renewed`."""
@@ -117,10 +117,10 @@ class PowerOfChoiceConfig(AlgorithmConfig):
         choices=("without_replacement", "with_replacement"),
     )
     poc_loss: str = parameter(
-        Reading("R10", "mean", "met_in_training"),
+        Reading("R10", "mean", "training_loss"),
         "Power-of-Choice ranks by the mean loss of a client's examples; or by the sum over its "
         "examples of the losses met as it trains, plus their number",
-        choices=("mean", "met_in_training"),
+        choices=("mean", "training_loss"),
     )
     poc_average: str = parameter(
         Reading("R10", "plain", "examples"),
@@ -146,7 +146,7 @@ class PowerOfChoiceConfig(AlgorithmConfig):
             self.poc_candidates,
             world.seed,
             replace=replace,
-            added=n_k if self.poc_loss == "met_in_training" else None,
+            added=n_k if self.poc_loss == "training_loss" else None,
             average_weights=n_k if self.poc_average == "examples" else None,
         )
 

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from f3ast_tff.engines.client_loss import mean_losses, met_in_training, scored_rows
+from f3ast_tff.engines.client_loss import mean_losses, scored_rows, training_loss
 from f3ast_tff.engines.distributed.workers import TrainedPart, Workers, in_order_of
 from f3ast_tff.engines.engine import (
     ClientScores,
@@ -231,8 +231,8 @@ class FusedEngine:
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
         """See `Engine.client_losses`."""
         parts = self._parts
-        if parts.client_loss == "met_in_training":
-            return met_in_training(self, parts, ids, round_number)
+        if parts.client_loss == "training_loss":
+            return training_loss(self, parts, ids, round_number)
         offsets = parts.data.train.offsets
         rows = scored_rows(ids, offsets, parts.work, parts.client_loss, round_number)
         scores = self._train.rows(self._state.weights, np.concatenate(rows))

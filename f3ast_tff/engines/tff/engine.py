@@ -16,7 +16,7 @@ import tensorflow_federated as tff
 
 from f3ast_tff.core.errors import EngineError
 from f3ast_tff.core.process_memory import return_free_memory, share_arenas
-from f3ast_tff.engines.client_loss import mean_losses, met_in_training, scored_rows
+from f3ast_tff.engines.client_loss import mean_losses, scored_rows, training_loss
 from f3ast_tff.engines.distributed.workers import Workers, in_order_of
 from f3ast_tff.engines.engine import (
     ClientScores,
@@ -227,8 +227,8 @@ class TffEngine:
     def client_losses(self, ids: np.ndarray, round_number: int = 1) -> np.ndarray:
         """See `Engine.client_losses`."""
         parts, train = self._parts, self._parts.data.train
-        if parts.client_loss == "met_in_training":
-            return met_in_training(self, parts, ids, round_number)
+        if parts.client_loss == "training_loss":
+            return training_loss(self, parts, ids, round_number)
         rows = scored_rows(ids, train.offsets, parts.work, parts.client_loss, round_number)
         these = np.concatenate(rows)
         scores = self._scorer.examples(self.weights(), train.features[these], train.labels[these])

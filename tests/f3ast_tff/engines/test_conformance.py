@@ -163,14 +163,14 @@ def test_client_losses_are_means_over_the_client(engine: Any) -> None:
 @pytest.mark.parametrize(
     "name", [pytest.param("tff", marks=pytest.mark.slow), "tff_in_process", "fused"]
 )
-def test_losses_met_in_training(name: str, make_engine: Callable[..., Any]) -> None:
+def test_training_losses(name: str, make_engine: Callable[..., Any]) -> None:
     """Those of each batch before its step, in the order of the round; the model stays.
 
     Training by hand: client k's first batch is scored with the global model, the others with what
     the steps before have made of it.
     """
     parts = (tiny_data(), WORK, Sgd(1.0), WeightedMean())
-    engine = make_engine(name, *parts, client_loss="met_in_training")
+    engine = make_engine(name, *parts, client_loss="training_loss")
     run_round(engine, 1, COHORT)
     before = engine.weights()
     got = engine.client_losses(np.array([4, 0]), 2)

@@ -167,10 +167,10 @@ def cases() -> list[Row]:
         Row(
             ("poc",),
             "poc_loss",
-            "met_in_training",
+            "training_loss",
             lambda b: b.config.client_loss,
             "mean",
-            "met_in_training",
+            "training_loss",
         ),
         Row(("poc",), "poc_pool", "with_replacement", of("replace"), False, True),
         Row(

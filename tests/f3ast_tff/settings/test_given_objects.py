@@ -119,7 +119,7 @@ def test_a_strategy_says_what_its_weights_and_losses_are() -> None:
     for strategy, aggregation, loss in (
         (Uniform(sizes), "mean", "mean"),
         (OortLoss(sizes), "mean", "mean_squares"),
-        (PowerOfChoice(sizes / 100, 30, added=sizes), "mean", "met_in_training"),
+        (PowerOfChoice(sizes / 100, 30, added=sizes), "mean", "training_loss"),
         (AllAvailable(sizes / 100), "sum", "mean"),
     ):
         found = configured(algorithm=strategy)

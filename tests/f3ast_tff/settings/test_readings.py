@@ -28,7 +28,7 @@ EXPECTED: dict[str, tuple[str, Any, Any]] = {
     "smartphones_grid": ("R5", "hourly", "endpoints"),
     "availability_objective": ("R9", None, "p_squared"),
     "poc_pool": ("R10", "without_replacement", "with_replacement"),
-    "poc_loss": ("R10", "mean", "met_in_training"),
+    "poc_loss": ("R10", "mean", "training_loss"),
     "poc_average": ("R10", "plain", "examples"),
     "resnet_variant": ("R12", "strided", "released"),
     "ties": ("R11", "random", "lowest_id"),

@@ -134,5 +134,5 @@ def test_no_engine_without_client_shares(aggregation: Aggregation) -> None:
         engine_parts(tiny_data(), LocalTraining(4), aggregation=aggregation)
     parts = (tiny_data(), LocalTraining(4))
     assert isinstance(engine_parts(*parts, aggregation=aggregation, p=P[:6]), EngineParts)
-    with pytest.raises(ParameterError, match="met_in_training with a memory"):
-        engine_parts(*parts, aggregation=aggregation, p=P[:6], client_loss="met_in_training")
+    with pytest.raises(ParameterError, match="training_loss with a memory"):
+        engine_parts(*parts, aggregation=aggregation, p=P[:6], client_loss="training_loss")
