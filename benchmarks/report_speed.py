@@ -25,7 +25,7 @@ LIMIT_MIB = 1024.0
 SEEDS = range(10)
 _SWITCHES: tuple[dict[str, Any], ...] = (
     {"rate_init": "p"},
-    {"aggregate": "sum_over_k"},
+    {"divide_by_k": True},
     {"lognormal_spread": "sigma"},
     {"smartphones_grid": "endpoints"},
     {"ties": "lowest_id"},

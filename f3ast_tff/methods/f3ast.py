@@ -296,11 +296,7 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
         "the aggregate; or of both, the received weighing and both deciding whom to ask",
         choices=FOLLOWS,
     )
-    aggregate: str = parameter(
-        Reading("R2", "sum", "sum_over_k"),
-        "F3AST's sum, as it is or over K",
-        choices=("sum", "sum_over_k"),
-    )
+    divide_by_k: bool = parameter(Reading("R2", False, True), "divide F3AST's sum by K_t")
     short_rounds: str = parameter(
         Reading("R17", "available_only", "fill_unavailable"),
         "F3AST with fewer than K available trains",
@@ -338,7 +334,7 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
             objective,
             random_ties=self.ties == "random",
             fill_unavailable=self.short_rounds == "fill_unavailable",
-            divide_by_k=self.aggregate == "sum_over_k",
+            divide_by_k=self.divide_by_k,
             seed=world.seed,
             weight_bound=self.weight_bound,
             follow="received" if both else self.rates_follow,
@@ -364,7 +360,7 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
             require(settings, "short_rounds", "available_only", when)
         if self.rate_clusters is not None:
             self._check_clusters(settings.get("num_clients"))
-            require(settings, "aggregate", "sum", "with rate_clusters")
+            require(settings, "divide_by_k", False, "with rate_clusters")
             require(settings, "ties", "random", "with rate_clusters")
             if self.rates_follow == "both":
                 allowed = "must be received or selected with rate_clusters"

@@ -34,7 +34,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             folder / "runs" / f"switched{seed}",
             {
                 **{"seed": seed, "rounds": 40, "availability": "smartphones"},
-                "aggregate": "sum_over_k",
+                "divide_by_k": True,
             },
         )
     # More columns than fit beside the paper's five.
@@ -88,7 +88,7 @@ def test_tables_and_headings_are_there(browser: Chromium) -> None:
     bare = "[...document.querySelectorAll('tr')].filter(r => !r.querySelector('th[scope]')).length"
     assert browser.evaluate(bare) == 0
     text = browser.evaluate("document.body.innerText")
-    for words in ("F3AST", "not enough runs", "R2 aggregate"):
+    for words in ("F3AST", "not enough runs", "R2 divide_by_k"):
         assert words in text
 
 

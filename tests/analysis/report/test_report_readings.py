@@ -45,13 +45,13 @@ def forms_in(folder: Path) -> dict[Form, RunGroup]:
 
 
 def test_switched_is_what_differs_from_the_preset(make_run: MakeRun, tmp_path: Path) -> None:
-    make(make_run, "f3ast", [0.5], aggregate="sum_over_k")
+    make(make_run, "f3ast", [0.5], divide_by_k=True)
     make(make_run, "fedavg", [0.5])
     make(make_run, "poc", [0.5], reading="released")
     make(make_run, "f3ast_adam", [0.5], availability_objective="p_squared")
     found = {group.algorithm: switched(group) for group in collect(tmp_path).groups}
     assert found == {
-        "f3ast": ("aggregate",),
+        "f3ast": ("divide_by_k",),
         "fedavg": (),
         "poc": (),
         "f3ast_adam": ("availability_objective",),
@@ -80,14 +80,14 @@ def test_effects_on_scores_and_on_the_lead(make_run: MakeRun, tmp_path: Path) ->
     """R2 concerns F3AST alone: FedAvg's base runs stand in, so the lead moves as F3AST does."""
     make(make_run, "fedavg", [0.3] * 5)
     make(make_run, "f3ast", [0.5, 0.52, 0.54, 0.51, 0.53])
-    make(make_run, "f3ast", [0.4, 0.43, 0.44, 0.41, 0.43], aggregate="sum_over_k")
+    make(make_run, "f3ast", [0.4, 0.43, 0.44, 0.41, 0.43], divide_by_k=True)
     # R4 concerns everyone: without a FedAvg run there is no lead.
     make(make_run, "f3ast", [0.6, 0.62, 0.64, 0.61, 0.64], lognormal_spread="sigma")
     found = effects(forms_in(tmp_path), "sample_accuracy", "final")
     assert [(e.what, e.switch) for e in found] == [
-        ("lead", "R2 aggregate: sum_over_k"),
+        ("lead", "R2 divide_by_k: True"),
         ("f3ast", "R4 lognormal_spread: sigma"),
-        ("f3ast", "R2 aggregate: sum_over_k"),
+        ("f3ast", "R2 divide_by_k: True"),
     ]
     lead, _, f3ast = found
     assert lead.found is not None
@@ -101,10 +101,10 @@ def test_effects_on_scores_and_on_the_lead(make_run: MakeRun, tmp_path: Path) ->
 
 def test_too_few_draws_or_rounds_move_nothing(make_run: MakeRun, tmp_path: Path) -> None:
     make(make_run, "f3ast", [0.5, 0.52, 0.54, 0.51])
-    make(make_run, "f3ast", [0.4, 0.43, 0.44, 0.41], aggregate="sum_over_k")
+    make(make_run, "f3ast", [0.4, 0.43, 0.44, 0.41], divide_by_k=True)
     short: dict[str, object] = {"rounds": 300}
     make(make_run, "f3ast", [0.5, 0.52, 0.54, 0.51, 0.53], **short)
-    make(make_run, "f3ast", [0.4, 0.43, 0.44, 0.41, 0.43], aggregate="sum_over_k", **short)
+    make(make_run, "f3ast", [0.4, 0.43, 0.44, 0.41, 0.43], divide_by_k=True, **short)
     found = effects(forms_in(tmp_path), "sample_accuracy", "final")
     assert {e.obstacle: e.moves for e in found} == {
         "4 draws of the data, 5 are needed": "not enough runs",
@@ -115,7 +115,7 @@ def test_too_few_draws_or_rounds_move_nothing(make_run: MakeRun, tmp_path: Path)
 def test_effects_are_one_family(make_run: MakeRun, tmp_path: Path) -> None:
     """Differences 0, 0.01, 0.02, 0.03, 0.04: t = 0.02 / (0.0158 / sqrt 5) = 2.83, p = 0.047."""
     make(make_run, "f3ast", [0.5] * 5)
-    make(make_run, "f3ast", [0.5, 0.51, 0.52, 0.53, 0.54], aggregate="sum_over_k")
+    make(make_run, "f3ast", [0.5, 0.51, 0.52, 0.53, 0.54], divide_by_k=True)
     (alone,) = effects(forms_in(tmp_path), "sample_accuracy", "final")
     assert alone.found is not None and alone.found.p_value == pytest.approx(0.0474, abs=1e-4)
     assert alone.moves == "yes"
@@ -127,7 +127,7 @@ def test_effects_are_one_family(make_run: MakeRun, tmp_path: Path) -> None:
 def test_a_line_for_each_reading(make_run: MakeRun, tmp_path: Path) -> None:
     make(make_run, "fedavg", [0.3] * 5)
     make(make_run, "f3ast", [0.5, 0.52, 0.54, 0.51, 0.53])
-    make(make_run, "f3ast", [0.4, 0.43, 0.44, 0.41, 0.43], aggregate="sum_over_k")
+    make(make_run, "f3ast", [0.4, 0.43, 0.44, 0.41, 0.43], divide_by_k=True)
     make(make_run, "f3ast", [0.51, 0.51, 0.54, 0.52, 0.51], ties="lowest_id")
     make(make_run, "f3ast", [0.6, 0.62], rate_init="k_over_n")
     # Of Power-of-Choice alone: it cannot move the lead.
@@ -148,7 +148,7 @@ def test_the_other_preset_is_one_switch(make_run: MakeRun, tmp_path: Path) -> No
     make(make_run, "f3ast", [0.5, 0.51])
     make(make_run, "f3ast", [0.6, 0.6], reading="released")
     # Two readings at once say nothing of either.
-    make(make_run, "f3ast", [0.9, 0.9], aggregate="sum_over_k", ties="lowest_id")
+    make(make_run, "f3ast", [0.9, 0.9], divide_by_k=True, ties="lowest_id")
     found = effects(forms_in(tmp_path), "sample_accuracy", "final")
     assert [(e.preset, e.switch, e.moves) for e in found] == [
         ("paper", "all: released", "not enough runs"),
@@ -178,12 +178,12 @@ def test_table_nine_ordering(make_run: MakeRun, tmp_path: Path) -> None:
         at = {"synthetic_alpha": alpha, "synthetic_beta": alpha}
         make(make_run, "fedavg", [0.3, 0.31, 0.32, 0.31, 0.3], **at)
         make(make_run, "f3ast", [0.4, 0.42, 0.43, 0.41, 0.4], **at)
-        make(make_run, "f3ast", [0.2, 0.22, 0.23, 0.21, 0.2], **at, aggregate="sum_over_k")
+        make(make_run, "f3ast", [0.2, 0.22, 0.23, 0.21, 0.2], **at, divide_by_k=True)
     make(make_run, "f3ast", [0.2, 0.22], reading="released", synthetic_alpha=0, synthetic_beta=0)
     found = table9_orderings(forms_in(tmp_path), "final")
     assert [(o.reading, o.reproduced) for o in found] == [
         ("paper", "yes"),
-        ("paper, R2 aggregate: sum_over_k", "no"),
+        ("paper, R2 divide_by_k: True", "no"),
         ("released", "not enough runs"),
     ]
     lead = found[0].leads[0.5]
@@ -281,7 +281,7 @@ def test_groups_of_one_form_are_left_out_and_said(make_run: MakeRun, tmp_path: P
 def test_departures_from_defaults(make_run: MakeRun, tmp_path: Path) -> None:
     """0.01 is Synthetic's client rate; what a plug-in's default is cannot be known."""
     make_run("a", algorithm="fedadam", client_lr=0.01, server_lr=0.03)
-    make_run("b", algorithm="f3ast", client_lr=0.02, rate_beta=0.001, aggregate="sum_over_k")
+    make_run("b", algorithm="f3ast", client_lr=0.02, rate_beta=0.001, divide_by_k=True)
     make_run("c", algorithm="f3ast", client_lr=0.01, availability="rainy", engine="fused")
     says = described(("luck",))
     make_run("d", algorithm="lucky", client_lr=0.01, luck=2, described=says)

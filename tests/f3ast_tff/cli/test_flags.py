@@ -63,7 +63,7 @@ def test_help_lists_every_component_and_setting(
     flat = " ".join(out.split())
     for component in builtin_registry().all():
         assert f"{component.name} {component.about}" in flat
-    assert "R2: paper sum, released sum_over_k" in flat
+    assert "R2: paper False, released True" in flat
     assert "default: 0.001" in flat
     assert max(len(line) for line in out.splitlines()) <= 100
 

@@ -153,9 +153,9 @@ def test_sequential_sgd_has_one_client_that_is_always_there() -> None:
         ),
         (
             "f3ast",
-            {"rate_clusters": 2, "aggregate": "sum_over_k"},
+            {"rate_clusters": 2, "divide_by_k": True},
             {},
-            "aggregate = sum_over_k: must be sum with rate_clusters",
+            "divide_by_k = True: must be False with rate_clusters",
         ),
         (
             "f3ast",

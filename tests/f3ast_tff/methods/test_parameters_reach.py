@@ -142,7 +142,7 @@ def cases() -> list[Row]:
             True,
             False,
         ),
-        Row(F3AST, "aggregate", "sum_over_k", of("divide_by_k"), False, True),
+        Row(F3AST, "divide_by_k", True, of("divide_by_k"), False, True),
         Row(F3AST, "short_rounds", "fill_unavailable", of("fill_unavailable"), False, True),
         Row(F3AST, "availability_objective", "p", of("objective"), "p_squared", "p"),
         Row(

@@ -66,7 +66,7 @@ def test_a_config_leaves_published_values_and_the_reading_alone() -> None:
     by_config = simulate(algorithm=F3ASTConfig(rate_beta=0.01), **given)
     by_name = simulate(algorithm="f3ast", rate_beta=0.01, **given)
     assert by_config.configuration.settings == by_name.configuration.settings
-    assert by_config.configuration.settings["aggregate"] == "sum_over_k"
+    assert by_config.configuration.settings["divide_by_k"] is True
 
 
 def test_methods_on_the_same_masks_are_compared_and_on_others_not(tmp_path: Path) -> None:

@@ -132,6 +132,8 @@ def other(parameter: Parameter, value: Any) -> Any:
         return OTHER_VALUE[parameter.name]
     if parameter.choices:
         return next(choice for choice in parameter.choices if choice != value)
+    if parameter.kind is bool:
+        return not value
     if parameter.kind is str:
         return f"{value}x"
     if parameter.kind is int:

@@ -67,7 +67,7 @@ def test_a_resolved_config_is_given_whole() -> None:
     """Every field of it has been decided, by whatever reading."""
     made = configured(algorithm="f3ast", reading="released")
     for config in (made.configs["algorithm"], replace(made.configs["algorithm"], rate_beta=0.5)):
-        assert settings(algorithm=config)["aggregate"] == "sum_over_k"
+        assert settings(algorithm=config)["divide_by_k"] is True
 
 
 @register("availability", "my_scarce", about="as scarce")

@@ -21,7 +21,7 @@ from tests.f3ast_tff.settings.examples import CHOOSING
 # availability, R3 on the constraint.
 EXPECTED: dict[str, tuple[str, Any, Any]] = {
     "rate_init": ("R1", None, "p"),
-    "aggregate": ("R2", "sum", "sum_over_k"),
+    "divide_by_k": ("R2", False, True),
     "baseline_sampling": ("R3", None, "with_replacement"),
     "baseline_average": ("R3", "plain", "examples"),
     "lognormal_spread": ("R4", "variance", "sigma"),
