@@ -41,7 +41,7 @@ LAST = "LAST"
 # `str.isdigit` also allows what `int` does not read, such as superscripts.
 _ROUND = re.compile(r"[0-9]{1,18}")
 # Settings that methods of one ranking may differ in, beside their own.
-_RANKED_TOGETHER = ("reading", "clients_per_round", "communication")
+_RANKED_TOGETHER = ("reading", "clients_per_round", "constraint")
 _INTERVALS = """\
 differences are over the pairs of data draw and seed of both; their 95% intervals
 cover draws of the data, or, where seeds are counted, seeds of one draw"""

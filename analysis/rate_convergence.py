@@ -26,7 +26,7 @@ from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.objective import variance_bound
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, Strategy, cohort_of
@@ -119,7 +119,7 @@ def track(
     )
     distances = []
     for t, mask in enumerate(world.masks(rounds, seed), start=1):
-        cohort_of(strategy, Round(t, mask, Feasible(K)))
+        cohort_of(strategy, Round(t, mask, RoundConstraint(K)))
         if t in looks:
             distances.append(float(np.linalg.norm(strategy.rates.values - best)))
     return np.array(distances)
@@ -214,7 +214,7 @@ def variances(rounds: int, beta: float, seed: int) -> pd.DataFrame:
 def _weights(strategy: Strategy, masks: np.ndarray, first: int) -> np.ndarray:
     weights = np.zeros(masks.shape)
     for t, mask in enumerate(masks):
-        cohort = cohort_of(strategy, Round(first + t, mask, Feasible(K)))
+        cohort = cohort_of(strategy, Round(first + t, mask, RoundConstraint(K)))
         weights[t, cohort.ids] = cohort.weights
     return weights
 

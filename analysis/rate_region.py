@@ -19,7 +19,7 @@ from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.availability import IndependentAvailability
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Proportional
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.rate_region import (
@@ -86,7 +86,7 @@ def region_figure(rounds: int, beta: float, seed: int) -> RegionFigure:
     strategy = F3AST(P, ParticipationRates(START, beta), seed=seed)
     trajectory, took_part = [strategy.rates.values], np.zeros((rounds, 2))
     for t in range(1, rounds + 1):
-        took_part[t - 1, cohort_of(strategy, Round(t, world.mask(t), Feasible(K))).ids] = 1
+        took_part[t - 1, cohort_of(strategy, Round(t, world.mask(t), RoundConstraint(K))).ids] = 1
         trajectory.append(strategy.rates.values)
     share = took_part[rounds // 2 :].mean(axis=0)
     return RegionFigure(corners, points, optimum.gap, np.array(trajectory), share)
@@ -97,7 +97,7 @@ def proportional_rates(rounds: int, seed: int) -> np.ndarray:
     world = IndependentAvailability(AVAILABILITY, seed)
     strategy, took_part = Proportional(P, np.ones(2), seed=seed), np.zeros(2)
     for t in range(1, rounds + 1):
-        took_part[cohort_of(strategy, Round(t, world.mask(t), Feasible(K))).ids] += 1
+        took_part[cohort_of(strategy, Round(t, world.mask(t), RoundConstraint(K))).ids] += 1
     return took_part / rounds
 
 

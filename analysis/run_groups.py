@@ -21,12 +21,12 @@ CONDITION = (
     "availability",
     "reading",
     "clients_per_round",
-    "communication",
+    "constraint",
     "delivery",
     "rounds",
     "engine",
 )
-_WHERE_THERE = ("communication", "delivery")
+_WHERE_THERE = ("constraint", "delivery")
 # What tells the runs of a group apart.
 _PAIR = ("data_seed", "seed")
 _PHRASES = {
@@ -34,7 +34,7 @@ _PHRASES = {
     "availability": "{}",
     "reading": "reading {}",
     "clients_per_round": "{} clients a round",
-    "communication": "communication {}",
+    "constraint": "constraint {}",
     "rounds": "{} rounds",
     "engine": "engine {}",
 }

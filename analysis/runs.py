@@ -226,7 +226,7 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
     for name, kind in SETTINGS.items():
         if not isinstance(settings.get(name), kind):
             raise ValueError(f"setting {name} is not there, or not of type {kind.__name__}")
-    if settings.get("communication") is None and not isinstance(
+    if settings.get("constraint") is None and not isinstance(
         settings.get("clients_per_round"), int
     ):
         raise ValueError("setting clients_per_round is not there, or not of type int")

@@ -17,7 +17,7 @@ from f3ast_tff.availability import HomeDevicesConfig
 from f3ast_tff.core.local_training import LocalTraining, client_share
 from f3ast_tff.datasets import Synthetic
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.optimizers import Sgd
@@ -48,7 +48,7 @@ def main() -> int:
         engine = TffEngine(parts, runtime="worker")
         for t in range(1, LATE + 1):
             cohort = cohort_of(
-                strategy, Round(t, availability.mask(t), Feasible(10), engine.client_losses)
+                strategy, Round(t, availability.mask(t), RoundConstraint(10), engine.client_losses)
             )
             engine.run_rounds(t, [cohort])
             if t % 10 == 0:

@@ -24,7 +24,7 @@ from f3ast_tff import availability
 from f3ast_tff.delivery import Delivery, DeliveryWorld
 from f3ast_tff.delivery.delivery import RememberedMasks
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.run.delivering import Payload, deliver
@@ -62,7 +62,7 @@ def measure(num_clients: int, shares: str, rounds: int) -> dict[str, float]:
         times = [(time.process_time(), time.perf_counter())]
         mask = process.mask(t)
         times.append((time.process_time(), time.perf_counter()))
-        cohort = cohort_of(strategy, Round(t, mask, Feasible(k)))
+        cohort = cohort_of(strategy, Round(t, mask, RoundConstraint(k)))
         times.append((time.process_time(), time.perf_counter()))
         if len(cohort) != min(k, int(np.count_nonzero(mask))):
             raise RuntimeError(f"{len(cohort)} clients selected, K is {k}")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
     from f3ast_tff.methods.f3ast_fixed import FixedPolicy
     from f3ast_tff.methods.fedavg import Proportional, Uniform
-    from f3ast_tff.methods.parts.feasible import Feasible
+    from f3ast_tff.methods.parts.constraint import RoundConstraint
     from f3ast_tff.methods.parts.objective import marginal_utility, variance_bound
     from f3ast_tff.methods.parts.policies import GreedyMixture, TabularPolicy
     from f3ast_tff.methods.parts.rates import ParticipationRates
@@ -32,7 +32,7 @@ __all__ = [
     "ClusterF3AST",
     "Cohort",
     "FederatedData",
-    "Feasible",
+    "RoundConstraint",
     "FixedPolicy",
     "GreedyMixture",
     "IndependentOracle",
@@ -60,7 +60,7 @@ _MODULES = {
     "ClusterF3AST": "methods.f3ast",
     "Cohort": "methods.parts.strategy",
     "F3AST": "methods.f3ast",
-    "Feasible": "methods.parts.feasible",
+    "RoundConstraint": "methods.parts.constraint",
     "FederatedData": "core.federated_data",
     "FixedPolicy": "methods.f3ast_fixed",
     "GreedyMixture": "methods.parts.policies",

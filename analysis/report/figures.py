@@ -193,7 +193,7 @@ def against_k(name: str, filled: FilledTable) -> Picture:
     return Picture(name, caption, figure, (to_show(panel, "K", traces),))
 
 
-NAMED = ("reading", "clients_per_round", "communication", "rounds")
+NAMED = ("reading", "clients_per_round", "constraint", "rounds")
 # More lines in one panel cannot be told apart.
 _MAX_LINES = 12
 _FEWEST_VALUES = 3

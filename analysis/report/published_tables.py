@@ -195,7 +195,7 @@ class PaperTable:
 
 _PAPER_ROUNDS = {"cifar100": 1000, "shakespeare": 500}
 # Synthetic(1, 1): the tasks without these settings have other values, or none.
-_F3AST = {"clients_per_round": 10, "communication": None}
+_F3AST = {"clients_per_round": 10, "constraint": None}
 _F3AST_TASKS = ("cifar100", "shakespeare", "synthetic", "synthetic_linear")
 _CA_FED_TASKS = ("leaf_synthetic", "mnist", "cifar10")
 _FEDLAAVG_TASKS = ("cifar10_one_class",)
@@ -258,7 +258,7 @@ def published_tables() -> list[PaperTable]:
             ("synthetic",),
             ("fedavg", "f3ast", "poc"),
             {"f3ast": "fedavg"},
-            {"communication": None},
+            {"constraint": None},
             claims=FIG_4,
             note="The paper prints no numbers. Further claim: the gap widens as K grows.",
         ),

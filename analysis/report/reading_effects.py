@@ -305,6 +305,6 @@ def _of_table9(group: RunGroup) -> bool:
         and alpha in ALPHAS
         and group.setting("synthetic_beta") == alpha
         and group.algorithm in LEAD
-        and group.setting("communication") is None
+        and group.setting("constraint") is None
         and group.setting("delivery") in (None, KINDS["delivery"].default)
     )

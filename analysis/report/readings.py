@@ -172,7 +172,7 @@ def _defaults(given: Mapping[str, Any]) -> Mapping[str, Any]:
     known = {
         name: value
         for name, value in given.items()
-        if name not in KINDS or name == "communication" or value in registry.components[name]
+        if name not in KINDS or name == "constraint" or value in registry.components[name]
     }
     chosen = {n: v for n, v in known.items() if n in (*KINDS, "availability_parts")}
     try:

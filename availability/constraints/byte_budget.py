@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.settings import register
 
 from .constraint import ConstraintConfig
 
 
 @register(
-    "communication",
+    "constraint",
     "bytes",
     "Byte budget",
     about="bytes:BUDGET,...: the updates of a round fit into the budget, a list repeats",
@@ -25,9 +25,9 @@ from .constraint import ConstraintConfig
 class ByteBudget(ConstraintConfig):
     """C_t holds the sets of available clients whose updates sum to at most B_t bytes.
 
-    Eq. (4) is then a knapsack problem; how a strategy solves it, `Feasible` says. A budget holds
-    the largest update, so that no client is shut out and K_t is at least 1. `build` takes the size
-    of all updates, or of each client's, `int64 [N]`.
+    Eq. (4) is then a knapsack problem, see `RoundConstraint`. A budget holds the largest update, so
+    that no client is shut out and K_t is at least 1. `build` takes the size of all updates, or of
+    each client's, `int64 [N]`.
     """
 
     form: ClassVar[str] = "bytes:BUDGET,..."
@@ -63,7 +63,7 @@ class ByteBudget(ConstraintConfig):
         fitting = np.asarray(self.budgets) // np.mean(self.sizes)
         return float(np.mean(np.minimum(fitting, self.num_clients)))
 
-    def limit(self, round_number: int) -> Feasible:
+    def limit(self, round_number: int) -> RoundConstraint:
         """See `CommunicationConstraint.limit`; its `k` is `largest_k`, the budget decides."""
         budget = self.budgets[(round_number - 1) % len(self.budgets)]
-        return Feasible(self.largest_k, cost=self.sizes, budget=float(budget))
+        return RoundConstraint(self.largest_k, cost=self.sizes, budget=float(budget))

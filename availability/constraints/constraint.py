@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.settings.component import component_of
 
 _Config = TypeVar("_Config", bound="ConstraintConfig")
@@ -27,7 +27,7 @@ class CommunicationConstraint(Protocol):
         """Long-run mean of K_t, in the first rates that depend on K."""
         ...
 
-    def limit(self, round_number: int) -> Feasible:
+    def limit(self, round_number: int) -> RoundConstraint:
         """Returns the constraint of round t (from 1); its `k` is K_t."""
         ...
 
@@ -36,7 +36,7 @@ class CommunicationConstraint(Protocol):
 class ConstraintConfig:
     """Base of a constraint's `Config`, which is the constraint once `build` has bound it.
 
-    The setting `communication` is the component's name, a colon and the arguments. A subclass reads
+    The setting `constraint` is the component's name, a colon and the arguments. A subclass reads
     these in a `cached_property`, raises `ValueError` for another form, and overrides `require`.
 
     Attributes:
@@ -64,7 +64,7 @@ class ConstraintConfig:
         """See `CommunicationConstraint.mean_k`."""
         raise TypeError(f"{type(self).__name__} does not say its mean K")
 
-    def limit(self, round_number: int) -> Feasible:
+    def limit(self, round_number: int) -> RoundConstraint:
         """See `CommunicationConstraint.limit`."""
         raise TypeError(f"{type(self).__name__} does not say its K")
 
@@ -105,7 +105,7 @@ class ConstraintConfig:
     def refused(self, allowed: str) -> ParameterError:
         """Returns the error that says what the text must be."""
         text = f"{component_of(self).name}:{self.arguments}"
-        return ParameterError("communication", text, allowed)
+        return ParameterError("constraint", text, allowed)
 
     def _required(self: _Config) -> _Config:
         try:

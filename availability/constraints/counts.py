@@ -11,16 +11,16 @@ import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.settings import parameter, register
 
 from .constraint import ConstraintConfig
 
 
-@register("communication", "fixed", "Fixed K", about="K: the same K in every round", order=1)
+@register("constraint", "fixed", "Fixed K", about="K: the same K in every round", order=1)
 @dataclass(frozen=True)
 class FixedK(ConstraintConfig):
-    """The usual setting of federated averaging; the constraint where `communication` is not given.
+    """The usual setting of federated averaging; the constraint where `constraint` is not given.
 
     K has a setting of its own, and no arguments.
     """
@@ -50,9 +50,9 @@ class FixedK(ConstraintConfig):
         """K."""
         return float(self.clients_per_round)
 
-    def limit(self, round_number: int) -> Feasible:
+    def limit(self, round_number: int) -> RoundConstraint:
         """See `CommunicationConstraint.limit`."""
-        return Feasible(self.clients_per_round)
+        return RoundConstraint(self.clients_per_round)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class ListedK(ConstraintConfig):
 
 
 @register(
-    "communication",
+    "constraint",
     "cycle",
     "Cycle of K",
     about="cycle:K,K,...: K_t goes through the list, again and again",
@@ -97,13 +97,13 @@ class CycleK(ListedK):
 
     form: ClassVar[str] = "cycle:K,K,..."
 
-    def limit(self, round_number: int) -> Feasible:
+    def limit(self, round_number: int) -> RoundConstraint:
         """See `CommunicationConstraint.limit`."""
-        return Feasible(self.values[(round_number - 1) % len(self.values)])
+        return RoundConstraint(self.values[(round_number - 1) % len(self.values)])
 
 
 @register(
-    "communication",
+    "constraint",
     "hold",
     "K held",
     about="hold:K,K,...: K_t goes through the list and stays at its last",
@@ -120,13 +120,13 @@ class HoldK(ListedK):
         """The last value, which holds in the long run."""
         return float(self.values[-1])
 
-    def limit(self, round_number: int) -> Feasible:
+    def limit(self, round_number: int) -> RoundConstraint:
         """See `CommunicationConstraint.limit`."""
-        return Feasible(self.values[min(round_number, len(self.values)) - 1])
+        return RoundConstraint(self.values[min(round_number, len(self.values)) - 1])
 
 
 @register(
-    "communication",
+    "constraint",
     "steps",
     "Steps of K",
     about="steps:ROUND=K,ROUND=K,...: each K holds from its round on, the first from round 1",
@@ -163,13 +163,13 @@ class StepsK(HoldK):
         if self.starts[0] != 1 or any(a >= b for a, b in zip(self.starts, self.starts[1:])):
             raise self.refused("first rounds must be 1 and then increase, one for each value")
 
-    def limit(self, round_number: int) -> Feasible:
+    def limit(self, round_number: int) -> RoundConstraint:
         """See `CommunicationConstraint.limit`."""
-        return Feasible(self.values[bisect_right(self.starts, round_number) - 1])
+        return RoundConstraint(self.values[bisect_right(self.starts, round_number) - 1])
 
 
 @register(
-    "communication",
+    "constraint",
     "uniform",
     "Uniform K",
     about="uniform:LEAST:MOST: K_t is drawn uniformly in every round",
@@ -202,15 +202,15 @@ class UniformK(ConstraintConfig):
         """The middle of LEAST .. MOST."""
         return sum(self.ends) / 2
 
-    def limit(self, round_number: int) -> Feasible:
+    def limit(self, round_number: int) -> RoundConstraint:
         """See `CommunicationConstraint.limit`."""
         least, most = self.ends
         rng = generator(self.seed, "communication", round_number)
-        return Feasible(int(rng.integers(least, most, endpoint=True)))
+        return RoundConstraint(int(rng.integers(least, most, endpoint=True)))
 
 
 @register(
-    "communication",
+    "constraint",
     "poisson",
     "Poisson K",
     about="poisson:MEAN: K_t is a Poisson variable in every round, moved into 1..N",
@@ -246,14 +246,14 @@ class PoissonK(ConstraintConfig):
         above = 1 - np.minimum(np.cumsum(chances), 1)
         return 1 + float(above[1:].sum())
 
-    def limit(self, round_number: int) -> Feasible:
+    def limit(self, round_number: int) -> RoundConstraint:
         """See `CommunicationConstraint.limit`."""
         drawn = int(generator(self.seed, "communication", round_number).poisson(self.mean))
-        return Feasible(min(max(drawn, 1), self.num_clients))
+        return RoundConstraint(min(max(drawn, 1), self.num_clients))
 
 
 @register(
-    "communication",
+    "constraint",
     "markov",
     "Markov K",
     about="markov:K,K,...:MEMORY: K_t stays with probability MEMORY, else is drawn from the list",
@@ -288,10 +288,10 @@ class MarkovK(ListedK):
         if not 0 <= self.memory < 1:
             raise self.refused("memory must be in [0, 1)")
 
-    def limit(self, round_number: int) -> Feasible:
+    def limit(self, round_number: int) -> RoundConstraint:
         """See `CommunicationConstraint.limit`."""
         for t in range(round_number, 0, -1):
             rng = generator(self.seed, "communication", t)
             if rng.random() >= self.memory or t == 1:
-                return Feasible(self.values[int(rng.integers(len(self.values)))])
+                return RoundConstraint(self.values[int(rng.integers(len(self.values)))])
         raise ValueError(f"round {round_number}: rounds are counted from 1")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 
 from .constraint import CommunicationConstraint
 
@@ -48,8 +48,8 @@ class GroupMinimum:
         """The mean of K_t."""
         return self.count.mean_k
 
-    def limit(self, round_number: int) -> Feasible:
+    def limit(self, round_number: int) -> RoundConstraint:
         """See `CommunicationConstraint.limit`."""
         k = self.count.limit(round_number).k
         within = np.diff(np.minimum(np.cumsum(self.minimum), k), prepend=0)
-        return Feasible(k, group=self.group, minimum=within)
+        return RoundConstraint(k, group=self.group, minimum=within)

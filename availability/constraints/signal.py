@@ -14,7 +14,7 @@ import numpy as np
 
 from f3ast_tff.core.data_files import read_text
 from f3ast_tff.core.errors import DataError, ParameterError
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.settings import REQUIRED, parameter, register
 
 from .counts import FixedK
@@ -107,7 +107,7 @@ def _seconds(text: str) -> float:
 
 
 @register(
-    "communication",
+    "constraint",
     "signal",
     "K by a signal",
     about="signal: K_t follows the carbon intensity or price in a file",
@@ -156,9 +156,9 @@ class SignalK(FixedK):
         """The mean of K_t until the signal begins again."""
         return float(self.values.mean())
 
-    def limit(self, round_number: int) -> Feasible:
+    def limit(self, round_number: int) -> RoundConstraint:
         """See `CommunicationConstraint.limit`."""
-        return Feasible(int(self.values[(round_number - 1) % len(self.values)]))
+        return RoundConstraint(int(self.values[(round_number - 1) % len(self.values)]))
 
     def require(self) -> None:
         """See `ConstraintConfig.require`."""

@@ -38,10 +38,10 @@ class GreedyLoss(BaseStrategy):
         """Picks the clients; see `f3ast_tff.methods.Strategy.select`."""
         rng = generator(self.seed, "selection", now.number)
         ids = rng.permutation(np.flatnonzero(now.available))
-        at_random = ids[: int(self.explore * now.feasible.k)]
+        at_random = ids[: int(self.explore * now.constraint.k)]
         others = np.setdiff1d(ids, at_random)
         ranked = others[np.argsort(-self.last_losses[others], kind="stable")]
-        return now.feasible.admit(np.concatenate([at_random, ranked]))
+        return now.constraint.admit(np.concatenate([at_random, ranked]))
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
         """Notes the losses of those whose update arrived."""

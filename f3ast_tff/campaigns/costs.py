@@ -60,7 +60,7 @@ def _field(path: Path, name: str) -> str:
     return ""
 
 
-_BY_ALL = ("task", "model", "communication", "delivery", "engine")
+_BY_ALL = ("task", "model", "constraint", "delivery", "engine")
 # Their numbers with a fraction are rates and thresholds; whole numbers, choices and yes or no may
 # decide how much is computed.
 _BY_WHOLE = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")
@@ -242,7 +242,7 @@ class StepCost:
             drop_remainder=settings["last_batch"] == "drop",
         )
         sizes, num_clients = np.array(self.shape.client_sizes), self.shape.num_clients
-        constraint = configs["communication"].build(
+        constraint = configs["constraint"].build(
             num_clients, settings["seed"], 4 * self.num_weights
         )
         clients = min(constraint.mean_k, num_clients)

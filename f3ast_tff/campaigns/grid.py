@@ -257,7 +257,7 @@ class _Planner:
             names = applicable(given, self._registry)
             given = {name: value for name, value in given.items() if name in names}
             for kind in KINDS:
-                if isinstance(given.get(kind), str) and kind != "communication":
+                if isinstance(given.get(kind), str) and kind != "constraint":
                     given[kind] = self._registry.find(kind, given[kind]).name
             name = _name(point, {**given, **drawn})
             where = {"output_dir": str(self._output_dir), "run_name": name}

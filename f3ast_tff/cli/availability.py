@@ -40,7 +40,7 @@ f3ast-tff availability --availability=smartphones --num_clients=100 --rounds=200
 f3ast-tff availability --availability=smartphones --num_clients=100 --rounds=200 --write=masks.npz
 """
 _KIND = "availability"
-_KINDS = (_KIND, "communication")
+_KINDS = (_KIND, "constraint")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Options:
         0.1, "for processes by labels: 100 labels a client, shares ~ Dirichlet(this)", above=0
     )
     num_classes: int = parameter(10, "for processes by labels: number of classes", minimum=1)
-    communication: str = parameter("", "K_t to show beside it, as 10 or cycle:5,10")
+    constraint: str = parameter("", "K_t to show beside it, as 10 or cycle:5,10")
     plot: str = parameter("", "PNG file to write or replace; its folder must exist", is_path=True)
     write: str = parameter(
         "",
@@ -104,7 +104,7 @@ def _show(given: Mapping[str, Any], registry: Registry) -> None:
     n, rounds, seed = options.num_clients, options.rounds, options.seed
     configs = resolve(_settings(options, given), registry).configs
     config = configs[_KIND]
-    constraint = configs["communication"].build(n, seed, 0) if options.communication else None
+    constraint = configs["constraint"].build(n, seed, 0) if options.constraint else None
     shares = generator(seed, "preview shares").lognormal(0, options.shares_spread, n)
     labels = None
     if config.needs_labels:
@@ -133,8 +133,8 @@ def _settings(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of an experiment with this availability."""
     own = {parameter.name for parameter in parameters_of(Options)}
     settings = {name: value for name, value in given.items() if name not in own}
-    if options.communication:
-        settings["communication"] = options.communication
+    if options.constraint:
+        settings["constraint"] = options.constraint
     elif "clients_per_round" not in given:
         # The task's would be too many for a few clients.
         settings["clients_per_round"] = 1

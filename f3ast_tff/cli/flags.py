@@ -146,7 +146,7 @@ def split_lists(
 def _takes_lists(parameter: Parameter, value: str) -> bool:
     if "," not in value or ":" in value:
         return False
-    of_kind = parameter.name in KINDS and parameter.name != "communication"
+    of_kind = parameter.name in KINDS and parameter.name != "constraint"
     return of_kind or bool(parameter.choices) or parameter.kind in (int, float)
 
 

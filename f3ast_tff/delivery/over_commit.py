@@ -11,7 +11,7 @@ from f3ast_tff.availability import CommunicationConstraint
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.delivery.delivery import Arrivals
 from f3ast_tff.delivery.device_times import TimedConfig
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.settings import parameter, register
 
 # 1.1 * 10 is a little above 11.
@@ -42,13 +42,13 @@ class MoreAsked:
         """See `CommunicationConstraint.mean_k`."""
         return min(self.factor * self.constraint.mean_k, float(self.num_clients))
 
-    def limit(self, round_number: int) -> Feasible:
+    def limit(self, round_number: int) -> RoundConstraint:
         """See `CommunicationConstraint.limit`."""
-        feasible = self.constraint.limit(round_number)
-        if feasible.cost is not None:
+        constraint = self.constraint.limit(round_number)
+        if constraint.cost is not None:
             allowed = "over_commit needs a constraint on the number of clients, not a budget"
             raise ParameterError("delivery", "over_commit", allowed)
-        return replace(feasible, k=self._more(feasible.k))
+        return replace(constraint, k=self._more(constraint.k))
 
     def _more(self, k: int) -> int:
         return max(k, min(math.ceil(self.factor * k - _ROUNDING), self.num_clients))

@@ -3,7 +3,7 @@
 The interface of strategies is here; a method's own parts are imported from its module.
 """
 
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import (
     BaseStrategy,
     Cohort,
@@ -17,7 +17,7 @@ from f3ast_tff.methods.parts.strategy import (
 __all__ = [
     "BaseStrategy",
     "Cohort",
-    "Feasible",
+    "RoundConstraint",
     "Losses",
     "Outcome",
     "Round",

@@ -197,7 +197,7 @@ class CAFed(BaseStrategy):
 
     def _asked(self, now: Round) -> tuple[np.ndarray, float]:
         rng = generator(self.seed, "selection", now.number)
-        return uniform_part(np.flatnonzero(now.available & (self.p > 0)), now.feasible, rng)
+        return uniform_part(np.flatnonzero(now.available & (self.p > 0)), now.constraint, rng)
 
     def _estimates_in(
         self, now: Round, asked: np.ndarray

@@ -22,7 +22,7 @@ from f3ast_tff.methods.parts.algorithm import (
     require,
 )
 from f3ast_tff.methods.parts.choosing import BLOCK, Utility, best_feasible
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.objective import (
     best_if_all_available,
     numerators,
@@ -108,9 +108,9 @@ class F3AST(BaseStrategy):
     def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`; line 4."""
         rng = generator(self.seed, "selection", now.number) if self.random_ties else None
-        ids = best_feasible(self._utility(now.feasible), now.available, now.feasible, rng)
-        k = now.feasible.k
-        if self.fill_unavailable and now.feasible.counts_only and len(ids) < k:
+        ids = best_feasible(self._utility(now.constraint), now.available, now.constraint, rng)
+        k = now.constraint.k
+        if self.fill_unavailable and now.constraint.counts_only and len(ids) < k:
             # Masked utilities are 0 for all of these, so ties decide: the lowest ids.
             ids = np.concatenate([ids, np.flatnonzero(~now.available)[: k - len(ids)]])
         return ids
@@ -121,18 +121,18 @@ class F3AST(BaseStrategy):
         self.rates.update(arrived if self.follow == "received" else ids)
         if self.selected_rates is not None:
             self.selected_rates.update(ids)
-        divisor = now.feasible.k if self.divide_by_k else 1
+        divisor = now.constraint.k if self.divide_by_k else 1
         weights = bounded(self.p[arrived] / self.rates.at(arrived), self.weight_bound)
         return Cohort(arrived, weights / divisor)
 
-    def _utility(self, feasible: Feasible) -> Utility:
+    def _utility(self, constraint: RoundConstraint) -> Utility:
         rates, roots = self.rates.unscaled, self._roots
         if self.selected_rates is not None:
             asked = self.selected_rates.unscaled
             return lambda part: (
                 ranking(rates[part], roots[part]) * ranking(asked[part], roots[part])
             )
-        if feasible.cost is not None:
+        if constraint.cost is not None:
             return lambda part: np.square(ranking(rates[part], roots[part]))
         # Without costs the order is all that counts. One buffer serves block after block.
         buffer = np.empty(min(len(rates), BLOCK))
@@ -225,7 +225,7 @@ class ClusterF3AST(BaseStrategy):
             return by_cluster[self.clusters[part]]
 
         rng = generator(self.seed, "selection", now.number)
-        return best_feasible(utility, now.available, now.feasible, rng)
+        return best_feasible(utility, now.available, now.constraint, rng)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`; lost updates do not count in r_g, which weighs the others."""

@@ -43,10 +43,10 @@ class FixedPolicy(BaseStrategy):
 
     def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""
-        if not now.feasible.counts_only:
+        if not now.constraint.counts_only:
             raise ValueError("a fixed policy knows no constraint but the number of clients")
         rng = generator(self.seed, "selection", now.number)
-        return self.policy.choose(now.available, now.feasible.k, rng)
+        return self.policy.choose(now.available, now.constraint.k, rng)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`."""
@@ -90,7 +90,7 @@ class F3ASTFixedConfig(ObjectiveConfig):
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `AlgorithmConfig.check`."""
-        text = settings.get("communication")
+        text = settings.get("constraint")
         if text is not None:
             allowed = "f3ast_fixed has its policy for a fixed K, clients_per_round"
-            raise ParameterError("communication", text, allowed)
+            raise ParameterError("constraint", text, allowed)

@@ -43,7 +43,7 @@ class F3ASTOfCAFed(BaseStrategy):
     def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""
         candidates, worth = self._worth(now, self._known_in(now))
-        return now.feasible.admit(ranked(candidates, worth, None))
+        return now.constraint.admit(ranked(candidates, worth, None))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`.

@@ -61,11 +61,11 @@ class Proportional(BaseStrategy):
         """
         rng = generator(self.seed, "selection", now.number)
         candidates = np.flatnonzero(now.available)
-        if now.feasible.counts_only:
-            return draw_by_weight(candidates, self.p, now.feasible.k, rng, replace=self.replace)
+        if now.constraint.counts_only:
+            return draw_by_weight(candidates, self.p, now.constraint.k, rng, replace=self.replace)
         if self.replace:
             raise ValueError("sampling with replacement knows no constraint but the number")
-        return now.feasible.admit(draw_by_weight(candidates, self.p, len(candidates), rng))
+        return now.constraint.admit(draw_by_weight(candidates, self.p, len(candidates), rng))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`."""
@@ -95,9 +95,9 @@ class Uniform(BaseStrategy):
         """See `Strategy.select`."""
         rng = generator(self.seed, "selection", now.number)
         candidates = np.flatnonzero(now.available)
-        if now.feasible.counts_only:
-            return rng.choice(candidates, min(now.feasible.k, len(candidates)), replace=False)
-        return now.feasible.admit(rng.permutation(candidates))
+        if now.constraint.counts_only:
+            return rng.choice(candidates, min(now.constraint.k, len(candidates)), replace=False)
+        return now.constraint.admit(rng.permutation(candidates))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`."""
@@ -105,7 +105,7 @@ class Uniform(BaseStrategy):
 
 
 def _with_replacement(known: Any) -> str:
-    budget = (known.get("communication") or "").startswith("bytes:")
+    budget = (known.get("constraint") or "").startswith("bytes:")
     return "without_replacement" if budget else "with_replacement"
 
 
@@ -230,7 +230,7 @@ class SequentialSGDConfig(UniformConfig):
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `AlgorithmConfig.check`."""
-        text = settings.get("communication")
+        text = settings.get("constraint")
         if text is not None:
             allowed = "must not be given with sequential_sgd, which has one client"
-            raise ParameterError("communication", text, allowed)
+            raise ParameterError("constraint", text, allowed)

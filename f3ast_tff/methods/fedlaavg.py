@@ -51,7 +51,7 @@ class LongestAbsent(BaseStrategy):
         """See `Strategy.select`."""
         rng = generator(self.seed, "selection", now.number) if self.random_ties else None
         return admit_by_priority(
-            lambda part: now.number - self._last[part], now.available, now.feasible, rng
+            lambda part: now.number - self._last[part], now.available, now.constraint, rng
         )
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:

@@ -101,7 +101,7 @@ class OortLoss(BaseStrategy):
         """See `Strategy.select`."""
         rng = generator(self.seed, "selection", now.number)
         candidates = rng.permutation(np.flatnonzero(now.available & (self.sizes > 0)))
-        places = len(now.feasible.admit(candidates))
+        places = len(now.constraint.admit(candidates))
         known = candidates[self._last[candidates] > 0]
         new = candidates[self._last[candidates] == 0]
         # The small number: 0.2 of 10 places are two, also in floating point.
@@ -110,7 +110,7 @@ class OortLoss(BaseStrategy):
         drawn = self._draw(known, places - for_new, now.number, rng)
         first = rng.permutation(np.concatenate([drawn, new[:for_new]]))
         others = candidates[~np.isin(candidates, first)]
-        return now.feasible.admit(np.concatenate([first, others]))
+        return now.constraint.admit(np.concatenate([first, others]))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`; also asks the clients selected for their losses."""

@@ -69,7 +69,7 @@ class PowerOfChoice(BaseStrategy):
         Raises:
             ValueError: If candidates are drawn with replacement and the constraint is not a number.
         """
-        if self.replace and not now.feasible.counts_only:
+        if self.replace and not now.constraint.counts_only:
             raise ValueError("sampling with replacement knows no constraint but the number")
         rng = generator(self.seed, "selection", now.number)
         reachable = np.flatnonzero(now.available)
@@ -79,7 +79,7 @@ class PowerOfChoice(BaseStrategy):
         reported = self._losses(pool, now.losses)
         # A client without a loss comes last, not in no order.
         reported[np.isnan(reported)] = -np.inf
-        return now.feasible.admit(pool[ranked(np.arange(len(pool)), reported, rng)])
+        return now.constraint.admit(pool[ranked(np.arange(len(pool)), reported, rng)])
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`."""

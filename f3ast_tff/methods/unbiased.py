@@ -62,7 +62,7 @@ class Unbiased(BaseStrategy):
         """See `uniform_part`."""
         rng = generator(self.seed, "selection", now.number)
         candidates = np.flatnonzero(now.available & self._may_take_part(known))
-        return uniform_part(candidates, now.feasible, rng)
+        return uniform_part(candidates, now.constraint, rng)
 
     def _may_take_part(self, known: AvailabilityKnowledge) -> np.ndarray:
         return self.p > 0

@@ -179,7 +179,7 @@ class Builder:
             p=p,
             sizes=sizes,
             availability=self._build("availability", p, seed, *labels),
-            constraint=self._build("communication", len(p), seed, self.model_bytes),
+            constraint=self._build("constraint", len(p), seed, self.model_bytes),
             rounds=settings["rounds"],
             seed=settings["seed"],
             train=self.data.train,

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 
 
@@ -22,7 +22,7 @@ class Availability(Protocol):
 class Constraint(Protocol):
     """Which sets of available clients may take part in a round."""
 
-    def limit(self, round_number: int) -> Feasible:
+    def limit(self, round_number: int) -> RoundConstraint:
         """Returns the communication constraint of the round."""
         ...
 
@@ -46,19 +46,19 @@ def available_clients(
     return mask
 
 
-def constraint_of(constraint: Constraint, round_number: int) -> Feasible:
+def constraint_of(constraint: Constraint, round_number: int) -> RoundConstraint:
     """Returns the communication constraint of a round.
 
     Raises:
         ComponentError: If the component returns anything else.
     """
-    feasible = constraint.limit(round_number)
-    if not isinstance(feasible, Feasible):
+    found = constraint.limit(round_number)
+    if not isinstance(found, RoundConstraint):
         raise ComponentError(
-            f"communication {_name(constraint)}: limit({round_number}) returned {feasible!r}: "
-            "must be a Feasible"
+            f"constraint {_name(constraint)}: limit({round_number}) returned {found!r}: "
+            "must be a RoundConstraint"
         )
-    return feasible
+    return found
 
 
 def select_clients(strategy: Strategy, now: Round) -> np.ndarray:

@@ -142,7 +142,7 @@ def simulate(
         on_round: Called after each round with its number, cohort and outcome.
         on_evaluation: Called after each evaluation with its row of metrics.
         **settings: Any further setting by its name (`seed=1`, `client_lr=0.1`, `rate_beta=0.01`);
-            also `model`, `aggregation`, `communication`, `delivery`, `client_optimizer` and
+            also `model`, `aggregation`, `constraint`, `delivery`, `client_optimizer` and
             `server_optimizer`, by name or as objects.
 
     Returns:

@@ -11,7 +11,7 @@ def conditions(text: str) -> dict[str, list[str]]:
     Args:
         text: Conditions such as `"task=cifar100,algorithm=fedavg,algorithm=poc"`; of those on one
             setting one must hold. What follows a comma and does not begin with a setting's name
-            and `=` goes on with the value before it, as in `"communication=steps:1=10,100=50"`.
+            and `=` goes on with the value before it, as in `"constraint=steps:1=10,100=50"`.
 
     Raises:
         ParameterError: On a part that is no condition.

@@ -37,9 +37,9 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
         ParameterError: If a parameter of a `Config` is given once more.
     """
     settings = dict(given)
-    communication = settings.get("communication")
-    if isinstance(communication, int):
-        settings["clients_per_round"] = settings.pop("communication")
+    constraint = settings.get("constraint")
+    if isinstance(constraint, int):
+        settings["clients_per_round"] = settings.pop("constraint")
     plugins = []
     for kind in KINDS:
         value = settings.get(kind)

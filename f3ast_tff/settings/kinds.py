@@ -115,7 +115,7 @@ _ALL = (
         members=("num_clients", "mask"),
     ),
     Kind(
-        "communication",
+        "constraint",
         help="how many clients per round, in place of clients_per_round",
         package="availability.constraints",
         base="availability.constraints.constraint:ConstraintConfig",

@@ -21,7 +21,7 @@ from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import builtin_registry
 
-_FIXED_COMMUNICATION = "fixed"
+_FIXED_CONSTRAINT = "fixed"
 # File systems allow 255.
 _LONGEST_NAME_BYTES = 200
 
@@ -54,14 +54,14 @@ def applicable(given: Mapping[str, Any], registry: Registry) -> set[str]:
 
 
 def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The given settings; a number alone as communication is `clients_per_round`."""
+    """The given settings; a number alone as constraint is `clients_per_round`."""
     given = {name: value for name, value in settings.items() if value is not None}
-    text = given.get("communication")
+    text = given.get("constraint")
     if isinstance(text, str) and is_count(text):
         if "clients_per_round" in given:
             allowed = "must not be given with clients_per_round"
-            raise ParameterError("communication", text, allowed)
-        given["clients_per_round"] = int(given.pop("communication"))
+            raise ParameterError("constraint", text, allowed)
+        given["clients_per_round"] = int(given.pop("constraint"))
     return given
 
 
@@ -103,7 +103,7 @@ class _Resolver:
         try:
             return self._registry.find(kind, self._component_name(kind)).config
         except ParameterError as error:
-            # The error holds the whole text of a communication.
+            # The error holds the whole text of a constraint.
             raise ParameterError(kind, self._given.get(kind, error.value), error.allowed) from error
 
     def config_classes(self, kind: str) -> list[Any]:
@@ -171,8 +171,8 @@ class _Resolver:
 
     def _chosen(self, kind: str) -> Any:
         config, *parts = [self._config(c) for c in self.config_classes(kind)]
-        if kind == "communication":
-            return replace(config, arguments=_arguments(self["communication"]))
+        if kind == "constraint":
+            return replace(config, arguments=_arguments(self["constraint"]))
         return replace(config, parts=tuple(parts)) if hasattr(config, "part_names") else config
 
     def _config(self, config: type) -> Any:
@@ -180,7 +180,7 @@ class _Resolver:
         return config(**{name: self[name] for name in names})
 
     def _name_of(self, kind: str) -> str | None:
-        if kind != "communication":
+        if kind != "constraint":
             return component_of(self.config_class(kind)).name
         return self._given.get(kind)
 
@@ -191,8 +191,8 @@ class _Resolver:
                 value = value.compute(self)
         else:
             value = fixed[kind]
-        if kind == "communication":
-            return _FIXED_COMMUNICATION if value is None else _constraint_name(value)
+        if kind == "constraint":
+            return _FIXED_CONSTRAINT if value is None else _constraint_name(value)
         if not isinstance(value, str):
             raise ParameterError(kind, value, "must be a name")
         return value
@@ -270,7 +270,7 @@ class _Resolver:
 def _constraint_name(text: Any) -> str:
     """The constraint that a text such as `cycle:5,10` names."""
     if not isinstance(text, str):
-        raise ParameterError("communication", text, "must be a text such as cycle:5,10")
+        raise ParameterError("constraint", text, "must be a text such as cycle:5,10")
     return text.partition(":")[0]
 
 

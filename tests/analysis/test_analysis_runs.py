@@ -118,12 +118,12 @@ def test_a_damaged_description_is_named(make_run: MakeRun, key: str, value: obje
         load_runs(folder)
 
 
-def test_a_communication_takes_the_place_of_clients_per_round(make_run: MakeRun) -> None:
+def test_a_constraint_takes_the_place_of_clients_per_round(make_run: MakeRun) -> None:
     folder = make_run("a", clients_per_round=None)
     with pytest.raises(RunsError, match="clients_per_round is not there"):
         load_runs(folder)
-    (run,) = load_runs(make_run("b", communication="cycle:5,10", clients_per_round=None))
-    assert run.settings["communication"] == "cycle:5,10"
+    (run,) = load_runs(make_run("b", constraint="cycle:5,10", clients_per_round=None))
+    assert run.settings["constraint"] == "cycle:5,10"
 
 
 def test_whether_a_task_generates_its_data(make_run: MakeRun, tmp_path: Path):

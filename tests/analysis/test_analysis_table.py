@@ -160,8 +160,8 @@ def test_another_version_of_a_plug_in_is_another_experiment(make_run: MakeRun, t
     assert table["plugin mine"].tolist() == ["aaaaaaaa", "bbbbbbbb"]
 
 
-def test_a_communication_is_said_in_place_of_k(make_run: MakeRun, table_of: TableOf):
-    make_run("a", communication="poisson:10", clients_per_round=None)
+def test_a_constraint_is_said_in_place_of_k(make_run: MakeRun, table_of: TableOf):
+    make_run("a", constraint="poisson:10", clients_per_round=None)
     text = render(table_of())
-    assert text.startswith("synthetic, always, reading paper, communication poisson:10, 4 rounds")
+    assert text.startswith("synthetic, always, reading paper, constraint poisson:10, 4 rounds")
     assert "clients a round" not in text

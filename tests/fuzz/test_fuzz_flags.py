@@ -32,7 +32,7 @@ def command_line(rng: random.Random, folder: Path) -> list[str]:
         if rng.random() < _CHANCES.get(kind, 0.1):
             names = [name for name in registry.names(kind) if name not in _NO_DATA]
             name = rng.choice(names if rng.random() < 0.98 else TEXTS)
-            if kind == "communication":
+            if kind == "constraint":
                 name = rng.choice(TEXTS)
             words.append(f"--{kind}={name}")
             component = registry.components[kind].get(name)

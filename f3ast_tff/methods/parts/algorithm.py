@@ -148,7 +148,7 @@ def require_a_number(world: StrategyContext, name: str, value: Any, allowed: str
 
 def has_byte_budget(settings: Mapping[str, Any]) -> bool:
     """Returns whether the communication constraint is a budget in bytes."""
-    return (settings.get("communication") or "").startswith("bytes:")
+    return (settings.get("constraint") or "").startswith("bytes:")
 
 
 # FedAvg over the active clients, whose bias most methods correct.

@@ -42,7 +42,7 @@ class AllAvailable(BaseStrategy):
     def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""
         rng = generator(self.seed, "selection", now.number)
-        ids, _ = uniform_part(np.flatnonzero(now.available & (self.p > 0)), now.feasible, rng)
+        ids, _ = uniform_part(np.flatnonzero(now.available & (self.p > 0)), now.constraint, rng)
         return ids
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:

@@ -6,7 +6,7 @@ from typing import Callable
 
 import numpy as np
 
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 
 # What a pass computes at a time: arrays that stay in the cache.
 BLOCK = 2**16
@@ -45,7 +45,7 @@ def draw_by_weight(
 
 
 def uniform_part(
-    candidates: np.ndarray, feasible: Feasible, rng: np.random.Generator
+    candidates: np.ndarray, constraint: RoundConstraint, rng: np.random.Generator
 ) -> tuple[np.ndarray, float]:
     """Returns the clients that take part, all of them if the constraint lets them.
 
@@ -55,16 +55,16 @@ def uniform_part(
 
     Args:
         candidates: Client ids, increasing, `int [m]`.
-        feasible: The constraint; one that does not only count lets clients in in random order.
+        constraint: The constraint; one that does not only count lets clients in in random order.
         rng: Source of randomness, untouched if K_t is a number that is large enough.
 
     Returns:
         Ids, increasing, `int64`, and the factor m / |S_t| (1 if there are none).
     """
-    if not feasible.counts_only:
-        ids = np.sort(feasible.admit(rng.permutation(candidates)))
-    elif feasible.k < len(candidates):
-        ids = np.sort(rng.choice(candidates, feasible.k, replace=False))
+    if not constraint.counts_only:
+        ids = np.sort(constraint.admit(rng.permutation(candidates)))
+    elif constraint.k < len(candidates):
+        ids = np.sort(rng.choice(candidates, constraint.k, replace=False))
     else:
         ids = candidates
     return ids.astype(np.int64), len(candidates) / len(ids) if len(ids) else 1.0
@@ -73,7 +73,7 @@ def uniform_part(
 def best_feasible(
     utility: Utility,
     available: np.ndarray,
-    feasible: Feasible,
+    constraint: RoundConstraint,
     rng: np.random.Generator | None,
 ) -> np.ndarray:
     """Returns argmax over S in C_t of the sum of utilities, eq. (4).
@@ -81,33 +81,33 @@ def best_feasible(
     Args:
         utility: Utility of a slice of clients, at least 0.
         available: Who is reachable, `bool [N]`.
-        feasible: The constraint. With a number or with groups the greedy choice is exact; with
+        constraint: The constraint. With a number or with groups the greedy choice is exact; with
             costs it is worth at least half of the optimum (see `knapsack`).
         rng: Breaks ties uniformly; `None` lets the lowest id win.
 
     Returns:
         Ids, best first, `int64`.
     """
-    if feasible.cost is None or feasible.budget is None:
-        return admit_by_priority(utility, available, feasible, rng)
+    if constraint.cost is None or constraint.budget is None:
+        return admit_by_priority(utility, available, constraint, rng)
     everyone = utility(slice(None))
     ids = ranked(np.flatnonzero(available), everyone, rng)
-    return knapsack(ids, everyone[ids], feasible.cost[ids], feasible.budget, feasible.k)
+    return knapsack(ids, everyone[ids], constraint.cost[ids], constraint.budget, constraint.k)
 
 
 def admit_by_priority(
     priority: Utility,
     available: np.ndarray,
-    feasible: Feasible,
+    constraint: RoundConstraint,
     rng: np.random.Generator | None,
 ) -> np.ndarray:
-    """Lets available clients in one by one, by falling priority; see `Feasible.admit`.
+    """Lets available clients in one by one, by falling priority; see `RoundConstraint.admit`.
 
     Args and result are those of `best_feasible`, but priorities are compared, never summed.
     """
-    if feasible.counts_only:
-        return top_k(priority, available, feasible.k, rng)
-    return feasible.admit(ranked(np.flatnonzero(available), priority(slice(None)), rng))
+    if constraint.counts_only:
+        return top_k(priority, available, constraint.k, rng)
+    return constraint.admit(ranked(np.flatnonzero(available), priority(slice(None)), rng))
 
 
 def ranked(

@@ -8,7 +8,7 @@ from typing import Callable, ClassVar, Protocol
 
 import numpy as np
 
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 
 # Current losses of the clients asked for: ids `int [m]` -> `float [m]`, NaN for a client without a
 # loss (no example, or no full batch), infinity where the model has diverged.
@@ -40,15 +40,15 @@ class Round:
     Attributes:
         number: Round t, from 1.
         available: Reachable clients, `bool [N]`.
-        feasible: Communication constraint of the round; `feasible.k` is K_t, the most clients that
-            the server can talk to.
+        constraint: Communication constraint of the round; its `k` is K_t, the most clients that the
+            server can talk to.
         losses: Asks clients for their current loss, which costs communication. A second call for
             the same clients returns the first answer, see `asked_once`.
     """
 
     number: int
     available: np.ndarray
-    feasible: Feasible
+    constraint: RoundConstraint
     losses: Losses = no_losses
 
 

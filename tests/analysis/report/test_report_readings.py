@@ -248,7 +248,7 @@ def test_table_nine_compares_runs_of_one_place(make_run: MakeRun, tmp_path: Path
         make(make_run, "fedavg", [0.9] * 5, **at, delivery="bernoulli")
         make(make_run, "f3ast", [0.1] * 5, **at, delivery="bernoulli")
         make(make_run, "f3ast", [0.1] * 5, **at, rate_beta=0.01)
-        make(make_run, "f3ast", [0.1] * 5, **at, communication="cycle:5,10")
+        make(make_run, "f3ast", [0.1] * 5, **at, constraint="cycle:5,10")
     (found,) = table9_orderings(forms_in(tmp_path), "final")
     assert (found.reading, found.reproduced) == ("paper", "yes")
     assert [lead and round(lead.mean, 3) for lead in found.leads.values()] == [0.104] * 3

@@ -58,7 +58,7 @@ def test_budgets_that_hold_no_update_are_refused(
 ) -> None:
     with pytest.raises(ParameterError) as error:
         bound(budgets, sizes)
-    assert str(error.value) == f"communication = bytes:{budgets}: {allowed}"
+    assert str(error.value) == f"constraint = bytes:{budgets}: {allowed}"
 
 
 def test_a_budget_is_that_of_the_model() -> None:

@@ -36,27 +36,27 @@ REFUSED = {
 
 def config(text: str) -> Any:
     name, _, arguments = text.partition(":")
-    return REGISTRY.find("communication", name).config(arguments=arguments)
+    return REGISTRY.find("constraint", name).config(arguments=arguments)
 
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_not_allowed_is_refused_with_the_text(text: str) -> None:
-    settings = {"num_clients": 60, "communication": text}
+    settings = {"num_clients": 60, "constraint": text}
     for refuse in (lambda: config(text).build(60, 7, 4), lambda: config(text).check(settings)):
         with pytest.raises(ParameterError) as error:
             refuse()
         found = error.value
-        assert (found.name, found.value, found.allowed) == ("communication", text, REFUSED[text])
+        assert (found.name, found.value, found.allowed) == ("constraint", text, REFUSED[text])
 
 
 def test_without_a_number_of_clients_the_form_is_checked_alone() -> None:
     config("uniform:5:61").check({})
-    with pytest.raises(ParameterError, match=r"communication = uniform:x: must be uniform:LEAST"):
+    with pytest.raises(ParameterError, match=r"constraint = uniform:x: must be uniform:LEAST"):
         config("uniform:x").check({"num_clients": None})
 
 
 def test_a_fixed_k_is_at_most_the_number_of_clients() -> None:
-    fixed = REGISTRY.find("communication", "fixed").config(clients_per_round=61)
+    fixed = REGISTRY.find("constraint", "fixed").config(clients_per_round=61)
     for refuse in (lambda: fixed.build(60, 0, 4), lambda: fixed.check({"num_clients": 60})):
         with pytest.raises(ParameterError) as error:
             refuse()
@@ -64,7 +64,7 @@ def test_a_fixed_k_is_at_most_the_number_of_clients() -> None:
     fixed.check({})
 
 
-@pytest.mark.parametrize("name", REGISTRY.names("communication"))
+@pytest.mark.parametrize("name", REGISTRY.names("constraint"))
 def test_every_constraint_says_its_form(name: str) -> None:
-    component = REGISTRY.find("communication", name)
+    component = REGISTRY.find("constraint", name)
     assert component.about.startswith(component.config.form + ": ")

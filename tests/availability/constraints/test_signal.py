@@ -121,10 +121,10 @@ def test_settings_that_are_not_allowed(file: Path, given: dict[str, Any], messag
 
 
 def test_by_settings() -> None:
-    given = {"communication": "signal", "signal_file": str(DAY), "clients_per_round": 8}
-    config = resolve(given).configs["communication"]
+    given = {"constraint": "signal", "signal_file": str(DAY), "clients_per_round": 8}
+    config = resolve(given).configs["constraint"]
     assert config.build(60, 0, 4).largest_k == 8
-    with pytest.raises(ParameterError, match="communication = signal:x: must be signal alone"):
-        resolve({**given, "communication": "signal:x"})
+    with pytest.raises(ParameterError, match="constraint = signal:x: must be signal alone"):
+        resolve({**given, "constraint": "signal:x"})
     with pytest.raises(ParameterError, match="signal_file = : must be given"):
-        resolve({"communication": "signal"})
+        resolve({"constraint": "signal"})

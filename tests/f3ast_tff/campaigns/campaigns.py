@@ -38,7 +38,7 @@ from f3ast_tff.methods import BaseStrategy, Cohort
 
 class FirstOnes(BaseStrategy):
     def select(self, now):
-        return np.flatnonzero(now.available)[: now.feasible.k]
+        return np.flatnonzero(now.available)[: now.constraint.k]
 
     def weigh(self, now, ids, delivered):
         return Cohort(ids[delivered], np.full(delivered.sum(), WEIGHT))

@@ -150,11 +150,11 @@ def test_a_file_with_nothing_in_it_is_one_run_of_the_defaults(write_grid: WriteG
 
 
 def test_values_unfit_for_a_folder(write_grid: WriteGrid) -> None:
-    text = '[grid]\ncommunication = ["cycle:2,5", "steps:1=4,9=2", "3"]'
+    text = '[grid]\nconstraint = ["cycle:2,5", "steps:1=4,9=2", "3"]'
     names = [run.name for run in plan(write_grid(text), {}).runs]
     assert len(set(names)) == 3
     assert all("/" not in name and ":" not in name for name in names)
-    assert names[2] == "communication-3"
+    assert names[2] == "constraint-3"
     assert names == [run.name for run in plan(write_grid(text), {}).runs]
 
 

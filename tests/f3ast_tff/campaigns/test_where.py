@@ -112,9 +112,9 @@ def test_conditions_that_are_none(write_grid: WriteGrid, where: str, message: st
 
 @pytest.mark.parametrize("value", ["cycle:5,10", "steps:1=10,100=5", "Cycle:5,10"])
 def test_a_value_with_commas(write_grid: WriteGrid, value: str) -> None:
-    grid = write_grid('[grid]\ncommunication = ["cycle:5,10", "steps:1=10,100=5"]\nseed = "0-1"')
-    runs = plan(grid, {}, where=f"communication={value},seed=1").runs
-    assert [(run.settings["communication"], run.settings["seed"]) for run in runs] == [
+    grid = write_grid('[grid]\nconstraint = ["cycle:5,10", "steps:1=10,100=5"]\nseed = "0-1"')
+    runs = plan(grid, {}, where=f"constraint={value},seed=1").runs
+    assert [(run.settings["constraint"], run.settings["seed"]) for run in runs] == [
         (value.lower(), 1)
     ]
 

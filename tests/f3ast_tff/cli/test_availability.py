@@ -19,7 +19,7 @@ DAY = ROOT / "examples" / "carbon_day.csv"
 def test_table_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.png"
     arguments = ["--availability=alternating", "--num_clients=10", "--rounds=40", f"--plot={out}"]
-    assert main(["preview", *arguments, "--communication=4", "--alternating_period=5"]) == 0
+    assert main(["preview", *arguments, "--constraint=4", "--alternating_period=5"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "alternating, 10 clients, 40 rounds, seed 0"
     assert printed[1] == "mean available         5 of 10 (0.5000)"
@@ -94,18 +94,18 @@ BAD = {
         ["--smartphones_grid=hour: must be one of hourly, endpoints; did you mean hourly?"],
     ),
     "no_file": (["--availability=table", "--table_file=gone.csv"], ["gone.csv", "no such file"]),
-    "constraint": (["--communication=cycles:1"], ["--communication=cycles", "mean cycle?"]),
-    "its_form": (["--communication=uniform:1"], ["uniform:1: must be uniform:LEAST:MOST"]),
+    "constraint": (["--constraint=cycles:1"], ["--constraint=cycles", "mean cycle?"]),
+    "its_form": (["--constraint=uniform:1"], ["uniform:1: must be uniform:LEAST:MOST"]),
     "too_large_k": (
-        ["--communication=101"],
+        ["--constraint=101"],
         ["--clients_per_round=101", "at most num_clients, 100"],
     ),
-    "no_bytes": (["--communication=bytes:1e6"], ["--communication=bytes:1e6", "no sizes"]),
+    "no_bytes": (["--constraint=bytes:1e6"], ["--constraint=bytes:1e6", "no sizes"]),
     "plugin": (["--plugin=gone.py"], ["--plugin=gone.py: not found"]),
-    "no_signal": (["--communication=signal"], ["--signal_file=: must be given"]),
+    "no_signal": (["--constraint=signal"], ["--signal_file=: must be given"]),
     "of_a_signal": (
         ["--signal_rule=budget"],
-        ["--signal_rule=budget: only applies with communication signal"],
+        ["--signal_rule=budget: only applies with constraint signal"],
     ),
     "no_pickle": (
         ["--availability=trace", "--trace_file=setup.cfg"],
@@ -134,7 +134,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
 def test_who_is_present_and_a_signal(capsys: pytest.CaptureFixture[str]) -> None:
     """Poisson(50) clients, a budget of 2500 for K_t s_t: from floor(2500 / 402) = 6 to 14."""
     arguments = ["--availability=poisson_arrivals", "--presence_arrivals=1", "--presence_stay=50"]
-    signal = ["--communication=signal", f"--signal_file={DAY}"]
+    signal = ["--constraint=signal", f"--signal_file={DAY}"]
     rule = ["--signal_rule=budget", "--signal_budget=2500", "--clients_per_round=20"]
     assert main(["preview", *arguments, *signal, *rule, "--rounds=48"]) == 0
     printed = capsys.readouterr().out

@@ -31,12 +31,12 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 def test_numbers_components_and_choices_take_lists() -> None:
     words = ["--algorithm=f3ast,poc", "--client_lr", "0.1,0.2", "--last_batch=keep,drop"]
-    given = parse([*words, "--communication=cycle:5,10", "--logger=csv,tensorboard"]).settings
+    given = parse([*words, "--constraint=cycle:5,10", "--logger=csv,tensorboard"]).settings
     assert given == {
         "algorithm": ["f3ast", "poc"],
         "client_lr": [0.1, 0.2],
         "last_batch": ["keep", "drop"],
-        "communication": "cycle:5,10",
+        "constraint": "cycle:5,10",
         "logger": "csv,tensorboard",
     }
 

@@ -14,7 +14,7 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.delivery import Bernoulli, Deadline, Delivery, OverCommit, TraceDelivery
 from f3ast_tff.delivery.losses import loss_by_rank, until_slowest
 from f3ast_tff.delivery.over_commit import MoreAsked
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from tests.f3ast_tff.delivery.small_world import ALIKE, world
 
 N, ROUNDS, Z = 40, 500, 4.5
@@ -179,11 +179,11 @@ def test_more_are_asked_than_wanted() -> None:
         more = MoreAsked(FixedK(clients_per_round=k), factor, n)
         assert (more.largest_k, more.limit(1).k) == (expected, expected)
         assert more.mean_k == pytest.approx(min(factor * k, n))
-    assert MoreAsked(FixedK(clients_per_round=5), 1.0, 9).limit(1) == Feasible(5)
+    assert MoreAsked(FixedK(clients_per_round=5), 1.0, 9).limit(1) == RoundConstraint(5)
 
     class Budget(FixedK):
-        def limit(self, round_number: int) -> Feasible:
-            return Feasible(5, cost=np.ones(9), budget=4.0)
+        def limit(self, round_number: int) -> RoundConstraint:
+            return RoundConstraint(5, cost=np.ones(9), budget=4.0)
 
     with pytest.raises(ParameterError, match="over_commit needs a constraint on the number"):
         MoreAsked(Budget(clients_per_round=5), 1.3, 9).limit(1)

@@ -202,7 +202,7 @@ def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> 
 
 
 def test_over_commitment_needs_a_count(fake: None) -> None:
-    given = {"communication": "bytes:20000", "clients_per_round": None}
+    given = {"constraint": "bytes:20000", "clients_per_round": None}
     with pytest.raises(ParameterError, match="over_commit needs a constraint on the number"):
         ran(None, built(delivery="over_commit", **given))
 

@@ -11,7 +11,7 @@ import pytest
 from f3ast_tff.delivery import Arrivals, Bernoulli, Delivery
 from f3ast_tff.delivery.losses import LossyConfig
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.run.delivering import Payload, deliver
@@ -82,7 +82,7 @@ def test_failed_round_by_hand() -> None:
     strategy = F3AST(np.full(3, 1 / 3), rates)
 
     def round_of(t: int, *received: int) -> tuple[Cohort, tuple[float, int, int, bool]]:
-        now = Round(t, np.ones(3, bool), Feasible(3))
+        now = Round(t, np.ones(3, bool), RoundConstraint(3))
         delivery = Received(ids=received, fail_below_arrivals=0.8)
         found = deliver(delivery, strategy, Payload(7, 3), now, strategy.select(now))
         assert found.received.sum() == len(found.cohort)

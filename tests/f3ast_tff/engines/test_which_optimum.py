@@ -41,7 +41,7 @@ from f3ast_tff.methods.mimic import MimicAggregationConfig
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.methods.scaffold import ScaffoldMean
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
@@ -108,7 +108,7 @@ def run(
 
     found = []
     for t in range(1, rounds + 1):
-        cohort = cohort_of(strategy, Round(t, mask(t), Feasible(n)))
+        cohort = cohort_of(strategy, Round(t, mask(t), RoundConstraint(n)))
         server.round(t, cohort, train, RATE, steps)
         found.append(float(server.model[0]))
     return np.array(found)

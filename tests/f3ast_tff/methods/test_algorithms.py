@@ -13,7 +13,7 @@ from f3ast_tff.settings import builtin_registry
 from tests.f3ast_tff.methods.small_world import N, config, small_world
 
 ALGORITHMS = builtin_registry().components["algorithm"]
-BYTES = {"communication": "bytes:5e6", "num_clients": N}
+BYTES = {"constraint": "bytes:5e6", "num_clients": N}
 
 
 def test_what_each_is_composed_of() -> None:
@@ -127,9 +127,8 @@ def test_sequential_sgd_has_one_client_that_is_always_there() -> None:
         (
             "f3ast_fixed",
             {},
-            {"communication": "cycle:5,10"},
-            "communication = cycle:5,10: f3ast_fixed has its policy for a fixed K, "
-            "clients_per_round",
+            {"constraint": "cycle:5,10"},
+            "constraint = cycle:5,10: f3ast_fixed has its policy for a fixed K, clients_per_round",
         ),
         (
             "fedavg",
@@ -184,9 +183,8 @@ def test_sequential_sgd_has_one_client_that_is_always_there() -> None:
         (
             "sequential_sgd",
             {},
-            {"communication": "cycle:1,2"},
-            "communication = cycle:1,2: must not be given with sequential_sgd, which has one "
-            "client",
+            {"constraint": "cycle:1,2"},
+            "constraint = cycle:1,2: must not be given with sequential_sgd, which has one client",
         ),
         (
             "ca_fed",

@@ -18,7 +18,7 @@ from f3ast_tff.methods.parts.availability_knowledge import (
     EstimatedAvailability,
     KnownAvailability,
 )
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.loss_estimates import LossEstimates
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy, cohort_of
 from f3ast_tff.methods.unbiased import AdaFed, MoreAvailable, Unbiased
@@ -52,7 +52,9 @@ def run(
     strategy: Strategy, masks: np.ndarray, losses: np.ndarray, k: int, start: int = 1
 ) -> list[Cohort]:
     return [
-        cohort_of(strategy, Round(t, mask, Feasible(k), lambda ids, values=values: values[ids]))
+        cohort_of(
+            strategy, Round(t, mask, RoundConstraint(k), lambda ids, values=values: values[ids])
+        )
         for t, (mask, values) in enumerate(zip(masks, losses), start=start)
     ]
 

@@ -14,7 +14,7 @@ from f3ast_tff.methods.parts.availability_knowledge import (
     EstimatedAvailability,
     KnownAvailability,
 )
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.loss_estimates import LossEstimates
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.methods.unbiased import Unbiased
@@ -53,7 +53,7 @@ def test_factor_4_or_1() -> None:
     """
     for factor, ids, weights in ((4.0, [0, 1, 2], [1, 0.3125, 0.625]), (1.0, [0, 1], [1, 0.3125])):
         spy = Spy([1.0, 1.0, 1.5])
-        cohort = cohort_of(ca_fed(bias_factor=factor), Round(1, ALL, Feasible(3), spy))
+        cohort = cohort_of(ca_fed(bias_factor=factor), Round(1, ALL, RoundConstraint(3), spy))
         assert cohort.ids.tolist() == ids
         np.testing.assert_allclose(cohort.weights, weights)
         assert spy.asked == [[0, 1, 2]]
@@ -62,15 +62,15 @@ def test_factor_4_or_1() -> None:
 def test_the_excluded_report_and_do_not_train() -> None:
     """Client 2 alone is available, and excluded: asked, but the cohort is empty."""
     strategy = ca_fed(bias_factor=1.0)
-    cohort_of(strategy, Round(1, ALL, Feasible(3), Spy([1.0, 1.0, 1.5])))
+    cohort_of(strategy, Round(1, ALL, RoundConstraint(3), Spy([1.0, 1.0, 1.5])))
     spy = Spy([1.0, 1.0, 1.5])
-    cohort = cohort_of(strategy, Round(2, np.array([False, False, True]), Feasible(3), spy))
+    cohort = cohort_of(strategy, Round(2, np.array([False, False, True]), RoundConstraint(3), spy))
     assert spy.asked == [[2]]
     assert len(cohort) == 0
     assert strategy.included().tolist() == [True, True, False]
     # Once its loss is like the others', it is let in again.
     again = cohort_of(
-        strategy, Round(3, np.array([False, False, True]), Feasible(3), Spy([1.0, 1.0, 1.0]))
+        strategy, Round(3, np.array([False, False, True]), RoundConstraint(3), Spy([1.0, 1.0, 1.0]))
     )
     assert again.ids.tolist() == [2]
 
@@ -85,7 +85,7 @@ def test_small_kappa_excludes_more() -> None:
         strategy = CAFed(
             p, KnownAvailability(pi, eigenvalue), LossEstimates(n, minima=np.zeros(n)), kappa2
         )
-        cohort_of(strategy, Round(1, np.ones(n, bool), Feasible(n), lambda ids: losses[ids]))
+        cohort_of(strategy, Round(1, np.ones(n, bool), RoundConstraint(n), lambda ids: losses[ids]))
         included.append(int(strategy.included().sum()))
     assert included == sorted(included)
     assert included[0] < n / 2
@@ -98,7 +98,9 @@ def test_first_round_with_running_minima() -> None:
         strategy = CAFed(P, KnownAvailability(PI, EIGENVALUE), LossEstimates(3), strict=strict)
         # Client 0, of the least lambda, is the last to be tried.
         assert (
-            cohort_of(strategy, Round(1, ALL, Feasible(3), Spy([1.0, 2.0, 3.0]))).ids.tolist()
+            cohort_of(
+                strategy, Round(1, ALL, RoundConstraint(3), Spy([1.0, 2.0, 3.0]))
+            ).ids.tolist()
             == expected
         )
 
@@ -120,9 +122,9 @@ def test_large_kappa_is_unbiased_bit_for_bit(seed: int, k: int, oracle: bool) ->
     for t in range(1, 16):
         mask, losses = rng.random(n) < pi, rng.random(n)
         found = cohort_of(
-            ca_fed_, Round(t, mask, Feasible(k), lambda ids, losses=losses: losses[ids])
+            ca_fed_, Round(t, mask, RoundConstraint(k), lambda ids, losses=losses: losses[ids])
         )
-        expected = cohort_of(unbiased, Round(t, mask, Feasible(k)))
+        expected = cohort_of(unbiased, Round(t, mask, RoundConstraint(k)))
         np.testing.assert_array_equal(found.ids, expected.ids)
         np.testing.assert_array_equal(found.weights, expected.weights)
 
@@ -132,7 +134,7 @@ def test_small_k_asks_and_trains_at_most_k() -> None:
     strategy, pairs = ca_fed(kappa2=1e9), set()
     for t in range(1, 61):
         spy = Spy([1.0, 1.0, 1.0])
-        cohort = cohort_of(strategy, Round(t, ALL, Feasible(2), spy))
+        cohort = cohort_of(strategy, Round(t, ALL, RoundConstraint(2), spy))
         assert spy.asked == [cohort.ids.tolist()]
         np.testing.assert_allclose(cohort.weights, 1.5 * (P / PI)[cohort.ids])
         pairs.add(tuple(cohort.ids))
@@ -141,7 +143,7 @@ def test_small_k_asks_and_trains_at_most_k() -> None:
 
 def test_nobody_available_asks_nobody() -> None:
     spy = Spy([1.0] * 3)
-    cohort = cohort_of(ca_fed(), Round(1, ~ALL, Feasible(3), spy))
+    cohort = cohort_of(ca_fed(), Round(1, ~ALL, RoundConstraint(3), spy))
     assert (len(cohort), cohort.ids.dtype, spy.asked) == (0, np.int64, [])
 
 
@@ -149,7 +151,7 @@ def test_estimated_activity_decides_with_the_round_it_sees() -> None:
     """Beta(1, 1), one round: available clients have pi = 2 / 3, so they weigh 1.5 p."""
     strategy = CAFed(P, EstimatedAvailability(AvailabilityPrior.uniform(3)), LossEstimates(3))
     cohort = cohort_of(
-        strategy, Round(1, np.array([True, False, True]), Feasible(3), Spy([1.0] * 3))
+        strategy, Round(1, np.array([True, False, True]), RoundConstraint(3), Spy([1.0] * 3))
     )
     np.testing.assert_allclose(cohort.weights, 1.5 * P[[0, 2]])
 

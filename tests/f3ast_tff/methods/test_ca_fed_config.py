@@ -10,7 +10,7 @@ import pytest
 
 from f3ast_tff.availability import FourClassesConfig, IndependentAvailability, MarkovClustersConfig
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.loss_estimates import trained_minima
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from tests.f3ast_tff.methods.small_world import config, small_world
@@ -72,7 +72,7 @@ def test_f3ast_of_ca_feds_authors_takes_the_less_available() -> None:
     world = FourClassesConfig(markov_order="blocks").build(P, 0)
     made = strategy("f3ast_of_ca_fed", world, rate_beta=0.25)
     np.testing.assert_allclose(made.knowledge.pi, world.stationary)
-    cohort = cohort_of(made, Round(1, np.ones(N, bool), Feasible(3)))
+    cohort = cohort_of(made, Round(1, np.ones(N, bool), RoundConstraint(3)))
     assert cohort.ids.tolist() == [4, 5, 6]
 
 

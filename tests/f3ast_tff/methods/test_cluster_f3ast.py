@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.objective import OBJECTIVES
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
@@ -23,7 +23,9 @@ def test_one_client_a_cluster_is_f3ast(objective: str, falling: bool, bound: flo
     clusters = ClusterF3AST(p, np.arange(6), other, objective, seed=3, weight_bound=bound)
     for t in range(1, 50):
         mask = rng.random(6) < 0.5
-        expected, found = (cohort_of(s, Round(t, mask, Feasible(2))) for s in (alone, clusters))
+        expected, found = (
+            cohort_of(s, Round(t, mask, RoundConstraint(2))) for s in (alone, clusters)
+        )
         assert found.ids.tolist() == expected.ids.tolist()
         np.testing.assert_allclose(found.weights, expected.weights)
 
@@ -37,7 +39,7 @@ def test_one_round_by_hand() -> None:
     p = np.array([0.2, 0.2, 0.1, 0.5])
     rates = ParticipationRates(np.array([0.3, 0.4]), 0.1)
     strategy = ClusterF3AST(p, np.array([0, 0, 0, 1]), rates)
-    cohort = cohort_of(strategy, Round(1, np.array([True, True, False, True]), Feasible(2)))
+    cohort = cohort_of(strategy, Round(1, np.array([True, True, False, True]), RoundConstraint(2)))
     assert cohort.ids[0] == 3
     assert cohort.ids[1] in (0, 1)
     np.testing.assert_allclose(rates.values, [0.27 + 0.1 / 3, 0.46])
@@ -53,7 +55,7 @@ def test_falling_step_and_bound_by_hand() -> None:
     rates = ParticipationRates(np.array([0.5, 0.5]), 0.1, falling=True)
     p, clusters = np.array([0.2, 0.2, 0.1, 0.5]), np.array([0, 0, 0, 1])
     strategy = ClusterF3AST(p, clusters, rates, weight_bound=0.55)
-    first, second = (cohort_of(strategy, Round(t, p > 0, Feasible(1))) for t in (1, 2))
+    first, second = (cohort_of(strategy, Round(t, p > 0, RoundConstraint(1))) for t in (1, 2))
     assert (first.ids.tolist(), first.weights.tolist()) == ([3], [0.5])
     assert second.ids[0] < 3
     assert second.weights.tolist() == [0.55]
@@ -75,7 +77,7 @@ def test_every_client_weighs_its_share_and_clusters_share_alike() -> None:
     strategy = ClusterF3AST(p, np.repeat([0, 1], 4), rates, seed=1)
     rng, total = np.random.default_rng(1), np.zeros(8)
     for t in range(1, 9001):
-        cohort = cohort_of(strategy, Round(t, rng.random(8) < q, Feasible(2)))
+        cohort = cohort_of(strategy, Round(t, rng.random(8) < q, RoundConstraint(2)))
         if t > 1000:
             total[cohort.ids] += cohort.weights
     assert np.all(np.abs(total / 8000 / p - 1) < 4.5 * 0.02)
@@ -89,7 +91,7 @@ def test_restored_state_goes_on(falling: bool) -> None:
 
     def run(strategy: ClusterF3AST, first: int, last: int) -> list[list[float]]:
         cohorts = [
-            cohort_of(strategy, Round(t, np.ones(4, bool), Feasible(2)))
+            cohort_of(strategy, Round(t, np.ones(4, bool), RoundConstraint(2)))
             for t in range(first, last + 1)
         ]
         return [[*c.ids.tolist(), *c.weights.tolist()] for c in cohorts]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.objective import OBJECTIVES, marginal_utility
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, Strategy, cohort_of
@@ -24,7 +24,7 @@ def f3ast(p: list[float], r: list[float], beta: float = 0.1, **kwargs: object) -
 
 def picks(strategy: Strategy, rounds: int, available: np.ndarray, k: int) -> list[list[int]]:
     return [
-        cohort_of(strategy, Round(t, available, Feasible(k))).ids.tolist()
+        cohort_of(strategy, Round(t, available, RoundConstraint(k))).ids.tolist()
         for t in range(1, rounds + 1)
     ]
 
@@ -39,12 +39,12 @@ def test_two_rounds_by_hand() -> None:
     Round 2, clients 1 and 2 available: both. Rates 0.495, 0.352, 0.505.
     """
     strategy = f3ast([0.5, 0.3, 0.2], [0.5, 0.2, 0.5])
-    first = cohort_of(strategy, Round(1, ALL, Feasible(2)))
+    first = cohort_of(strategy, Round(1, ALL, RoundConstraint(2)))
     assert first.ids.tolist() == [1, 0]
     np.testing.assert_allclose(first.weights, [0.3 / 0.28, 0.5 / 0.55])
     np.testing.assert_allclose(strategy.rates.values, [0.55, 0.28, 0.45])
 
-    second = cohort_of(strategy, Round(2, np.array([False, True, True]), Feasible(2)))
+    second = cohort_of(strategy, Round(2, np.array([False, True, True]), RoundConstraint(2)))
     assert second.ids.tolist() == [1, 2]
     np.testing.assert_allclose(second.weights, [0.3 / 0.352, 0.2 / 0.505])
     np.testing.assert_allclose(strategy.rates.values, [0.495, 0.352, 0.505])
@@ -55,19 +55,19 @@ def test_objective_decides_who_is_picked() -> None:
     mask = np.ones(2, bool)
     for objective, expected in (("p_squared", [0]), ("p", [1])):
         strategy = f3ast([0.6, 0.4], [0.8, 0.6], objective=objective)
-        assert cohort_of(strategy, Round(1, mask, Feasible(1))).ids.tolist() == expected
+        assert cohort_of(strategy, Round(1, mask, RoundConstraint(1))).ids.tolist() == expected
 
 
 def test_fewer_than_k_available_are_all_taken() -> None:
     strategy = f3ast([0.5, 0.3, 0.2], [0.5] * 3)
-    cohort = cohort_of(strategy, Round(1, np.array([True, False, True]), Feasible(3)))
+    cohort = cohort_of(strategy, Round(1, np.array([True, False, True]), RoundConstraint(3)))
     assert cohort.ids.tolist() == [0, 2]
     np.testing.assert_allclose(cohort.weights, [0.5 / 0.55, 0.2 / 0.55])
 
 
 def test_nobody_available_is_an_empty_cohort_and_decayed_rates() -> None:
     strategy = f3ast([0.5, 0.3, 0.2], [0.5, 0.2, 1.0])
-    cohort = cohort_of(strategy, Round(1, ~ALL, Feasible(2)))
+    cohort = cohort_of(strategy, Round(1, ~ALL, RoundConstraint(2)))
     assert (len(cohort), cohort.ids.dtype, cohort.weights.dtype) == (0, np.int64, np.float64)
     np.testing.assert_allclose(strategy.rates.values, [0.45, 0.18, 0.9])
 
@@ -76,19 +76,19 @@ def test_fill_unavailable_adds_the_lowest_ids() -> None:
     """Reading R17: client 3 is available; 0 and 1 fill the cohort, and their rates rise."""
     strategy = f3ast([0.2] * 5, [0.5] * 5, fill_unavailable=True)
     only_3 = np.arange(5) == 3
-    assert cohort_of(strategy, Round(1, only_3, Feasible(3))).ids.tolist() == [3, 0, 1]
+    assert cohort_of(strategy, Round(1, only_3, RoundConstraint(3))).ids.tolist() == [3, 0, 1]
     np.testing.assert_allclose(strategy.rates.values, [0.55, 0.55, 0.45, 0.55, 0.45])
-    assert cohort_of(strategy, Round(2, np.zeros(5, bool), Feasible(2))).ids.tolist() == [
+    assert cohort_of(strategy, Round(2, np.zeros(5, bool), RoundConstraint(2))).ids.tolist() == [
         0,
         1,
     ]
-    assert set(cohort_of(strategy, Round(3, np.ones(5, bool), Feasible(2))).ids) == {2, 4}
+    assert set(cohort_of(strategy, Round(3, np.ones(5, bool), RoundConstraint(2))).ids) == {2, 4}
 
 
 def test_k_divides_every_weight() -> None:
     """Reading R2: the released code divides by K = 2, in a round of one client too."""
     strategy = f3ast([0.5, 0.3, 0.2], [0.5] * 3, divide_by_k=True)
-    cohort = cohort_of(strategy, Round(1, np.array([False, True, False]), Feasible(2)))
+    cohort = cohort_of(strategy, Round(1, np.array([False, True, False]), RoundConstraint(2)))
     np.testing.assert_allclose(cohort.weights, [0.3 / 0.55 / 2])
 
 
@@ -117,10 +117,12 @@ def test_restored_state_goes_on_as_if_never_stopped(falling: bool) -> None:
     stopped = fresh()
     picks(stopped, 8, np.ones(4, bool), 2)
     saved = stopped.state()
-    cohort_of(stopped, Round(9, np.ones(4, bool), Feasible(2)))
+    cohort_of(stopped, Round(9, np.ones(4, bool), RoundConstraint(2)))
     resumed = fresh()
     resumed.restore(saved)
-    rest = [cohort_of(resumed, Round(t, np.ones(4, bool), Feasible(2))) for t in range(9, 21)]
+    rest = [
+        cohort_of(resumed, Round(t, np.ones(4, bool), RoundConstraint(2))) for t in range(9, 21)
+    ]
     assert [cohort.ids.tolist() for cohort in rest] == whole[8:]
 
 
@@ -134,7 +136,7 @@ def test_falling_step_by_hand(objective: str) -> None:
     """
     p = np.array([0.5, 0.3, 0.2])
     strategy = F3AST(p, ParticipationRates(np.full(3, 0.5), 0.001, falling=True), objective)
-    cohorts = [cohort_of(strategy, Round(t, ALL, Feasible(1))) for t in range(1, 5)]
+    cohorts = [cohort_of(strategy, Round(t, ALL, RoundConstraint(1))) for t in range(1, 5)]
     assert [cohort.ids.tolist() for cohort in cohorts] == [[0], [1], [2], [0]]
     np.testing.assert_allclose([c.weights[0] for c in cohorts], [0.5, 0.6, 0.6, 1.0])
 
@@ -143,7 +145,7 @@ def test_falling_step_under_costs_takes_the_never_selected_first() -> None:
     """Budget 2, costs 1: clients 0 and 1 by p, then 2 and the heavier of the two."""
     p = np.array([0.5, 0.3, 0.2])
     strategy = F3AST(p, ParticipationRates(np.full(3, 0.5), 0.001, falling=True))
-    budget = Feasible(3, cost=np.ones(3), budget=2.0)
+    budget = RoundConstraint(3, cost=np.ones(3), budget=2.0)
     ids = [cohort_of(strategy, Round(t, ALL, budget)).ids.tolist() for t in (1, 2)]
     assert [sorted(i) for i in ids] == [[0, 1], [0, 2]]
 
@@ -154,7 +156,7 @@ def test_falling_step_never_weighs_a_client_above_t_times_its_share() -> None:
     strategy = F3AST(p, ParticipationRates(p, 0.01, falling=True))
     for t in range(1, 150):
         available = np.random.default_rng(t).random(30) < 0.1
-        cohort = cohort_of(strategy, Round(t, available, Feasible(2)))
+        cohort = cohort_of(strategy, Round(t, available, RoundConstraint(2)))
         assert np.all(cohort.weights <= min(t, 100) * p[cohort.ids] * (1 + 1e-12))
 
 
@@ -164,7 +166,7 @@ def test_weights_are_bounded_before_k_divides_them() -> None:
         strategy = f3ast(
             [0.5, 0.3, 0.2], [0.5, 0.2, 0.5], divide_by_k=divide_by_k, weight_bound=1.0
         )
-        cohort = cohort_of(strategy, Round(1, ALL, Feasible(2)))
+        cohort = cohort_of(strategy, Round(1, ALL, RoundConstraint(2)))
         assert cohort.ids.tolist() == [1, 0]
         np.testing.assert_allclose(cohort.weights, expected)
         np.testing.assert_allclose(strategy.rates.values, [0.55, 0.28, 0.45])
@@ -188,12 +190,12 @@ def test_cohort_is_the_argmax_of_eq_4(
     p, r, mask = (np.array(column) for column in zip(*clients))
     p = p / p.sum()
     strategy = F3AST(p, ParticipationRates(r, 0.1), objective)
-    cohort = cohort_of(strategy, Round(1, mask, Feasible(k)))
+    cohort = cohort_of(strategy, Round(1, mask, RoundConstraint(k)))
     utility = marginal_utility(r, p, objective)
-    feasible = itertools.chain.from_iterable(
+    constraint = itertools.chain.from_iterable(
         itertools.combinations(np.flatnonzero(mask), size) for size in range(k + 1)
     )
-    best = max(sum(utility[list(subset)]) for subset in feasible)
+    best = max(sum(utility[list(subset)]) for subset in constraint)
     assert sum(utility[cohort.ids]) == pytest.approx(best, rel=1e-12)
     assert set(cohort.ids) <= set(np.flatnonzero(mask))
     np.testing.assert_allclose(cohort.weights, p[cohort.ids] / (0.9 * r[cohort.ids] + 0.1))
@@ -209,10 +211,10 @@ def test_relabelling_clients_relabels_the_cohort(
     p = p / p.sum()
     new = np.arange(len(p))
     random.shuffle(new)
-    cohort = cohort_of(F3AST(p, ParticipationRates(r, 0.1)), Round(1, mask, Feasible(k)))
+    cohort = cohort_of(F3AST(p, ParticipationRates(r, 0.1)), Round(1, mask, RoundConstraint(k)))
     old = np.argsort(new)
     other = cohort_of(
-        F3AST(p[old], ParticipationRates(r[old], 0.1)), Round(1, mask[old], Feasible(k))
+        F3AST(p[old], ParticipationRates(r[old], 0.1)), Round(1, mask[old], RoundConstraint(k))
     )
     if len(np.unique(p / r)) == len(p):
         assert other.ids.tolist() == new[cohort.ids].tolist()

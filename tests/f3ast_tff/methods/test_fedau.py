@@ -8,7 +8,7 @@ import pytest
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.parts.all_available import AllAvailable
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, cohort_of
 
 P = np.array([0.25, 0.75])
@@ -17,7 +17,7 @@ P = np.array([0.25, 0.75])
 def round_of(strategy: FedAU, t: int, there: list[int], dropped: tuple[int, ...] = ()) -> Cohort:
     """Selects, then observes that all but `dropped` arrived."""
     n = len(strategy.p)
-    cohort = cohort_of(strategy, Round(t, np.isin(np.arange(n), there), Feasible(n)))
+    cohort = cohort_of(strategy, Round(t, np.isin(np.arange(n), there), RoundConstraint(n)))
     received = ~np.isin(cohort.ids, dropped)
     strategy.observe(t, Outcome(cohort.ids, received, np.ones(len(cohort))))
     return cohort
@@ -71,7 +71,7 @@ def test_with_everybody_there_it_is_fedavg_over_all(cutoff: int | None) -> None:
     for t in range(1, 20):
         there = [t % 2] if cutoff == 1 else [0, 1]
         cohort = round_of(strategy, t, there)
-        expected = cohort_of(fedavg, Round(t, np.isin([0, 1], there), Feasible(2)))
+        expected = cohort_of(fedavg, Round(t, np.isin([0, 1], there), RoundConstraint(2)))
         np.testing.assert_array_equal(cohort.ids, expected.ids)
         np.testing.assert_array_equal(cohort.weights, expected.weights)
 
@@ -86,7 +86,7 @@ def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short() -> N
     strategy, counts = FedAU(np.full(n, 1 / n), seed=3), np.zeros(n)
     for t in range(1, rounds + 1):
         mask = rng.random(n) < [0.9, 0.5, 0.3, 0.1]
-        cohort = cohort_of(strategy, Round(t, mask, Feasible(2)))
+        cohort = cohort_of(strategy, Round(t, mask, RoundConstraint(2)))
         counts[cohort.ids] += 1
         received = np.ones(len(cohort), bool)
         strategy.observe(t, Outcome(cohort.ids, received, np.zeros(len(cohort))))

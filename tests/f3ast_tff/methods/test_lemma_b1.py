@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Cohort, Round, cohort_of
 
@@ -44,7 +44,7 @@ def expectation(strategy: F3AST, value: Callable[[Cohort], np.ndarray]) -> np.nd
     total = np.zeros(1)
     for mask in map(np.array, itertools.product([False, True], repeat=4)):
         chance = np.prod(np.where(mask, Q, 1 - Q))
-        total = total + chance * value(cohort_of(strategy, Round(1, mask, Feasible(2))))
+        total = total + chance * value(cohort_of(strategy, Round(1, mask, RoundConstraint(2))))
     return total
 
 
@@ -82,7 +82,8 @@ def test_weighted_sum_is_unbiased_over_sampled_rounds() -> None:
     """
     masks, strategy = np.random.default_rng(4).random((20_000, 4)) < Q, frozen()
     cohorts = [
-        cohort_of(strategy, Round(t, mask, Feasible(2))) for t, mask in enumerate(masks, start=1)
+        cohort_of(strategy, Round(t, mask, RoundConstraint(2)))
+        for t, mask in enumerate(masks, start=1)
     ]
 
     def z_scores(value: Callable[[Cohort], np.ndarray]) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.methods.fedlaavg import LongestAbsent
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 
 P = np.array([0.1, 0.2, 0.3, 0.4])
@@ -15,12 +15,12 @@ P = np.array([0.1, 0.2, 0.3, 0.4])
 def picks(
     strategy: LongestAbsent,
     masks: list[list[int]],
-    feasible: Feasible,
+    constraint: RoundConstraint,
     start: int = 1,
 ) -> list[list[int]]:
     n = len(strategy.p)
     return [
-        cohort_of(strategy, Round(t, np.isin(np.arange(n), mask), feasible)).ids.tolist()
+        cohort_of(strategy, Round(t, np.isin(np.arange(n), mask), constraint)).ids.tolist()
         for t, mask in enumerate(masks, start=start)
     ]
 
@@ -34,20 +34,22 @@ def test_by_hand() -> None:
     masks = [[0, 1, 2], [0, 1], [1, 2, 3], [0, 1, 3], [0, 1, 2, 3], [0], [0, 2, 3]]
     expected = [[0, 1], [0, 1], [2, 3], [0, 1], [2, 3], [0], [2, 3]]
     strategy = LongestAbsent(P, random_ties=False)
-    assert picks(strategy, masks, Feasible(2)) == expected
+    assert picks(strategy, masks, RoundConstraint(2)) == expected
     assert strategy.last_participation.tolist() == [6, 4, 7, 7]
     # The longest absent comes first: client 1 since round 4, then 0 since 6.
-    assert picks(strategy, [[0, 1, 2, 3]], Feasible(3), start=8) == [[1, 0, 2]]
+    assert picks(strategy, [[0, 1, 2, 3]], RoundConstraint(3), start=8) == [[1, 0, 2]]
 
 
 def test_absence_is_of_taking_part_not_of_being_there() -> None:
     """K = 1: client 1 was available in every round and is passed over until round 2."""
     strategy = LongestAbsent(P[:2] / 0.3, random_ties=False)
-    assert picks(strategy, [[0, 1]] * 4, Feasible(1)) == [[0], [1], [0], [1]]
+    assert picks(strategy, [[0, 1]] * 4, RoundConstraint(1)) == [[0], [1], [0], [1]]
 
 
 def test_weights_are_the_shares() -> None:
-    cohort = cohort_of(LongestAbsent(P, random_ties=False), Round(1, np.ones(4, bool), Feasible(3)))
+    cohort = cohort_of(
+        LongestAbsent(P, random_ties=False), Round(1, np.ones(4, bool), RoundConstraint(3))
+    )
     assert cohort.weights.tolist() == [0.1, 0.2, 0.3]
 
 
@@ -58,7 +60,7 @@ def test_round_robin_when_all_are_available(random_ties: bool) -> None:
     In later blocks with random ties, those of one round are shuffled among themselves only.
     """
     strategy = LongestAbsent(np.full(12, 1 / 12), random_ties, seed=5)
-    chosen = picks(strategy, [list(range(12))] * 12, Feasible(4))
+    chosen = picks(strategy, [list(range(12))] * 12, RoundConstraint(4))
     for block in range(0, 12, 3):
         assert sorted(sum(chosen[block : block + 3], [])) == list(range(12))
     for t in range(3, 12):
@@ -70,7 +72,7 @@ def test_ties_at_random_are_uniform_and_seeded() -> None:
 
     def first(seed: int) -> int:
         strategy = LongestAbsent(P, seed=seed)
-        return int(cohort_of(strategy, Round(1, np.ones(4, bool), Feasible(1))).ids[0])
+        return int(cohort_of(strategy, Round(1, np.ones(4, bool), RoundConstraint(1))).ids[0])
 
     counts = np.bincount([first(seed) for seed in range(2000)], minlength=4)
     assert np.abs(counts / 2000 - 0.25).max() < 4.5 * np.sqrt(0.25 * 0.75 / 2000)
@@ -84,7 +86,7 @@ def test_many_clients_are_gone_through_in_blocks() -> None:
     last = np.random.default_rng(0).integers(0, 50, n)
     strategy.restore({"last_participation": last})
     mask = np.random.default_rng(1).random(n) < 0.5
-    ids = cohort_of(strategy, Round(51, mask, Feasible(1500))).ids
+    ids = cohort_of(strategy, Round(51, mask, RoundConstraint(1500))).ids
     expected = sorted(np.flatnonzero(mask), key=lambda c: (last[c], c))[:1500]
     assert ids.tolist() == expected
 
@@ -93,9 +95,9 @@ def test_other_constraints_go_through_the_same_order() -> None:
     """Costs 3, 1, 1, 1 and a budget of 2: client 0, though longest absent, is too dear."""
     strategy = LongestAbsent(P, random_ties=False)
     strategy.restore({"last_participation": np.array([0, 3, 1, 2])})
-    feasible = Feasible(4, cost=np.array([3.0, 1.0, 1.0, 1.0]), budget=2.0)
-    assert picks(strategy, [[0, 1, 2, 3]], feasible, start=4) == [[2, 3]]
-    assert picks(strategy, [[0, 1, 2, 3]], Feasible(2), start=5) == [[0, 1]]
+    constraint = RoundConstraint(4, cost=np.array([3.0, 1.0, 1.0, 1.0]), budget=2.0)
+    assert picks(strategy, [[0, 1, 2, 3]], constraint, start=4) == [[2, 3]]
+    assert picks(strategy, [[0, 1, 2, 3]], RoundConstraint(2), start=5) == [[0, 1]]
 
 
 def test_bad_states() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
 
@@ -30,7 +30,9 @@ def test_asks_d_available_clients_and_keeps_the_k_of_highest_loss(seed: int) -> 
     losses = np.random.default_rng(seed).permutation(10).astype(float)
     spy = Spy(losses.tolist())
     mask = np.arange(10) != 4
-    cohort = cohort_of(PowerOfChoice(P, candidates=5, seed=seed), Round(1, mask, Feasible(3), spy))
+    cohort = cohort_of(
+        PowerOfChoice(P, candidates=5, seed=seed), Round(1, mask, RoundConstraint(3), spy)
+    )
     assert len(spy.asked) == 1
     pool = spy.asked[0]
     assert len(set(pool)) == len(pool) == 5
@@ -47,14 +49,14 @@ def test_candidates_are_drawn_by_share() -> None:
     """
     strategy, spy = PowerOfChoice(P, candidates=1), Spy([0.0] * 10)
     for t in range(1, 3001):
-        cohort_of(strategy, Round(t, ALL, Feasible(1), spy))
+        cohort_of(strategy, Round(t, ALL, RoundConstraint(1), spy))
     assert abs(np.mean(spy.asked) - 6) < 4.5 * np.sqrt(6 / 3000)
 
 
 def test_fewer_available_than_k_are_all_taken() -> None:
     spy = Spy(list(range(10)))
     mask = np.isin(np.arange(10), [2, 7])
-    cohort = cohort_of(PowerOfChoice(P, candidates=5), Round(1, mask, Feasible(3), spy))
+    cohort = cohort_of(PowerOfChoice(P, candidates=5), Round(1, mask, RoundConstraint(3), spy))
     assert sorted(spy.asked[0]) == [2, 7]
     assert cohort.ids.tolist() == [7, 2]
     assert cohort.weights.tolist() == [1, 1]
@@ -62,7 +64,7 @@ def test_fewer_available_than_k_are_all_taken() -> None:
 
 def test_nobody_available_asks_nobody() -> None:
     spy = Spy([0.0] * 10)
-    cohort = cohort_of(PowerOfChoice(P, candidates=5), Round(1, ~ALL, Feasible(3), spy))
+    cohort = cohort_of(PowerOfChoice(P, candidates=5), Round(1, ~ALL, RoundConstraint(3), spy))
     assert len(cohort) == 0
     assert spy.asked == []
 
@@ -71,11 +73,11 @@ def test_a_diverged_client_comes_first_and_one_without_a_loss_last() -> None:
     losses = [float(k) for k in range(10)]
     losses[1], losses[8] = float("inf"), float("nan")
     strategy = PowerOfChoice(P, candidates=10)
-    assert cohort_of(strategy, Round(1, ALL, Feasible(2), Spy(losses))).ids.tolist() == [
+    assert cohort_of(strategy, Round(1, ALL, RoundConstraint(2), Spy(losses))).ids.tolist() == [
         1,
         9,
     ]
-    assert cohort_of(strategy, Round(1, ALL, Feasible(10), Spy(losses))).ids[-1] == 8
+    assert cohort_of(strategy, Round(1, ALL, RoundConstraint(10), Spy(losses))).ids[-1] == 8
 
 
 def test_the_answer_is_left_alone() -> None:
@@ -83,7 +85,7 @@ def test_the_answer_is_left_alone() -> None:
     answer = np.array([np.nan, 1.0])
     cohort_of(
         PowerOfChoice(np.array([0.5, 0.5]), 2),
-        Round(1, np.ones(2, bool), Feasible(1), lambda ids: answer),
+        Round(1, np.ones(2, bool), RoundConstraint(1), lambda ids: answer),
     )
     assert np.isnan(answer[0])
 
@@ -92,7 +94,8 @@ def test_equal_losses_are_ordered_at_random() -> None:
     """All tie, d = N: over 200 rounds each of 10 clients is picked, but for 10 * 0.9^200."""
     strategy, spy = PowerOfChoice(np.full(10, 0.1), candidates=10), Spy([1.0] * 10)
     picked = {
-        int(cohort_of(strategy, Round(t, ALL, Feasible(1), spy)).ids[0]) for t in range(1, 201)
+        int(cohort_of(strategy, Round(t, ALL, RoundConstraint(1), spy)).ids[0])
+        for t in range(1, 201)
     }
     assert picked == set(range(10))
 
@@ -101,7 +104,7 @@ def test_draws_are_a_function_of_seed_and_round() -> None:
     def pools(seed: int) -> list[list[int]]:
         strategy, spy = PowerOfChoice(P, candidates=5, seed=seed), Spy([0.0] * 10)
         for t in range(1, 20):
-            cohort_of(strategy, Round(t, ALL, Feasible(3), spy))
+            cohort_of(strategy, Round(t, ALL, RoundConstraint(3), spy))
         return spy.asked
 
     assert pools(1) == pools(1) != pools(2)
@@ -120,7 +123,7 @@ def test_released_form_may_train_a_client_several_times() -> None:
     spy, mask = Spy(losses), np.isin(np.arange(10), [2, 7])
     seen = set()
     for t in range(1, 30):
-        cohort = cohort_of(strategy, Round(t, mask, Feasible(3), spy))
+        cohort = cohort_of(strategy, Round(t, mask, RoundConstraint(3), spy))
         assert len(cohort) == 3
         assert cohort.ids.tolist() == sorted(cohort.ids.tolist(), reverse=True)
         assert cohort.weights.tolist() == (cohort.ids + 1.0).tolist()
@@ -130,6 +133,6 @@ def test_released_form_may_train_a_client_several_times() -> None:
 
 
 def test_with_replacement_knows_no_groups() -> None:
-    groups = Feasible(3, group=np.zeros(10, int), minimum=np.array([1]))
+    groups = RoundConstraint(3, group=np.zeros(10, int), minimum=np.array([1]))
     with pytest.raises(ValueError, match="no constraint but the number"):
         cohort_of(PowerOfChoice(P, 5, replace=True), Round(1, ALL, groups, Spy([0.0] * 10)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.methods.fedavg import Proportional
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 
 P = np.array([0.5, 0.2, 0.2, 0.1])
@@ -17,8 +17,8 @@ def test_only_available_clients_each_once() -> None:
     strategy = Proportional(P, np.ones(4))
     mask = np.array([False, True, False, True])
     for t in range(1, 50):
-        assert sorted(cohort_of(strategy, Round(t, mask, Feasible(3))).ids) == [1, 3]
-        cohort = cohort_of(strategy, Round(t, ALL, Feasible(3)))
+        assert sorted(cohort_of(strategy, Round(t, mask, RoundConstraint(3))).ids) == [1, 3]
+        cohort = cohort_of(strategy, Round(t, ALL, RoundConstraint(3)))
         assert len(set(cohort.ids)) == len(cohort) == 3
         assert cohort.weights.tolist() == [1, 1, 1]
 
@@ -26,20 +26,22 @@ def test_only_available_clients_each_once() -> None:
 def test_with_replacement_always_k_draws() -> None:
     """Reading R3, weights by data size: a client drawn twice enters the mean twice."""
     strategy = Proportional(P, np.array([10.0, 20.0, 30.0, 40.0]), replace=True)
-    cohort = cohort_of(strategy, Round(1, np.array([False, False, True, False]), Feasible(3)))
+    cohort = cohort_of(
+        strategy, Round(1, np.array([False, False, True, False]), RoundConstraint(3))
+    )
     assert cohort.ids.tolist() == [2, 2, 2]
     assert cohort.weights.tolist() == [30, 30, 30]
 
 
 def test_weights_are_those_of_the_drawn() -> None:
     sizes = np.array([10.0, 20.0, 30.0, 40.0])
-    cohort = cohort_of(Proportional(P, sizes), Round(1, ALL, Feasible(4)))
+    cohort = cohort_of(Proportional(P, sizes), Round(1, ALL, RoundConstraint(4)))
     assert cohort.weights.tolist() == sizes[cohort.ids].tolist()
 
 
 @pytest.mark.parametrize("replace", [False, True])
 def test_nobody_available_is_an_empty_cohort(replace: bool) -> None:
-    cohort = cohort_of(Proportional(P, np.ones(4), replace), Round(1, ~ALL, Feasible(3)))
+    cohort = cohort_of(Proportional(P, np.ones(4), replace), Round(1, ~ALL, RoundConstraint(3)))
     assert len(cohort) == 0
     assert cohort.ids.dtype == np.int64
 
@@ -48,12 +50,15 @@ def test_draws_are_a_function_of_seed_and_round() -> None:
     def draws(seed: int) -> list[list[int]]:
         strategy = Proportional(P, np.ones(4), seed=seed)
         return [
-            cohort_of(strategy, Round(t, ALL, Feasible(2))).ids.tolist() for t in range(40, 0, -1)
+            cohort_of(strategy, Round(t, ALL, RoundConstraint(2))).ids.tolist()
+            for t in range(40, 0, -1)
         ][::-1]
 
     assert draws(1) == draws(1) != draws(2)
     assert (
-        cohort_of(Proportional(P, np.ones(4), seed=1), Round(7, ALL, Feasible(2))).ids.tolist()
+        cohort_of(
+            Proportional(P, np.ones(4), seed=1), Round(7, ALL, RoundConstraint(2))
+        ).ids.tolist()
         == (draws(1)[6])
     )
 

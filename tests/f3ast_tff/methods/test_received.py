@@ -16,7 +16,7 @@ from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
 from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.policies import GreedyMixture
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Outcome, Round, cohort_of
@@ -40,7 +40,7 @@ def expected_weights(rates: np.ndarray, normalised: bool) -> np.ndarray:
     for mask in sets:
         for arrives in sets:
             chance = np.prod(np.where(mask, Q, 1 - Q) * np.where(arrives, 1 - LOSS, LOSS))
-            kept = cohort_of(strategy, Round(1, mask, Feasible(2)), arrives)
+            kept = cohort_of(strategy, Round(1, mask, RoundConstraint(2)), arrives)
             scale = max(kept.weights.sum(), 1e-9) if normalised else 1.0
             total[kept.ids] += chance * kept.weights / scale
     return total
@@ -100,7 +100,7 @@ def test_example_of_table_one_with_losses(follow: str) -> None:
     arrives = rng.random((rounds, 2)) >= PAIR_LOSS
     asked, weights = np.zeros((rounds, 2)), np.zeros((rounds, 2))
     for t, mask in enumerate(masks, start=1):
-        now = Round(t, mask, Feasible(1))
+        now = Round(t, mask, RoundConstraint(1))
         ids = strategy.select(now)
         asked[t - 1, ids] = 1
         kept = strategy.weigh(now, ids, arrives[t - 1, ids])
@@ -127,7 +127,7 @@ def test_rates_are_those_of_whom_they_follow(follow: str, falling: bool) -> None
     clusters = ClusterF3AST(P, np.arange(4), of_clusters, follow=follow)
     for t in range(1, 60):
         mask = rng.random(4) < Q
-        now = Round(t, mask, Feasible(2))
+        now = Round(t, mask, RoundConstraint(2))
         ids = strategy.select(now)
         received = rng.random(len(ids)) < 0.5
         np.testing.assert_array_equal(clusters.select(now), ids)
@@ -145,12 +145,12 @@ def test_cluster_of_three_by_hand() -> None:
     rates = ParticipationRates(np.array([0.3]), 0.1)
     strategy = ClusterF3AST(np.full(3, 1 / 3), np.zeros(3, int), rates)
     everybody, delivered = np.ones(3, bool), np.array([True, False, True])
-    kept = cohort_of(strategy, Round(1, everybody, Feasible(3)), delivered)
+    kept = cohort_of(strategy, Round(1, everybody, RoundConstraint(3)), delivered)
     np.testing.assert_allclose(rates.values, 0.27 + 0.2 / 3)
     np.testing.assert_allclose(kept.weights, 1 / 3 / (0.27 + 0.2 / 3))
 
 
-ROUND_7 = Round(7, np.ones(2, bool), Feasible(2))
+ROUND_7 = Round(7, np.ones(2, bool), RoundConstraint(2))
 
 
 def test_rates_of_both_are_saved() -> None:
@@ -172,7 +172,7 @@ def test_rates_of_both_are_saved() -> None:
 def test_adafed_weighs_those_received_to_one() -> None:
     """p / pi = 0.8, 0.375, 0.5: of clients 0 and 2 alone 8/13 and 5/13."""
     strategy = AdaFed(P, KnownAvailability(Q))
-    now = Round(1, np.array([True, True, True, False]), Feasible(4))
+    now = Round(1, np.array([True, True, True, False]), RoundConstraint(4))
     kept = cohort_of(strategy, now, np.array([True, False, True, True]))
     assert kept.ids.tolist() == [0, 2]
     np.testing.assert_allclose(kept.weights, [8 / 13, 5 / 13])
@@ -182,12 +182,12 @@ def test_adafed_weighs_those_received_to_one() -> None:
 def test_lost_client_stays_longest_absent() -> None:
     strategy = LongestAbsent(P, random_ties=False)
     everybody = np.ones(4, bool)
-    now = Round(1, everybody, Feasible(2))
+    now = Round(1, everybody, RoundConstraint(2))
     assert strategy.select(now).tolist() == [0, 1]
     kept = cohort_of(strategy, now, np.array([False, True, True, True]))
     assert (kept.ids.tolist(), kept.weights.tolist()) == ([1], [0.3])
     assert strategy.last_participation.tolist() == [0, 1, 0, 0]
-    assert cohort_of(strategy, Round(2, everybody, Feasible(2))).ids.tolist() == [0, 2]
+    assert cohort_of(strategy, Round(2, everybody, RoundConstraint(2))).ids.tolist() == [0, 2]
     assert strategy.last_participation.tolist() == [2, 1, 2, 0]
 
 
@@ -196,7 +196,7 @@ def test_switching_averages_those_received_then_goes_by_absence() -> None:
     strategy = Switching(
         Proportional(P, np.ones(4), replace=True), LongestAbsent(P, random_ties=False), 2
     )
-    now = Round(1, np.ones(4, bool), Feasible(6))
+    now = Round(1, np.ones(4, bool), RoundConstraint(6))
     drawn = strategy.select(now)
     lost = drawn == np.bincount(drawn).argmax()
     assert lost.sum() > 1
@@ -204,7 +204,7 @@ def test_switching_averages_those_received_then_goes_by_absence() -> None:
     np.testing.assert_allclose(kept.weights, 1 / (~lost).sum())
     took_part = np.isin(np.arange(4), kept.ids)
     assert strategy.then.last_participation.tolist() == took_part.astype(int).tolist()
-    now = Round(2, np.ones(4, bool), Feasible(2))
+    now = Round(2, np.ones(4, bool), RoundConstraint(2))
     second = strategy.select(now)
     kept = strategy.weigh(now, second, np.array([True, False]))
     np.testing.assert_array_equal(kept.weights, P[kept.ids])
@@ -220,7 +220,7 @@ def test_fedau_learns_the_rates_of_the_received() -> None:
     rng, rounds, sums = np.random.default_rng(1), 2000, np.zeros(4)
     strategy = FedAU(P)
     for t in range(1, rounds + 1001):
-        now = Round(t, rng.random(4) < Q, Feasible(4))
+        now = Round(t, rng.random(4) < Q, RoundConstraint(4))
         ids = strategy.select(now)
         received = rng.random(len(ids)) >= LOSS[ids]
         kept = strategy.weigh(now, ids, received)

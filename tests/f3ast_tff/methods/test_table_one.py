@@ -7,7 +7,7 @@ import pytest
 
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Proportional
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, Strategy, cohort_of
 
@@ -20,7 +20,7 @@ def participation(strategy: Strategy, rounds: int, seed: int) -> tuple[np.ndarra
     masks = np.random.default_rng(seed).random((rounds, 2)) < np.array([0.375, 0.8])
     weights = np.zeros((rounds, 2))
     for t, mask in enumerate(masks, start=1):
-        cohort = cohort_of(strategy, Round(t, mask, Feasible(1)))
+        cohort = cohort_of(strategy, Round(t, mask, RoundConstraint(1)))
         assert len(cohort) == mask.any()
         weights[t - 1, cohort.ids] = cohort.weights
     return masks, weights

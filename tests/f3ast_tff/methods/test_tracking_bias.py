@@ -24,7 +24,7 @@ import pytest
 
 from f3ast_tff.delivery.losses import loss_by_rank
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 
@@ -66,7 +66,7 @@ def simulated(follow: str, beta: float) -> Settled:
     weights, logs, times = np.zeros((3, N))
     first = P
     for t in range(1, before + ROUNDS + 1):
-        now = Round(t, rng.random(N) < 0.5, Feasible(2))
+        now = Round(t, rng.random(N) < 0.5, RoundConstraint(2))
         kept = cohort_of(strategy, now, rng.random(N) >= LOSS)
         if t == before:
             first = strategy.rates.values

@@ -12,7 +12,7 @@ from f3ast_tff.methods.parts.availability_knowledge import (
     EstimatedAvailability,
     KnownAvailability,
 )
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.methods.unbiased import Unbiased
 
@@ -25,7 +25,7 @@ ORACLE = KnownAvailability(PI)
 
 def test_weights_are_p_over_pi() -> None:
     cohort = cohort_of(
-        Unbiased(P, ORACLE), Round(1, np.array([True, False, True, True]), Feasible(4))
+        Unbiased(P, ORACLE), Round(1, np.array([True, False, True, True]), RoundConstraint(4))
     )
     assert cohort.ids.tolist() == [0, 2, 3]
     np.testing.assert_allclose(cohort.weights, [0.8, 0.5, 1 / 9])
@@ -35,7 +35,7 @@ def test_independent_clients_exactly() -> None:
     total = np.zeros(5)
     for mask in map(np.array, itertools.product([False, True], repeat=4)):
         chance = np.prod(np.where(mask, PI, 1 - PI))
-        cohort = cohort_of(Unbiased(P, ORACLE), Round(1, mask, Feasible(4)))
+        cohort = cohort_of(Unbiased(P, ORACLE), Round(1, mask, RoundConstraint(4)))
         total += chance * (cohort.weights @ UPDATES[cohort.ids])
     np.testing.assert_allclose(total, FULL, rtol=1e-12)
 
@@ -46,7 +46,7 @@ def test_clients_that_come_and_go_together_exactly() -> None:
     edges = np.concatenate([[0], np.sort(PI), [1]])
     for low, high in zip(edges, edges[1:]):
         mask = (low + high) / 2 < PI
-        cohort = cohort_of(Unbiased(P, ORACLE), Round(1, mask, Feasible(4)))
+        cohort = cohort_of(Unbiased(P, ORACLE), Round(1, mask, RoundConstraint(4)))
         total += (high - low) * (cohort.weights @ UPDATES[cohort.ids])
     np.testing.assert_allclose(total, FULL, rtol=1e-12)
 
@@ -59,7 +59,7 @@ def test_a_small_k_keeps_the_expectation() -> None:
     masks, strategy = np.random.default_rng(4).random((10_000, 4)) < PI, Unbiased(P, ORACLE)
     values, unscaled = [], []
     for t, mask in enumerate(masks, start=1):
-        cohort = cohort_of(strategy, Round(t, mask, Feasible(2)))
+        cohort = cohort_of(strategy, Round(t, mask, RoundConstraint(2)))
         assert len(cohort) == min(2, mask.sum())
         values.append(cohort.weights @ UPDATES[cohort.ids])
         unscaled.append((P / PI)[cohort.ids] @ UPDATES[cohort.ids])
@@ -76,21 +76,21 @@ def test_estimated_pi_counts_the_round() -> None:
     """Beta(1, 1); client 0 available in rounds 1 and 2: pi = 3 / 4, so it weighs 0.4 / 0.75."""
     strategy = Unbiased(P, EstimatedAvailability(AvailabilityPrior.uniform(4)))
     only_0 = np.arange(4) == 0
-    cohort_of(strategy, Round(1, only_0, Feasible(4)))
+    cohort_of(strategy, Round(1, only_0, RoundConstraint(4)))
     np.testing.assert_allclose(
-        cohort_of(strategy, Round(2, only_0, Feasible(4))).weights, [0.4 / 0.75]
+        cohort_of(strategy, Round(2, only_0, RoundConstraint(4))).weights, [0.4 / 0.75]
     )
 
 
 def test_a_share_of_0_takes_no_part() -> None:
     strategy = Unbiased(np.array([1.0, 0.0]), KnownAvailability(np.array([0.5, 0.0])))
-    assert cohort_of(strategy, Round(1, np.ones(2, bool), Feasible(2))).ids.tolist() == [0]
+    assert cohort_of(strategy, Round(1, np.ones(2, bool), RoundConstraint(2))).ids.tolist() == [0]
 
 
 def test_bad_values() -> None:
     strategy = Unbiased(np.array([0.5, 0.5]), KnownAvailability(np.array([0.5, 0.0])))
     with pytest.raises(ValueError, match="client 1 is available, but its pi is 0"):
-        cohort_of(strategy, Round(1, np.ones(2, bool), Feasible(2)))
+        cohort_of(strategy, Round(1, np.ones(2, bool), RoundConstraint(2)))
     for p, says in (([0.5, 0.4], "sums to 0.9"), ([1.5, -0.5], r"p\[1\]"), ([1.0], "shape")):
         with pytest.raises(ValueError, match=says):
             Unbiased(np.array(p), KnownAvailability(np.array([0.5, 0.5])))

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from f3ast_tff.methods.fedavg import Uniform
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
 
 # 1 - 1e-5 quantile of chi-square with 5 degrees of freedom.
@@ -20,7 +20,7 @@ def test_every_pair_is_as_likely() -> None:
     mask = np.arange(5) != 2
     counts: Counter[tuple[int, ...]] = Counter()
     for t in range(1, total + 1):
-        cohort = cohort_of(strategy, Round(t, mask, Feasible(2)))
+        cohort = cohort_of(strategy, Round(t, mask, RoundConstraint(2)))
         assert cohort.weights.tolist() == (cohort.ids + 1).tolist()
         counts[tuple(sorted(cohort.ids.tolist()))] += 1
     assert len(counts) == 6
@@ -29,8 +29,8 @@ def test_every_pair_is_as_likely() -> None:
 
 def test_fewer_available_than_k_and_nobody() -> None:
     strategy = Uniform(np.ones(3))
-    some = cohort_of(strategy, Round(1, np.array([True, False, True]), Feasible(3)))
+    some = cohort_of(strategy, Round(1, np.array([True, False, True]), RoundConstraint(3)))
     assert sorted(some.ids.tolist()) == [0, 2]
-    nobody = cohort_of(strategy, Round(1, np.zeros(3, bool), Feasible(3)))
+    nobody = cohort_of(strategy, Round(1, np.zeros(3, bool), RoundConstraint(3)))
     assert len(nobody) == 0
     assert nobody.ids.dtype == np.int64

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.objective import OBJECTIVES, variance_bound
 from f3ast_tff.methods.parts.policies import Policy
 from f3ast_tff.methods.parts.rates import ParticipationRates
@@ -161,7 +161,7 @@ def test_algorithm_2_at_the_optimum_is_unbiased() -> None:
     strategy = FixedPolicy(p, found.rates, greedy_policy(found), seed=5)
     rng, total = np.random.default_rng(5), np.zeros(4)
     for t in range(1, 8001):
-        cohort = cohort_of(strategy, Round(t, rng.random(4) < q, Feasible(2)))
+        cohort = cohort_of(strategy, Round(t, rng.random(4) < q, RoundConstraint(2)))
         total[cohort.ids] += cohort.weights
     error = p * np.sqrt((1 - found.rates) / found.rates / 8000)
     assert np.all(np.abs(total / 8000 - p) < 4.5 * error)
@@ -181,7 +181,7 @@ def test_f3ast_participates_at_the_optimal_rates(seed: int, objective: str) -> N
     strategy = F3AST(p, ParticipationRates(np.full(5, 0.4), beta), objective, seed=seed)
     burn_in, rounds, count = round(10 / beta), 6000, np.zeros(5)
     for t, mask in enumerate(rng.random((burn_in + rounds, 5)) < q):
-        ids = cohort_of(strategy, Round(t, mask, Feasible(2))).ids
+        ids = cohort_of(strategy, Round(t, mask, RoundConstraint(2))).ids
         if t >= burn_in:
             count[ids] += 1
     error = np.sqrt(best * (1 - best) / rounds)

@@ -44,7 +44,7 @@ class Learner(BaseStrategy):
 
     def select(self, now: Round) -> np.ndarray:
         ids = np.flatnonzero(now.available)
-        return ids[np.argsort(-self.last[ids], kind="stable")][: now.feasible.k]
+        return ids[np.argsort(-self.last[ids], kind="stable")][: now.constraint.k]
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         return Cohort(ids[delivered], np.full(np.count_nonzero(delivered), 0.5))

@@ -10,7 +10,7 @@ import pytest
 
 from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.delivery import Arrivals, Certain
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Round
 from f3ast_tff.run.delivering import Payload, deliver
 from tests.f3ast_tff.run.small_run import (
@@ -34,7 +34,7 @@ class Fate:
         return Arrivals(self.received, np.ones(len(self.received)), self.seconds)
 
 
-NOW = Round(2, np.ones(5, bool), Feasible(5))
+NOW = Round(2, np.ones(5, bool), RoundConstraint(5))
 
 
 @pytest.fixture(scope="module")

@@ -332,5 +332,5 @@ def test_process_whose_mask_is_wrong_is_named(mask: Any, says: str) -> None:
 
 def test_constraint_that_returns_a_number_is_named() -> None:
     constraint = SimpleNamespace(limit=lambda round_number: 3)
-    with pytest.raises(ComponentError, match="communication SimpleNamespace: limit.* returned 3: "):
+    with pytest.raises(ComponentError, match="constraint SimpleNamespace: limit.* returned 3: "):
         constraint_of(constraint, 1)

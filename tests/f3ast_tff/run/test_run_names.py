@@ -43,5 +43,5 @@ def test_run_name_carries_what_is_not_default(given: dict[str, Any], part: str) 
 
 
 def test_run_names_are_names_of_folders() -> None:
-    names = {settings(communication=text)["run_name"] for text in ("cycle:5,10", "cycle:5,11")}
+    names = {settings(constraint=text)["run_name"] for text in ("cycle:5,10", "cycle:5,11")}
     assert len(names) == 2 and all("/" not in name and ":" not in name for name in names)

@@ -92,7 +92,7 @@ class FirstClients(BaseStrategy):
     aggregation = "mean"
 
     def select(self, now: Round) -> np.ndarray:
-        return now.feasible.admit(np.flatnonzero(now.available))
+        return now.constraint.admit(np.flatnonzero(now.available))
 
 
 class Halved(Aggregation):
@@ -122,7 +122,7 @@ def test_objects_of_ones_own() -> None:
         masks,
         rounds=4,
         eval_every=1,
-        communication=3,
+        constraint=3,
         model=model,
         aggregation=Halved(),
         client_lr=0.5,
@@ -229,7 +229,7 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"task": [1, 2]}, "task list: has no train, test, num_classes"),
     ({"model": object()}, "model object: has no initial_weights"),
     ({"aggregation": object()}, "aggregation object: has no normalise"),
-    ({"communication": object()}, "communication object: has no largest_k"),
+    ({"constraint": object()}, "constraint object: has no largest_k"),
     ({"server_optimizer": object()}, "server_optimizer object: has no learning_rate"),
 ]
 

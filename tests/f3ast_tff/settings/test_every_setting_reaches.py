@@ -37,7 +37,7 @@ PART_OF_KIND = {
     "algorithm": "strategy",
     "aggregation": "aggregation",
     "availability": "availability",
-    "communication": "constraint",
+    "constraint": "constraint",
     "delivery": "delivery",
     "client_optimizer": "client_optimizer",
     "server_optimizer": "server_optimizer",
@@ -207,7 +207,7 @@ def cases() -> list[Any]:
                 continue
             base: dict[str, Any] = {component.kind: component.name}
             chosen = CHOOSING.get((component.kind, component.name), {})
-            if component.kind == "communication":
+            if component.kind == "constraint":
                 base = {}
             if component.name == "file" and parameter.name != "test_fraction":
                 continue
@@ -248,7 +248,7 @@ def test_a_setting_reaches_its_part(
     small = {"clients_per_round": 3, "rounds": 5}
     if base.get("task") != "file":
         small["num_clients"] = N
-    if "communication" in base:
+    if "constraint" in base:
         small.pop("clients_per_round")
     if parameter.name == "poc_candidates":
         small["clients_per_round"] = 3
@@ -263,7 +263,7 @@ def test_a_setting_reaches_its_part(
     if kind == "client_optimizer":
         part = "client_optimizer"
     assert before[part] != after[part]
-    if kind in KINDS and kind not in ("task", "availability", "communication"):
+    if kind in KINDS and kind not in ("task", "availability", "constraint"):
         moved = {name for name in before if before[name] != after[name]}
         # The memory begins where the algorithm switches; the released rank adds n_k.
         assert moved <= {part, "aggregation", "strategy"}

@@ -73,7 +73,7 @@ def test_what_is_given_stands_and_none_means_not_given() -> None:
 
 
 def test_a_resolved_experiment_resolves_to_itself() -> None:
-    for given in ({}, {"algorithm": "ca_fed"}, {"communication": "cycle:5,10"}):
+    for given in ({}, {"algorithm": "ca_fed"}, {"constraint": "cycle:5,10"}):
         once = resolve(given)
         assert resolve(once.settings).settings == once.settings
 
@@ -111,8 +111,8 @@ BAD: list[tuple[str, Any, str]] = [
     ("algorithm", "f3sat", "; did you mean f3ast?"),
     ("algorithm", 3, "must be a name"),
     ("availability", "never", "must be one of always, scarce, home_devices"),
-    ("communication", "sometimes:3", "must be one of fixed, "),
-    ("communication", 3.5, "must be a text such as cycle:5,10"),
+    ("constraint", "sometimes:3", "must be one of fixed, "),
+    ("constraint", 3.5, "must be a text such as cycle:5,10"),
     ("reading", "mine", "must be one of paper, released, ca_fed"),
     ("rate_init", "zero", "must be one of p, k_over_n, one_over_n, all_available"),
     ("num_clients", 0, "at least 1"),
@@ -150,7 +150,7 @@ def every_parameter() -> list[Any]:
     for component in builtin_registry().all():
         for parameter in component.parameters:
             chosen = CHOOSING.get((component.kind, component.name), {})
-            name = chosen.get("communication", component.name)
+            name = chosen.get("constraint", component.name)
             base = {} if name == "fixed" else {component.kind: name}
             found.append(pytest.param({**base, **chosen}, parameter, id=f"{name}-{parameter.name}"))
     for config in GROUPS.values():
@@ -182,7 +182,7 @@ def test_a_setting_of_a_component_that_is_not_chosen_is_refused(kind: str) -> No
             takers = {(c.kind, c.name) for c in registry.takers(parameter.name)}
             for other in registry.components[kind].values():
                 chosen = CHOOSING.get((kind, other.name), {})
-                name = chosen.get("communication", other.name)
+                name = chosen.get("constraint", other.name)
                 given = {**({} if name == "fixed" else {kind: name}), **chosen}
                 settings_there = resolve(given).settings
                 if parameter.name in settings_there or (kind, other.name) in takers:
@@ -194,15 +194,15 @@ def test_a_setting_of_a_component_that_is_not_chosen_is_refused(kind: str) -> No
                 assert "only applies with " in caught.value.allowed
 
 
-def test_communication_replaces_clients_per_round() -> None:
-    given = settings(communication="cycle:5,10")
-    assert given["communication"] == "cycle:5,10"
+def test_constraint_replaces_clients_per_round() -> None:
+    given = settings(constraint="cycle:5,10")
+    assert given["constraint"] == "cycle:5,10"
     assert "clients_per_round" not in given
     with pytest.raises(ParameterError, match="clients_per_round = 3: only applies with"):
-        settings(communication="cycle:5,10", clients_per_round=3)
-    assert settings(communication="7")["clients_per_round"] == 7
+        settings(constraint="cycle:5,10", clients_per_round=3)
+    assert settings(constraint="7")["clients_per_round"] == 7
     with pytest.raises(ParameterError, match="must not be given with clients_per_round"):
-        settings(communication="7", clients_per_round=3)
+        settings(constraint="7", clients_per_round=3)
 
 
 @pytest.mark.parametrize(
@@ -217,21 +217,21 @@ def test_communication_replaces_clients_per_round() -> None:
         ),
         ({"algorithm": "poc", "poc_candidates": 9}, "poc_candidates", "at least"),
         (
-            {"algorithm": "f3ast_fixed", "communication": "cycle:5,10"},
-            "communication",
+            {"algorithm": "f3ast_fixed", "constraint": "cycle:5,10"},
+            "constraint",
             "fixed",
         ),
         (
             {
                 "algorithm": "fedavg",
-                "communication": "bytes:5e6",
+                "constraint": "bytes:5e6",
                 "baseline_sampling": "with_replacement",
             },
             "baseline_sampling",
             "must be without_replacement",
         ),
         (
-            {"communication": "bytes:5e6", "short_rounds": "fill_unavailable"},
+            {"constraint": "bytes:5e6", "short_rounds": "fill_unavailable"},
             "short_rounds",
             "must be available_only",
         ),
@@ -247,7 +247,7 @@ def test_communication_replaces_clients_per_round() -> None:
             "clients_per_round",
             "must be 1",
         ),
-        ({"algorithm": "sequential_sgd", "communication": "cycle:1,2"}, "communication", ""),
+        ({"algorithm": "sequential_sgd", "constraint": "cycle:1,2"}, "constraint", ""),
         (
             {"algorithm": "fedavg", "rate_beta": 0.5},
             "rate_beta",

@@ -17,7 +17,7 @@ from f3ast_tff.methods.fedlaavg import LongestAbsent
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.all_available import AllAvailable
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Outcome, Round, Strategy, cohort_of
 from f3ast_tff.methods.parts.wrappers import OfThosePresent, present_clients, renewed_shares
@@ -49,7 +49,7 @@ def test_f3ast_by_hand() -> None:
     assert start is not None and start[:2].tolist() == [0.5, 0.5]
     found = []
     for t in (1, 2, 3):
-        cohort = cohort_of(strategy, Round(t, STAYS.mask(t), Feasible(1)))
+        cohort = cohort_of(strategy, Round(t, STAYS.mask(t), RoundConstraint(1)))
         found.append((int(cohort.ids[0]), float(cohort.weights[0])))
     assert [client for client, _ in found] == [0, 0, 2]
     np.testing.assert_allclose([w for _, w in found], [2 / 3 / 0.55, 0.5 / 0.595, 0.5 / 0.37])
@@ -62,7 +62,7 @@ def test_a_client_that_left_keeps_no_claim() -> None:
     """Without client 0 the weights are those of a world in which there was only ever 1 and 2."""
     strategy = OfThosePresent(AllAvailable(P), STAYS, P, mean_k=3)
     for t, weights in ((1, [2 / 3, 1 / 3]), (2, [0.5, 0.25, 0.25]), (3, [0.5, 0.5])):
-        cohort = cohort_of(strategy, Round(t, STAYS.mask(t), Feasible(3)))
+        cohort = cohort_of(strategy, Round(t, STAYS.mask(t), RoundConstraint(3)))
         np.testing.assert_allclose(cohort.weights, weights)
 
 
@@ -79,7 +79,7 @@ def test_the_weights_are_those_of_the_clients_present() -> None:
     strategy = OfThosePresent(f3ast(p, 0.02), stays, p, mean_k=3)
     totals = np.zeros((2, 12))
     for t in range(1, 801):
-        cohort = cohort_of(strategy, Round(t, stays.mask(t), Feasible(3)))
+        cohort = cohort_of(strategy, Round(t, stays.mask(t), RoundConstraint(3)))
         if (t - 1) % 400 >= 150:
             totals[(t - 1) // 400, cohort.ids] += cohort.weights / 250
     np.testing.assert_allclose(totals[0], p, rtol=0.1)
@@ -105,7 +105,7 @@ def test_resumed_is_uninterrupted(name: str, stop: int) -> None:
         found = []
         for t in range(first, last + 1):
             cohort = cohort_of(
-                strategy, Round(t, STAYS.mask(t), Feasible(2), lambda ids: ids + 1.0)
+                strategy, Round(t, STAYS.mask(t), RoundConstraint(2), lambda ids: ids + 1.0)
             )
             received = np.arange(len(cohort)) != 1
             strategy.observe(t, Outcome(cohort.ids, received, np.ones(len(cohort))))
@@ -127,7 +127,7 @@ def test_fedau_counts_from_the_round_of_joining() -> None:
     strategy = OfThosePresent(FedAU(P), STAYS, P, mean_k=3)
     for t in (1, 2, 3):
         mask = STAYS.mask(t) & np.array([True, True, t == 3])
-        ids = cohort_of(strategy, Round(t, mask, Feasible(3))).ids
+        ids = cohort_of(strategy, Round(t, mask, RoundConstraint(3))).ids
         strategy.observe(t, Outcome(ids, np.ones(len(ids), bool), np.zeros(len(ids))))
     assert strategy.state()["mean_interval"][1:].tolist() == [1, 2]
 
@@ -143,7 +143,9 @@ def test_shares_among_those_present() -> None:
 def test_nobody_present_is_an_empty_round() -> None:
     away = Stays(np.full(3, 2), np.full(3, 2), 0, 10)
     strategy = OfThosePresent(f3ast(), away, P, mean_k=2)
-    sizes = [len(cohort_of(strategy, Round(t, away.mask(t), Feasible(2)))) for t in (1, 2, 3)]
+    sizes = [
+        len(cohort_of(strategy, Round(t, away.mask(t), RoundConstraint(2)))) for t in (1, 2, 3)
+    ]
     assert sizes == [0, 2, 0]
 
 
@@ -176,7 +178,7 @@ def test_by_settings() -> None:
     assert isinstance(plain, AllAvailable)
     _, world, renewed = built(**leaving, client_share_of="present")
     for t in range(1, 7):
-        cohort = cohort_of(renewed, Round(t, world.availability.mask(t), Feasible(12)))
+        cohort = cohort_of(renewed, Round(t, world.availability.mask(t), RoundConstraint(12)))
         assert cohort.weights.sum() == pytest.approx(1)
 
 

@@ -9,7 +9,7 @@ from f3ast_tff.availability import IndependentAvailability
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Proportional, Uniform
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, Strategy, cohort_of
 from f3ast_tff.methods.parts.wrappers import Separated
@@ -22,7 +22,7 @@ N = 12
 def selected(strategy: Strategy, mask: np.ndarray, k: int, rounds: int) -> np.ndarray:
     seen = np.zeros((rounds, len(mask)), bool)
     for t in range(1, rounds + 1):
-        ids = cohort_of(strategy, Round(t, mask, Feasible(k))).ids
+        ids = cohort_of(strategy, Round(t, mask, RoundConstraint(k))).ids
         seen[t - 1, ids] = True
     return seen
 
@@ -32,7 +32,7 @@ def test_two_clients_by_hand() -> None:
     strategy = Separated(Uniform(np.ones(2)), 2, 2)
     sizes = []
     for t in range(1, 8):
-        sizes.append(len(cohort_of(strategy, Round(t, np.ones(2, bool), Feasible(1)))))
+        sizes.append(len(cohort_of(strategy, Round(t, np.ones(2, bool), RoundConstraint(1)))))
     assert sizes == [1, 1, 0, 1, 1, 0, 1]
 
 
@@ -53,7 +53,7 @@ def test_frequencies() -> None:
     strategy = Separated(Uniform(np.ones(50)), 5, 50)
     counts, last = np.zeros(50), np.full(50, -99)
     for t in range(1, 1501):
-        ids = cohort_of(strategy, Round(t, process.mask(t), Feasible(50))).ids
+        ids = cohort_of(strategy, Round(t, process.mask(t), RoundConstraint(50))).ids
         assert (t - last[ids] > 5).all()
         counts[ids] += 1
         last[ids] = t
@@ -69,10 +69,10 @@ def test_resumed_is_uninterrupted(stop: int) -> None:
     expected = selected(new(), mask, 2, 12)
     first, second = new(), new()
     for t in range(1, stop + 1):
-        cohort_of(first, Round(t, mask, Feasible(2)))
+        cohort_of(first, Round(t, mask, RoundConstraint(2)))
     second.restore(first.state())
     for t in range(stop + 1, 13):
-        ids = cohort_of(second, Round(t, mask, Feasible(2))).ids
+        ids = cohort_of(second, Round(t, mask, RoundConstraint(2))).ids
         assert np.array_equal(np.sort(ids), np.flatnonzero(expected[t - 1]))
     with pytest.raises(ValueError, match="saved selections lack free_from"):
         new().restore({"rates": np.ones(N)})
@@ -82,18 +82,18 @@ def test_lost_updates_reach_the_strategy_inside() -> None:
     """Two of three are asked, one is lost: its rate decays as if it had not been selected."""
     rates = ParticipationRates(np.full(3, 0.5), 0.1)
     strategy = Separated(F3AST(np.full(3, 1 / 3), rates, random_ties=False), 1, 3)
-    now = Round(1, np.ones(3, bool), Feasible(2))
+    now = Round(1, np.ones(3, bool), RoundConstraint(2))
     kept = cohort_of(strategy, now, np.array([True, False, True]))
     assert kept.ids.tolist() == [0]
     np.testing.assert_allclose(strategy.participation_rates(), [0.55, 0.45, 0.45])
     # Both rest, also the one that was lost: it was selected.
-    assert cohort_of(strategy, Round(2, np.ones(3, bool), Feasible(2))).ids.tolist() == [2]
+    assert cohort_of(strategy, Round(2, np.ones(3, bool), RoundConstraint(2))).ids.tolist() == [2]
 
 
 def test_a_client_drawn_twice_in_a_round_rests_once() -> None:
     strategy = Separated(Proportional(np.array([1.0]), np.ones(1), replace=True), 1, 1)
     one = np.ones(1, bool)
-    sizes = [len(cohort_of(strategy, Round(t, one, Feasible(3)))) for t in (1, 2, 3)]
+    sizes = [len(cohort_of(strategy, Round(t, one, RoundConstraint(3)))) for t in (1, 2, 3)]
     assert sizes == [3, 0, 3]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Feasible:
+class RoundConstraint:
     """A communication constraint of one round; with an available set it is C_t.
 
     A set S of available clients is feasible if |S| is at most `k`, if its costs sum to at most

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Proportional, Uniform
 from f3ast_tff.methods.parts.choosing import best_feasible
-from f3ast_tff.methods.parts.feasible import Feasible
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.objective import OBJECTIVES, marginal_utility
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
@@ -22,7 +22,7 @@ from f3ast_tff.methods.power_of_choice import PowerOfChoice
 CLIENT = st.tuples(st.floats(0.01, 1), st.floats(0.01, 1), st.booleans(), st.integers(1, 9))
 
 
-def feasible_sets(limit: Feasible, available: np.ndarray) -> list[list[int]]:
+def feasible_sets(limit: RoundConstraint, available: np.ndarray) -> list[list[int]]:
     """All sets that the definition allows, in full sentences of it."""
     ids = np.flatnonzero(available).tolist()
     found = []
@@ -59,13 +59,15 @@ def test_greedy_choice_against_brute_force(
     """Exact for a number and for groups; with costs at least half of the best."""
     p, r, mask, cost = (np.array(column) for column in zip(*clients))
     utility = marginal_utility(r, p, objective)
-    limit = Feasible(k)
+    limit = RoundConstraint(k)
     if kind == "groups":
         first = data.draw(st.integers(0, k))
         minimum = np.array([first, data.draw(st.integers(0, k - first))])
-        limit = Feasible(k, group=cost % 3 - 1, minimum=minimum)
+        limit = RoundConstraint(k, group=cost % 3 - 1, minimum=minimum)
     if kind == "budget":
-        limit = Feasible(k, cost=cost.astype(float), budget=float(data.draw(st.integers(1, 30))))
+        limit = RoundConstraint(
+            k, cost=cost.astype(float), budget=float(data.draw(st.integers(1, 30)))
+        )
     rng = data.draw(st.sampled_from([None, np.random.default_rng(0)]))
     picked = best_feasible(lambda part: utility[part], mask, limit, rng).tolist()
     sets = feasible_sets(limit, mask)
@@ -79,7 +81,7 @@ def test_greedy_choice_against_brute_force(
 def test_budget_by_hand() -> None:
     """Budget 10, k = 3: 0 and 1 (worth 9, cost 5 each) beat three cheap ones of worth 1."""
     utility, cost = np.array([9.0, 9.0, 1.0, 1.0, 1.0, 20.0]), np.array([5.0, 5, 0.1, 0.1, 0.1, 11])
-    limit = Feasible(3, cost=cost, budget=10.0)
+    limit = RoundConstraint(3, cost=cost, budget=10.0)
     assert best_feasible(lambda s: utility[s], np.ones(6, bool), limit, None).tolist() == [0, 1]
     # The density greedy would take 2, 3, 4 and stop at k; one dear client alone is worth more.
     utility[5], cost[5] = 100.0, 10.0
@@ -89,12 +91,12 @@ def test_budget_by_hand() -> None:
 def test_admit_by_hand() -> None:
     """In order 4 3 2 1 0, two places, one kept for group 1 (clients 0 and 1): 4, then 1."""
     order = np.array([4, 3, 2, 1, 0])
-    groups = Feasible(2, group=np.array([1, 1, 0, 0, -1]), minimum=np.array([0, 1]))
+    groups = RoundConstraint(2, group=np.array([1, 1, 0, 0, -1]), minimum=np.array([0, 1]))
     assert groups.admit(order).tolist() == [4, 1]
     # Costs 5, 4, 3, 2, 1 for clients 4 .. 0, budget 7: 4, then 1 (3 and 2 are too dear).
-    costs = Feasible(9, cost=np.arange(1.0, 6.0), budget=7.0)
+    costs = RoundConstraint(9, cost=np.arange(1.0, 6.0), budget=7.0)
     assert costs.admit(order).tolist() == [4, 1]
-    assert Feasible(3).admit(order).tolist() == [4, 3, 2]
+    assert RoundConstraint(3).admit(order).tolist() == [4, 3, 2]
 
 
 @pytest.mark.parametrize(
@@ -112,20 +114,20 @@ def test_admit_by_hand() -> None:
 )
 def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Feasible(**arguments)
+        RoundConstraint(**arguments)
 
 
 def test_costs_and_groups_together_are_refused() -> None:
     two = np.zeros(2, int)
     with pytest.raises(ValueError, match="cannot be combined"):
-        Feasible(2, cost=np.ones(2), budget=1.0, group=two, minimum=np.array([1]))
+        RoundConstraint(2, cost=np.ones(2), budget=1.0, group=two, minimum=np.array([1]))
 
 
 def test_every_strategy_keeps_to_a_constraint() -> None:
     p, ones = np.full(8, 1 / 8), np.ones(8)
     cost = np.array([1.0, 2, 3, 4, 5, 6, 7, 8])
-    groups = Feasible(3, group=np.arange(8) % 2, minimum=np.array([0, 2]))
-    budget = Feasible(4, cost=cost, budget=9.0)
+    groups = RoundConstraint(3, group=np.arange(8) % 2, minimum=np.array([0, 2]))
+    budget = RoundConstraint(4, cost=cost, budget=9.0)
     mask = np.arange(8) != 3
     strategies = [
         F3AST(p, ParticipationRates(np.full(8, 0.5), 0.1)),
@@ -154,4 +156,6 @@ def test_every_strategy_keeps_to_a_constraint() -> None:
 def test_with_replacement_only_a_number_makes_sense() -> None:
     strategy = Proportional(np.full(2, 0.5), np.ones(2), replace=True)
     with pytest.raises(ValueError, match="with replacement"):
-        cohort_of(strategy, Round(1, np.ones(2, bool), Feasible(1, cost=np.ones(2), budget=1.0)))
+        cohort_of(
+            strategy, Round(1, np.ones(2, bool), RoundConstraint(1, cost=np.ones(2), budget=1.0))
+        )
