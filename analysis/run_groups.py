@@ -46,12 +46,12 @@ class RunGroup:
 
     Attributes:
         settings: Settings in use that decide the result, except `data_seed` and `seed`.
-        own_settings: Names of the settings that compared methods may differ in.
+        method_settings: Names of the settings that compared methods may differ in.
         runs: Runs by pair. Quantities of the data, such as p, are shared within a draw only.
     """
 
     settings: dict[str, Any]
-    own_settings: frozenset[str]
+    method_settings: frozenset[str]
     runs: dict[Pair, Run]
 
     @property
@@ -77,12 +77,12 @@ class RunGroup:
     @cached_property
     def world(self) -> dict[str, Any]:
         """Settings that runs of other methods must share to be compared with these."""
-        return {n: v for n, v in self.settings.items() if n not in self.own_settings}
+        return {n: v for n, v in self.settings.items() if n not in self.method_settings}
 
     @cached_property
     def own(self) -> dict[str, Any]:
         """Settings that methods may differ in."""
-        return {n: v for n, v in self.settings.items() if n in self.own_settings}
+        return {n: v for n, v in self.settings.items() if n in self.method_settings}
 
     def setting(self, name: str) -> Any:
         """Returns a setting, `None` where the runs do not have it."""
@@ -98,7 +98,7 @@ class RunGroup:
 
     def with_own(self, names: Sequence[str]) -> RunGroup:
         """Returns the group whose settings of these names count as its method's own."""
-        return replace(self, own_settings=self.own_settings.union(names))
+        return replace(self, method_settings=self.method_settings.union(names))
 
     def scores(self, metric: str, at: str | int) -> dict[Pair, float]:
         """Returns a score by pair of data draw and seed.
@@ -197,8 +197,8 @@ def group_runs(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
         key = tuple(sorted(settings.items()))
         group = found.get(key)
         if group is None:
-            of_method = [f"plugin {name}" for name in run.own_plugins]
-            own = run.own_settings.union(of_method, ["algorithm"])
+            of_method = [f"plugin {name}" for name in run.method_plugins]
+            own = run.method_settings.union(of_method, ["algorithm"])
             group = found[key] = RunGroup(settings, own, {})
         first = group.runs.setdefault(run.pair, run)
         if first is not run:
@@ -262,7 +262,7 @@ def varying_within(
 
 def is_own(name: str, groups: Sequence[RunGroup]) -> bool:
     """Whether a setting is a method's own wherever it is in use."""
-    return all(name in group.own_settings for group in groups if name in group.settings)
+    return all(name in group.method_settings for group in groups if name in group.settings)
 
 
 def in_order(groups: Iterable[RunGroup], kind: str) -> list[str]:

@@ -59,10 +59,10 @@ class Run:
         metrics: A row an evaluation, with the columns of `metrics.csv`.
         summary: The content of `summary.json`; `None` when the run is unfinished.
         components: Entry of `config.json` on the chosen component of each kind.
-        own_settings: Settings that runs of other methods may differ in and still be compared.
+        method_settings: Settings that runs of other methods may differ in and still be compared.
         not_compared: Settings that decide no result.
         plugins: SHA-256 of the plug-ins in use, by name.
-        own_plugins: Names of the plug-ins that compared methods may differ in: all their
+        method_plugins: Names of the plug-ins that compared methods may differ in: all their
             components in use belong to methods.
         input_files: SHA-256 of the files that settings name, by setting.
         data_sha256: Digest of the data, clients and all; `None` where it is not recorded.
@@ -73,10 +73,10 @@ class Run:
     metrics: pd.DataFrame
     summary: dict[str, Any] | None
     components: Mapping[str, Mapping[str, Any]]
-    own_settings: frozenset[str]
+    method_settings: frozenset[str]
     not_compared: frozenset[str]
     plugins: Mapping[str, str]
-    own_plugins: frozenset[str]
+    method_plugins: frozenset[str]
     input_files: Mapping[str, str]
     data_sha256: str | None
 
@@ -206,11 +206,11 @@ def _described(config: Any) -> dict[str, Any]:
         return {
             "settings": _checked(settings),
             "components": {kind: _component(each) for kind, each in config["components"].items()},
-            "own_settings": frozenset(map(str, config["own_settings"])),
+            "method_settings": frozenset(map(str, config["method_settings"])),
             "not_compared": frozenset(map(str, config["not_compared"])),
             "plugins": {str(p["name"]): str(p["sha256"]) for p in plugins},
             # A plug-in of methods alone: methods may differ in it and still be compared.
-            "own_plugins": frozenset(str(p["name"]) for p in plugins if {*p["kinds"]} <= _OWN),
+            "method_plugins": frozenset(str(p["name"]) for p in plugins if {*p["kinds"]} <= _OWN),
             "input_files": {str(name): str(sha256) for name, sha256 in files.items()},
             "data_sha256": None if digest is None else str(digest),
         }

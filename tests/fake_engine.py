@@ -62,7 +62,7 @@ class FakeEngine:
             return empty_round(by_client)
         self.rounds_run.append(round_number)
         losses = self.client_losses(cohort.ids) if by_client else None
-        received = np.ones(len(cohort), bool) if by_client else None
+        delivered = np.ones(len(cohort), bool) if by_client else None
         delta = np.zeros(NUM_WEIGHTS)
         for k, weight in zip(cohort.ids, cohort.weights):
             noise = generator(0, "fake", round_number, int(k)).normal(size=NUM_WEIGHTS)
@@ -70,7 +70,7 @@ class FakeEngine:
         self._momentum = 0.9 * self._momentum + delta
         self._weights = self._weights + 0.1 * self._momentum
         loss, norm = float(np.mean(self._weights**2)), float(np.linalg.norm(delta))
-        return RoundOutcome(loss, norm, client_losses=losses, received=received)
+        return RoundOutcome(loss, norm, client_losses=losses, delivered=delivered)
 
     def evaluate(self) -> ClientScores:
         losses = self.client_losses(np.arange(self._num_clients))

@@ -45,7 +45,7 @@ class GreedyLoss(BaseStrategy):
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
         """Notes the losses of those whose update arrived."""
-        known = outcome.received & np.isfinite(outcome.losses)
+        known = outcome.delivered & np.isfinite(outcome.losses)
         self.last_losses[outcome.ids[known]] = outcome.losses[known]
 
     def state(self) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What a delivery is: of the clients asked, whose update is received, and when."""
+"""What a delivery is: of the clients asked, whose update is delivered, and when."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Arrivals:
     """What became of the clients asked in a round.
 
     Attributes:
-        received: Whether each client's update is received, `bool [m]`.
+        delivered: Whether each client's update is delivered, `bool [m]`.
         seconds: Time from asking a client to its update's arrival, `float64 [m]`; infinite where
             it never arrives, NaN where there is no clock.
         round_seconds: Duration of the round; NaN where there is no clock.
@@ -24,7 +24,7 @@ class Arrivals:
             asked counts as lost. What was sent and waited for counts all the same.
     """
 
-    received: np.ndarray
+    delivered: np.ndarray
     seconds: np.ndarray
     round_seconds: float
     failed: bool = False

@@ -21,9 +21,7 @@ FOLLOWS = ("none", "size", "availability")
 _MAX_SLOTS = 100
 
 
-@register(
-    "delivery", "certain", "Certain", about="every client asked is received; no clock", order=1
-)
+@register("delivery", "certain", "Certain", about="every client asked delivers; no clock", order=1)
 @dataclass(frozen=True)
 class Certain(DeliveryConfig):
     """The papers' assumption: every client asked answers in time. There is no clock."""
@@ -39,12 +37,12 @@ class LossyConfig(TimedConfig):
 
     A round fails where the share of updates that arrive is below a bound. FLASH's rule (Yang et
     al., WWW 2021; `update_frac` in its code): a round of m clients, each counted once, counts where
-    received / m >= share. A round in which nobody is asked does not fail.
+    delivered / m >= share. A round in which nobody is asked does not fail.
     """
 
     fail_below_arrivals: float = parameter(
         0.0,
-        "a round fails if a smaller share of the clients asked is received: nobody's update then "
+        "a round fails if a smaller share of the clients asked is delivered: nobody's update then "
         "counts; FLASH's is 0.8, and with 0 no round fails",
         minimum=0,
         maximum=1,
@@ -59,9 +57,9 @@ class LossyConfig(TimedConfig):
         found = self.sent(round_number, ids)
         if not self.fail_below_arrivals:
             return found
-        asked, received = len(np.unique(ids)), len(np.unique(ids[found.received]))
+        asked, delivered = len(np.unique(ids)), len(np.unique(ids[found.delivered]))
         # Divided, so that 7 of 10 are not below 0.7: 0.7 * 10 is a little above 7.
-        return replace(found, failed=asked > 0 and received / asked < self.fail_below_arrivals)
+        return replace(found, failed=asked > 0 and delivered / asked < self.fail_below_arrivals)
 
 
 def loss_by_rank(values: np.ndarray, mean: float) -> np.ndarray:
@@ -83,15 +81,15 @@ def loss_by_rank(values: np.ndarray, mean: float) -> np.ndarray:
     return 2 * mean * u if mean <= 0.5 else 1 - 2 * (1 - mean) * (1 - u)
 
 
-def until_slowest(received: np.ndarray, seconds: np.ndarray) -> Arrivals:
-    """Returns a round that lasts until the slowest received, or the slowest if there is none.
+def until_slowest(delivered: np.ndarray, seconds: np.ndarray) -> Arrivals:
+    """Returns a round that lasts until the slowest delivered, or the slowest if there is none.
 
     Args:
-        received: `bool [m]`.
+        delivered: `bool [m]`.
         seconds: When each update would arrive, `float64 [m]`.
     """
-    waited = seconds[received] if received.any() else seconds
-    return Arrivals(received, np.where(received, seconds, np.inf), float(waited.max(initial=0)))
+    waited = seconds[delivered] if delivered.any() else seconds
+    return Arrivals(delivered, np.where(delivered, seconds, np.inf), float(waited.max(initial=0)))
 
 
 @register(
@@ -145,8 +143,8 @@ class Bernoulli(LossyConfig):
     def sent(self, round_number: int, ids: np.ndarray) -> Arrivals:
         """See `LossyConfig.sent`."""
         loss = self.loss[ids] if self.loss.ndim else self.loss
-        received = uniforms(self.world.seed, "delivery", ids, round_number) >= loss
-        return until_slowest(received, self.seconds(round_number, ids))
+        delivered = uniforms(self.world.seed, "delivery", ids, round_number) >= loss
+        return until_slowest(delivered, self.seconds(round_number, ids))
 
 
 @register(
@@ -231,9 +229,9 @@ class TraceDelivery(LossyConfig):
             allowed = f"a client takes {seconds.max():.4g} s; must be at least {least:.4g}"
             raise ParameterError("slot_seconds", self.slot_seconds, allowed)
         part = uniforms(self.world.seed, "leaving", ids, round_number)
-        received, there = np.ones(len(ids), bool), np.ones(len(ids), bool)
+        delivered, there = np.ones(len(ids), bool), np.ones(len(ids), bool)
         for j in range(1, int(np.ceil(longest)) + 1):
             left = there & ~masks.mask(round_number + j)[ids]
-            received[left] = (j - 1 + part[left]) >= slots[left]
+            delivered[left] = (j - 1 + part[left]) >= slots[left]
             there &= ~left
-        return until_slowest(received, seconds)
+        return until_slowest(delivered, seconds)

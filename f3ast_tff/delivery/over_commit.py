@@ -86,8 +86,8 @@ class OverCommit(TimedConfig):
         there_before = np.cumsum(draws[order]) - draws[order]
         in_time = np.zeros(len(place), bool)
         in_time[order] = there_before < wanted
-        received = in_time[client]
-        return Arrivals(received, seconds, float(seconds[received].max(initial=0)))
+        delivered = in_time[client]
+        return Arrivals(delivered, seconds, float(seconds[delivered].max(initial=0)))
 
     def asking(self, constraint: CommunicationConstraint, num_clients: int) -> MoreAsked:
         """See `DeliveryConfig.asking`."""

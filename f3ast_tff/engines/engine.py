@@ -43,7 +43,7 @@ class RoundOutcome:
         client_losses: Mean loss of each client's training batches, weighted by examples, in the
             order of the cohort, `float64 [m]`; NaN without a step or with a dropped update. `None`
             unless asked for.
-        received: Whether each client's update was finite and entered the aggregate, `bool [m]`;
+        delivered: Whether each client's update was finite and entered the aggregate, `bool [m]`;
             `None` unless asked for.
     """
 
@@ -52,7 +52,7 @@ class RoundOutcome:
     num_dropped: int = 0
     rejected: bool = False
     client_losses: np.ndarray | None = None
-    received: np.ndarray | None = None
+    delivered: np.ndarray | None = None
 
 
 EMPTY_ROUND = RoundOutcome(train_loss=float("nan"), update_norm=0.0, rejected=True)
@@ -62,7 +62,7 @@ def empty_round(by_client: bool) -> RoundOutcome:
     """Returns the outcome of a round without clients and without a memory."""
     if not by_client:
         return EMPTY_ROUND
-    return replace(EMPTY_ROUND, client_losses=np.zeros(0), received=np.zeros(0, bool))
+    return replace(EMPTY_ROUND, client_losses=np.zeros(0), delivered=np.zeros(0, bool))
 
 
 @dataclass(frozen=True)

@@ -192,8 +192,10 @@ class CAFed(BaseStrategy):
         """See `Strategy.weigh`; what clients reported to `select` enters the estimates."""
         asked, factor = self._asked(now)
         self.knowledge, self.loss_estimates = self._estimates_in(now, asked)
-        arrived = ids[delivered]
-        return Cohort(arrived, inverse_availability(self.p, self.knowledge.pi, arrived) * factor)
+        cohort_ids = ids[delivered]
+        return Cohort(
+            cohort_ids, inverse_availability(self.p, self.knowledge.pi, cohort_ids) * factor
+        )
 
     def _asked(self, now: Round) -> tuple[np.ndarray, float]:
         rng = generator(self.seed, "selection", now.number)

@@ -34,7 +34,7 @@ from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strate
 from f3ast_tff.settings import Derived, Reading, parameter, register
 
 # Whose participation the tracked rates are: see `F3AST`.
-FOLLOWS = ("received", "selected", "both")
+FOLLOWS = ("delivered", "selected", "both")
 _SELECTED = "selected_"
 
 
@@ -65,11 +65,11 @@ class F3AST(BaseStrategy):
     kept, and with H = sum p / r the root of p. The order by utility needs rates only up to a
     common factor, so no decay is carried out.
 
-    Where updates are lost, the rates follow those received: for losses that are independent of the
-    selection, E[1{k received} / r_k] = 1 at the rates themselves. Tracked ones leave a bias of
+    Where updates are lost, the rates follow those delivered: for losses that are independent of the
+    selection, E[1{k delivered} / r_k] = 1 at the rates themselves. Tracked ones leave a bias of
     about -beta (1 - r_k) / (2 r_k), which falls with beta. Rates of those selected would leave a
     client p_k (1 - l_k) of its weight, l_k its probability of loss. With rates of both, r of the
-    received weighs, and selection goes by c_k / (r_k s_k), s of the selected: what asking a client
+    delivered weighs, and selection goes by c_k / (r_k s_k), s of the selected: what asking a client
     is worth, -dH/ds_k, as r_k = (1 - l_k) s_k.
 
     Attributes:
@@ -84,8 +84,8 @@ class F3AST(BaseStrategy):
         weight_bound: Largest p_k / r_k of a selected client, above 0; `None` for no bound. Where
             it takes effect the aggregate is biased: the client then counts for less than p_k.
         seed: Seed of the tie-breaks.
-        follow: Whether `rates` are those of the `"received"` or the `"selected"`.
-        selected_rates: Rates s of the selected beside r of the received; `None` for one kind alone.
+        follow: Whether `rates` are those of the `"delivered"` or the `"selected"`.
+        selected_rates: Rates s of the selected beside r of the delivered; `None` for one kind.
     """
 
     p: np.ndarray
@@ -96,14 +96,14 @@ class F3AST(BaseStrategy):
     divide_by_k: bool = False
     seed: int = 0
     weight_bound: float | None = None
-    follow: str = "received"
+    follow: str = "delivered"
     selected_rates: ParticipationRates | None = None
 
     def __post_init__(self) -> None:
         check_client_shares(self.p)
         check_weight_bound(self.weight_bound)
-        if self.selected_rates is not None and self.follow != "received":
-            raise ValueError("with rates of the selected beside them, rates follow the received")
+        if self.selected_rates is not None and self.follow != "delivered":
+            raise ValueError("with rates of the selected beside them, rates follow the delivered")
 
     def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`; line 4."""
@@ -117,13 +117,13 @@ class F3AST(BaseStrategy):
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`; lines 5 and 9."""
-        arrived = ids[delivered]
-        self.rates.update(arrived if self.follow == "received" else ids)
+        cohort_ids = ids[delivered]
+        self.rates.update(cohort_ids if self.follow == "delivered" else ids)
         if self.selected_rates is not None:
             self.selected_rates.update(ids)
         divisor = now.constraint.k if self.divide_by_k else 1
-        weights = bounded(self.p[arrived] / self.rates.at(arrived), self.weight_bound)
-        return Cohort(arrived, weights / divisor)
+        weights = bounded(self.p[cohort_ids] / self.rates.at(cohort_ids), self.weight_bound)
+        return Cohort(cohort_ids, weights / divisor)
 
     def _utility(self, constraint: RoundConstraint) -> Utility:
         rates, roots = self.rates.unscaled, self._roots
@@ -204,7 +204,7 @@ class ClusterF3AST(BaseStrategy):
     objective: str = "p_squared"
     seed: int = 0
     weight_bound: float | None = None
-    follow: str = "received"
+    follow: str = "delivered"
 
     def __post_init__(self) -> None:
         check_client_shares(self.p)
@@ -229,10 +229,10 @@ class ClusterF3AST(BaseStrategy):
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`; lost updates do not count in r_g, which weighs the others."""
-        arrived = ids[delivered]
-        self.rates.update(*self._shares(arrived if self.follow == "received" else ids))
-        weights = self.p[arrived] / self.rates.at(self.clusters[arrived])
-        return Cohort(arrived, bounded(weights, self.weight_bound))
+        cohort_ids = ids[delivered]
+        self.rates.update(*self._shares(cohort_ids if self.follow == "delivered" else ids))
+        weights = self.p[cohort_ids] / self.rates.at(self.clusters[cohort_ids])
+        return Cohort(cohort_ids, bounded(weights, self.weight_bound))
 
     def _shares(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Clusters of these clients, and the share of each cluster that they are."""
@@ -291,9 +291,9 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
         None, "largest p / r of a selected client; biases the aggregate", above=0
     )
     rates_follow: str = parameter(
-        "received",
-        "where updates are lost, the rates are of those received; of those selected, which biases "
-        "the aggregate; or of both, the received weighing and both deciding whom to ask",
+        "delivered",
+        "where updates are lost, the rates are of those delivered; of those selected, which biases "
+        "the aggregate; or of both, the delivered weighing and both deciding whom to ask",
         choices=FOLLOWS,
     )
     divide_by_k: bool = parameter(Reading("R2", False, True), "divide F3AST's sum by K_t")
@@ -337,7 +337,7 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
             divide_by_k=self.divide_by_k,
             seed=world.seed,
             weight_bound=self.weight_bound,
-            follow="received" if both else self.rates_follow,
+            follow="delivered" if both else self.rates_follow,
             selected_rates=asked,
         )
 
@@ -363,7 +363,7 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
             require(settings, "divide_by_k", False, "with rate_clusters")
             require(settings, "ties", "random", "with rate_clusters")
             if self.rates_follow == "both":
-                allowed = "must be received or selected with rate_clusters"
+                allowed = "must be delivered or selected with rate_clusters"
                 raise ParameterError("rates_follow", self.rates_follow, allowed)
             require(settings, "short_rounds", "available_only", "with rate_clusters")
 

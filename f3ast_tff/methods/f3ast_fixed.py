@@ -50,8 +50,8 @@ class FixedPolicy(BaseStrategy):
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`."""
-        arrived = ids[delivered]
-        return Cohort(arrived, self.p[arrived] / self.rates[arrived])
+        cohort_ids = ids[delivered]
+        return Cohort(cohort_ids, self.p[cohort_ids] / self.rates[cohort_ids])
 
 
 @register(

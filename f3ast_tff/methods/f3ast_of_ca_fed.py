@@ -52,8 +52,8 @@ class F3ASTOfCAFed(BaseStrategy):
             ValueError: If a client is available whose pi_k is said to be 0, and beta is 0.
         """
         self.knowledge = self._known_in(now)
-        arrived = ids[delivered]
-        return Cohort(arrived, self._worth(now, self.knowledge)[1][arrived])
+        cohort_ids = ids[delivered]
+        return Cohort(cohort_ids, self._worth(now, self.knowledge)[1][cohort_ids])
 
     def _known_in(self, now: Round) -> AvailabilityKnowledge:
         return self.knowledge.after(now.number, now.available)

@@ -64,7 +64,7 @@ class FedAU(AllAvailable):
     def observe(self, round_number: int, outcome: Outcome) -> None:
         """Learns who took part; every round counts, one without a cohort too."""
         ends = np.zeros(len(self.p), bool)
-        ends[outcome.ids[outcome.received]] = True
+        ends[outcome.ids[outcome.delivered]] = True
         self._rounds[:] += 1
         if self.cutoff is not None:
             ends |= self._rounds >= self.cutoff

@@ -56,9 +56,9 @@ class LongestAbsent(BaseStrategy):
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`; a client whose update is lost has not taken part."""
-        arrived = ids[delivered]
-        self.took_part(arrived, now.number)
-        return Cohort(arrived, self.p[arrived])
+        cohort_ids = ids[delivered]
+        self.took_part(cohort_ids, now.number)
+        return Cohort(cohort_ids, self.p[cohort_ids])
 
     def took_part(self, ids: np.ndarray, round_number: int) -> None:
         """Notes that these clients take part in a round."""

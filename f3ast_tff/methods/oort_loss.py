@@ -144,7 +144,7 @@ class OortLoss(BaseStrategy):
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
         """Notes the utility of those whose update arrived: 0 without a finite loss."""
-        ids = outcome.ids[outcome.received]
+        ids = outcome.ids[outcome.delivered]
         self._last[ids] = round_number
         self._utility[ids] = self._found[ids]
 

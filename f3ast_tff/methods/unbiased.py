@@ -52,8 +52,10 @@ class Unbiased(BaseStrategy):
             ValueError: If a client is selected whose pi_k is said to be 0.
         """
         self.knowledge = self._known_in(now)
-        arrived, factor = ids[delivered], self._drawn(now, self.knowledge)[1]
-        return Cohort(arrived, inverse_availability(self.p, self.knowledge.pi, arrived) * factor)
+        cohort_ids, factor = ids[delivered], self._drawn(now, self.knowledge)[1]
+        return Cohort(
+            cohort_ids, inverse_availability(self.p, self.knowledge.pi, cohort_ids) * factor
+        )
 
     def _known_in(self, now: Round) -> AvailabilityKnowledge:
         return self.knowledge.after(now.number, now.available)

@@ -27,13 +27,13 @@ class Payload:
 
 
 @dataclass(frozen=True)
-class Delivered:
+class Answers:
     """A cohort, and what came back of it.
 
     Attributes:
         asked: The cohort as it was selected, `int64 [m]`.
-        received: Whose update arrived and counts, `bool [m]`; nobody's in a round that failed.
-        cohort: Those received, with the weights of their updates: who trains.
+        delivered: Whose update arrived and counts, `bool [m]`; nobody's in a round that failed.
+        cohort: Those delivered, with the weights of their updates: who trains.
         seconds: Duration of the round; NaN without a clock.
         bytes_down: Bytes that the server sent in the round.
         bytes_up: Bytes that it received, also in a round that failed.
@@ -41,7 +41,7 @@ class Delivered:
     """
 
     asked: np.ndarray
-    received: np.ndarray
+    delivered: np.ndarray
     cohort: Cohort
     seconds: float
     bytes_down: int
@@ -56,7 +56,7 @@ def deliver(
     now: Round,
     ids: np.ndarray,
     scored: Sequence[np.ndarray] = (),
-) -> Delivered:
+) -> Answers:
     """Finds out which updates arrive, and has the strategy weigh these.
 
     Args:
@@ -73,14 +73,14 @@ def deliver(
     """
     arrivals = delivery.arrivals(now.number, ids)
     _check_arrivals(delivery, now.number, arrivals, len(ids))
-    received = arrivals.received & (not arrivals.failed)
-    return Delivered(
+    delivered = arrivals.delivered & (not arrivals.failed)
+    return Answers(
         ids,
-        received,
-        weigh_updates(strategy, now, ids, received),
+        delivered,
+        weigh_updates(strategy, now, ids, delivered),
         float(arrivals.round_seconds),
         payload.bytes_down * _distinct([ids, *scored]),
-        payload.bytes_up * _distinct([ids[arrivals.received]]),
+        payload.bytes_up * _distinct([ids[arrivals.delivered]]),
         arrivals.failed,
     )
 
@@ -91,7 +91,7 @@ def _distinct(ids: Sequence[np.ndarray]) -> int:
 
 
 def _check_arrivals(delivery: Delivery, t: int, arrivals: Arrivals, asked: int) -> None:
-    parts = [getattr(arrivals, name, None) for name in ("received", "seconds")]
+    parts = [getattr(arrivals, name, None) for name in ("delivered", "seconds")]
     found = [(part.shape, part.dtype.kind) for part in parts if isinstance(part, np.ndarray)]
     if found == [((asked,), "b"), ((asked,), "f")]:
         if arrivals.round_seconds < 0 or np.isinf(arrivals.round_seconds):
@@ -100,5 +100,5 @@ def _check_arrivals(delivery: Delivery, t: int, arrivals: Arrivals, asked: int) 
         return
     raise ComponentError(
         f"delivery {type(delivery).__name__}: arrivals({t}) returned {type(arrivals).__name__}: "
-        f"must be Arrivals whose received is bool [{asked}], and seconds as long"
+        f"must be Arrivals whose delivered is bool [{asked}], and seconds as long"
     )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from f3ast_tff.run.delivering import Delivered
+from f3ast_tff.run.delivering import Answers
 
 
 class Totals(NamedTuple):
@@ -32,7 +32,7 @@ class RoundRecord:
     Attributes:
         num_available: Available clients.
         asked: Ids of the selected clients, `int64 [m]`.
-        received: Whether each one's update arrived, `bool [m]`.
+        delivered: Whether each one's update arrived, `bool [m]`.
         weights: Weights of the updates, 0 for a lost one, `float64 [m]`.
         num_dropped: Updates dropped for not being finite.
         rejected: Whether the round left the model alone.
@@ -43,7 +43,7 @@ class RoundRecord:
 
     num_available: int
     asked: np.ndarray
-    received: np.ndarray
+    delivered: np.ndarray
     weights: np.ndarray
     num_dropped: int
     rejected: bool
@@ -61,22 +61,22 @@ class SelectionHistory:
         self._total = Totals(0, 0, 0.0)
 
     def append(
-        self, num_available: int, delivered: Delivered, num_dropped: int, rejected: bool
+        self, num_available: int, answers: Answers, num_dropped: int, rejected: bool
     ) -> None:
         """Adds a round."""
-        weights = np.zeros(len(delivered.asked))
-        weights[delivered.received] = delivered.cohort.weights
+        weights = np.zeros(len(answers.asked))
+        weights[answers.delivered] = answers.cohort.weights
         self._add(
             RoundRecord(
                 num_available=num_available,
-                asked=delivered.asked,
-                received=delivered.received,
+                asked=answers.asked,
+                delivered=answers.delivered,
                 weights=weights,
                 num_dropped=num_dropped,
                 rejected=rejected,
-                seconds=delivered.seconds,
-                bytes_down=delivered.bytes_down,
-                bytes_up=delivered.bytes_up,
+                seconds=answers.seconds,
+                bytes_down=answers.bytes_down,
+                bytes_up=answers.bytes_up,
             )
         )
 
@@ -96,12 +96,12 @@ class SelectionHistory:
     @property
     def num_empty(self) -> int:
         """Rounds in which no update arrived."""
-        return sum(not record.received.any() for record in self._rounds)
+        return sum(not record.delivered.any() for record in self._rounds)
 
     @property
     def num_lost(self) -> int:
         """Updates that did not arrive, over all rounds."""
-        return sum(int(np.count_nonzero(~record.received)) for record in self._rounds)
+        return sum(int(np.count_nonzero(~record.delivered)) for record in self._rounds)
 
     @property
     def num_dropped(self) -> int:
@@ -111,33 +111,33 @@ class SelectionHistory:
     @property
     def num_rejected(self) -> int:
         """Rounds with clients that left the model alone."""
-        return sum(record.rejected and bool(record.received.any()) for record in self._rounds)
+        return sum(record.rejected and bool(record.delivered.any()) for record in self._rounds)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Returns the record.
 
         Returns:
-            `num_available`, `num_selected`, `num_received`, `num_dropped`: `int64 [T]`;
+            `num_available`, `num_selected`, `num_delivered`, `num_dropped`: `int64 [T]`;
             `rejected`: `bool [T]`; `selected`: `int64 [T, widest cohort]`, client ids, -1 where
-            there is none; `received`: whose update arrived, `bool`, same shape; `weights`:
+            there is none; `delivered`: whose update arrived, `bool`, same shape; `weights`:
             `float64`, same shape, 0 where there is none; `weight_sum`, their sum over those
-            received: `float64 [T]`; `round_seconds`: duration, NaN without a clock, `float64 [T]`;
+            delivered: `float64 [T]`; `round_seconds`: duration, NaN without a clock, `float64 [T]`;
             `bytes_down`, `bytes_up`: that the server sent and received, `int64 [T]`.
         """
         rounds = self._rounds
         sizes = np.array([len(record.asked) for record in rounds], np.int64)
         filled = np.arange(sizes.max(initial=0)) < sizes[:, None]
-        received = [record.received for record in rounds]
+        delivered = [record.delivered for record in rounds]
         weights = [record.weights for record in rounds]
-        sums = [record.weights[record.received].sum() for record in rounds]
+        sums = [record.weights[record.delivered].sum() for record in rounds]
         return {
             "num_available": np.array([record.num_available for record in rounds], np.int64),
             "num_selected": sizes,
-            "num_received": np.array([np.count_nonzero(each) for each in received], np.int64),
+            "num_delivered": np.array([np.count_nonzero(each) for each in delivered], np.int64),
             "num_dropped": np.array([record.num_dropped for record in rounds], np.int64),
             "rejected": np.array([record.rejected for record in rounds], bool),
             "selected": _table([r.asked for r in rounds], filled, -1, np.dtype(np.int64)),
-            "received": _table(received, filled, False, np.dtype(bool)),
+            "delivered": _table(delivered, filled, False, np.dtype(bool)),
             "weights": _table(weights, filled, 0, np.dtype(np.float64)),
             "weight_sum": np.array(sums, np.float64),
             "round_seconds": np.array([record.seconds for record in rounds], np.float64),
@@ -152,7 +152,7 @@ class SelectionHistory:
                 RoundRecord(
                     num_available=int(arrays["num_available"][t]),
                     asked=arrays["selected"][t][:size],
-                    received=arrays["received"][t][:size],
+                    delivered=arrays["delivered"][t][:size],
                     weights=arrays["weights"][t][:size],
                     num_dropped=int(arrays["num_dropped"][t]),
                     rejected=bool(arrays["rejected"][t]),

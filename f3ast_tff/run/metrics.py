@@ -11,7 +11,7 @@ import numpy as np
 
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.engines.engine import ClientScores, RoundOutcome
-from f3ast_tff.run.delivering import Delivered
+from f3ast_tff.run.delivering import Answers
 from f3ast_tff.run.history import Totals
 
 COLUMNS = (
@@ -23,7 +23,7 @@ COLUMNS = (
     "test_user_loss",
     "num_available",
     "num_selected",
-    "num_received",
+    "num_delivered",
     "bytes_down",
     "bytes_up",
     "simulated_seconds",
@@ -42,7 +42,7 @@ def metrics_row(
     round_number: int,
     scores: ClientScores,
     outcome: RoundOutcome,
-    delivered: Delivered,
+    answers: Answers,
     num_available: int,
     total: Totals,
     wall_seconds: float,
@@ -60,8 +60,8 @@ def metrics_row(
         "test_user_accuracy": scores.user_mean(scores.correct),
         "test_user_loss": scores.user_mean(scores.loss),
         "num_available": num_available,
-        "num_selected": len(delivered.asked),
-        "num_received": len(delivered.cohort),
+        "num_selected": len(answers.asked),
+        "num_delivered": len(answers.cohort),
         "bytes_down": total.bytes_down,
         "bytes_up": total.bytes_up,
         "simulated_seconds": total.seconds,

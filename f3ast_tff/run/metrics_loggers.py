@@ -22,7 +22,7 @@ _GROUPS = {
     "update_norm": "train/update_norm",
     "num_available": "selection/num_available",
     "num_selected": "selection/num_selected",
-    "num_received": "selection/num_received",
+    "num_delivered": "selection/num_delivered",
     "bytes_down": "communication/bytes_down",
     "bytes_up": "communication/bytes_up",
     "simulated_seconds": "time/simulated_seconds",

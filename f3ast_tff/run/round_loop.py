@@ -22,7 +22,7 @@ from f3ast_tff.methods.parts.strategy import Losses, Outcome, Round, Strategy, a
 from f3ast_tff.models import Model
 from f3ast_tff.run.callbacks import Callback, Progress
 from f3ast_tff.run.checkpoint import Checkpoint
-from f3ast_tff.run.delivering import Delivered, Payload, deliver
+from f3ast_tff.run.delivering import Answers, Payload, deliver
 from f3ast_tff.run.history import SelectionHistory
 from f3ast_tff.run.metrics import Row, metrics_row, summarise
 from f3ast_tff.run.metrics_loggers import MetricsLogger, scalars_of
@@ -164,11 +164,11 @@ class _Run:
             block.append(deliver(parts.delivery, parts.strategy, parts.payload, now, ids, scored))
             self.trace.record(t, parts.strategy)
         outcomes = self._execute(rounds[0], block)
-        for t, available, delivered, outcome in zip(rounds, num_available, block, outcomes):
-            self.history.append(available, delivered, outcome.num_dropped, outcome.rejected)
-            _warn_of_trouble(t, delivered, outcome)
+        for t, available, answers, outcome in zip(rounds, num_available, block, outcomes):
+            self.history.append(available, answers, outcome.num_dropped, outcome.rejected)
+            _warn_of_trouble(t, answers, outcome)
             for callback in self.callbacks:
-                callback.on_round(t, delivered.cohort, outcome)
+                callback.on_round(t, answers.cohort, outcome)
         end = self.round_number = rounds[-1]
         row = None
         if end % parts.eval_every == 0 or end == parts.rounds:
@@ -179,8 +179,8 @@ class _Run:
             self.save()
         return len(rounds), row
 
-    def _execute(self, first_round: int, block: Sequence[Delivered]) -> list[RoundOutcome]:
-        cohorts = [delivered.cohort for delivered in block]
+    def _execute(self, first_round: int, block: Sequence[Answers]) -> list[RoundOutcome]:
+        cohorts = [answers.cohort for answers in block]
         strategy, engine = self.experiment.strategy, self.experiment.engine
         started = time.perf_counter()
         outcomes = engine.run_rounds(first_round, cohorts, by_client=strategy.needs_outcome)
@@ -190,13 +190,13 @@ class _Run:
             strategy.observe(first_round, _outcome_for_strategy(block[0], outcomes[0]))
         return outcomes
 
-    def _evaluate(self, num_available: int, delivered: Delivered, outcome: RoundOutcome) -> Row:
+    def _evaluate(self, num_available: int, answers: Answers, outcome: RoundOutcome) -> Row:
         scores = self.experiment.engine.evaluate()
         row = metrics_row(
             self.round_number,
             scores=scores,
             outcome=outcome,
-            delivered=delivered,
+            answers=answers,
             num_available=num_available,
             total=self.history.total,
             wall_seconds=self.wall_seconds,
@@ -302,28 +302,28 @@ class _Run:
         }
 
 
-def _outcome_for_strategy(delivered: Delivered, outcome: RoundOutcome) -> Outcome:
+def _outcome_for_strategy(answers: Answers, outcome: RoundOutcome) -> Outcome:
     """The outcome by selected client: whether its update counts, and its loss, NaN if lost."""
-    received, losses = delivered.received.copy(), np.full(len(delivered.asked), np.nan)
-    if len(delivered.cohort):
-        assert outcome.received is not None and outcome.client_losses is not None
-        losses[received] = outcome.client_losses
-        received[received] = outcome.received
-    return Outcome(delivered.asked, received, losses)
+    delivered, losses = answers.delivered.copy(), np.full(len(answers.asked), np.nan)
+    if len(answers.cohort):
+        assert outcome.delivered is not None and outcome.client_losses is not None
+        losses[delivered] = outcome.client_losses
+        delivered[delivered] = outcome.delivered
+    return Outcome(answers.asked, delivered, losses)
 
 
-def _warn_of_trouble(t: int, delivered: Delivered, outcome: RoundOutcome) -> None:
+def _warn_of_trouble(t: int, answers: Answers, outcome: RoundOutcome) -> None:
     """Logs a round in which no update arrived, or one or their aggregate is not finite."""
-    dropped, received = outcome.num_dropped, len(delivered.cohort)
-    if received == 0:
+    dropped, delivered = outcome.num_dropped, len(answers.cohort)
+    if delivered == 0:
         done = "model left alone" if outcome.rejected else "step along the remembered updates"
-        asked = len(delivered.asked)
-        why = f"no update received of {asked} clients" if asked else "no client available"
-        why = f"failed, too few updates of {asked} clients arrived" if delivered.failed else why
+        asked = len(answers.asked)
+        why = f"no update of {asked} clients was delivered" if asked else "no client available"
+        why = f"failed, too few updates of {asked} clients arrived" if answers.failed else why
         logging.warning("round %d: %s, %s", t, why, done)
     elif dropped:
-        logging.warning("round %d: dropped %d non-finite updates of %d", t, dropped, received)
-    if outcome.rejected and dropped < received:
+        logging.warning("round %d: dropped %d non-finite updates of %d", t, dropped, delivered)
+    if outcome.rejected and dropped < delivered:
         logging.warning("round %d: the aggregate is not finite, model left alone", t)
 
 

@@ -46,7 +46,7 @@ class Simulation:
         configuration: All components and settings.
         metrics: A row an evaluation, the columns of `metrics.csv`.
         selection: Arrays by round, see `SelectionHistory.arrays`: `selected` ids
-            `int64 [T, widest]` (-1: none), `received`, `weights`; and `final_*`, the strategy's
+            `int64 [T, widest]` (-1: none), `delivered`, `weights`; and `final_*`, the strategy's
             last state.
         weights: The model's weights.
         model: The network that they belong to.

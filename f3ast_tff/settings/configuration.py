@@ -90,7 +90,7 @@ class Configuration:
         return list(found.values())
 
     @property
-    def own_settings(self) -> list[str]:
+    def method_settings(self) -> list[str]:
         """Settings that runs of other methods may differ in and still be compared with this."""
         own = [name for name, kind in KINDS.items() if kind.method_specific]
         for kind, config in self.configs.items():
@@ -111,8 +111,9 @@ class Configuration:
         Returns:
             `components`: display name and line of each chosen component by kind, whether the task
             generates its data, its classes, and whether the algorithm pools the data;
-            `own_settings`; `not_compared`: settings that decide no result; `plugins`: name, source,
-            SHA-256, and the kinds of their components in use; `input_files`: SHA-256 by setting.
+            `method_settings`; `not_compared`: settings that decide no result; `plugins`: name,
+            source, SHA-256, and the kinds of their components in use; `input_files`: SHA-256 by
+            setting.
         """
         components: dict[str, dict[str, Any]] = {
             kind: {"name": c.name, "display": c.display, "about": c.about, "order": c.order}
@@ -123,7 +124,7 @@ class Configuration:
         components["algorithm"]["pooled"] = self.components["algorithm"].config.pooled
         return {
             "components": components,
-            "own_settings": self.own_settings,
+            "method_settings": self.method_settings,
             "not_compared": self._not_compared,
             "plugins": [
                 {"name": p.name, "source": p.source, "sha256": p.sha256, "kinds": self._kinds(p)}

@@ -89,7 +89,7 @@ def described(
     """What `config.json` says of components: display name and order by kind."""
     return {
         "components": {k: {"display": display, "order": at} for k, (display, at) in names.items()},
-        "own_settings": ["algorithm", "client_lr", "server_lr", *own],
+        "method_settings": ["algorithm", "client_lr", "server_lr", *own],
         "not_compared": ["output_dir", "run_name"],
         "plugins": [
             {"name": name, "source": "x.py", "sha256": sha, "kinds": []} for name, sha in plugins
@@ -112,7 +112,7 @@ def _components(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _own_settings() -> tuple[set[str], set[str]]:
+def _method_settings() -> tuple[set[str], set[str]]:
     """Settings of methods, and those that decide no result."""
     grouped = [p for group in GROUPS.values() for p in parameters_of(group)]
     own = {*METHOD_KINDS, *(p.name for p in grouped if p.method_specific)}
@@ -128,10 +128,10 @@ def _own_settings() -> tuple[set[str], set[str]]:
 
 
 def _described(settings: dict[str, Any]) -> dict[str, Any]:
-    own, not_compared = _own_settings()
+    own, not_compared = _method_settings()
     return {
         "components": _components(settings),
-        "own_settings": sorted(own),
+        "method_settings": sorted(own),
         "not_compared": sorted(not_compared),
         "plugins": [],
         "input_files": {},

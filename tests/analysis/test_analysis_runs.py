@@ -99,8 +99,8 @@ def test_what_a_run_says_of_its_components(make_run: MakeRun) -> None:
     (run,) = load_runs(folder)
     assert (run.display("algorithm"), run.order("algorithm")) == ("Lucky Draw", 7)
     assert (run.display("availability"), run.order("engine")) == ("Uneven", 2)
-    assert "luck" in run.own_settings and "run_name" in run.not_compared
-    assert run.plugins == {"lucky": "ab12"} and run.own_plugins == {"lucky"}
+    assert "luck" in run.method_settings and "run_name" in run.not_compared
+    assert run.plugins == {"lucky": "ab12"} and run.method_plugins == {"lucky"}
     assert run.settings["luck"] == 0.5
 
 
@@ -109,7 +109,7 @@ def test_what_a_run_says_of_its_components(make_run: MakeRun) -> None:
     [
         ("components", []),
         ("components", {"task": {"display": "x", "order": "last"}}),
-        ("own_settings", None),
+        ("method_settings", None),
     ],
 )
 def test_a_damaged_description_is_named(make_run: MakeRun, key: str, value: object) -> None:

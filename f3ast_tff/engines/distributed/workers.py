@@ -20,13 +20,13 @@ class TrainedPart:
         ids: Clients of the part, `int [m]`.
         sums: Sums over these clients, as arrays; sums of two parts can be merged.
         client_losses: See `RoundOutcome`; `None` unless asked for, or if the sums hold it.
-        received: See `RoundOutcome`; `None` as `client_losses`.
+        delivered: See `RoundOutcome`; `None` as `client_losses`.
     """
 
     ids: np.ndarray
     sums: list[np.ndarray]
     client_losses: np.ndarray | None = None
-    received: np.ndarray | None = None
+    delivered: np.ndarray | None = None
 
 
 class Trainer(Protocol):

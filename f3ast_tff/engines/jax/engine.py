@@ -301,15 +301,15 @@ def _on_host(
     )
     if by_lane is None or cohort is None or packed is None or isinstance(by_lane.loss, tuple):
         return done
-    losses, received = packed.by_place(cohort.ids, by_lane.loss, by_lane.finite)
-    return replace(done, client_losses=losses, received=received)
+    losses, delivered = packed.by_place(cohort.ids, by_lane.loss, by_lane.finite)
+    return replace(done, client_losses=losses, delivered=delivered)
 
 
 def _with_clients(
     outcome: RoundOutcome, cohort: Cohort, parts: Sequence[TrainedPart]
 ) -> RoundOutcome:
     """The outcome with what workers say of each client."""
-    trained = [(part.ids, part.client_losses, part.received) for part in parts]
-    ids, losses, received = (np.concatenate(column) for column in zip(*trained))
-    losses, received = in_order_of(cohort.ids, ids, losses, received)
-    return replace(outcome, client_losses=losses, received=received)
+    trained = [(part.ids, part.client_losses, part.delivered) for part in parts]
+    ids, losses, delivered = (np.concatenate(column) for column in zip(*trained))
+    losses, delivered = in_order_of(cohort.ids, ids, losses, delivered)
+    return replace(outcome, client_losses=losses, delivered=delivered)

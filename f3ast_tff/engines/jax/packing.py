@@ -167,12 +167,12 @@ class PackedCohort(NamedTuple):
             `float64 [m]`, NaN where an update is not finite or a client had no step; `bool [m]`.
         """
         clients, which = np.unique(ids, return_inverse=True)
-        losses, received = np.full(len(clients), np.nan), np.ones(len(clients), bool)
+        losses, delivered = np.full(len(clients), np.nan), np.ones(len(clients), bool)
         there = self.member >= 0
         busy = which[self.member[there]]
-        received[busy] = finite[there]
+        delivered[busy] = finite[there]
         losses[busy] = np.where(finite[there], loss[there], np.nan)
-        return losses[which], received[which]
+        return losses[which], delivered[which]
 
 
 def pack(

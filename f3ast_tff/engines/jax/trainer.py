@@ -123,8 +123,8 @@ class FusedTrainer:
         sums = jax.tree_util.tree_leaves(totals)
         if not by_client:
             return TrainedPart(cohort.ids, sums)
-        losses, received = packed.by_place(cohort.ids, by_lane.loss, by_lane.finite)
-        return TrainedPart(cohort.ids, sums, losses, received)
+        losses, delivered = packed.by_place(cohort.ids, by_lane.loss, by_lane.finite)
+        return TrainedPart(cohort.ids, sums, losses, delivered)
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -30,7 +30,7 @@ from f3ast_tff.engines.tff.functions import find_device
 from f3ast_tff.engines.tff.runtime import InProcessRuntime, TffRuntime
 from f3ast_tff.engines.tff.scorer import KerasScorer
 from f3ast_tff.engines.tff.worker import WorkerRuntime
-from f3ast_tff.methods.parts.host_memory import HostMemory, Received, flat, leaves_of
+from f3ast_tff.methods.parts.host_memory import Delivered, HostMemory, flat, leaves_of
 from f3ast_tff.methods.parts.memory import ClientInit, RoundContext
 from f3ast_tff.methods.parts.strategy import Cohort
 
@@ -186,16 +186,16 @@ class TffEngine:
         updates = np.asarray(metrics["client_work"].get("updates", none))
         delta = np.asarray(metrics["aggregator"].get("delta", none))
         fine = not bool(metrics["finalizer"]["update_non_finite"]) and np.isfinite(model).all()
-        received = Received(
+        delivered = Delivered(
             ids=ids,
-            finite=_received(metrics),
+            finite=_delivered(metrics),
             updates=updates,
             steps=steps,
             delta=delta,
             model=model,
             fine=bool(fine),
         )
-        advanced = memory.advance(received, now)
+        advanced = memory.advance(delivered, now)
         state = output.state if advanced.moves else self._state
         weights = state.global_model_weights
         leaves = leaves_of(advanced.closed, weights.trainable)
@@ -275,27 +275,27 @@ def _model(state: Any) -> np.ndarray:
     return flat(state.global_model_weights.trainable)
 
 
-def _received(metrics: Any) -> np.ndarray:
-    return np.asarray(metrics["client_work"]["received"]) > 0
+def _delivered(metrics: Any) -> np.ndarray:
+    return np.asarray(metrics["client_work"]["delivered"]) > 0
 
 
 def _outcome(
     metrics: Any, cohort: Cohort, ids: np.ndarray, by_client: bool = False
 ) -> RoundOutcome:
     """Outcome of a round from metrics of clients in the order of `ids`."""
-    trained, received = metrics["client_work"]["inner"]["train"], _received(metrics)
-    dropped = int(np.count_nonzero(~received))
+    trained, delivered = metrics["client_work"]["inner"]["train"], _delivered(metrics)
+    dropped = int(np.count_nonzero(~delivered))
     rejected = dropped == len(ids) or bool(metrics["finalizer"]["update_non_finite"])
     found, losses = np.asarray(trained["client_losses"], np.float64), None
     # TFF's own mean of nothing is 0.
     no_loss = rejected or bool(np.isnan(found).all())
     if by_client:
-        losses, received = in_order_of(cohort.ids, ids, found, received)
+        losses, delivered = in_order_of(cohort.ids, ids, found, delivered)
     return RoundOutcome(
         train_loss=float("nan") if no_loss else float(trained["loss"]),
         update_norm=0.0 if rejected else float(metrics["aggregator"]["update_norm"]),
         num_dropped=dropped,
         rejected=rejected,
         client_losses=losses,
-        received=received if by_client else None,
+        delivered=delivered if by_client else None,
     )

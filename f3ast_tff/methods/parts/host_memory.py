@@ -72,7 +72,7 @@ def initial_tables(memory: Memory, num_clients: int, model: np.ndarray) -> dict[
 
 
 @dataclass(frozen=True)
-class Received:
+class Delivered:
     """Updates of a cohort and the server's step.
 
     Attributes:
@@ -156,18 +156,18 @@ class HostMemory:
         """See `Memory.mean`."""
         return bool(self.rules.mean(normalise, now))
 
-    def advance(self, received: Received, now: RoundContext) -> Advanced:
+    def advance(self, delivered: Delivered, now: RoundContext) -> Advanced:
         """Applies the round's updates; see `Memory`."""
-        present = bool(received.finite.any())
-        noted, server = self._noted(received, now)
+        present = bool(delivered.finite.any())
+        noted, server = self._noted(delivered, now)
         steps = bool(self.rules.steps(server, now, present))
-        moves = steps and received.fine
-        keeps = present and (received.fine or not steps)
-        model = received.model if moves else now.model
+        moves = steps and delivered.fine
+        keeps = present and (delivered.fine or not steps)
+        model = delivered.model if moves else now.model
         if keeps:
             self._server = server
             for k, kept in noted.items():
-                settled = self.rules.after_server_step(kept, received.delta, model, now)
+                settled = self.rules.after_server_step(kept, delivered.delta, model, now)
                 for name in self.rules.settled_averages:
                     self._renew(self._server, name, k, self._tables[name][k], settled[name])
                 for name, value in settled.items():
@@ -178,18 +178,18 @@ class HostMemory:
             self._server, model = server, np.asarray(closed, np.float32)
         return Advanced(moves, keeps, model, fits)
 
-    def _noted(self, received: Received, now: RoundContext) -> tuple[dict[int, Values], Values]:
+    def _noted(self, delivered: Delivered, now: RoundContext) -> tuple[dict[int, Values], Values]:
         """Values kept per client, and the server's values, after the updates."""
         noted: dict[int, Values] = {}
         server = dict(self._server)
         if not self.rules.by_client:
             return noted, server
-        ids, first = np.unique(received.ids, return_index=True)
+        ids, first = np.unique(delivered.ids, return_index=True)
         for k, place in zip(ids.tolist(), first.tolist()):
-            if not received.finite[place]:
+            if not delivered.finite[place]:
                 continue
-            client = self._client(k, int(received.steps[place]))
-            update = received.updates[place]
+            client = self._client(k, int(delivered.steps[place]))
+            update = delivered.updates[place]
             kept = self.rules.after_client(client, update, self._server, now)
             noted[k] = {n: np.asarray(kept[n], np.float32) for n in client.kept}
             for name in self.rules.totals:

@@ -80,14 +80,14 @@ class Outcome:
 
     Attributes:
         ids: The cohort as it was selected, `int64 [m]`.
-        received: Whether each client's update entered the aggregate, `bool [m]`: it was delivered,
+        delivered: Whether each client's update entered the aggregate, `bool [m]`: it was delivered,
             and finite.
         losses: Mean loss of the batches that each client trained on, `float64 [m]`; NaN where it
             had no step, or was not delivered.
     """
 
     ids: np.ndarray
-    received: np.ndarray
+    delivered: np.ndarray
     losses: np.ndarray
 
 

@@ -57,8 +57,8 @@ DELIVERIES: dict[str, Callable[[], Any]] = {
 
 
 def shares(delivery: Delivery, ids: np.ndarray = EVERYBODY, rounds: int = ROUNDS) -> np.ndarray:
-    """Returns the share of rounds in which each client is received, all being asked."""
-    return np.mean([delivery.arrivals(t, ids).received for t in range(1, rounds + 1)], axis=0)
+    """Returns the share of rounds in which each client is delivered, all being asked."""
+    return np.mean([delivery.arrivals(t, ids).delivered for t in range(1, rounds + 1)], axis=0)
 
 
 def assert_shares(found: np.ndarray, expected: np.ndarray | float, rounds: int = ROUNDS) -> None:
@@ -74,13 +74,13 @@ def test_a_function_of_seed_round_and_client(name: str) -> None:
     found = {t: one.arrivals(t, EVERYBODY) for t in (1, 2, 3)}
     for t in rounds:
         again = other.arrivals(t, EVERYBODY)
-        np.testing.assert_array_equal(again.received, found[t].received)
+        np.testing.assert_array_equal(again.delivered, found[t].delivered)
         np.testing.assert_array_equal(again.seconds, found[t].seconds)
         assert again.round_seconds == found[t].round_seconds
     some = np.array([7, 31, 7, 2])
     fewer = other.arrivals(2, some)
     if name != "over_commit":
-        np.testing.assert_array_equal(fewer.received, found[2].received[some])
+        np.testing.assert_array_equal(fewer.delivered, found[2].delivered[some])
     np.testing.assert_array_equal(fewer.seconds[[0, 2]], fewer.seconds[[0, 0]])
     assert not np.array_equal(found[1].seconds, found[2].seconds)
 
@@ -88,7 +88,7 @@ def test_a_function_of_seed_round_and_client(name: str) -> None:
 @pytest.mark.parametrize("name", DELIVERIES)
 def test_nobody_asked_takes_no_time(name: str) -> None:
     nobody = DELIVERIES[name]().arrivals(1, np.zeros(0, np.int64))
-    assert (len(nobody.received), len(nobody.seconds), nobody.round_seconds) == (0, 0, 0)
+    assert (len(nobody.delivered), len(nobody.seconds), nobody.round_seconds) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("follows", ["none", "availability"])
@@ -100,21 +100,21 @@ def test_bernoulli_loses_its_share(follows: str) -> None:
 
 
 def test_bernoulli_losses_are_independent_over_clients_and_rounds() -> None:
-    """Of pairs of clients, and of successive rounds, both are received with chance 1/4."""
+    """Of pairs of clients, and of successive rounds, both are delivered with chance 1/4."""
     lossy = bernoulli(0.5)
-    received = np.array([lossy.arrivals(t, EVERYBODY).received for t in range(1, 1001)])
-    pairs = received[:, ::2] & received[:, 1::2]
+    delivered = np.array([lossy.arrivals(t, EVERYBODY).delivered for t in range(1, 1001)])
+    pairs = delivered[:, ::2] & delivered[:, 1::2]
     assert_shares(pairs.mean(axis=0), 0.25, 1000)
     # Pairs of rounds that overlap count as half as many.
-    assert_shares((received[1:] & received[:-1]).mean(axis=0), 0.25, 500)
+    assert_shares((delivered[1:] & delivered[:-1]).mean(axis=0), 0.25, 500)
 
 
-def test_bernoulli_round_lasts_until_the_slowest_received() -> None:
+def test_bernoulli_round_lasts_until_the_slowest_delivered() -> None:
     lossy = bernoulli(0.5)
     for t in range(1, 50):
         found, every = lossy.arrivals(t, EVERYBODY), lossy.seconds(t, EVERYBODY)
-        np.testing.assert_array_equal(found.seconds, np.where(found.received, every, np.inf))
-        assert found.round_seconds == every[found.received].max()
+        np.testing.assert_array_equal(found.seconds, np.where(found.delivered, every, np.inf))
+        assert found.round_seconds == every[found.delivered].max()
     every = lossy.seconds(1, EVERYBODY)
     assert until_slowest(np.zeros(N, bool), every).round_seconds == every.max()
 
@@ -142,9 +142,9 @@ def test_deadline_ends_a_round_unless_all_are_there_before() -> None:
     ends = []
     for t in range(1, 100):
         found = late.arrivals(t, EVERYBODY[t % 30 : t % 30 + 3])
-        np.testing.assert_array_equal(found.received, found.seconds <= 25)
+        np.testing.assert_array_equal(found.delivered, found.seconds <= 25)
         ends.append(found.round_seconds)
-        assert ends[-1] == (found.seconds.max() if found.received.all() else 25)
+        assert ends[-1] == (found.seconds.max() if found.delivered.all() else 25)
     assert 25 in ends and min(ends) < 25
 
 
@@ -153,12 +153,12 @@ def test_over_commitment_takes_the_first() -> None:
     first = over_commit(30, **JITTERED)
     found = [first.arrivals(t, EVERYBODY) for t in range(1, ROUNDS + 1)]
     for each in found:
-        assert each.received.sum() == 30
-        assert each.seconds[each.received].max() == each.round_seconds
-        assert each.seconds[~each.received].min() >= each.round_seconds
-    assert_shares(np.mean([each.received for each in found], axis=0), 0.75)
+        assert each.delivered.sum() == 30
+        assert each.seconds[each.delivered].max() == each.round_seconds
+        assert each.seconds[~each.delivered].min() >= each.round_seconds
+    assert_shares(np.mean([each.delivered for each in found], axis=0), 0.75)
     fewer = first.arrivals(1, EVERYBODY[:20])
-    assert fewer.received.all() and fewer.round_seconds == fewer.seconds.max()
+    assert fewer.delivered.all() and fewer.round_seconds == fewer.seconds.max()
 
 
 def test_all_draws_of_a_client_meet_one_fate() -> None:
@@ -167,10 +167,10 @@ def test_all_draws_of_a_client_meet_one_fate() -> None:
     seconds = {"device_example_ms": 1000.0, "device_kbps": 1e30, **ALIKE}
     ids = np.array([0, 1, 1, 2, 1, 1])
     found = over_commit(3, examples, **seconds).arrivals(1, ids)
-    assert found.received.tolist() == [False, True, True, False, True, True]
+    assert found.delivered.tolist() == [False, True, True, False, True, True]
     assert found.round_seconds == 10
     found = over_commit(5, examples, **seconds).arrivals(1, ids)
-    assert found.received.tolist() == [False, True, True, True, True, True]
+    assert found.delivered.tolist() == [False, True, True, True, True, True]
     assert found.round_seconds == 50
 
 
@@ -190,7 +190,7 @@ def test_more_are_asked_than_wanted() -> None:
 
 
 def test_trace_loses_who_is_away_when_the_next_round_begins() -> None:
-    """Independent rounds: received with chance q_k."""
+    """Independent rounds: delivered with chance q_k."""
     assert_shares(shares(trace(None, **ALIKE)), Q)
 
 
@@ -213,9 +213,9 @@ def test_trace_by_hand() -> None:
     found = [
         trace(4.0, Table(masks), seed, **ALIKE).arrivals(1, np.arange(4)) for seed in range(200)
     ]
-    received = np.mean([each.received for each in found], axis=0)
-    assert received[[0, 1, 3]].tolist() == [0, 0, 1]
-    assert_shares(received[2:3], 0.5, 200)
+    delivered = np.mean([each.delivered for each in found], axis=0)
+    assert delivered[[0, 1, 3]].tolist() == [0, 0, 1]
+    assert_shares(delivered[2:3], 0.5, 200)
     with pytest.raises(ParameterError, match="must be at least 0.1"):
         trace(0.09, Table(masks), **ALIKE).arrivals(1, np.arange(4))
 

@@ -86,18 +86,18 @@ def test_killed_and_resumed_is_undisturbed(algorithm: str, fake: None, tmp_path:
 
 
 @pytest.mark.parametrize("name", LOSSY)
-def test_who_is_received_is_who_delivers(name: str, fake: None) -> None:
+def test_who_is_delivered_is_who_delivers(name: str, fake: None) -> None:
     """By the delivery itself, asked again; a loss never makes the constraint's K be passed."""
     found = ran(None, built(**LOSSY[name])).selection
     parts = built(**LOSSY[name])
     k = 8 if name == "over_commit" else 4
     assert found["num_selected"].max() <= k
-    assert found["num_received"].max() <= 4
-    assert found["num_received"].sum() < found["num_selected"].sum()
+    assert found["num_delivered"].max() <= 4
+    assert found["num_delivered"].sum() < found["num_selected"].sum()
     for t in range(1, ROUNDS + 1):
         ids = found["selected"][t - 1]
         again = parts.delivery.arrivals(t, ids[ids >= 0])
-        assert again.received.tolist() == found["received"][t - 1][ids >= 0].tolist()
+        assert again.delivered.tolist() == found["delivered"][t - 1][ids >= 0].tolist()
         assert found["round_seconds"][t - 1] == again.round_seconds
     assert (found["selected"].shape[1] > 4) == (name == "over_commit")
 
@@ -108,7 +108,7 @@ def test_delivery_is_a_condition_and_part_of_the_identity() -> None:
     lossy = resolve({"delivery": "bernoulli"})
     assert lossy.identity["delivery"] == "bernoulli"
     assert lossy.identity["loss_probability"] == 0.1
-    assert "delivery" not in lossy.own_settings and "rates_follow" in lossy.own_settings
+    assert "delivery" not in lossy.method_settings and "rates_follow" in lossy.method_settings
     assert "delivery-bernoulli" in lossy.settings["run_name"]
 
 
@@ -193,7 +193,7 @@ def test_speeds_of_a_file(fake: None, tmp_path: Path) -> None:
         ({"delivery": "over_commit", "fail_below_arrivals": 0.8}, "only applies with delivery be"),
         ({"delivery": "trace", "fail_below_arrivals": 1.5}, "at least 0 and at most 1"),
         ({"delivery": "mail"}, "delivery = mail: must be one of certain, bernoulli, trace,"),
-        ({"rates_follow": "both", "rate_clusters": 2}, "rates_follow = both: must be received or"),
+        ({"rates_follow": "both", "rate_clusters": 2}, "rates_follow = both: must be delivered or"),
     ],
 )
 def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
@@ -208,7 +208,7 @@ def test_over_commitment_needs_a_count(fake: None) -> None:
 
 
 class EverySecond:
-    """A delivery of one's own: clients of even ids are received."""
+    """A delivery of one's own: clients of even ids are delivered."""
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
         return Arrivals(ids % 2 == 0, np.ones(len(ids)), 1.0)
@@ -216,8 +216,8 @@ class EverySecond:
 
 def test_delivery_as_an_object(fake: None) -> None:
     result = simulate(delivery=EverySecond(), rounds=3, num_clients=N, clients_per_round=6)
-    selected, received = result.selection["selected"], result.selection["received"]
-    np.testing.assert_array_equal(received, (selected >= 0) & (selected % 2 == 0))
+    selected, delivered = result.selection["selected"], result.selection["delivered"]
+    np.testing.assert_array_equal(delivered, (selected >= 0) & (selected % 2 == 0))
     assert result.configuration.settings["delivery"] == "every_second"
     assert result.metrics["simulated_seconds"].tolist() == [3.0]
 
@@ -225,13 +225,13 @@ def test_delivery_as_an_object(fake: None) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "least"), [("f3ast", 0.0), ("scaffold", 0.0), ("mifa", 0.5)])
 def test_engines_agree_with_losses(algorithm: str, least: float) -> None:
-    """Who is asked, who is received and the model after 12 rounds, some of which may fail."""
+    """Who is asked, who is delivered and the model after 12 rounds, some of which may fail."""
     given = {**SMALL, **LOSSY["deadline"], "client_lr": 0.05, "fail_below_arrivals": least}
     one, other = (simulate(algorithm=algorithm, engine=e, **given) for e in ("fused", "tff"))
     assert one.summary["lost_updates"] == other.summary["lost_updates"] > 0
-    failed = (one.selection["num_received"] == 0) & (one.selection["bytes_up"] > 0)
+    failed = (one.selection["num_delivered"] == 0) & (one.selection["bytes_up"] > 0)
     assert failed.any() == (least > 0) and not failed.all()
-    for name in ("selected", "received", "weights", "round_seconds", "bytes_down", "bytes_up"):
+    for name in ("selected", "delivered", "weights", "round_seconds", "bytes_down", "bytes_up"):
         np.testing.assert_array_equal(one.selection[name], other.selection[name])
     for a, b in zip(one.weights, other.weights):
         np.testing.assert_allclose(a, b, atol=1e-5)

@@ -21,7 +21,7 @@ from tests.fake_engine import Breakdown
 
 
 @dataclass(frozen=True)
-class Received(LossyConfig):
+class Delivered(LossyConfig):
     """A delivery that receives these clients, in rounds of 5 seconds."""
 
     ids: tuple[int, ...] = ()
@@ -38,17 +38,17 @@ class AllLostWhere:
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
         found = self.failing.arrivals(round_number, ids)
-        return replace(found, received=found.received & (not found.failed), failed=False)
+        return replace(found, delivered=found.delivered & (not found.failed), failed=False)
 
 
 def failing() -> Bernoulli:
-    """Of two clients asked both must be received; a third of all updates are lost."""
+    """Of two clients asked both must be delivered; a third of all updates are lost."""
     lossy = Bernoulli(loss_probability=0.3, fail_below_arrivals=0.8)
     return lossy.build(world(np.full(N, 10), seed=2, num_bytes=125))
 
 
 @pytest.mark.parametrize(
-    ("asked", "received", "share", "failed"),
+    ("asked", "delivered", "share", "failed"),
     [
         ([0, 1, 2, 3, 4], (0, 1, 2, 3), 0.8, False),
         ([0, 1, 2, 3, 4], (0, 1, 2), 0.8, True),
@@ -63,13 +63,13 @@ def failing() -> Bernoulli:
     ],
 )
 def test_share_of_the_clients_asked(
-    asked: list[int], received: tuple[int, ...], share: float, failed: bool
+    asked: list[int], delivered: tuple[int, ...], share: float, failed: bool
 ) -> None:
     ids = np.array(asked, np.int64)
-    delivery = Received(ids=received, fail_below_arrivals=share)
+    delivery = Delivered(ids=delivered, fail_below_arrivals=share)
     plain, found = delivery.sent(1, ids), delivery.arrivals(1, ids)
     assert (found.failed, found.round_seconds) == (failed, 5.0)
-    assert found.received.tolist() == plain.received.tolist()
+    assert found.delivered.tolist() == plain.delivered.tolist()
 
 
 def test_failed_round_by_hand() -> None:
@@ -81,11 +81,11 @@ def test_failed_round_by_hand() -> None:
     rates = ParticipationRates(np.full(3, 0.5), 0.1)
     strategy = F3AST(np.full(3, 1 / 3), rates)
 
-    def round_of(t: int, *received: int) -> tuple[Cohort, tuple[float, int, int, bool]]:
+    def round_of(t: int, *delivered: int) -> tuple[Cohort, tuple[float, int, int, bool]]:
         now = Round(t, np.ones(3, bool), RoundConstraint(3))
-        delivery = Received(ids=received, fail_below_arrivals=0.8)
+        delivery = Delivered(ids=delivered, fail_below_arrivals=0.8)
         found = deliver(delivery, strategy, Payload(7, 3), now, strategy.select(now))
-        assert found.received.sum() == len(found.cohort)
+        assert found.delivered.sum() == len(found.cohort)
         return found.cohort, (found.seconds, found.bytes_down, found.bytes_up, found.failed)
 
     cohort, spent = round_of(1, 0, 2)
@@ -105,8 +105,8 @@ def test_failed_round_is_one_in_which_all_are_lost(
     strategy = STRATEGIES[name]
     result, engine, _ = run(None, strategy, delivery=failing(), block_rounds=block_rounds)
     record = result.selection
-    failed = (record["num_received"] == 0) & (record["bytes_up"] > 0)
-    assert failed.any() and (record["num_received"] > 0).any()
+    failed = (record["num_delivered"] == 0) & (record["bytes_up"] > 0)
+    assert failed.any() and (record["num_delivered"] > 0).any()
     assert caplog.text.count("failed, too few updates of 2 clients arrived") >= failed.sum()
     assert not any(len(engine.cohorts[t]) for t in np.flatnonzero(failed))
     lost = AllLostWhere(failing())

@@ -74,8 +74,8 @@ def test_losses_are_those_of_each_client(
         expected = [losses.get(k, np.nan) for k in cohort.ids.tolist()]
         np.testing.assert_allclose(outcome.client_losses, expected, rtol=1e-5)
         assert outcome.client_losses.dtype == np.float64
-        np.testing.assert_array_equal(outcome.received, cohort.ids != NAN_CLIENT)
-        assert outcome.received.dtype == bool
+        np.testing.assert_array_equal(outcome.delivered, cohort.ids != NAN_CLIENT)
+        assert outcome.delivered.dtype == bool
         if len(cohort):
             trained = np.isfinite(outcome.client_losses)
             examples = 8 * WORK.num_batches(DATA.train.sizes[cohort.ids])[trained]
@@ -91,7 +91,7 @@ def test_round_is_the_same_without(name: str, make_engine: Callable[..., Any]) -
     asked = make_engine(name, DATA, WORK, Sgd(1.0), WeightedMean())
     plain = make_engine(name, DATA, WORK, Sgd(1.0), WeightedMean())
     for a, b in zip(asked.run_rounds(1, COHORTS, by_client=True), plain.run_rounds(1, COHORTS)):
-        assert isinstance(b, RoundOutcome) and b.client_losses is None and b.received is None
+        assert isinstance(b, RoundOutcome) and b.client_losses is None and b.delivered is None
         np.testing.assert_equal((a.train_loss, a.update_norm), (b.train_loss, b.update_norm))
     for a, b in zip(asked.weights(), plain.weights()):
         np.testing.assert_array_equal(a, b)
@@ -108,6 +108,6 @@ def test_with_a_memory(
     losses = alone[0]
     expected = [losses.get(k, np.nan) for k in COHORTS[0].ids.tolist()]
     np.testing.assert_allclose(outcome.client_losses, expected, rtol=1e-5)
-    np.testing.assert_array_equal(outcome.received, COHORTS[0].ids != NAN_CLIENT)
+    np.testing.assert_array_equal(outcome.delivered, COHORTS[0].ids != NAN_CLIENT)
     assert outcome.num_dropped == 1
-    assert len(nobody.client_losses) == len(nobody.received) == 0
+    assert len(nobody.client_losses) == len(nobody.delivered) == 0

@@ -130,7 +130,7 @@ def assert_alike(ours: list[Any], theirs: list[Any]) -> None:
         assert a.update_norm == pytest.approx(b.update_norm, abs=1e-5)
         assert a.train_loss == pytest.approx(b.train_loss, rel=1e-4, nan_ok=True)
         np.testing.assert_allclose(a.client_losses, b.client_losses, rtol=1e-4)
-        np.testing.assert_array_equal(a.received, b.received)
+        np.testing.assert_array_equal(a.delivered, b.delivered)
 
 
 def test_twenty_rounds_agree(both: OfKind, make_engine: Callable[..., Any]) -> None:
@@ -204,7 +204,7 @@ def test_empty_first_round_leaves_all_state_alone(both: OfKind) -> None:
     for name, engine in both.engines.items():
         _, (outcome,) = run(engine, [cohort()])
         assert outcome.rejected and outcome.update_norm == 0
-        assert outcome.client_losses.shape == outcome.received.shape == (0,)
+        assert outcome.client_losses.shape == outcome.delivered.shape == (0,)
         assert_equal(copied(engine), both.starts[name])
 
 

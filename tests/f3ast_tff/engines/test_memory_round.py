@@ -99,12 +99,12 @@ def test_round_of_broken_clients_is_an_empty_one(engine: Any) -> None:
     (empty,) = engine.run_rounds(2, [cohort([])], by_client=True)
     assert (empty.num_dropped, empty.rejected) == (0, False)
     assert empty.update_norm == outcome.update_norm
-    assert empty.client_losses is not None and empty.received is not None
-    assert empty.client_losses.shape == empty.received.shape == (0,)
+    assert empty.client_losses is not None and empty.delivered is not None
+    assert empty.client_losses.shape == empty.delivered.shape == (0,)
     np.testing.assert_array_equal(flat(engine.weights()), moved)
     engine.restore({name: value.copy() for name, value in saved.items()})
     (broken,) = engine.run_rounds(2, [cohort([NAN_CLIENT])], by_client=True)
-    assert broken.received is not None and broken.received.tolist() == [False]
+    assert broken.delivered is not None and broken.delivered.tolist() == [False]
     assert broken.client_losses is not None and np.isnan(broken.client_losses).tolist() == [True]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.methods.parts.aggregation import Aggregation
-from f3ast_tff.methods.parts.host_memory import Advanced, HostMemory, Received
+from f3ast_tff.methods.parts.host_memory import Advanced, Delivered, HostMemory
 from f3ast_tff.methods.parts.strategy import Cohort
 
 # From id, model and what is added to gradients, to D_k; all vectors `[num_weights]`.
@@ -61,8 +61,8 @@ class RulesInNumpy:
         delta = _combined(sent[finite], cohort.weights[finite], mean) + self.memory.correction(now)
         model = (self.model + delta).astype(np.float32)
         fine = bool(np.isfinite(model).all())
-        received = Received(ids, finite, updates, counts, delta.astype(np.float32), model, fine)
-        advanced = self.memory.advance(received, now)
+        delivered = Delivered(ids, finite, updates, counts, delta.astype(np.float32), model, fine)
+        advanced = self.memory.advance(delivered, now)
         self.model = advanced.closed
         return delta, advanced
 

@@ -18,8 +18,8 @@ def round_of(strategy: FedAU, t: int, there: list[int], dropped: tuple[int, ...]
     """Selects, then observes that all but `dropped` arrived."""
     n = len(strategy.p)
     cohort = cohort_of(strategy, Round(t, np.isin(np.arange(n), there), RoundConstraint(n)))
-    received = ~np.isin(cohort.ids, dropped)
-    strategy.observe(t, Outcome(cohort.ids, received, np.ones(len(cohort))))
+    delivered = ~np.isin(cohort.ids, dropped)
+    strategy.observe(t, Outcome(cohort.ids, delivered, np.ones(len(cohort))))
     return cohort
 
 
@@ -77,7 +77,7 @@ def test_with_everybody_there_it_is_fedavg_over_all(cutoff: int | None) -> None:
 
 
 def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short() -> None:
-    """Bernoulli(q) and K = 2 of 4: omega tends to the inverse frequency of being received.
+    """Bernoulli(q) and K = 2 of 4: omega tends to the inverse frequency of being delivered.
 
     Means of about 20,000 q geometric intervals, and the frequency is of the same rounds: the two
     differ by the open interval alone.
@@ -88,8 +88,8 @@ def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short() -> N
         mask = rng.random(n) < [0.9, 0.5, 0.3, 0.1]
         cohort = cohort_of(strategy, Round(t, mask, RoundConstraint(2)))
         counts[cohort.ids] += 1
-        received = np.ones(len(cohort), bool)
-        strategy.observe(t, Outcome(cohort.ids, received, np.zeros(len(cohort))))
+        delivered = np.ones(len(cohort), bool)
+        strategy.observe(t, Outcome(cohort.ids, delivered, np.zeros(len(cohort))))
     np.testing.assert_allclose(strategy.mean_intervals, rounds / counts, rtol=0.02)
 
 

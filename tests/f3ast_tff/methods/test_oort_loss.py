@@ -139,13 +139,13 @@ def test_shares_of_the_places() -> None:
     assert (len(set(ids.tolist())), 9 in ids) == (5, True)
 
 
-def test_what_was_not_received_is_still_new() -> None:
+def test_what_was_not_delivered_is_still_new() -> None:
     strategy = OortLoss(SIZES)
-    ids, received = np.array([0, 1]), np.array([True, False])
+    ids, delivered = np.array([0, 1]), np.array([True, False])
     cohort_of(
         strategy, Round(3, np.ones(2, bool), RoundConstraint(2), reports({0: np.inf, 1: 2.0}))
     )
-    strategy.observe(3, Outcome(ids, received, np.zeros(2)))
+    strategy.observe(3, Outcome(ids, delivered, np.zeros(2)))
     assert strategy.state()["last_participation"].tolist() == [3, 0]
     assert strategy.state()["utility"].tolist() == [0, 0]
 

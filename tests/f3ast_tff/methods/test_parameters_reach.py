@@ -133,7 +133,7 @@ def cases() -> list[Row]:
         Row(F3AST, "rate_init", "k_over_n", rates, P.tolist(), [0.5] * N),
         Row(F3AST, "rate_step", "falling", lambda b: b.strategy.rates.falling, False, True),
         Row(F3AST, "weight_bound", 2.0, of("weight_bound"), None, 2.0),
-        Row(F3AST, "rates_follow", "selected", of("follow"), "received", "selected"),
+        Row(F3AST, "rates_follow", "selected", of("follow"), "delivered", "selected"),
         Row(
             F3AST,
             "rates_follow",

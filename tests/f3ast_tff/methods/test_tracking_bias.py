@@ -1,7 +1,7 @@
 """How far weights p / r of tracked rates are from unbiased: by hand, and by selection alone.
 
-Rates of the received move as r(t) = (1 - beta) r(t - 1) + beta X(t), X(t) = 1 in a round in which
-the client is received, and X(t) / r(t) weighs its update. In such a round
+Rates of the delivered move as r(t) = (1 - beta) r(t - 1) + beta X(t), X(t) = 1 in a round in which
+the client is delivered, and X(t) / r(t) weighs its update. In such a round
 r(t - 1) = (r(t) - beta) / (1 - beta), so that in every round
 
     log r(t) - log r(t - 1) = log(1 - beta) - X(t) log(1 - beta / r(t)).
@@ -34,9 +34,9 @@ LOSS = loss_by_rank(P, 0.4)
 BETAS = (0.001, 0.002, 0.004)
 # Of the page on delivery, over 20,000 rounds: bias of clients 0 and 1, by what the rates follow.
 ON_THE_PAGE = {
-    ("received", 0.001): (-0.109, -0.059),
+    ("delivered", 0.001): (-0.109, -0.059),
     ("both", 0.001): (-0.073, -0.039),
-    ("received", 0.002): (-0.186, -0.109),
+    ("delivered", 0.002): (-0.186, -0.109),
     ("both", 0.002): (-0.131, -0.074),
 }
 
@@ -46,7 +46,7 @@ class Settled:
     """What a simulation from settled rates has found, each `float64 [N]`.
 
     Attributes:
-        rate: Share of rounds in which a client was received.
+        rate: Share of rounds in which a client was delivered.
         weight: Mean over rounds of X / r.
         logs: Mean over rounds of -X log(1 - beta / r).
         drift: (log r(T) - log r(0)) / T.
@@ -79,7 +79,7 @@ def simulated(follow: str, beta: float) -> Settled:
     return Settled(*(sums / ROUNDS for sums in (times, weights, logs, drift)))
 
 
-@pytest.mark.parametrize("follow", ["received", "both"])
+@pytest.mark.parametrize("follow", ["delivered", "both"])
 def test_bias_falls_with_beta(follow: str) -> None:
     """The equality above, then its approximation, then the direction; client 0 is the rarest.
 

@@ -51,7 +51,7 @@ class Learner(BaseStrategy):
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
         self.observed.append((round_number, outcome))
-        self.last[outcome.ids[outcome.received]] = outcome.losses[outcome.received]
+        self.last[outcome.ids[outcome.delivered]] = outcome.losses[outcome.delivered]
 
     def state(self) -> dict[str, np.ndarray]:
         return {"last": self.last.copy()}

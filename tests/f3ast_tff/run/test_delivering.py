@@ -27,11 +27,11 @@ from tests.fake_engine import Breakdown
 class Fate:
     """A delivery that says what it is told."""
 
-    def __init__(self, received: list[bool], seconds: float = 5.0) -> None:
-        self.received, self.seconds = np.array(received, bool), seconds
+    def __init__(self, delivered: list[bool], seconds: float = 5.0) -> None:
+        self.delivered, self.seconds = np.array(delivered, bool), seconds
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
-        return Arrivals(self.received, np.ones(len(self.received)), self.seconds)
+        return Arrivals(self.delivered, np.ones(len(self.delivered)), self.seconds)
 
 
 NOW = Round(2, np.ones(5, bool), RoundConstraint(5))
@@ -48,15 +48,15 @@ def with_losses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("block_rounds", [1, 100])
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_engine_gets_those_received_once_and_nobody_else(
+def test_engine_gets_those_delivered_once_and_nobody_else(
     name: str, block_rounds: int, with_losses: dict[str, Path]
 ) -> None:
     """A lost update never enters, in its round or a later one; blocks change nothing."""
     result, engine, _ = run(None, STRATEGIES[name], delivery=half_lost(), block_rounds=block_rounds)
     record = result.selection
-    assert record["num_received"].sum() < record["num_selected"].sum()
+    assert record["num_delivered"].sum() < record["num_selected"].sum()
     for row, trained in enumerate(engine.cohorts):
-        came = record["received"][row]
+        came = record["delivered"][row]
         assert trained.ids.tolist() == record["selected"][row][came].tolist()
         assert trained.weights.tolist() == record["weights"][row][came].tolist()
         assert not record["weights"][row][~came].any()
@@ -79,16 +79,16 @@ def test_resumed_run_repeats_an_uninterrupted_one(
 
 
 def test_metrics_sum_bytes_and_seconds_up(tmp_path: Path) -> None:
-    """100 bytes down for each client asked, 10 up for each received."""
+    """100 bytes down for each client asked, 10 up for each delivered."""
     result, _, _ = run(tmp_path, STRATEGIES["f3ast"], delivery=half_lost())
     record = result.selection
     for row in result.rows:
         so_far = slice(int(row["round"]))
         assert row["bytes_down"] == 100 * record["num_selected"][so_far].sum()
-        assert row["bytes_up"] == 10 * record["num_received"][so_far].sum()
+        assert row["bytes_up"] == 10 * record["num_delivered"][so_far].sum()
         assert row["simulated_seconds"] == pytest.approx(record["round_seconds"][so_far].sum())
     assert result.rows[-1]["simulated_seconds"] > 0
-    lost = record["num_selected"].sum() - record["num_received"].sum()
+    lost = record["num_selected"].sum() - record["num_delivered"].sum()
     assert result.summary["lost_updates"] == lost > 0
 
 
@@ -106,17 +106,17 @@ def test_who_learns_from_outcomes_learns_who_is_lost() -> None:
         record = result.selection
         there = record["selected"][t - 1] >= 0
         assert outcome.ids.tolist() == record["selected"][t - 1][there].tolist()
-        assert outcome.received.tolist() == record["received"][t - 1][there].tolist()
-        np.testing.assert_array_equal(np.isnan(outcome.losses), ~outcome.received)
+        assert outcome.delivered.tolist() == record["delivered"][t - 1][there].tolist()
+        np.testing.assert_array_equal(np.isnan(outcome.losses), ~outcome.delivered)
 
 
 def test_round_in_which_all_are_lost_is_said(caplog: pytest.LogCaptureFixture) -> None:
     result, _, _ = run(None, STRATEGIES["f3ast"], delivery=half_lost())
     record = result.selection
-    all_lost = (record["num_received"] == 0) & (record["num_selected"] > 0)
+    all_lost = (record["num_delivered"] == 0) & (record["num_selected"] > 0)
     assert all_lost.any()
-    assert caplog.text.count("no update received of") == all_lost.sum()
-    assert result.summary["empty_rounds"] == (record["num_received"] == 0).sum()
+    assert caplog.text.count("no update of") == all_lost.sum()
+    assert result.summary["empty_rounds"] == (record["num_delivered"] == 0).sum()
 
 
 def test_one_drawn_twice_counts_once_in_bytes() -> None:

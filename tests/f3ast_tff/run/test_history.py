@@ -1,4 +1,4 @@
-"""The record of who was available, selected and received."""
+"""The record of who was available, selected and delivered."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import math
 import numpy as np
 
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.run.delivering import Delivered
+from f3ast_tff.run.delivering import Answers
 from f3ast_tff.run.history import SelectionHistory
 
 
 def asked(
     ids: list[int],
     weights: list[float],
-    received: list[bool] | None = None,
+    delivered: list[bool] | None = None,
     seconds: float = math.nan,
-) -> Delivered:
-    """Clients asked, with the weights of those received, all by default; 10 bytes each way."""
-    came = np.array([True] * len(ids) if received is None else received, bool)
+) -> Answers:
+    """Clients asked, with the weights of those delivered, all by default; 10 bytes each way."""
+    came = np.array([True] * len(ids) if delivered is None else delivered, bool)
     every = np.array(ids, np.int64)
     cohort = Cohort(every[came], np.array(weights, np.float64))
-    return Delivered(every, came, cohort, seconds, 10 * len(ids), 10 * len(cohort))
+    return Answers(every, came, cohort, seconds, 10 * len(ids), 10 * len(cohort))
 
 
 def four_rounds() -> SelectionHistory:
@@ -35,7 +35,7 @@ def four_rounds() -> SelectionHistory:
 
 
 def two_rounds_with_losses() -> SelectionHistory:
-    """One of three is received, of weight 0.5, in 20 s; then none of one, in 30 s."""
+    """One of three is delivered, of weight 0.5, in 20 s; then none of one, in 30 s."""
     history = SelectionHistory()
     history.append(6, asked([4, 1, 3], [0.5], [False, True, False], 20.0), 0, False)
     history.append(6, asked([2], [], [False], 30.0), 0, True)
@@ -45,11 +45,11 @@ def two_rounds_with_losses() -> SelectionHistory:
 def test_arrays_by_hand() -> None:
     arrays = four_rounds().arrays()
     assert arrays["num_available"].tolist() == [5, 0, 9, 1]
-    assert arrays["num_selected"].tolist() == arrays["num_received"].tolist() == [2, 0, 3, 1]
+    assert arrays["num_selected"].tolist() == arrays["num_delivered"].tolist() == [2, 0, 3, 1]
     assert arrays["num_dropped"].tolist() == [0, 0, 3, 1]
     assert arrays["rejected"].tolist() == [False, True, True, True]
     assert arrays["selected"].tolist() == [[4, 1, -1], [-1, -1, -1], [0, 7, 7], [2, -1, -1]]
-    np.testing.assert_array_equal(arrays["received"], arrays["selected"] >= 0)
+    np.testing.assert_array_equal(arrays["delivered"], arrays["selected"] >= 0)
     assert arrays["weights"].tolist() == [[0.5, 0.25, 0], [0, 0, 0], [1, 2, 3], [8, 0, 0]]
     assert arrays["weight_sum"].tolist() == [0.75, 0, 6, 8]
     assert arrays["selected"].dtype == np.int64
@@ -66,10 +66,10 @@ def test_lost_updates_by_hand() -> None:
     history = two_rounds_with_losses()
     arrays = history.arrays()
     assert arrays["selected"].tolist() == [[4, 1, 3], [2, -1, -1]]
-    assert arrays["received"].tolist() == [[False, True, False], [False, False, False]]
+    assert arrays["delivered"].tolist() == [[False, True, False], [False, False, False]]
     assert arrays["weights"].tolist() == [[0, 0.5, 0], [0, 0, 0]]
     assert arrays["weight_sum"].tolist() == [0.5, 0]
-    assert (arrays["num_selected"].tolist(), arrays["num_received"].tolist()) == ([3, 1], [1, 0])
+    assert (arrays["num_selected"].tolist(), arrays["num_delivered"].tolist()) == ([3, 1], [1, 0])
     assert arrays["round_seconds"].tolist() == [20, 30]
     assert (arrays["bytes_down"].tolist(), arrays["bytes_up"].tolist()) == ([30, 10], [10, 0])
     assert history.total == (40, 10, 50.0)

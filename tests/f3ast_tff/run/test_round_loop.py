@@ -202,7 +202,7 @@ def test_strategy_that_needs_outcomes_observes_every_round(
         size = result.selection["num_selected"][t - 1]
         assert (size == 0) == (t in empty)
         assert outcome.ids.tolist() == result.selection["selected"][t - 1][:size].tolist()
-        assert (outcome.received.dtype, outcome.received.shape) == (np.dtype(bool), (size,))
+        assert (outcome.delivered.dtype, outcome.delivered.shape) == (np.dtype(bool), (size,))
         assert (outcome.losses.dtype, outcome.losses.shape) == (np.dtype(float), (size,))
     np.testing.assert_array_equal(result.selection["final_last"], learner.last)
     assert_same_results(tmp_path, undisturbed["learner"])

@@ -83,7 +83,7 @@ def build_weighted_client_work(
         returns_updates: Whether each client's update D_k comes back one by one.
 
     Returns:
-        Client work; its measurements are `inner` (those of the inner work), `received` (for each
+        Client work; its measurements are `inner` (those of the inner work), `delivered` (for each
         client 1, or 0 if its update was not finite, `float32 [m]`) and, if asked for, `updates`
         (`float32 [m, num_weights]`, zeros where not finite).
     """
@@ -115,7 +115,7 @@ def build_weighted_client_work(
         output = inner.next(state, weights, training_data)
         update, finite = output.result.update, output.result.update_weight
         weight = tff.federated_map(multiply, (finite, weight))
-        columns = OrderedDict(inner=output.measurements, received=collect(finite))
+        columns = OrderedDict(inner=output.measurements, delivered=collect(finite))
         if returns_updates:
             columns["updates"] = collect(tff.federated_map(flatten, update))
         if {"scale", "shift"} & {*start.parts}:

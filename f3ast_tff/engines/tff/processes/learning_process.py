@@ -96,8 +96,8 @@ def build_parts(
     Returns:
         Parts of a process whose `next` takes `client_data.client_dataset`s and whose metrics hold,
         beside TFF's own, `aggregator/update_norm` (the L2 norm of Delta) and, for each client,
-        `client_work/received` and `client_work/inner/train/client_losses`; with a memory of clients
-        also `client_work/updates` and `aggregator/delta`.
+        `client_work/delivered` and `client_work/inner/train/client_losses`; with a memory of
+        clients also `client_work/updates` and `aggregator/delta`.
     """
     memory = aggregation.memory
     by_client = memory is not None and memory.by_client

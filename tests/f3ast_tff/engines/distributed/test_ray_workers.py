@@ -79,7 +79,7 @@ class Summing:
             raise ValueError("no more memory")
         sums = [self.examples.client(int(k))[0].sum() for k in cohort.ids]
         total = np.array(self.times(cohort.weights @ np.array(sums)))
-        return TrainedPart(cohort.ids, [total], received=np.ones(2) if by_client else None)
+        return TrainedPart(cohort.ids, [total], delivered=np.ones(2) if by_client else None)
 
     def close(self) -> None:
         pass
@@ -127,12 +127,12 @@ def test_each_client_is_trained_once_where_its_data_is(workers: RayWorkers) -> N
     assert len(parts) == 2
     assert sum(float(part.sums[0]) for part in parts) == EXPECTED
     assert sorted(np.concatenate([part.ids for part in parts])) == list(range(6))
-    assert parts[0].received is None
+    assert parts[0].delivered is None
 
 
 def test_what_came_back_from_each_client_is_asked_for(workers: RayWorkers) -> None:
     parts = workers.train([np.array(0)], 1, EVERYBODY, True)
-    assert all(len(part.received) == 2 for part in parts)
+    assert all(len(part.delivered) == 2 for part in parts)
 
 
 def test_worker_without_a_client_is_not_asked(workers: RayWorkers) -> None:

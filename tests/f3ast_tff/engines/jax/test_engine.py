@@ -118,6 +118,6 @@ def test_loops_of_known_length_compute_the_same(lanes: int, equal: bool) -> None
     for a, b in zip(one, several):
         assert a.train_loss == pytest.approx(b.train_loss, rel=1e-6)
         np.testing.assert_allclose(a.client_losses, b.client_losses, rtol=1e-6)
-        np.testing.assert_array_equal(a.received, b.received)
+        np.testing.assert_array_equal(a.delivered, b.delivered)
     for a, b in zip(*(engine.weights() for engine in engines)):
         np.testing.assert_allclose(a, b, atol=1e-6)

@@ -120,7 +120,7 @@ def test_split_cohort_nan_client_no_child_and_no_port(worker: WorkerRuntime) -> 
     damaged = with_nan_client(DATA, 3)
     output = runtime.next(start, element_feed(damaged, 1, np.array([0, 3, 4])))
     without = runtime.next(start, element_feed(damaged, 1, np.array([0, 4])))
-    np.testing.assert_array_equal(output.metrics["client_work"]["received"], [1, 0, 1])
+    np.testing.assert_array_equal(output.metrics["client_work"]["delivered"], [1, 0, 1])
     assert_close(output.state, without.state)
 
     with pytest.raises(TypeError, match="a client's data must be"):

@@ -107,8 +107,8 @@ def test_resumed_is_uninterrupted(name: str, stop: int) -> None:
             cohort = cohort_of(
                 strategy, Round(t, STAYS.mask(t), RoundConstraint(2), lambda ids: ids + 1.0)
             )
-            received = np.arange(len(cohort)) != 1
-            strategy.observe(t, Outcome(cohort.ids, received, np.ones(len(cohort))))
+            delivered = np.arange(len(cohort)) != 1
+            strategy.observe(t, Outcome(cohort.ids, delivered, np.ones(len(cohort))))
             found.append((cohort.ids.tolist(), cohort.weights.tolist()))
         return found
 

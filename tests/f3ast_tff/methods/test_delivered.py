@@ -46,8 +46,8 @@ def expected_weights(rates: np.ndarray, normalised: bool) -> np.ndarray:
     return total
 
 
-def test_rates_of_the_received_leave_the_sum_unbiased() -> None:
-    """E[1{k received}] = R_k (1 - l_k), so that p_k over it has expectation p_k."""
+def test_rates_of_the_delivered_leave_the_sum_unbiased() -> None:
+    """E[1{k delivered}] = R_k (1 - l_k), so that p_k over it has expectation p_k."""
     np.testing.assert_allclose(expected_weights(R * (1 - LOSS), False), P, rtol=1e-12)
 
 
@@ -68,7 +68,7 @@ def pair(follow: str, beta: float) -> F3AST:
     return F3AST(
         np.full(2, 0.5),
         ParticipationRates(r, beta),
-        follow="selected" if follow == "selected" else "received",
+        follow="selected" if follow == "selected" else "delivered",
         selected_rates=ParticipationRates(asked, beta) if follow == "both" else None,
     )
 
@@ -76,7 +76,7 @@ def pair(follow: str, beta: float) -> F3AST:
 # Rates at which clients are asked. All three add up to 0.875, how often somebody is there.
 EXPECTED = {
     "selected": np.array([0.375, 0.5]),
-    "received": np.array([0.175, 0.7]),
+    "delivered": np.array([0.175, 0.7]),
     "both": np.array([0.875 / 3, 1.75 / 3]),
 }
 
@@ -85,8 +85,8 @@ EXPECTED = {
 def test_example_of_table_one_with_losses(follow: str) -> None:
     """P(A1) = 0.375, P(A2) = 0.8, K = 1, p = (1/2, 1/2), losses (0, 3/4), by hand.
 
-    Asked are s1 <= 0.375, s2 <= 0.8, s1 + s2 = 0.875; received r = (s1, s2 / 4).
-    `selected` evens s out as far as it goes: (0.375, 0.5). `received` evens r out:
+    Asked are s1 <= 0.375, s2 <= 0.8, s1 + s2 = 0.875; delivered r = (s1, s2 / 4).
+    `selected` evens s out as far as it goes: (0.375, 0.5). `delivered` evens r out:
     0.875 - s2 = s2 / 4, so s = (0.175, 0.7). `both` goes by 1 / (r s), which is even where
     s1^2 = s2^2 / 4: s = (0.875, 1.75) / 3, which is where 1 / s1 + 4 / s2 = 4 H is least.
     Weights p / r are 1/2 on average but with rates of the selected: there client 2 has 1/8.
@@ -111,12 +111,12 @@ def test_example_of_table_one_with_losses(follow: str) -> None:
     share = np.array([0.5, 0.125]) if follow == "selected" else np.full(2, 0.5)
     error = share * (Z * np.sqrt((1 - r) / r / rounds) + 0.05)
     assert np.all(np.abs(weights.mean(axis=0) - share) < error)
-    bound = {"selected": 10.67, "received": 11.43, "both": 10.29}
+    bound = {"selected": 10.67, "delivered": 11.43, "both": 10.29}
     assert (1 / r).sum() == pytest.approx(bound[follow], abs=0.01)
 
 
 @pytest.mark.parametrize("falling", [False, True])
-@pytest.mark.parametrize("follow", ["received", "selected"])
+@pytest.mark.parametrize("follow", ["delivered", "selected"])
 def test_rates_are_those_of_whom_they_follow(follow: str, falling: bool) -> None:
     """As rates that never saw the others; clusters of one client each do the same."""
     rng, initial = np.random.default_rng(0), np.array([0.1, 0.5, 0.3, 0.2])
@@ -129,19 +129,19 @@ def test_rates_are_those_of_whom_they_follow(follow: str, falling: bool) -> None
         mask = rng.random(4) < Q
         now = Round(t, mask, RoundConstraint(2))
         ids = strategy.select(now)
-        received = rng.random(len(ids)) < 0.5
+        delivered = rng.random(len(ids)) < 0.5
         np.testing.assert_array_equal(clusters.select(now), ids)
-        kept = strategy.weigh(now, ids, received)
-        assert kept.ids.tolist() == ids[received].tolist()
+        kept = strategy.weigh(now, ids, delivered)
+        assert kept.ids.tolist() == ids[delivered].tolist()
         np.testing.assert_array_equal(kept.weights, (P / own.values)[kept.ids])
-        np.testing.assert_allclose(clusters.weigh(now, ids, received).weights, kept.weights)
-        by_hand.update(ids[received] if follow == "received" else ids)
+        np.testing.assert_allclose(clusters.weigh(now, ids, delivered).weights, kept.weights)
+        by_hand.update(ids[delivered] if follow == "delivered" else ids)
         np.testing.assert_array_equal(own.values, by_hand.values)
         np.testing.assert_allclose(of_clusters.values, by_hand.values)
 
 
 def test_cluster_of_three_by_hand() -> None:
-    """Of three selected two are received: r_g = 0.9 * 0.3 + 0.1 * 2/3, which weighs both."""
+    """Of three selected two are delivered: r_g = 0.9 * 0.3 + 0.1 * 2/3, which weighs both."""
     rates = ParticipationRates(np.array([0.3]), 0.1)
     strategy = ClusterF3AST(np.full(3, 1 / 3), np.zeros(3, int), rates)
     everybody, delivered = np.ones(3, bool), np.array([True, False, True])
@@ -165,11 +165,11 @@ def test_rates_of_both_are_saved() -> None:
     assert twice.state().keys() == other.state().keys()
     for name, value in twice.state().items():
         np.testing.assert_array_equal(other.state()[name], value)
-    with pytest.raises(ValueError, match="rates follow the received"):
+    with pytest.raises(ValueError, match="rates follow the delivered"):
         F3AST(P, ParticipationRates(P, 0.1), "p", follow="selected", selected_rates=one.rates)
 
 
-def test_adafed_weighs_those_received_to_one() -> None:
+def test_adafed_weighs_those_delivered_to_one() -> None:
     """p / pi = 0.8, 0.375, 0.5: of clients 0 and 2 alone 8/13 and 5/13."""
     strategy = AdaFed(P, KnownAvailability(Q))
     now = Round(1, np.array([True, True, True, False]), RoundConstraint(4))
@@ -191,7 +191,7 @@ def test_lost_client_stays_longest_absent() -> None:
     assert strategy.last_participation.tolist() == [2, 1, 2, 0]
 
 
-def test_switching_averages_those_received_then_goes_by_absence() -> None:
+def test_switching_averages_those_delivered_then_goes_by_absence() -> None:
     """A client that is drawn twice in the first phase and lost has not taken part."""
     strategy = Switching(
         Proportional(P, np.ones(4), replace=True), LongestAbsent(P, random_ties=False), 2
@@ -211,7 +211,7 @@ def test_switching_averages_those_received_then_goes_by_absence() -> None:
     assert strategy.then.last_participation[second].tolist() == [2, 0]
 
 
-def test_fedau_learns_the_rates_of_the_received() -> None:
+def test_fedau_learns_the_rates_of_the_delivered() -> None:
     """Weights p_k omega_k have expectation p_k, omega_k the mean interval between arrivals.
 
     Of 3000 rounds, the first 1000 to learn in; a weight's standard error as with r known, and 8%
@@ -222,10 +222,10 @@ def test_fedau_learns_the_rates_of_the_received() -> None:
     for t in range(1, rounds + 1001):
         now = Round(t, rng.random(4) < Q, RoundConstraint(4))
         ids = strategy.select(now)
-        received = rng.random(len(ids)) >= LOSS[ids]
-        kept = strategy.weigh(now, ids, received)
+        delivered = rng.random(len(ids)) >= LOSS[ids]
+        kept = strategy.weigh(now, ids, delivered)
         sums[kept.ids] += kept.weights * (t > 1000)
-        strategy.observe(t, Outcome(ids, received, np.zeros(len(ids))))
+        strategy.observe(t, Outcome(ids, delivered, np.zeros(len(ids))))
     r = Q * (1 - LOSS)
     error = P * (Z * np.sqrt((1 - r) / r / rounds) + 0.08)
     assert np.all(np.abs(sums / rounds - P) < error)
