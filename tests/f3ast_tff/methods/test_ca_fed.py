@@ -1,14 +1,16 @@
-"""CA-Fed: Algorithm 1 round by round."""
+"""CA-Fed: Algorithm 1 round by round, and whom it excludes."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.ca_fed import CAFed
+from f3ast_tff.methods.ca_fed import CAFed, TotalError, exclude, included_clients
 from f3ast_tff.methods.parts.availability_knowledge import (
     AvailabilityPrior,
     EstimatedAvailability,
@@ -173,3 +175,158 @@ def test_bad_values() -> None:
         CAFed(P, KnownAvailability(PI, EIGENVALUE), LossEstimates(4))
     with pytest.raises(ValueError, match="p sums to 0.75"):
         CAFed(np.array([0.5, 0.25, 0.0]), KnownAvailability(PI, EIGENVALUE), LossEstimates(3))
+
+
+MARGIN = 1e-9
+
+
+class Literal:
+    """Lines 5-7 and 13-22 with fractions: weights q, a product pi * q, a total variation distance.
+
+    `closest` is how far the nearest decision was from going the other way.
+    """
+
+    def __init__(
+        self, alpha: list[Fraction], gap: list[Fraction], gamma: Fraction, bias: Fraction
+    ) -> None:
+        self.alpha, self.gap, self.gamma, self.bias = alpha, gap, gamma, bias
+        self.closest = Fraction(10**9)
+
+    def error(self, q: list[Fraction], pi: list[Fraction]) -> Fraction:
+        product = [a * b for a, b in zip(pi, q)]
+        biased = [value / sum(product) for value in product]
+        distance = sum(abs(a - b) for a, b in zip(self.alpha, biased)) / 2
+        loss = sum(a * b for a, b in zip(self.gap, biased))
+        return loss + self.bias * distance**2 * self.gamma
+
+    def get(
+        self, q: list[Fraction], pi: list[Fraction], rho: list[Fraction], tau: Fraction
+    ) -> list[Fraction]:
+        order = sorted(range(len(q)), key=lambda k: -rho[k])
+        error = self.error(q, pi)
+        for k in order:
+            fewer = [Fraction(0) if j == k else value for j, value in enumerate(q)]
+            if not any(fewer):
+                continue
+            smaller = self.error(fewer, pi)
+            if q[k]:
+                self.closest = min(self.closest, abs(error - smaller - tau))
+            if error - smaller >= tau:
+                error, q = smaller, fewer
+        return q
+
+    def included(self, pi: list[Fraction], eigenvalue: list[Fraction], tau: Fraction) -> list[bool]:
+        q = [a / b for a, b in zip(self.alpha, pi)]
+        q = self.get(q, pi, [abs(value) for value in eigenvalue], tau)
+        q = self.get(q, pi, [-value for value in pi], tau)
+        return [value > 0 for value in q]
+
+
+def floats(values: list[Fraction]) -> np.ndarray:
+    return np.array([float(value) for value in values])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_as_algorithm_1_reads(data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 8))
+
+    def numbers(least: int, most: int, over: int) -> list[Fraction]:
+        drawn = data.draw(st.lists(st.integers(least, most), min_size=n, max_size=n))
+        return [Fraction(value, over) for value in drawn]
+
+    sizes, gap = numbers(1, 30, 1), numbers(-2, 40, 8)
+    pi, eigenvalue = numbers(1, 20, 20), numbers(-9, 9, 10)
+    bias = Fraction(data.draw(st.integers(0, 60)), 10)
+    tau = Fraction(data.draw(st.sampled_from([0, 0, 1, 5])), 50)
+    alpha = [size / sum(sizes) for size in sizes]
+    gamma = max(Fraction(0), *gap)
+    literal = Literal(alpha, gap, gamma, bias)
+    expected = literal.included(pi, eigenvalue, tau)
+    assume(literal.closest > MARGIN)
+
+    error = TotalError(floats(alpha), floats(gap), float(gamma), float(bias))
+    for strict in (False, True):
+        found = included_clients(error, floats(eigenvalue), floats(pi), float(tau), strict=strict)
+        assert found.tolist() == expected
+
+
+def test_by_hand() -> None:
+    """alpha = (1/2, 1/4, 1/4), gaps (1, 1, 3), w Gamma' = 1; tried in the order 2, 1, 0.
+
+    All: 0.5 + 0.25 + 0.75 = 1.5. Without 2: 1 + (1/4)^2 = 1.0625, so it goes. Without 1 too:
+    1 + (1/2)^2 = 1.25; without 0: 1 + (3/4)^2. Both stay. A tau of 0.5 keeps client 2 as well.
+    """
+    error = TotalError(np.array([0.5, 0.25, 0.25]), np.array([1.0, 1.0, 3.0]), 3.0, 1 / 3)
+    everybody, order = np.ones(3, bool), np.array([2, 1, 0])
+    assert exclude(error, everybody, order, 0.0, strict=True).tolist() == [True, True, False]
+    assert exclude(error, everybody, order, 0.5, strict=True).tolist() == [True, True, True]
+    assert everybody.all()
+
+
+def test_the_largest_modulus_of_lambda_is_tried_first() -> None:
+    """alpha = (0.3, 0.4, 0.3), gaps (3, 1, 3), w Gamma' = 3.5: room for one of clients 0 and 2.
+
+    All: 2.2. Without one of them: 1.3 / 0.7 + 0.09 * 3.5 = 2.172. Without both: 1 + 0.36 * 3.5 =
+    2.26, so the second stays. Client 1 is worth more than it costs: 3 + 0.49 * 3.5 without it.
+    """
+    error = TotalError(np.array([0.3, 0.4, 0.3]), np.array([3.0, 1.0, 3.0]), 3.5, 1.0)
+    for eigenvalue, expected in (
+        ([0.1, 0.0, -0.9], [True, True, False]),
+        ([0.5, 0.0, -0.1], [False, True, True]),
+    ):
+        found = included_clients(error, np.array(eigenvalue), np.full(3, 0.5), 0.0, strict=True)
+        assert found.tolist() == expected
+
+
+def test_at_least_or_more_than_tau() -> None:
+    """All gaps 0: nothing changes by exclusion, so "at least 0" leaves the last one tried alone."""
+    error = TotalError(np.full(4, 0.25), np.zeros(4), 0.0, 4.0)
+    eigenvalue, pi = np.array([0.9, 0.1, 0.5, 0.3]), np.full(4, 0.5)
+    assert included_clients(error, eigenvalue, pi, 0.0, strict=True).all()
+    kept = included_clients(error, eigenvalue, pi, 0.0, strict=False)
+    assert np.flatnonzero(kept).tolist() == [1]
+
+
+def test_importance_0_is_never_included_and_the_last_one_never_excluded() -> None:
+    error = TotalError(np.array([0.0, 1.0]), np.array([0.0, 5.0]), 5.0, 0.0)
+    assert exclude(error, np.ones(2, bool), np.arange(2), 0.0, strict=True).tolist() == [
+        False,
+        True,
+    ]
+
+
+def test_tiny_importance_does_not_divide_by_rounding_errors() -> None:
+    """1 - (1 - 2e-17) is 0 in floats; the clients left have a gap of 1 on average, not 0 / 0."""
+    importance = np.array([1.0, 1e-17, 1e-17])
+    error = TotalError(importance, np.array([4.0, 1.0, 1.0]), 4.0, 0.5)
+    found = exclude(error, np.ones(3, bool), np.array([0, 1, 2]), 0.0, strict=True)
+    assert found.tolist() == [False, True, True]
+
+
+def test_equal_keys_are_tried_by_id() -> None:
+    """Excluding either changes nothing, which is "at least 0": the first goes, the last stays."""
+    error = TotalError(np.array([0.5, 0.5]), np.array([2.0, 2.0]), 2.0, 0.0)
+    found = included_clients(error, np.full(2, 0.9), np.full(2, 0.5), 0.0, strict=False)
+    assert found.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_relabelling_clients_relabels_who_is_included(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 40
+    alpha, gap = rng.dirichlet(np.ones(n)), rng.random(n)
+    pi, eigenvalue = rng.random(n), rng.uniform(-1, 1, n)
+    order = rng.permutation(n)
+    found = included_clients(
+        TotalError(alpha, gap, gap.max(), 0.5), eigenvalue, pi, 0.0, strict=True
+    )
+    relabelled = included_clients(
+        TotalError(alpha[order], gap[order], gap.max(), 0.5),
+        eigenvalue[order],
+        pi[order],
+        0.0,
+        strict=True,
+    )
+    assert 0 < found.sum() < n
+    assert relabelled.tolist() == found[order].tolist()

@@ -1,4 +1,4 @@
-"""Unbiased: over the stationary law, E[sum_{k in A} p_k / pi_k v_k] = sum_k p_k v_k."""
+"""Weights p / pi: Unbiased, more available clients alone, and AdaFed's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.availability_knowledge import (
     AvailabilityPrior,
     EstimatedAvailability,
@@ -14,7 +17,7 @@ from f3ast_tff.methods.parts.availability_knowledge import (
 )
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
-from f3ast_tff.methods.unbiased import Unbiased
+from f3ast_tff.methods.unbiased import AdaFed, MoreAvailable, Unbiased
 
 P = np.array([0.4, 0.3, 0.2, 0.1])
 PI = np.array([0.5, 0.8, 0.4, 0.9])
@@ -94,3 +97,71 @@ def test_bad_values() -> None:
     for p, says in (([0.5, 0.4], "sums to 0.9"), ([1.5, -0.5], r"p\[1\]"), ([1.0], "shape")):
         with pytest.raises(ValueError, match=says):
             Unbiased(np.array(p), KnownAvailability(np.array([0.5, 0.5])))
+
+
+SHARES = np.array([0.4, 0.3, 0.3])
+
+
+def test_only_the_more_available_take_part() -> None:
+    strategy = MoreAvailable(SHARES, KnownAvailability(np.array([0.9, 0.1, 0.5])))
+    cohort = cohort_of(strategy, Round(1, np.ones(3, bool), RoundConstraint(3)))
+    assert cohort.ids.tolist() == [0, 2]
+    np.testing.assert_allclose(cohort.weights, [0.4 / 0.9, 0.6])
+    assert (
+        len(cohort_of(strategy, Round(2, np.array([False, True, False]), RoundConstraint(3)))) == 0
+    )
+
+
+def test_k_limits_those_that_count_and_scales_by_them() -> None:
+    strategy = MoreAvailable(SHARES, KnownAvailability(np.array([0.9, 0.1, 0.5])))
+    for t in range(1, 20):
+        cohort = cohort_of(strategy, Round(t, np.ones(3, bool), RoundConstraint(1)))
+        assert len(cohort) == 1
+        assert cohort.ids[0] != 1
+        np.testing.assert_allclose(cohort.weights, 2 * [0.4 / 0.9, 0, 0.6][cohort.ids[0]])
+
+
+def test_estimates_may_change_sides() -> None:
+    """Available in round 1, then absent twice: pi = 2 / 3, 2 / 4, 2 / 5, and 3 / 6 when back."""
+    strategy = MoreAvailable(
+        SHARES, EstimatedAvailability(AvailabilityPrior.uniform(3)), least_pi=0.6
+    )
+    one = np.array([True, False, False])
+    assert cohort_of(strategy, Round(1, one, RoundConstraint(3))).ids.tolist() == [0]
+    cohort_of(strategy, Round(2, ~one, RoundConstraint(3)))
+    cohort_of(strategy, Round(3, ~one, RoundConstraint(3)))
+    assert len(cohort_of(strategy, Round(4, one, RoundConstraint(3)))) == 0
+
+
+def test_bad_values_of_more_available() -> None:
+    rare = KnownAvailability(np.full(3, 0.2))
+    with pytest.raises(ParameterError, match="more_available_pi = 0.5: no client is available so"):
+        MoreAvailable(SHARES, rare)
+    for least in (0.0, 1.5):
+        with pytest.raises(ParameterError, match="must be above 0 and at most 1"):
+            MoreAvailable(SHARES, rare, least_pi=least)
+
+
+def test_by_hand() -> None:
+    """p / pi = 0.5 / 0.5, 0.3 / 0.2, 0.2 / 0.8 = 1, 1.5, 0.25; of clients 0 and 1: 0.4, 0.6."""
+    strategy = AdaFed(np.array([0.5, 0.3, 0.2]), KnownAvailability(np.array([0.5, 0.2, 0.8])))
+    cohort = cohort_of(strategy, Round(1, np.array([True, True, False]), RoundConstraint(3)))
+    assert cohort.ids.tolist() == [0, 1]
+    np.testing.assert_allclose(cohort.weights, [0.4, 0.6])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 10))
+def test_weights_sum_to_1_and_keep_the_ratios(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    p, pi, mask = rng.dirichlet(np.ones(8)), rng.uniform(0.05, 1, 8), rng.random(8) < 0.6
+    cohort = cohort_of(AdaFed(p, KnownAvailability(pi), seed=3), Round(1, mask, RoundConstraint(k)))
+    assert len(cohort) == min(k, mask.sum())
+    if len(cohort):
+        assert cohort.weights.sum() == pytest.approx(1)
+        share = cohort.weights / (p / pi)[cohort.ids]
+        np.testing.assert_allclose(share, share[0])
+
+
+def test_nobody_available() -> None:
+    strategy = AdaFed(np.array([0.5, 0.5]), KnownAvailability(np.array([0.5, 0.5])))
+    assert len(cohort_of(strategy, Round(1, np.zeros(2, bool), RoundConstraint(2)))) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import RunFolderError
 from f3ast_tff.run.run_folder import RunFolder
 
@@ -138,3 +140,17 @@ def test_numbers_that_are_not_finite_become_null(tmp_path: Path) -> None:
     }
     assert folder.config() is None
     folder.close()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_is_refused_in_one_line(
+    make: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Opening a pipe that nobody reads would wait for ever."""
+    log = tmp_path / "run" / "run.log"
+    log.parent.mkdir()
+    make(log)  # type: ignore[operator]
+    words = ["--rounds=1", "--num_clients=10", "--clients_per_round=2", f"--output_dir={tmp_path}"]
+    assert main(["f3ast-tff", "run", *words, "--run_name=run"]) == 2
+    assert capsys.readouterr().err == f"error: {log}: it is not a regular file\n"
+    assert log.exists()

@@ -1,0 +1,149 @@
+"""Layers in JAX against TensorFlow and by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from jax.experimental import enable_x64
+
+from f3ast_tff.models import CharacterLSTM, ResNet18, SmallCNN
+from f3ast_tff.models.jax_layers import plain
+from f3ast_tff.models.jax_layers.convolution import convolution
+from f3ast_tff.models.jax_layers.group_norm import group_norm
+from f3ast_tff.models.jax_layers.lstm import lstm
+from f3ast_tff.models.jax_layers.max_pool import max_pool
+from tests.f3ast_tff.models.compiling import run
+from tests.f3ast_tff.models.networks import Network, images, text
+
+LAYERS = ("convolution", "group_norm", "lstm", "max_pool")
+NETWORKS = [
+    pytest.param(text(CharacterLSTM(units=8), 12, 0), id="lstm"),
+    pytest.param(images(SmallCNN((4, 8), (16,), (24, 24, 3), 10), 24, 10, 0), id="cnn"),
+    # ResNet-18 takes XLA a minute to compile, twice.
+    pytest.param(images(ResNet18("strided"), 24, 100, 0), id="resnet18", marks=[pytest.mark.slow]),
+]
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_logits_and_gradients(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = [weight.astype(np.float64) for weight in network.weights()]
+    if network.inputs.dtype == np.float32:
+        network = dataclasses.replace(network, inputs=network.inputs.astype(np.float64))
+    with enable_x64():
+        fast = network.jax_logits_and_gradient(weights)
+        for layer in LAYERS:
+            module = importlib.import_module(f"f3ast_tff.models.jax_layers.{layer}")
+            monkeypatch.setattr(module, layer, getattr(plain, layer))
+        slow = network.jax_logits_and_gradient(weights)
+    for got, expected in zip([fast[0], *fast[1]], [slow[0], *slow[1]]):
+        assert expected.dtype == np.float64
+        np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(
+    ("sides", "size", "stride", "padding"),
+    [((12, 12), 3, 2, "same"), ((7, 6), 3, 2, "same"), ((7, 6), 2, 2, "valid")],
+)
+def test_value_and_gradient(sides: tuple[int, int], size: int, stride: int, padding: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(*sides, 2, 3)).astype(np.float32)
+
+    def both(function: Any) -> tuple[Any, Any]:
+        def total(x: Any) -> tuple[Any, Any]:
+            y = function(x, size, stride, padding)
+            return (y**3).sum(), y
+
+        return run(jax.grad(total, has_aux=True), x)
+
+    (gradient, y), (expected_gradient, expected_y) = both(max_pool), both(plain.max_pool)
+    np.testing.assert_array_equal(y, expected_y)
+    np.testing.assert_allclose(gradient, expected_gradient, atol=1e-5)
+
+
+def test_groups_by_hand() -> None:
+    """Channels 0, 1 are one group: values 1, 3, 5, 7 have mean 4 and variance 5.
+
+    Channels 2, 3 hold 10 everywhere: variance 0, so what is left is the offset.
+    """
+    x = np.array([[1, 3, 10, 10], [5, 7, 10, 10]], np.float32).reshape(2, 1, 1, 4)
+    scale = np.array([1, 2, 3, 4], np.float32)
+    offset = np.array([0, 0.5, 1, -1], np.float32)
+    normalise = functools.partial(group_norm, groups=2, epsilon=4.0)
+    got = np.asarray(run(normalise, x, scale, offset)).reshape(2, 4)
+    expected = [[-3 / 3, 2 * -1 / 3 + 0.5, 1, -1], [1 / 3, 2 * 3 / 3 + 0.5, 1, -1]]
+    np.testing.assert_allclose(got, expected, atol=1e-6)
+
+
+def test_examples_do_not_mix() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, 3, 2, 8)).astype(np.float32)
+    scale, offset = rng.normal(size=(2, 8)).astype(np.float32)
+    normalise = functools.partial(group_norm, groups=4)
+    together = run(normalise, x, scale, offset)
+    alone = run(normalise, x[:, :, 1:], scale, offset)
+    np.testing.assert_allclose(together[:, :, 1:], alone, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("sides", "size", "stride", "padding"),
+    [
+        ((6, 6), 3, 1, "same"),
+        ((5, 4), 3, 1, "same"),
+        ((1, 1), 3, 1, "same"),
+        ((6, 6), 3, 2, "same"),
+        ((3, 3), 3, 2, "same"),
+        ((2, 2), 3, 2, "same"),
+        ((24, 24), 7, 2, "same"),
+        ((3, 3), 1, 2, "same"),
+        ((9, 8), 5, 1, "valid"),
+    ],
+)
+def test_value_and_gradients(sides: tuple[int, int], size: int, stride: int, padding: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(*sides, 2, 5)).astype(np.float32)
+    kernel = rng.normal(size=(size, size, 5, 4)).astype(np.float32)
+
+    def both(function: Any) -> tuple[Any, Any]:
+        def total(x: Any, kernel: Any) -> tuple[Any, Any]:
+            y = function(x, kernel, stride, padding)
+            return (y**2).sum(), y
+
+        return run(jax.grad(total, argnums=(0, 1), has_aux=True), x, kernel)
+
+    (ours, ours_y), (theirs, theirs_y) = both(convolution), both(plain.convolution)
+    np.testing.assert_allclose(ours_y, theirs_y, atol=1e-4)
+    for got, expected in zip(ours, theirs):
+        np.testing.assert_allclose(got, expected, atol=1e-4 * np.abs(expected).max())
+
+
+def test_value_and_gradients_of_lstm() -> None:
+    rng = np.random.default_rng(0)
+    shapes = [(5, 2, 3), (3, 16), (4, 16), (16,)]
+    arguments = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
+    upstream = rng.normal(size=(5, 2, 4)).astype(np.float32)
+
+    def both(function: Any) -> tuple[Any, Any]:
+        def value_and_gradients(*arguments: Any) -> tuple[Any, Any]:
+            y, back = jax.vjp(function, *arguments)
+            return y, back(upstream)
+
+        return run(value_and_gradients, *arguments)
+
+    (ours, our_gradients), (theirs, their_gradients) = both(lstm), both(plain.lstm)
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    for got, expected in zip(our_gradients, their_gradients):
+        np.testing.assert_allclose(got, expected, atol=1e-5)
+
+
+def test_one_step_by_hand() -> None:
+    """All gates at s(0) = 1/2 but the cell's candidate, tanh(1): h = tanh(tanh(1) / 2) / 2."""
+    bias = np.array([0, 0, 1, 0], np.float32)
+    zeros = np.zeros((1, 1, 1), np.float32), np.zeros((1, 4), np.float32)
+    got = run(lstm, *zeros, zeros[1], bias)
+    np.testing.assert_allclose(got, [[[np.tanh(np.tanh(1) / 2) / 2]]], rtol=1e-6)
