@@ -1,4 +1,4 @@
-"""Synthetic(alpha, beta) against its definition, by its statistics."""
+"""Generated data against their definitions, by their statistics."""
 
 from __future__ import annotations
 
@@ -9,53 +9,56 @@ import numpy as np
 import pytest
 
 from f3ast_tff.core.federated_data import FederatedData
-from f3ast_tff.datasets import Synthetic
+from f3ast_tff.datasets import LeafSynthetic, Synthetic
+from f3ast_tff.datasets.synthetic import AlphaBetaTaskConfig
 
 N = 200
+KINDS: dict[str, type[AlphaBetaTaskConfig]] = {"synthetic": Synthetic, "leaf": LeafSynthetic}
+kinds = pytest.mark.parametrize("kind", KINDS)
+
+
+def made(kind: str, n: int, **given: Any) -> FederatedData:
+    return KINDS[kind](
+        num_clients=n, **{"synthetic_alpha": 0.5, "synthetic_beta": 0.5, **given}
+    ).build()
 
 
 def synthetic(n: int, alpha: float, beta: float, seed: int, **given: Any) -> FederatedData:
     given = {"synthetic_alpha": alpha, "synthetic_beta": beta, "data_seed": seed, **given}
-    return Synthetic(num_clients=n, **given).build()
+    return made("synthetic", n, **given)
 
 
-@pytest.fixture(scope="module")
-def data() -> FederatedData:
-    return synthetic(N, 1.0, 1.0, 0)
+@pytest.fixture(scope="module", params=KINDS)
+def data(request: pytest.FixtureRequest) -> FederatedData:
+    return made(request.param, N)
 
 
 def all_features(data: FederatedData, k: int) -> np.ndarray:
     return np.concatenate([data.train.client(k)[0], data.test.client(k)[0]]).astype(np.float64)
 
 
-def client_means(data: FederatedData) -> np.ndarray:
-    return np.array([all_features(data, k).mean(axis=0) for k in range(data.train.num_clients)])
-
-
-def test_shapes_and_types(data: FederatedData) -> None:
+def test_shapes_and_split(data: FederatedData) -> None:
+    """90% of each client's examples train, rounded down: of the least, 50, it is 45."""
     for part in (data.train, data.test):
         assert part.num_clients == N
         assert (part.features.dtype, part.labels.dtype) == (np.float32, np.int32)
         assert part.features.shape == (len(part.labels), 60)
-        assert np.all((part.labels >= 0) & (part.labels < 10))
-    assert data.num_classes == 10
-
-
-def test_nine_tenths_of_each_client_train(data: FederatedData) -> None:
-    """Rounded down: of the least, 50 examples, 45 train."""
+        assert set(np.unique(part.labels)) == set(range(10))
     total = data.train.sizes + data.test.sizes
     assert data.train.sizes.tolist() == [int(0.9 * n) for n in total]
     assert total.min() >= 50
+    assert data.num_classes == 10
 
 
-def test_sizes_are_a_lognormal_cut_to_integers() -> None:
+@kinds
+def test_sizes_are_a_lognormal_cut_to_integers(kind: str) -> None:
     """P(n - 50 <= m) = P(X < m + 1) = Phi((log(m + 1) - 4) / 2), X ~ lognormal(4, 2).
 
     At m = 0, 6, 53, 402 that is Phi of -2, -1.03, -0.006, 1.0; over 800 clients the standard
     errors are at most 0.018. log(n - 50 + 1/2) has mean 4.002 and deviation 1.992 (4 and 2 but for
     the cut: summed over these probabilities), standard errors 2 / sqrt(800) and 2 / sqrt(1600).
     """
-    parts = [synthetic(N, 0.0, 0.0, seed) for seed in range(1, 5)]
+    parts = [made(kind, N, data_seed=seed) for seed in range(1, 5)]
     extra = np.concatenate([part.train.sizes + part.test.sizes for part in parts]) - 50
     for m in (0, 6, 53, 402):
         expected = 0.5 * (1 + math.erf((math.log(m + 1) - 4) / 2 / math.sqrt(2)))
@@ -66,40 +69,70 @@ def test_sizes_are_a_lognormal_cut_to_integers() -> None:
     assert abs(logs.std() - 1.992) < 3.5 * 2 / math.sqrt(1600)
 
 
-def test_features_vary_as_j_to_the_minus_1_2(data: FederatedData) -> None:
-    """Pooled within-client variance of feature j; relative error sqrt(2 / (n - N)) of chi-square.
+@pytest.mark.parametrize(
+    ("kind", "given", "power"),
+    [
+        ("synthetic", {}, -0.6),
+        ("leaf", {"feature_spread": "deviation"}, -1.2),
+        ("leaf", {"feature_spread": "variance"}, -0.6),
+    ],
+)
+def test_spread_of_feature_j_is_j_to_the_minus_1_2(
+    kind: str, given: dict[str, Any], power: float
+) -> None:
+    """Pooled within-client deviation; relative error 1 / sqrt(2 (n - N)), 60 features within 5.
 
-    60 features, each within 5 of them. A deviation of j^-1.2 in place of the variance would be
-    off by a factor 1/2 at j = 2 already.
+    A variance of j^-1.2 is a deviation of j^-0.6: feature 2 differs by a factor 1.5.
     """
-    within = [all_features(data, k) for k in range(N)]
+    drawn = made(kind, N, **given)
+    within = [all_features(drawn, k) for k in range(N)]
     squares = sum(((x - x.mean(axis=0)) ** 2).sum(axis=0) for x in within)
     freedom = sum(len(x) for x in within) - N
-    expected = np.arange(1, 61) ** -1.2
-    assert np.max(np.abs(squares / freedom / expected - 1)) < 5 * math.sqrt(2 / freedom)
+    ratio = np.sqrt(squares / freedom) / np.arange(1, 61) ** power
+    assert np.max(np.abs(ratio - 1)) < 5 / math.sqrt(2 * freedom)
 
 
-@pytest.mark.parametrize("beta", [0.0, 1.0, 2.0])
-def test_beta_is_the_deviation_of_the_clients_mean_features(beta: float) -> None:
+def test_the_spread_moves_only_the_distance_from_a_clients_mean() -> None:
+    """The same draws: sizes are equal, and so is feature 1, whose spread is 1 either way."""
+    data, wide = (made("leaf", N, feature_spread=each) for each in ("deviation", "variance"))
+    np.testing.assert_array_equal(wide.train.offsets, data.train.offsets)
+    np.testing.assert_array_equal(wide.train.features[:, 0], data.train.features[:, 0])
+    assert np.any(wide.train.features[:, 1] != data.train.features[:, 1])
+
+
+def test_sizes_that_follow_no_power_law() -> None:
+    """7000 / 100 = 70; 7000 / (50 * 10 + 50) = 12.7: 12 each and 127, of which 10 and 114 train."""
+    even = made("leaf", 100, client_sizes="even")
+    assert set(even.train.sizes) == {63} and set(even.test.sizes) == {7}
+    augmented = made("leaf", 100, client_sizes="augmented")
+    assert augmented.train.sizes.tolist() == [114] * 50 + [10] * 50
+    assert augmented.test.sizes.tolist() == [13] * 50 + [2] * 50
+
+
+@kinds
+@pytest.mark.parametrize("beta", [0.0, 0.5, 2.0])
+def test_beta_is_the_deviation_of_the_clients_mean_features(beta: float, kind: str) -> None:
     """The mean of v_k over its 60 features is N(0, beta^2 + 1/60): chi-square over N clients.
 
     Relative error sqrt(2 / N) = 10%. (The sampling error of a client's mean adds
     sum_j j^-1.2 / 60^2 / 50 = 2e-5 at most.) Within a client the v_k vary with deviation 1:
     59 N degrees of freedom, relative error 1.3%, plus mean j^-1.2 / n_k < 0.001.
     """
-    means = client_means(synthetic(N, 1.0, beta, seed=7))
+    drawn = made(kind, N, synthetic_beta=beta, data_seed=7)
+    means = np.array([all_features(drawn, k).mean(axis=0) for k in range(N)])
     between = np.mean(means.mean(axis=1) ** 2)
     assert between == pytest.approx(beta**2 + 1 / 60, rel=4.5 * math.sqrt(2 / N))
     assert np.mean(means.var(axis=1, ddof=1)) == pytest.approx(1, rel=0.06)
 
 
-def test_alpha_moves_no_label() -> None:
+@kinds
+def test_alpha_moves_no_label(kind: str) -> None:
     """W_k, b_k ~ N(u_k, 1) puts u_k (1 + sum_j x_j) on every class alike: argmax stays.
 
     With the same seed, alpha changes nothing but the rounding of scores: a property of the
     published generator, not of this one.
     """
-    one, other = synthetic(50, 0.0, 1.0, seed=3), synthetic(50, 1.0, 1.0, seed=3)
+    one, other = (made(kind, 50, synthetic_alpha=each, data_seed=3) for each in (0.0, 1.0))
     np.testing.assert_array_equal(one.train.features, other.train.features)
     assert np.mean(one.train.labels != other.train.labels) < 1e-4
 
@@ -117,32 +150,42 @@ def test_no_class_is_preferred(data: FederatedData) -> None:
 
 
 def test_labels_of_a_client_are_linear_in_its_features(data: FederatedData) -> None:
-    """y = argmax(x W + b): least squares on one-hot labels of a large client fits most of them.
+    """A linear fit to one-hot labels beats one to shuffled labels.
 
-    With shuffled labels the same fit is no better than the largest class.
+    On the client, of those with 1000 examples, whose commonest class has the smallest share.
     """
-    k = int(np.argmax(data.train.sizes))
+
+    def commonest(k: int) -> float:
+        return float(np.bincount(data.train.client(k)[1]).max() / data.train.sizes[k])
+
+    k = min(np.flatnonzero(data.train.sizes >= 1000), key=commonest)
     x, y = data.train.client(k)
-    x = np.column_stack([x[:4000], np.ones(len(x[:4000]))])
-    y = y[:4000]
+    x = np.column_stack([x, np.ones(len(x))])
 
     def accuracy(labels: np.ndarray) -> float:
         fit = np.linalg.lstsq(x, np.eye(10)[labels], rcond=None)[0]
         return float(np.mean(np.argmax(x @ fit, axis=1) == labels))
 
-    shuffled = np.random.default_rng(0).permutation(y)
-    assert accuracy(y) > accuracy(shuffled) + 0.1
+    assert accuracy(y) > accuracy(np.random.default_rng(0).permutation(y)) + 0.1
     assert accuracy(y) > 0.7
 
 
-@pytest.mark.parametrize("draws", ["generator", "legacy"])
-def test_data_is_a_function_of_the_seed(draws: str) -> None:
-    one, same, other = (synthetic(5, 1.0, 1.0, seed, data_generator=draws) for seed in (1, 1, 2))
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [("synthetic", {}), ("synthetic", {"data_generator": "legacy"}), ("leaf", {})],
+)
+def test_data_is_a_function_of_the_seed(kind: str, given: dict[str, Any]) -> None:
+    one, same, other = (made(kind, 5, data_seed=seed, **given) for seed in (1, 1, 2))
     for part in ("train", "test"):
         for name in ("features", "labels", "offsets"):
             first = getattr(getattr(one, part), name)
             assert np.array_equal(first, getattr(getattr(same, part), name))
             assert not np.array_equal(first, getattr(getattr(other, part), name))
+
+
+def test_kinds_have_streams_of_their_own() -> None:
+    one, other = (made(kind, 5, data_seed=1).train.offsets for kind in KINDS)
+    assert not np.array_equal(one, other)
 
 
 def test_legacy_data_of_seed_0() -> None:

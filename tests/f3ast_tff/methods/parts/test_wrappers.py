@@ -122,7 +122,6 @@ def test_by_its_setting(algorithm: str) -> None:
     assert isinstance(strategy, Separated)
     seen = selected(strategy, np.ones(12, bool), 3, 8)
     assert seen.reshape(2, 4, 12).sum(axis=1).max() == 1
-    assert "selection_separation" not in resolve({"algorithm": algorithm, **small}).identity
 
 
 def test_the_released_code_does_not_rest() -> None:
