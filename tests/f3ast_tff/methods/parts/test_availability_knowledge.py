@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from f3ast_tff.availability import Markov
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.availability_knowledge import (
     AvailabilityPrior,
     EstimatedAvailability,
@@ -41,30 +43,6 @@ def test_eigenvalues_that_were_not_given_are_an_error_where_they_are_needed() ->
         KnownAvailability(PI).eigenvalue  # noqa: B018
 
 
-@pytest.mark.parametrize(
-    ("pi", "eigenvalue", "says"),
-    [
-        ([0.5, 1.2], None, r"pi\[1\] = 1.2: must be in \[0, 1\]"),
-        ([0.5, np.nan], None, r"pi\[1\] = nan"),
-        ([[0.5]], None, r"must be \[N\]"),
-        ([0.5, 0.5], [0.0, -1.5], r"eigenvalue\[1\] = -1.5: must be in \[-1, 1\]"),
-        ([0.5, 0.5], [0.0], "eigenvalue has shape"),
-    ],
-)
-def test_bad_values(pi: list[float], eigenvalue: list[float] | None, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        KnownAvailability(np.array(pi), None if eigenvalue is None else np.array(eigenvalue))
-
-
-def test_bad_masks_and_states() -> None:
-    activity = KnownAvailability(PI)
-    for mask in (np.ones(3, bool), np.ones(2)):
-        with pytest.raises(ValueError, match=r"must be bool \[2\]"):
-            activity = activity.after(1, mask)
-    with pytest.raises(ValueError, match="unexpected"):
-        activity.restore({"pi": PI})
-
-
 def test_a_history_is_counted() -> None:
     """One client: on, on, off, on. On 3 of 4 rounds; on-on 1, on-off 1, off-on 1, off-off 0."""
     history = np.array([[True], [True], [False], [True]])
@@ -94,20 +72,6 @@ def test_the_released_prior_starts_from_the_truth() -> None:
     activity = EstimatedAvailability(prior)
     np.testing.assert_allclose(activity.pi, pi)
     np.testing.assert_allclose(activity.eigenvalue, eigenvalue)
-
-
-def test_bad_values_of_availability_prior() -> None:
-    one = np.ones(2)
-    with pytest.raises(ValueError, match=r"inactive\[1\] = 0.0: must be above 0"):
-        AvailabilityPrior(one, np.array([1.0, 0.0]), one, one, one, one)
-    with pytest.raises(ValueError, match="left_inactive has shape"):
-        AvailabilityPrior(one, one, one, one, one, np.ones(3))
-    with pytest.raises(ValueError, match=r"inactive\[0\]"):
-        AvailabilityPrior.from_chain(np.array([1.0]), np.array([0.0]), 100)
-    with pytest.raises(ValueError, match=r"must be \[T, N\]"):
-        AvailabilityPrior.uniform(2).after(np.ones(2, bool))
-    with pytest.raises(ValueError, match=r"must be bool \[2\]"):
-        AvailabilityPrior.uniform(2).after(np.ones((4, 3), bool))
 
 
 def observed(masks: np.ndarray, **kwargs: str) -> EstimatedAvailability:
@@ -239,17 +203,51 @@ def test_a_restored_estimator_goes_on_alike(reading: str) -> None:
     assert resumed.state().keys() == whole.state().keys()
 
 
-def test_bad_readings_masks_and_states() -> None:
-    with pytest.raises(
-        ParameterError, match="availability_from = guess: must be one of counts, chain"
-    ):
-        EstimatedAvailability(AvailabilityPrior.uniform(1), availability_from="guess")
-    with pytest.raises(ParameterError, match="transitions_per = x: must be one of visit, round"):
-        EstimatedAvailability(AvailabilityPrior.uniform(1), transitions_per="x")
-    activity = EstimatedAvailability(AvailabilityPrior.uniform(2))
-    with pytest.raises(ValueError, match=r"must be bool \[2\]"):
-        activity = activity.after(1, np.ones(3, bool))
-    with pytest.raises(ValueError, match="saved availability lack .*last_round"):
-        activity.restore({})
-    with pytest.raises(ValueError, match="saved last_mask has shape"):
-        activity.restore(EstimatedAvailability(AvailabilityPrior.uniform(3)).state())
+ONE = np.ones(2)
+TWO_ALIKE = AvailabilityPrior.uniform(2)
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: KnownAvailability(np.array([0.5, 1.5])), r"pi\[1\] = 1.5: must be in \[0, 1\]"),
+    (lambda: KnownAvailability(np.array([0.5, np.nan])), r"pi\[1\] = nan"),
+    (lambda: KnownAvailability(np.array([[0.5]])), r"must be \[N\]"),
+    (
+        lambda: KnownAvailability(PI, np.array([0.0, -1.5])),
+        r"eigenvalue\[1\] = -1.5: must be in \[-1, 1\]",
+    ),
+    (lambda: KnownAvailability(PI, np.array([0.0])), "eigenvalue has shape"),
+    (lambda: KnownAvailability(PI).after(1, np.ones(3, bool)), r"must be bool \[2\]"),
+    (lambda: KnownAvailability(PI).after(1, ONE), r"must be bool \[2\]"),
+    (lambda: KnownAvailability(PI).restore({"pi": PI}), "unexpected"),
+    (
+        lambda: AvailabilityPrior(ONE, np.array([1.0, 0.0]), ONE, ONE, ONE, ONE),
+        r"inactive\[1\] = 0.0: must be above 0",
+    ),
+    (lambda: AvailabilityPrior(ONE, ONE, ONE, ONE, ONE, np.ones(3)), "left_inactive has shape"),
+    (lambda: AvailabilityPrior.from_chain(np.ones(1), np.zeros(1), 100), r"inactive\[0\]"),
+    (lambda: TWO_ALIKE.after(np.ones(2, bool)), r"must be \[T, N\]"),
+    (lambda: TWO_ALIKE.after(np.ones((4, 3), bool)), r"must be bool \[2\]"),
+    (
+        lambda: EstimatedAvailability(TWO_ALIKE, availability_from="guess"),
+        "availability_from = guess: must be one of counts, chain",
+    ),
+    (
+        lambda: EstimatedAvailability(TWO_ALIKE, transitions_per="x"),
+        "transitions_per = x: must be one of visit, round",
+    ),
+    (lambda: EstimatedAvailability(TWO_ALIKE).after(1, np.ones(3, bool)), r"must be bool \[2\]"),
+    (
+        lambda: EstimatedAvailability(TWO_ALIKE).restore({}),
+        "saved availability lack .*last_round",
+    ),
+    (
+        lambda: EstimatedAvailability(TWO_ALIKE).restore(
+            EstimatedAvailability(AvailabilityPrior.uniform(3)).state()
+        ),
+        "saved last_mask has shape",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED)
+def test_bad_values_masks_and_states_are_refused(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
