@@ -8,7 +8,7 @@ The TOML file has a [[phrase]] for each, of which `docs/results.md` is the page:
     text = "at 40% by chance by .009 [.006, .012] sample accuracy"
     scores = "analysis/results/delivery_synthetic.csv"
     where = {delivery = "bernoulli", loss_probability = "0.4", loss_follows = "none"}
-    a = {algorithm = "f3ast", rates_follow = ""}
+    a = {algorithm = "f3ast", rates_follow = "delivered"}
     b = {algorithm = "f3ast", rates_follow = "selected"}
     of = ["mean", "low", "high"]
 

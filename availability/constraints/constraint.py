@@ -1,4 +1,4 @@
-"""What a communication constraint is, and how a text such as `cycle:5,10` says one."""
+"""Communication constraints: the protocol, and the base of their `Config`s."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class ConstraintConfig:
             self.build(num_clients)
 
     def refused(self, allowed: str) -> ParameterError:
-        """Returns the error that says what the text must be."""
+        """Returns an error about the text; `allowed` says the valid form."""
         text = f"{component_of(self).name}:{self.arguments}"
         return ParameterError("constraint", text, allowed)
 

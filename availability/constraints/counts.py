@@ -22,7 +22,7 @@ from .constraint import ConstraintConfig
 class FixedK(ConstraintConfig):
     """The usual setting of federated averaging; the constraint where `constraint` is not given.
 
-    K has a setting of its own, and no arguments.
+    K is the setting `clients_per_round`; the text has no arguments.
     """
 
     form: ClassVar[str] = "K"

@@ -1,4 +1,4 @@
-"""What a delivery is: of the clients asked, whose update is delivered, and when."""
+"""Delivery: which updates of the clients asked are delivered, and when."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What became of the clients asked in a round.
+    """Outcome of asking a round's clients.
 
     Attributes:
         delivered: Whether each client's update is delivered, `bool [m]`.
         seconds: Time from asking a client to its update's arrival, `float64 [m]`; infinite where
             it never arrives, NaN where there is no clock.
         round_seconds: Duration of the round; NaN where there is no clock.
-        failed: Whether the round fails: the server drops also what it received, and everybody
-            asked counts as lost. What was sent and waited for counts all the same.
+        failed: Whether the round fails: the server drops all updates, and every client asked counts
+            as lost. Bytes and seconds count all the same.
     """
 
     delivered: np.ndarray
@@ -55,7 +55,7 @@ class RememberedMasks:
 
 
 class Delivery(Protocol):
-    """Whose update arrives: a function of (seed, round, client) and of who else is asked.
+    """Arrivals of updates: a function of (seed, round, client) and of the other clients asked.
 
     It does not depend on the model, so that many rounds are selected ahead, and it remembers
     nothing, so that a resumed run repeats an uninterrupted one.
@@ -66,21 +66,21 @@ class Delivery(Protocol):
 
         Args:
             round_number: Round t, from 1.
-            ids: Clients asked, `int64 [m]`; one that is there twice meets one fate.
+            ids: Clients asked, `int64 [m]`; both draws of a client drawn twice meet one fate.
         """
         ...
 
 
 @dataclass(frozen=True)
 class DeliveryWorld:
-    """What a delivery may look at when it is built.
+    """Clients, model and constraint that a delivery is bound to.
 
     Attributes:
         sizes: Training examples of each client, `int64 [N]`.
         examples: Examples that each client trains on in a round, repeated ones too, `int64 [N]`.
         bytes_down: Bytes that a client asked gets.
         bytes_up: Bytes that a client sends.
-        availability: Who is reachable when.
+        availability: The availability process.
         masks: Its masks, for a delivery that `looks_ahead`.
         constraint: How many may take part, before `DeliveryConfig.asking`.
         seed: Seed of all draws.

@@ -14,7 +14,7 @@ from f3ast_tff.delivery.delivery import DeliveryConfig
 from f3ast_tff.delivery.device_speeds import read_speeds
 from f3ast_tff.settings import parameter
 
-# Of a step's time over that of inference, as in FedScale.
+# A training step takes three times an inference, as in FedScale.
 _TRAINING = 3.0
 
 
@@ -65,7 +65,7 @@ class TimedConfig(DeliveryConfig):
             return None
         speeds = read_speeds(Path(self.device_file))
         number, world = len(speeds.computation), self.world
-        # Not the draws of trace availability: who is there seldom is not therefore slow.
+        # Independent of trace availability: a client that is seldom available need not be slow.
         device_of = assign_devices(
             world.num_clients, number, world.seed, "balanced", "device speeds"
         )
