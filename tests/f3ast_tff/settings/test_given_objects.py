@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff import simulate
-from f3ast_tff.availability import HomeDevicesConfig, ScarceConfig
+from f3ast_tff.availability import CycleK, HomeDevicesConfig, ScarceConfig
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.f3ast import F3ASTConfig
 from f3ast_tff.methods.fedavg import Uniform
@@ -68,6 +68,10 @@ def test_a_resolved_config_is_given_whole() -> None:
     made = configured(algorithm="f3ast", reading="released")
     for config in (made.configs["algorithm"], replace(made.configs["algorithm"], rate_beta=0.5)):
         assert settings(algorithm=config)["divide_by_k"] is True
+
+
+def test_a_constraint_keeps_its_arguments() -> None:
+    assert settings(constraint=CycleK("5,10")) == settings(constraint="cycle:5,10")
 
 
 @register("availability", "my_scarce", about="as scarce")
