@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import signal
 from pathlib import Path
 
@@ -32,8 +33,36 @@ LONGEST = (
 )
 
 
+WITHOUT_TFF = "TensorFlow Federated is not installed: tests marked tff are skipped"
+HAS_TFF = importlib.util.find_spec("tensorflow_federated") is not None
+# Whole files are not imported: TensorFlow may be at their top.
+MARKED = "\npytestmark = pytest.mark.tff\n"
+
+
+def pytest_report_header() -> str | None:
+    """Says what is left out."""
+    return None if HAS_TFF else WITHOUT_TFF
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leaves files marked `tff` out where TFF is not installed."""
+    if HAS_TFF or not collection_path.match("test_*.py"):
+        return None
+    return MARKED in collection_path.read_text() or None
+
+
+def _needs_tff(item: pytest.Item) -> bool:
+    """Whether it is marked `tff`, or has an engine of TFF as parameter."""
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    engine = any(isinstance(value, str) and value.startswith("tff") for value in parameters)
+    return engine or item.get_closest_marker("tff") is not None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sorts files, not what is in them."""
+    """Skips tests that need what is not there; sorts files, not what is in them."""
+    for item in items:
+        if not HAS_TFF and _needs_tff(item):
+            item.add_marker(pytest.mark.skip(reason=WITHOUT_TFF))
     places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
     assert all(path.exists() for path in places)
     items.sort(key=lambda item: places.get(item.path, len(places)))

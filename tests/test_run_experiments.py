@@ -110,6 +110,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.tff
 def test_writes_all_that_the_readme_names(undisturbed: Path) -> None:
     run = undisturbed / "run"
     config = json.loads((run / "config.json").read_text())
@@ -132,11 +133,13 @@ def test_writes_all_that_the_readme_names(undisturbed: Path) -> None:
         assert (selection["final_rates"] > 0).all()
 
 
+@pytest.mark.tff
 def test_interrupted_run_equals_an_undisturbed_one(undisturbed: Path, tmp_path: Path) -> None:
     exits = [(signal.SIGINT, 2, 130), (signal.SIGKILL, 5, -9)]
     interrupt_and_compare(tmp_path, undisturbed, IN_PROCESS, exits)
 
 
+@pytest.mark.tff
 @pytest.mark.slow
 def test_so_does_one_on_the_worker(tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
@@ -196,6 +199,7 @@ def test_killed_fused_run_equals_an_undisturbed_one(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(metrics(killed), metrics(undisturbed), check_exact=True)
 
 
+@pytest.mark.tff
 @pytest.mark.slow
 def test_a_lost_worker_is_one_line_and_the_run_goes_on_later(tmp_path: Path) -> None:
     process = start(tmp_path, engine=WORKER)
@@ -209,6 +213,7 @@ def test_a_lost_worker_is_one_line_and_the_run_goes_on_later(tmp_path: Path) -> 
     assert list((tmp_path / "run" / "checkpoints").glob("round_*.npz"))
 
 
+@pytest.mark.tff
 def test_finished_run_is_not_repeated_and_other_settings_are_refused(undisturbed: Path) -> None:
     again = start(undisturbed)
     assert again.wait(timeout=30) == 0

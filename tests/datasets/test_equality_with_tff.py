@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,7 @@ from f3ast_tff.datasets.characters import BOS, EOS, OOV, PAD, VOCABULARY, sequen
 from f3ast_tff.datasets.shakespeare_from_tff import shakespeare_from_tff
 from tests.datasets.tff_files import write_database
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("tensorflow_federated") is None, reason="TFF is not installed"
-)
+pytestmark = pytest.mark.tff
 
 SNIPPETS = [
     b"",

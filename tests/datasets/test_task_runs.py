@@ -97,12 +97,14 @@ def test_every_task_is_run() -> None:
     assert set(builtin_registry().components["task"]) == set(FITTING)
 
 
+@pytest.mark.tff
 @pytest.mark.parametrize("task", sorted(FITTING))
 def test_two_rounds_agree_on_both_engines(task: str, run: Run) -> None:
     """The same clients, the same batches, the same pixels: the same losses."""
     assert_alike(task, run, **SMALLER.get(task, {}))
 
 
+@pytest.mark.tff
 @pytest.mark.slow
 @pytest.mark.parametrize("task", sorted(SMALLER))
 def test_with_the_published_network(task: str, run: Run) -> None:

@@ -28,7 +28,9 @@ def in_a_graph(inputs: Preprocessing, features: np.ndarray, draws: np.ndarray | 
         return session.run(read)
 
 
-@pytest.fixture(params=["jax", "tf", "tf graph"])
+@pytest.fixture(
+    params=["jax", *(pytest.param(name, marks=pytest.mark.tff) for name in ("tf", "tf graph"))]
+)
 def read(request: pytest.FixtureRequest) -> Any:
     """Runs inputs in a framework: (inputs, features, draws) to an array."""
     if request.param == "jax":
@@ -37,7 +39,8 @@ def read(request: pytest.FixtureRequest) -> Any:
         return lambda inputs, x, draws: np.asarray(
             inputs.in_jax(jnp.asarray(x), None if draws is None else jnp.asarray(draws))
         )
-    tf = pytest.importorskip("tensorflow")
+    import tensorflow as tf
+
     if request.param == "tf graph":
         return in_a_graph
     return lambda inputs, x, draws: inputs.in_tf(

@@ -222,6 +222,7 @@ def test_delivery_as_an_object(fake: None) -> None:
     assert result.metrics["simulated_seconds"].tolist() == [3.0]
 
 
+@pytest.mark.tff
 @pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "least"), [("f3ast", 0.0), ("scaffold", 0.0), ("mifa", 0.5)])
 def test_engines_agree_with_losses(algorithm: str, least: float) -> None:

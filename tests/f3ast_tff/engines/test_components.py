@@ -53,7 +53,9 @@ def test_tff_runs_in_process_unless_told(given: dict[str, Any], runtime: str) ->
     assert resolve({"engine": "tff", **given}).settings["tff_runtime"] == runtime
 
 
-@pytest.mark.parametrize("config", [FusedConfig(), TffConfig()])
+@pytest.mark.parametrize(
+    "config", [FusedConfig(), pytest.param(TffConfig(), marks=pytest.mark.tff)]
+)
 def test_missing_framework_is_named(config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     config.check_installed()
     find_spec = importlib.util.find_spec
@@ -69,6 +71,7 @@ def test_missing_framework_is_named(config: Any, monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_old_release_of_tff_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: "found")
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.33.0")
     said = "0.80 or newer, found 0.33.0: .*take Python 3.10 or 3.11"
     with pytest.raises(ParameterError, match=said):

@@ -45,8 +45,8 @@ def test_a_label_is_right_where_the_first_of_the_largest_logits_is_its_own() -> 
         np.testing.assert_array_equal(right, first == label)
 
 
+@pytest.mark.tff
 def test_label_losses_in_tensorflow() -> None:
-    pytest.importorskip("tensorflow")
     from f3ast_tff.engines.tff.scorer import MeanCrossEntropy, label_losses
 
     loss, counts = label_losses(LOGITS, LABELS)
@@ -57,9 +57,11 @@ def test_label_losses_in_tensorflow() -> None:
     assert float(mean) == pytest.approx(expected.sum() / expected_counts.sum(), rel=1e-5)
 
 
+@pytest.mark.tff
 def test_what_does_not_count_may_be_nan() -> None:
     """The label of a pad is not looked at, nor are its logits."""
-    tf = pytest.importorskip("tensorflow")
+    import tensorflow as tf
+
     from f3ast_tff.engines.tff.scorer import label_losses
 
     logits = tf.where((LABELS >= 0)[..., None], LOGITS, np.float32(np.nan))

@@ -25,6 +25,8 @@ from tests.f3ast_tff.engines.test_memory_methods import ONE_ENGINE, biases, s
 from tests.f3ast_tff.engines.tiny import NUM_CLASSES, tiny_data
 from tests.f3ast_tff.methods.every_memory import EVERY, FEDSTALE, FEDVARP, MIFA
 
+pytestmark = pytest.mark.tff
+
 IDLE, BROKEN, HUGE = 0, 2, 5
 N = 6
 P = np.array([0.2, 0.3, 0.0, 0.25, 0.25, 0.0])

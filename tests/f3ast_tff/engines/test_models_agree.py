@@ -24,6 +24,8 @@ from f3ast_tff.models import (
 from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.engines.tiny import engine_parts
 
+pytestmark = pytest.mark.tff
+
 SIZES = (3, 2)
 OFFSETS = np.cumsum([0, *SIZES])
 LENGTH = 12

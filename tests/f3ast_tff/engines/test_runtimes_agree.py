@@ -15,6 +15,8 @@ from f3ast_tff.run.build import Builder
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 
+pytestmark = pytest.mark.tff
+
 ROUNDS = 20
 SMALL = {
     "engine": "tff",

@@ -33,6 +33,7 @@ def recorded(folder: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return selection, np.array([rows["train_loss"], rows["test_sample_loss"]])
 
 
+@pytest.mark.tff
 @pytest.mark.parametrize(
     "name", [pytest.param("fedavg_all", marks=pytest.mark.slow), "fedau", "oort_loss"]
 )

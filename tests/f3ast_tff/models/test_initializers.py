@@ -17,6 +17,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.tff
 @pytest.mark.parametrize(
     ("ours", "keras_name", "shape"),
     [

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+from collections.abc import Iterator
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
-from jax.experimental import enable_x64
 
 from f3ast_tff.models import CharacterLSTM, ResNet18, SmallCNN
 from f3ast_tff.models.jax_layers import plain
@@ -30,17 +30,26 @@ NETWORKS = [
 ]
 
 
+@pytest.fixture
+def float64() -> Iterator[None]:
+    """JAX computes in float64; the context manager for it has another name in newer JAX."""
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", False)
+
+
 @pytest.mark.parametrize("network", NETWORKS)
-def test_logits_and_gradients(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logits_and_gradients(
+    network: Network, monkeypatch: pytest.MonkeyPatch, float64: None
+) -> None:
     weights = [weight.astype(np.float64) for weight in network.weights()]
     if network.inputs.dtype == np.float32:
         network = dataclasses.replace(network, inputs=network.inputs.astype(np.float64))
-    with enable_x64():
-        fast = network.jax_logits_and_gradient(weights)
-        for layer in LAYERS:
-            module = importlib.import_module(f"f3ast_tff.models.jax_layers.{layer}")
-            monkeypatch.setattr(module, layer, getattr(plain, layer))
-        slow = network.jax_logits_and_gradient(weights)
+    fast = network.jax_logits_and_gradient(weights)
+    for layer in LAYERS:
+        module = importlib.import_module(f"f3ast_tff.models.jax_layers.{layer}")
+        monkeypatch.setattr(module, layer, getattr(plain, layer))
+    slow = network.jax_logits_and_gradient(weights)
     for got, expected in zip([fast[0], *fast[1]], [slow[0], *slow[1]]):
         assert expected.dtype == np.float64
         np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9 * np.abs(expected).max())

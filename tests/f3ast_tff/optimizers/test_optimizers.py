@@ -46,7 +46,7 @@ def jax_steps(optimizer: Optimizer, gradients: list[np.ndarray]) -> np.ndarray:
     return np.asarray(weights[0])
 
 
-@pytest.fixture(params=[tff_steps, jax_steps])
+@pytest.fixture(params=[pytest.param(tff_steps, marks=pytest.mark.tff), jax_steps])
 def steps(request: pytest.FixtureRequest) -> Steps:
     return request.param
 

@@ -7,6 +7,8 @@ import pytest
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.engines.tff.functions import find_device
 
+pytestmark = pytest.mark.tff
+
 
 @pytest.mark.parametrize("name", ["cpu", "/CPU:0", "/device:CPU:0", "cpu:0"])
 def test_names_of_the_first_cpu(name: str) -> None:

@@ -16,6 +16,8 @@ from f3ast_tff.methods.sum_and_mean import WeightedSum
 from f3ast_tff.optimizers import Adam, Sgd
 from tests.f3ast_tff.engines.tiny import tiny_data
 
+pytestmark = pytest.mark.tff
+
 
 def test_dead_worker_is_an_error_and_leaves_the_model(make_engine: Callable[..., Any]) -> None:
     engine = make_engine("tff", tiny_data(), LocalTraining(4), Adam(0.1), WeightedSum())

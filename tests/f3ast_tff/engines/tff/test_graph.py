@@ -11,6 +11,8 @@ import tensorflow_federated as tff
 
 from f3ast_tff.engines.tff.functions import TffFunction, callable_graph
 
+pytestmark = pytest.mark.tff
+
 CPU = "/device:CPU:0"
 
 

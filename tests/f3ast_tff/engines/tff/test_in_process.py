@@ -31,6 +31,8 @@ from tests.f3ast_tff.engines.tff_processes import (
 from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
 from tests.listening import is_loopback, listening
 
+pytestmark = pytest.mark.tff
+
 DATA = tiny_data()
 # Process, feed, rounds: TFF's own algorithms spend most of theirs in building datasets.
 CASES: dict[str, tuple[Callable[[], Any], Callable[..., Any], int]] = {

@@ -24,6 +24,8 @@ from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Adam, Sgd
 from tests.f3ast_tff.engines.test_models_agree import CASES, small_data
 
+pytestmark = pytest.mark.tff
+
 SGD, ADAM = Sgd(1.0), Adam(0.03, epsilon=1e-3)
 # Aggregation and server optimizer.
 SUM, MEAN = WeightedSum(), WeightedMean()

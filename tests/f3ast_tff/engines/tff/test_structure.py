@@ -12,6 +12,8 @@ import tensorflow_federated as tff
 from f3ast_tff.engines.tff import functions
 from f3ast_tff.engines.tff.functions import Layout
 
+pytestmark = pytest.mark.tff
+
 LAYOUT = Layout(
     tff.to_type(OrderedDict(b=np.float32, a=(np.int32, OrderedDict(z=np.int32, y=np.int32))))
 )

@@ -12,6 +12,8 @@ import pytest
 from f3ast_tff.core.errors import EngineError
 from f3ast_tff.engines.tff.worker import TffWorker
 
+pytestmark = pytest.mark.tff
+
 
 def test_serves_until_closed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     worker = TffWorker(tmp_path / "worker.log")

@@ -103,6 +103,7 @@ def test_server_steps_along_what_it_returns(
     assert norm == pytest.approx(np.linalg.norm(expected), rel=1e-4)
 
 
+@pytest.mark.tff
 def test_without_a_form_of_its_own_nothing_is_added() -> None:
     from f3ast_tff.engines.tff.processes.aggregates import ImportanceWeightedSumFactory
     from f3ast_tff.engines.tff.processes.learning_process import aggregation_factory

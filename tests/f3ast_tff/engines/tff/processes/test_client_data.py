@@ -10,6 +10,8 @@ import pytest
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import ImageCrops
 
+pytestmark = pytest.mark.tff
+
 
 @pytest.mark.parametrize("size", [0, 3, 4, 11, 12])
 @pytest.mark.parametrize(

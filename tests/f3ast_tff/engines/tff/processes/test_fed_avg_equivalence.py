@@ -14,6 +14,8 @@ from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Adam, Optimizer, Sgd
 from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 
+pytestmark = pytest.mark.tff
+
 
 @pytest.mark.parametrize(
     "server", [pytest.param(Sgd(0.7), marks=pytest.mark.slow), Adam(0.05, epsilon=0.01)]

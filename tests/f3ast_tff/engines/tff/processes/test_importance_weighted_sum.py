@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.tff
+
 
 def test_integer_updates_are_refused() -> None:
     import tensorflow_federated as tff
