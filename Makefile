@@ -12,7 +12,7 @@ PYTHON ?=
 
 TEST_PROCESSES ?= 2
 CHROMIUM ?= chromium
-WHEEL_PYTHONS ?=
+DIST_PYTHONS ?=
 RAY_TESTS := tests/f3ast_tff/engines/distributed tests/examples
 QUICK_TESTS := tests/availability tests/f3ast_tff/test_imports.py \
   $(addprefix tests/f3ast_tff/,core settings delivery optimizers methods run)
@@ -68,8 +68,8 @@ test-ray-slow: $(STAMP)  ## Run the slow ones: of two nodes one is killed
 	$(PY) -m pytest tests/f3ast_tff/settings/test_ray_run.py
 	$(PY) -m pytest -m "ray and slow" $(RAY_TESTS)
 
-test-wheel: $(STAMP)  ## Test the plug-ins against an installed wheel (WHEEL_PYTHONS)
-	tools/test_wheel.sh $(PY) $(WHEEL_PYTHONS)
+dist: $(STAMP)  ## Build wheel and sdist into dist/, check them and run the wheel elsewhere (DIST_PYTHONS)
+	tools/dist.sh $(PY) $(DIST_PYTHONS)
 
 lint: style types  ## Check style, formatting and types
 
@@ -87,7 +87,7 @@ format: $(STAMP)  ## Apply the formatter and the safe fixes
 docs-tables: $(STAMP)  ## Write docs/components.md from the code
 	$(PY) -m f3ast_tff.settings.describe > docs/components.md
 
-.PHONY: docs
+.PHONY: docs dist
 docs: $(DOCS)  ## Build the site into build/site; executes the notebooks (not with DOCS_EXECUTE=0)
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from f3ast_tff.run.saved_run import SavedRun, load_run
     from f3ast_tff.run.simulation import Simulation, simulate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "F3AST",

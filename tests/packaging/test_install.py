@@ -14,6 +14,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+import f3ast_tff
+
 ROOT = Path(__file__).resolve().parents[2]
 # Folders of the checkout, and the package each is installed as.
 INSTALLED_AS = {
@@ -58,12 +60,20 @@ def missing_modules(wheel: Path, source: Path) -> set[str]:
 
 def test_the_wheel_claims_one_name(wheel: Path) -> None:
     tops = {PurePosixPath(name).parts[0] for name in zipfile.ZipFile(wheel).namelist()}
-    assert tops == {"f3ast_tff", "f3ast_tff-0.1.0.dist-info"}
+    assert tops == {"f3ast_tff", f"f3ast_tff-{f3ast_tff.__version__}.dist-info"}
+
+
+@pytest.mark.parametrize(
+    ("file", "line"), [("CITATION.cff", "version: {}"), ("CHANGELOG.md", "## {}")]
+)
+def test_a_release_has_one_version(file: str, line: str) -> None:
+    lines = (ROOT / file).read_text().splitlines()
+    assert any(each.startswith(line.format(f3ast_tff.__version__)) for each in lines)
 
 
 def test_the_wheel_holds_every_module(source: Path, wheel: Path) -> None:
     missing = missing_modules(wheel, source)
-    assert not missing, f"add their folders to `packages` in setup.cfg: {sorted(missing)}"
+    assert not missing, f"add their folders to `package-dir` in pyproject.toml: {sorted(missing)}"
     for folder in ("availability", "datasets"):
         assert f"f3ast_tff/{folder}/__init__.py" in modules(wheel)
 
