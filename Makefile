@@ -13,6 +13,7 @@ PYTHON ?=
 TEST_PROCESSES ?= 2
 CHROMIUM ?= chromium
 DIST_PYTHONS ?=
+CASES ?=
 RAY_TESTS := tests/f3ast_tff/engines/distributed tests/examples
 QUICK_TESTS := tests/availability tests/f3ast_tff/test_imports.py \
   $(addprefix tests/f3ast_tff/,core settings delivery optimizers methods run)
@@ -70,6 +71,9 @@ test-ray-slow: $(STAMP)  ## Run the slow ones: of two nodes one is killed
 
 dist: $(STAMP)  ## Build wheel and sdist into dist/, check them and run the wheel elsewhere (DIST_PYTHONS)
 	tools/dist.sh $(PY) $(DIST_PYTHONS)
+
+record-tff: $(STAMP)  ## Record what TFF computes, for Pythons without it (CASES; Python 3.10 or 3.11)
+	$(PY) -m tests.f3ast_tff.engines.recorded_rounds $(CASES)
 
 lint: style types  ## Check style, formatting and types
 

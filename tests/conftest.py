@@ -19,7 +19,7 @@ LONGEST = (
     "test_run_experiments.py",
     "datasets/test_task_runs.py",
     "f3ast_tff/engines/test_memories_alike.py",
-    "f3ast_tff/engines/test_engines_agree.py",
+    "f3ast_tff/engines/test_recorded_rounds.py",
     "examples/test_plugins.py",
     "f3ast_tff/engines/tff/test_in_process.py",
     "f3ast_tff/models/test_keras_agreement.py",

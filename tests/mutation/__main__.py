@@ -25,20 +25,23 @@ from pathlib import Path
 from tests.mutation.sites import Site, mutated, sites_of
 
 ROOT = Path(__file__).parents[2]
+RECORDED = "tests/f3ast_tff/engines/test_recorded_rounds.py"
 # Folders and files under f3ast_tff/, with the tests beside their own that would notice.
 SOURCES: dict[str, list[str]] = {
     "methods": [
         "tests/f3ast_tff/methods",
         *(f"tests/f3ast_tff/engines/test_memory_{of}.py" for of in ("methods", "round")),
+        RECORDED,
     ],
     "engines/jax": [
         "tests/f3ast_tff/engines/jax",
         *(f"tests/f3ast_tff/engines/test_{of}.py" for of in ("conformance", "split_cohort")),
-        "tests/f3ast_tff/engines/test_engines_agree.py",
+        RECORDED,
     ],
-    "configuration": ["tests/f3ast_tff/settings"],
-    "components": ["tests/f3ast_tff/settings", "tests/f3ast_tff/settings"],
-    "training": ["tests/f3ast_tff/run"],
+    "delivery": ["tests/f3ast_tff/delivery", RECORDED],
+    "optimizers": ["tests/f3ast_tff/optimizers", RECORDED],
+    "settings": ["tests/f3ast_tff/settings"],
+    "run": ["tests/f3ast_tff/run"],
 }
 ALWAYS = ["tests/f3ast_tff/run/test_simulation.py"]
 LONGEST_S = 600

@@ -201,3 +201,20 @@ def test_empty_rounds_in_a_block_leave_the_model_alone(engine: Any) -> None:
     for a, b in zip(block, engine.weights()):
         np.testing.assert_array_equal(a, b)
     assert [outcomes[0], outcomes[2]] == singles
+
+
+@pytest.mark.tff
+def test_non_finite_clients_are_dropped_alike_under_a_mean(make_engine: Callable[..., Any]) -> None:
+    """What is left is averaged over those that are left."""
+    cohort = Cohort(np.array([0, NAN_CLIENT, 5]), np.array([3.0, 100.0, 1.0]))
+    data, results = with_nan_client(tiny_data(), NAN_CLIENT), []
+    for name in ("tff", "fused", "fused_lanes"):
+        engine = make_engine(name, data, LocalTraining(4), Sgd(1.0), WeightedMean())
+        (outcome,) = engine.run_rounds(1, [cohort])
+        assert outcome.num_dropped == 1
+        results.append((engine.weights(), outcome))
+    for weights, outcome in results[1:]:
+        assert outcome.train_loss == pytest.approx(results[0][1].train_loss, rel=1e-5)
+        assert outcome.update_norm == pytest.approx(results[0][1].update_norm, rel=1e-5)
+        for a, b in zip(weights, results[0][0]):
+            np.testing.assert_allclose(a, b, atol=1e-6)

@@ -1,0 +1,81 @@
+"""The fused engine, and TFF where it is installed, repeat the rounds that TFF computed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from f3ast_tff.settings import builtin_registry
+from tests.f3ast_tff.engines.recorded_rounds import (
+    ALIKE,
+    CASES,
+    COMMON,
+    FOLDER,
+    REPEATED,
+    assert_alike,
+    configured,
+    played,
+    recorded,
+)
+
+# XLA takes a minute to compile these.
+LARGE = ("cafed_cnn", "character_lstm", "resnet18", "resnet18_released")
+# TFF's part of the others is slow: a server's state, a memory, losses asked for and clipping.
+FAST_ON_TFF = ("fedadam", "fedavg_then_fedlaavg", "poc_released")
+
+
+def composition(case: str) -> tuple[str, ...]:
+    """What a round is compiled for: cases that share it come one after the other."""
+    settings = configured(case).settings
+    kinds = ("model", "aggregation", "client_optimizer", "server_optimizer", "num_clients")
+    return tuple(str(settings[kind]) for kind in kinds)
+
+
+def slow(case: str, fast: bool) -> object:
+    return case if fast else pytest.param(case, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(
+    "case", [slow(case, case not in LARGE) for case in sorted(CASES, key=composition)]
+)
+def test_the_fused_engine_repeats(case: str) -> None:
+    """Same cohorts, weights, outcomes and models: needs no TFF."""
+    expected, _ = recorded(case)
+    assert np.abs(expected["models"][-1] - expected["models"][0]).max() > 1e-3
+    assert_alike(played(case, engine="fused", device="cpu"), expected, ALIKE)
+
+
+@pytest.mark.tff
+@pytest.mark.parametrize("case", [slow(case, case in FAST_ON_TFF) for case in CASES])
+def test_tff_repeats(case: str) -> None:
+    assert_alike(played(case, engine="tff"), recorded(case)[0], REPEATED)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["algorithm", "aggregation", "client_optimizer", "server_optimizer", "delivery", "model"],
+)
+def test_every_component_is_recorded(kind: str) -> None:
+    found = {configured(case).settings[kind] for case in CASES}
+    assert found == set(builtin_registry().names(kind))
+
+
+def test_there_is_a_file_for_each_case() -> None:
+    files = list(FOLDER.iterdir())
+    assert {file.name for file in files} == {f"{case}.npz" for case in CASES}
+    assert sum(file.stat().st_size for file in files) < 4e6
+    for case, settings in CASES.items():
+        about = recorded(case)[1]
+        assert about["settings"] == {**COMMON, **settings}, f"{case}: record it again"
+        assert about["tensorflow-federated"] == "0.87.0" and about["command"].endswith(case)
+
+
+def test_another_number_is_noticed() -> None:
+    expected, _ = recorded("f3ast")
+    for name, array in expected.items():
+        other = array.copy()
+        other.flat[-1] = ~other.flat[-1] if array.dtype == bool else other.flat[-1] + 1
+        if np.isnan(np.asarray(array, np.float64).flat[-1]):
+            other.flat[-1] = 1
+        with pytest.raises(AssertionError, match=name):
+            assert_alike({**expected, name: other}, expected, ALIKE)
