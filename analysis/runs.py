@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -12,9 +11,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from f3ast_tff.core.data_files import read_json, read_text
+from f3ast_tff.core.data_files import read_json
 from f3ast_tff.core.messages import is_plain, one_line
-from f3ast_tff.run.results import DamagedResult, check_result, read_summary
+from f3ast_tff.run.results import DamagedResult, check_result, read_metrics, read_summary
 from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.kinds import METHOD_KINDS
 
@@ -237,7 +236,7 @@ def _metrics(file: Path, finished: bool) -> pd.DataFrame:
     if not finished and not file.exists():
         # A run writes its settings a while before it evaluates.
         return pd.DataFrame(columns=_COLUMNS, dtype=float)
-    metrics = pd.read_csv(io.StringIO(read_text(file)), float_precision="round_trip")
+    metrics = read_metrics(file)
     missing = [column for column in _COLUMNS if column not in metrics]
     if missing:
         raise ValueError(f"has no column {', '.join(missing)}")

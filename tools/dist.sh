@@ -42,7 +42,7 @@ wheel=$(echo "$root"/dist/*.whl)
 
 cp -r examples "$folder/tree/examples"
 cp -r tests/examples "$folder/tree/tests/examples"
-printf '[pytest]\nmarkers =\n    ray: not here\n    tff: not here\n' >"$folder/tree/pytest.ini"
+printf '[pytest]\nmarkers =\n    ray: not here\n    slow: not here\n    tff: not here\n' >"$folder/tree/pytest.ini"
 cd "$folder/tree"
 for python in "${pythons[@]}"; do
   rm -rf "$folder/venv"

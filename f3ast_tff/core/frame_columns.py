@@ -61,7 +61,8 @@ def is_test(frame: Any, column: str) -> np.ndarray:
     known = np.isin(values, ("train", "test"))
     if not known.all():
         row = int(np.argmin(known))
-        raise ValueError(f"column {column!r}: row {row} has {values[row]!r}, not train or test")
+        said = str(values[row])
+        raise ValueError(f"column {column!r}: row {row} has {said!r}, not train or test")
     return values == "test"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import logging
 from collections.abc import Mapping, Sequence
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from f3ast_tff.core.array_files import load_npz
-from f3ast_tff.core.data_files import hash_of, read_json
+from f3ast_tff.core.data_files import hash_of, read_json, read_text
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from f3ast_tff.models import Model
 
 SUMMARY = "summary.json"
@@ -51,6 +54,21 @@ class RunResult:
 
 class DamagedResult(ValueError):
     """A result file is missing or was changed; names it."""
+
+
+def read_metrics(path: Path) -> pd.DataFrame:
+    """Returns the table of `metrics.csv`, each number as it was written.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is no text, or no table.
+    """
+    import pandas as pd
+
+    # From 3.1 on pandas reads every float exactly, and warns of the argument.
+    is_exact = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
+    options: dict[str, Any] = {} if is_exact else {"float_precision": "round_trip"}
+    return pd.read_csv(io.StringIO(read_text(path)), **options)
 
 
 def seal(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from collections.abc import Mapping
@@ -12,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from f3ast_tff.core.data_files import read_json, read_text
+from f3ast_tff.core.data_files import read_json
 from f3ast_tff.core.errors import CheckpointError, RunFolderError
 from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.run.outputs import read_client_scores
 from f3ast_tff.run.results import (
     DamagedResult,
     check_result,
+    read_metrics,
     read_selection,
     read_summary,
     sha256_in,
@@ -99,13 +99,13 @@ def _newest(path: Path, identity: Mapping[str, Any]) -> Checkpoint | None:
 
 
 def _metrics(path: Path, summary: Mapping[str, Any] | None) -> pd.DataFrame:
-    import pandas as pd
-
     table = path / "metrics.csv"
     if summary is None and not table.exists():
+        import pandas as pd
+
         return pd.DataFrame()
     check_result(table, sha256_in(summary, table.name))
-    return pd.read_csv(io.StringIO(read_text(table)), float_precision="round_trip")
+    return read_metrics(table)
 
 
 def _selection(

@@ -18,6 +18,7 @@ from f3ast_tff import simulate
 from f3ast_tff.campaigns.isolated_run import run_isolated
 from f3ast_tff.cli.main import main
 from f3ast_tff.run import run_experiment
+from f3ast_tff.run.results import read_metrics
 from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.settings.resolve import resolve
 
@@ -39,14 +40,14 @@ def by_campaign(folder: Path, **given: Any) -> None:
 
 def by_simulate(folder: Path, **given: Any) -> None:
     result = simulate(folder=folder, **given)
-    metrics = pd.read_csv(folder / "metrics.csv", float_precision="round_trip")
+    metrics = read_metrics(folder / "metrics.csv")
     pd.testing.assert_frame_equal(result.metrics, metrics, check_dtype=False, check_exact=True)
     assert result.summary["final"]["round"] == given["rounds"]
 
 
 def results(folder: Path) -> dict[str, Any]:
     """Everything that a run leaves, except times."""
-    metrics = pd.read_csv(folder / "metrics.csv", float_precision="round_trip")
+    metrics = read_metrics(folder / "metrics.csv")
     summary = json.loads((folder / "summary.json").read_text())
     for row in (summary, summary["final"], summary["mean_of_last_10_percent"]):
         for name in TIMES:
