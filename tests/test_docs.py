@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from f3ast_tff.settings.registry import builtin_registry, registry_with
@@ -29,11 +32,18 @@ def test_the_example_of_a_component_is_a_plugin(tmp_path: Path) -> None:
     assert process.mask(1).tolist() == [False, True, False, False]
 
 
-def test_the_example_of_a_strategy_by_hand_runs() -> None:
-    (code,) = (each for each in python_of("docs/library.md") if "strategy.select" in each)
-    names: dict[str, object] = {}
-    exec(code, names)
-    assert len(names["cohort"]) == 10
+def test_the_server_of_ones_own_prints_what_the_page_says_and_restarts_as_if_it_had_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec("".join(python_of("docs/own_server.md")), names)
+    page = (ROOT / "docs/own_server.md").read_text()
+    assert f"```\n{capsys.readouterr().out}```" in page
+    start = partial(names["F3AST"].start, names["p"], names["K"], seed=0, rate_beta=0.01)
+    whole = names["train"](start(), np.zeros(2), 1, 1000)
+    assert names["last"] == 400
+    np.testing.assert_array_equal(whole[400:], names["models"])
 
 
 def test_every_algorithm_has_its_parameters_on_one_page_of_the_methods() -> None:

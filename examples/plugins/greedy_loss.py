@@ -29,6 +29,7 @@ class GreedyLoss(BaseStrategy):
     """
 
     needs_outcome: ClassVar[bool] = True
+    aggregation: ClassVar[str] = "mean"
 
     last_losses: np.ndarray
     explore: float

@@ -155,6 +155,7 @@ class CAFed(BaseStrategy):
         seed: Seed of the draws where K is short.
     """
 
+    method: ClassVar[str] = "ca_fed"
     needs_losses: ClassVar[bool] = True
 
     p: np.ndarray

@@ -88,6 +88,8 @@ class F3AST(BaseStrategy):
         selected_rates: Rates s of the selected beside r of the delivered; `None` for one kind.
     """
 
+    method: ClassVar[str] = "f3ast"
+
     p: np.ndarray
     rates: ParticipationRates
     objective: str = "p_squared"
@@ -104,6 +106,11 @@ class F3AST(BaseStrategy):
         check_weight_bound(self.weight_bound)
         if self.selected_rates is not None and self.follow != "delivered":
             raise ValueError("with rates of the selected beside them, rates follow the delivered")
+
+    @property
+    def may_select(self) -> frozenset[str]:
+        """See `BaseStrategy.may_select`."""
+        return frozenset({"unavailable"} if self.fill_unavailable else ())
 
     def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`; line 4."""
@@ -197,6 +204,8 @@ class ClusterF3AST(BaseStrategy):
             it takes effect the aggregate is biased.
         follow: See `F3AST`.
     """
+
+    method: ClassVar[str] = "f3ast"
 
     p: np.ndarray
     clusters: np.ndarray

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class FixedPolicy(BaseStrategy):
         policy: f^r.
         seed: Seed of the draws.
     """
+
+    method: ClassVar[str] = "f3ast_fixed"
 
     p: np.ndarray
     rates: np.ndarray

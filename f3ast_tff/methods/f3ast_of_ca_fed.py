@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,6 +31,8 @@ class F3ASTOfCAFed(BaseStrategy):
         knowledge: What is known of pi_k; observes every round.
         beta: Smoothness, in [0, 1): 1 / T, T the number of rounds, in the released code.
     """
+
+    method: ClassVar[str] = "f3ast_of_ca_fed"
 
     p: np.ndarray
     knowledge: AvailabilityKnowledge

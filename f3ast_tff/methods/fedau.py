@@ -34,6 +34,7 @@ class FedAU(AllAvailable):
         cutoff: K_cut of the paper (its K), at least 1; `None` for no limit.
     """
 
+    method: ClassVar[str] = "fedau"
     needs_outcome: ClassVar[bool] = True
 
     cutoff: int | None = None

@@ -39,6 +39,7 @@ class Proportional(BaseStrategy):
         seed: Seed of the draws.
     """
 
+    method: ClassVar[str] = "fedavg"
     aggregation: ClassVar[str] = "mean"
 
     p: np.ndarray
@@ -52,6 +53,11 @@ class Proportional(BaseStrategy):
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> Proportional:
         """See `Renewable.renewed`."""
         return replace(self, p=p)
+
+    @property
+    def may_select(self) -> frozenset[str]:
+        """See `BaseStrategy.may_select`."""
+        return frozenset({"repeated"} if self.replace else ())
 
     def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`; a constraint goes through the draws in order.
@@ -82,6 +88,7 @@ class Uniform(BaseStrategy):
         seed: Seed of the draws.
     """
 
+    method: ClassVar[str] = "uniform"
     aggregation: ClassVar[str] = "mean"
 
     average_weights: np.ndarray

@@ -36,6 +36,7 @@ class LongestAbsent(BaseStrategy):
         seed: Seed of the tie-breaks.
     """
 
+    method: ClassVar[str] = "fedlaavg"
     aggregation: ClassVar[str] = "fedlaavg"
 
     p: np.ndarray
@@ -96,11 +97,17 @@ class Switching(BaseStrategy):
         switch_round: First round of the second phase, at least 1.
     """
 
+    method: ClassVar[str] = "fedavg_then_fedlaavg"
     aggregation: ClassVar[str] = "fedlaavg"
 
     first: Strategy
     then: LongestAbsent
     switch_round: int
+
+    @property
+    def may_select(self) -> frozenset[str]:
+        """See `BaseStrategy.may_select`; what the first phase may."""
+        return getattr(self.first, "may_select", frozenset())
 
     def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""

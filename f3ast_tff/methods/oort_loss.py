@@ -58,6 +58,7 @@ class OortLoss(BaseStrategy):
         seed: Seed of the draws.
     """
 
+    method: ClassVar[str] = "oort_loss"
     needs_losses: ClassVar[bool] = True
     needs_outcome: ClassVar[bool] = True
     aggregation: ClassVar[str] = "mean"

@@ -39,6 +39,7 @@ class PowerOfChoice(BaseStrategy):
         average_weights: Weight of each client in the mean, `float64 [N]`; `None` for a plain one.
     """
 
+    method: ClassVar[str] = "poc"
     needs_losses: ClassVar[bool] = True
     aggregation: ClassVar[str] = "mean"
 
@@ -60,6 +61,11 @@ class PowerOfChoice(BaseStrategy):
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> PowerOfChoice:
         """See `Renewable.renewed`."""
         return replace(self, p=p)
+
+    @property
+    def may_select(self) -> frozenset[str]:
+        """See `BaseStrategy.may_select`."""
+        return frozenset({"repeated"} if self.replace else ())
 
     def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`; a constraint goes through the candidates, highest loss first.

@@ -34,6 +34,8 @@ class Unbiased(BaseStrategy):
         seed: Seed of the draws where K is short.
     """
 
+    method: ClassVar[str] = "unbiased"
+
     p: np.ndarray
     knowledge: AvailabilityKnowledge
     seed: int = 0
@@ -90,6 +92,8 @@ class MoreAvailable(Unbiased):
         least_pi: What counts as often, in (0, 1].
     """
 
+    method: ClassVar[str] = "more_available"
+
     least_pi: float = 0.5
 
     def __post_init__(self) -> None:
@@ -115,6 +119,8 @@ class AdaFed(Unbiased):
     many clients to sample is not here. Where K is short, the weights of those drawn sum to 1. They
     are meant for a SUM; a normalised mean is the same.
     """
+
+    method: ClassVar[str] = "adafed"
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`."""

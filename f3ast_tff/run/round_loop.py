@@ -18,7 +18,7 @@ from f3ast_tff.core.process_memory import peak_memory_mib
 from f3ast_tff.core.signals import NeverStop, Stop
 from f3ast_tff.delivery import Certain, Delivery
 from f3ast_tff.engines.engine import Engine, RoundOutcome
-from f3ast_tff.methods.parts.strategy import Losses, Outcome, Round, Strategy, asked_once
+from f3ast_tff.methods.parts.strategy import Losses, Outcome, Round, Strategy
 from f3ast_tff.models import Model
 from f3ast_tff.run.callbacks import Callback, Progress
 from f3ast_tff.run.checkpoint import Checkpoint
@@ -222,7 +222,7 @@ class _Run:
             scored.append(ids)
             return self.experiment.engine.client_losses(ids, t)
 
-        return asked_once(losses)
+        return losses
 
     def _block_end(self) -> int:
         """The last round of the next block; one round where cohorts depend on the model."""

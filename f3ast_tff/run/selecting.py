@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
+
+_MOST_NAMED = 5
 
 
 class Availability(Protocol):
@@ -65,7 +68,9 @@ def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
     """Returns the clients of a round, `int [m]`.
 
     Raises:
-        ComponentError: If the strategy does not return ids of clients that exist.
+        ComponentError: If the strategy returns no ids of clients, clients that are not available,
+            a client twice, or more clients than the constraint allows. See
+            `BaseStrategy.may_select` for a strategy that may.
     """
     try:
         ids = strategy.select(now)
@@ -85,7 +90,30 @@ def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
             wrong, allowed = first if first < 0 else last, f"0 .. {len(now.available) - 1}"
             reason = f"returned client {wrong}: must be in {allowed}"
             raise _refused(strategy, "select", now, reason)
+        for rule, breach in _breaches(now, ids):
+            if rule not in getattr(strategy, "may_select", ()):
+                raise _refused(strategy, "select", now, f"returned {breach}")
     return ids
+
+
+def _breaches(now: Round, ids: np.ndarray) -> Iterator[tuple[str, str]]:
+    """Yields each rule that a selection breaks, by its name in `may_select`, and how."""
+    away = ids[~now.available[ids]]
+    if len(away):
+        yield "unavailable", f"{_listed(away)}, not available in this round"
+    distinct, times = np.unique(ids, return_counts=True)
+    if len(distinct) < len(ids):
+        yield "repeated", f"{_listed(distinct[times > 1])} more than once"
+    excess = now.constraint.excess(ids)
+    if excess is not None:
+        yield "too_many", excess
+
+
+def _listed(ids: np.ndarray) -> str:
+    """Names clients, the first five of many."""
+    some = ", ".join(map(str, ids[:_MOST_NAMED].tolist()))
+    more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
+    return f"client{'s' if len(ids) > 1 else ''} {some}{more}"
 
 
 def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
@@ -108,8 +136,15 @@ def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np
         raise _refused(strategy, "weigh", now, f"failed: {error}") from error
     if not isinstance(cohort, Cohort) or not np.array_equal(cohort.ids, ids[delivered]):
         raise _refused(strategy, "weigh", now, "must return the cohort of the clients delivered")
-    if cohort.weights.dtype.kind not in "fiu" or not np.isfinite(cohort.weights).all():
-        raise _refused(strategy, "weigh", now, "returned weights that are not finite numbers")
+    weights = cohort.weights
+    if weights.dtype.kind not in "fiu":
+        reason = f"returned weights of dtype {weights.dtype}: must be numbers"
+        raise _refused(strategy, "weigh", now, reason)
+    infinite = ~np.isfinite(weights)
+    if infinite.any():
+        whose = _listed(cohort.ids[infinite])
+        reason = f"returned weights that are not finite, {weights[infinite][0]} for {whose}"
+        raise _refused(strategy, "weigh", now, reason)
     return cohort
 
 

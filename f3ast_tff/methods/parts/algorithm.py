@@ -12,13 +12,16 @@ import numpy as np
 from f3ast_tff.availability.process import IndependentAvailability, stationary_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import ClientExamples
+from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.methods.parts.availability_knowledge import (
     AvailabilityKnowledge,
     AvailabilityPrior,
     EstimatedAvailability,
     KnownAvailability,
 )
-from f3ast_tff.settings import Derived, Reading, parameter
+from f3ast_tff.methods.parts.own_server import OwnServer, UnknownAvailability, constraint_from
+from f3ast_tff.settings import Derived, Reading, parameter, parameters_of
+from f3ast_tff.settings.component import component_of
 
 if TYPE_CHECKING:
     from f3ast_tff.availability import AvailabilityProcess, CommunicationConstraint
@@ -94,6 +97,53 @@ class AlgorithmConfig:
             ParameterError: If the world contradicts a parameter.
         """
         raise TypeError(f"{type(self).__name__} does not say how its strategy is built")
+
+    @classmethod
+    def start(
+        cls,
+        p: Any,
+        k: Any,
+        *,
+        seed: int = 0,
+        sizes: Any = None,
+        rounds: int | None = None,
+        availability: Any = None,
+        **parameters: Any,
+    ) -> Strategy:
+        """Returns a new strategy without a run around it; see `BaseStrategy.start`."""
+        p = np.asarray(p, np.float64)
+        check_client_shares(p)
+        constraint = constraint_from("k", k)
+        if constraint.largest_k > len(p):
+            raise ParameterError("k", k, f"must be at most {len(p)}, the number of clients")
+        if seed < 0:
+            raise ParameterError("seed", seed, "must be at least 0")
+        process: Any = UnknownAvailability(len(p)) if availability is None else availability
+        server = OwnServer(process, rounds)
+        config = cls(**server.settings(parameters_of(cls), parameters))
+        absent: Any = None  # Data and model are the server's own.
+        world = StrategyContext(
+            p=p,
+            sizes=p if sizes is None else np.asarray(sizes),
+            availability=process,
+            constraint=constraint,
+            rounds=rounds or 0,
+            seed=seed,
+            train=absent,
+            model=absent,
+            preprocessing=absent,
+        )
+        strategy = config.build(world)
+        config.check({**vars(config), "num_clients": len(p)})
+        meant_for = getattr(strategy, "aggregation", "sum")
+        if meant_for != cls.aggregation:
+            # Its selection alone would be another method.
+            allowed = (
+                f"needs the aggregation {cls.aggregation} of a run: {type(strategy).__name__}, "
+                f"which selects, is meant for {meant_for}"
+            )
+            raise ParameterError("algorithm", component_of(cls).name, allowed)
+        return strategy
 
     @classmethod
     def depends_on_rounds(cls, settings: Any) -> bool:

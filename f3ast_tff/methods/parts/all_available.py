@@ -29,6 +29,8 @@ class AllAvailable(BaseStrategy):
         seed: Seed of the draws where K is short.
     """
 
+    method: ClassVar[str] = "fedavg_all"
+
     p: np.ndarray
     seed: int = 0
 

@@ -57,6 +57,23 @@ class RoundConstraint:
         """Whether |S| <= `k` is all there is to the constraint."""
         return self.cost is None and self.group is None
 
+    def excess(self, ids: np.ndarray) -> str | None:
+        """Says by what a choice of clients is too many, `None` if it is not.
+
+        Minima of groups are left out: a method may exclude clients.
+
+        Args:
+            ids: Chosen clients, `int [m]`; a repeated client counts each time.
+        """
+        if len(ids) > self.k:
+            return f"{len(ids)} clients: must be at most {self.k}"
+        if self.cost is not None and self.budget is not None:
+            spent = float(self.cost[ids].sum())
+            # A sum in another order differs in its last digits.
+            if spent > self.budget * (1 + 1e-9):
+                return f"clients of cost {spent:g}: must be at most {self.budget:g}"
+        return None
+
     def admit(self, ranked: np.ndarray) -> np.ndarray:
         """Goes through clients in order of preference and takes whom the constraint lets in.
 

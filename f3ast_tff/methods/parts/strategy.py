@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Callable, ClassVar, Protocol
+from dataclasses import dataclass
+from typing import Any, Callable, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
 from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.settings.registry import builtin_registry
+
+_Started = TypeVar("_Started", bound="BaseStrategy")
 
 # Current losses of the clients asked for: ids `int [m]` -> `float [m]`, NaN for a client without a
 # loss (no example, or no full batch), infinity where the model has diverged.
@@ -50,6 +53,9 @@ class Round:
     available: np.ndarray
     constraint: RoundConstraint
     losses: Losses = no_losses
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "losses", asked_once(self.losses))
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,10 @@ class Strategy(Protocol):
         needs_losses: Whether `select` asks clients for their losses.
         needs_outcome: Whether it learns from `observe`. If it needs neither, its cohorts do not
             depend on the model, and many rounds are selected ahead.
+
+    A run refuses clients that are not available, a client selected twice, and more clients than
+    the constraint allows, unless the strategy's attribute `may_select` names it; see
+    `BaseStrategy.may_select`.
     """
 
     @property
@@ -155,11 +165,83 @@ class BaseStrategy:
     Attributes:
         aggregation: Name of the aggregation that its weights are meant for. Read where a strategy
             is given as an object; an `AlgorithmConfig` has its own.
+        method: Name of the algorithm that `start` starts; empty for none.
     """
 
     needs_losses: ClassVar[bool] = False
     needs_outcome: ClassVar[bool] = False
     aggregation: ClassVar[str] = "sum"
+    method: ClassVar[str] = ""
+
+    @classmethod
+    def start(
+        cls: type[_Started],
+        p: Any,
+        k: Any,
+        *,
+        seed: int = 0,
+        sizes: Any = None,
+        rounds: int | None = None,
+        availability: Any = None,
+        **parameters: Any,
+    ) -> _Started:
+        """Returns a new strategy for a server of one's own; needs NumPy alone.
+
+        Each round is `select`, then `weigh` with the updates that arrived, then `observe` if the
+        strategy `needs_outcome`. `state` and `restore` carry the strategy over a restart.
+
+        Parameters have the defaults of a run whose network is not convex and whose clients are
+        available independently of each other. So F3AST starts at its best rates if all clients
+        were always available: K clients of weight 1 / K, as in FedAvg, until the rates move.
+
+        Args:
+            p: Client shares p_k, `float [N]`, of sum 1.
+            k: K, or a constraint such as `f3ast_tff.availability.Schedule`.
+            seed: Seed of the selection.
+            sizes: Training examples of each client, `int [N]`; by default in proportion to p.
+            rounds: T, number of rounds, for a method that depends on it.
+            availability: Process of who is available, for a method that looks at it beforehand;
+                `None` where availability shows itself round by round.
+            **parameters: Parameters of the method, such as `rate_beta=0.01`.
+
+        Raises:
+            ParameterError: If a value is not allowed or missing, or a parameter is unknown.
+            ValueError: If p is no distribution.
+            TypeError: If the class is not what its `method` starts; construct it instead.
+
+        Example:
+            >>> from f3ast_tff import F3AST
+            >>> strategy = F3AST.start([0.25] * 4, k=2, rate_beta=0.01)
+            >>> now = Round(1, np.array([True, True, False, False]), RoundConstraint(2))
+            >>> cohort = strategy.weigh(now, strategy.select(now), np.array([True, True]))
+            >>> cohort.weights.round(2)
+            array([0.5, 0.5])
+        """
+        if not cls.method:
+            raise TypeError(f"{cls.__name__} names no method to start: construct it")
+        algorithm = builtin_registry().find("algorithm", cls.method)
+        started = algorithm.config.start(
+            p,
+            k,
+            seed=seed,
+            sizes=sizes,
+            rounds=rounds,
+            availability=availability,
+            **parameters,
+        )
+        if not isinstance(started, cls):
+            made = f"{cls.method} starts a {type(started).__name__}"
+            raise TypeError(f"{cls.__name__} cannot be started, {made}: construct it")
+        return started
+
+    @property
+    def may_select(self) -> frozenset[str]:
+        """Rules that `select` may break; a class attribute does.
+
+        `"unavailable"`: it may return clients that are not available. `"repeated"`: it may return
+        a client more than once. `"too_many"`: it may return more than the constraint allows.
+        """
+        return frozenset()
 
     @property
     def client_loss(self) -> str:
@@ -201,7 +283,6 @@ def cohort_of(strategy: Strategy, now: Round, delivered: np.ndarray | None = Non
     Returns:
         The clients delivered, with their weights.
     """
-    now = replace(now, losses=asked_once(now.losses))
     ids = strategy.select(now)
     arrives = np.ones(len(ids), bool) if delivered is None else delivered[ids]
     return strategy.weigh(now, ids, arrives)

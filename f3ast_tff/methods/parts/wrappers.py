@@ -32,6 +32,11 @@ class Wrapped:
         """See `Strategy`."""
         return self.strategy.needs_outcome
 
+    @property
+    def may_select(self) -> frozenset[str]:
+        """See `BaseStrategy.may_select`."""
+        return getattr(self.strategy, "may_select", frozenset())
+
     def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""
         return self.strategy.select(now)

@@ -61,6 +61,35 @@ def test_bad_input_is_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
+EVERYBODY = """
+import numpy as np
+from dataclasses import dataclass
+from f3ast_tff.methods import BaseStrategy
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
+from f3ast_tff.settings import register
+
+class Everybody(BaseStrategy):
+    def select(self, now):
+        return np.arange(len(now.available))
+
+@register("algorithm", "everybody", about="asks clients that are away")
+@dataclass(frozen=True)
+class EverybodyConfig(AlgorithmConfig):
+    def build(self, world):
+        return Everybody()
+"""
+
+
+def test_a_plugin_that_selects_clients_who_are_away(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin = tmp_path / "everybody.py"
+    plugin.write_text(EVERYBODY)
+    arguments = ["--algorithm=everybody", "--num_clients=10", "--clients_per_round=10"]
+    says = ["algorithm Everybody: select in round 1 returned client", "not available in this round"]
+    fails([f"--plugin={plugin}", *arguments, f"--output_dir={tmp_path}"], says, capsys)
+
+
 @pytest.mark.parametrize("below", ["file", "file/deeper"])
 def test_output_dir_under_a_file(
     below: str,

@@ -271,7 +271,8 @@ def weights(*values: Any) -> Callable[[np.ndarray], Cohort]:
     return lambda ids: Cohort(ids, np.array(values))
 
 
-TWO = np.array([0, 2])
+# Two clients that are available in round 1.
+TWO = np.flatnonzero(Sometimes(np.full(N, 0.5), seed=1).mask(1))[:2]
 BROKEN: dict[str, tuple[Any, Callable[[np.ndarray], Any], str]] = {
     "none": (None, weights(), "select in round 1 returned NoneType: must be an array"),
     "too_far": (
@@ -283,8 +284,12 @@ BROKEN: dict[str, tuple[Any, Callable[[np.ndarray], Any], str]] = {
     "fractions": (np.array([0.0]), weights(1), "ids of dtype float64: must be int"),
     "no_cohort": (TWO, lambda ids: None, "weigh in round 1 must return the cohort of the clients"),
     "others": (TWO, lambda ids: Cohort(ids[::-1], np.ones(2)), "weigh in round 1 must return the"),
-    "nan": (TWO, weights(1, np.nan), "weigh in round 1 returned weights that are not finite"),
-    "texts": (TWO, weights("a", "b"), "weigh in round 1 returned weights that are not finite"),
+    "nan": (
+        TWO,
+        weights(1, np.nan),
+        f"weigh in round 1 returned weights that are not finite, nan for client {TWO[1]}",
+    ),
+    "texts": (TWO, weights("a", "b"), "weigh in round 1 returned weights of dtype <U1: must be nu"),
     "lengths": (TWO, weights(1, 1, 1), "weigh in round 1 failed: ids (2,) and weights (3,)"),
 }
 

@@ -1,0 +1,196 @@
+"""Strategies started without a run: `start`, in a process that has NumPy alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.availability import Schedule
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.methods import Losses, Outcome, Round, RoundConstraint, Strategy
+from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
+from f3ast_tff.methods.f3ast_fixed import FixedPolicy
+from f3ast_tff.methods.fedau import FedAU
+from f3ast_tff.methods.fedavg import Proportional
+from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
+from f3ast_tff.methods.oort_loss import OortLoss
+from f3ast_tff.methods.parts.all_available import AllAvailable
+from f3ast_tff.methods.power_of_choice import PowerOfChoice
+from f3ast_tff.methods.unbiased import Unbiased
+from f3ast_tff.settings import builtin_registry
+from tests.f3ast_tff.methods.small_world import SIZES, Blinking, K, N
+
+P = SIZES / SIZES.sum()
+EQUAL = np.full(N, 1 / N)
+ALGORITHMS = builtin_registry().components["algorithm"]
+# What a server must tell a method beside p and K.
+NEEDS: dict[str, dict[str, Any]] = {
+    "f3ast_fixed": {"availability": Blinking(), "policy_states": 20},
+    "fedavg_then_fedlaavg": {"rounds": 10},
+}
+# Methods whose aggregation remembers updates, and is all that they add to another selection.
+REMEMBER = {
+    "mifa",
+    "fedvarp",
+    "fedstale",
+    "mimic",
+    "fedawe",
+    "scaffold",
+    "amplified_fedavg",
+    "amplified_scaffold",
+}
+STARTED = sorted(ALGORITHMS.keys() - REMEMBER)
+
+
+def losses(t: int) -> Losses:
+    return lambda ids: np.random.default_rng(t).random(N)[ids]
+
+
+def play(strategy: Strategy, rounds: range) -> list[tuple[list[int], list[float]]]:
+    """Cohorts and weights, with clients away and updates lost."""
+    played = []
+    for t in rounds:
+        rng = np.random.default_rng([5, t])
+        now = Round(t, rng.random(N) < 0.7, RoundConstraint(K), losses(t))
+        ids = strategy.select(now)
+        delivered = rng.random(len(ids)) < 0.8
+        cohort = strategy.weigh(now, ids, delivered)
+        if strategy.needs_outcome:
+            strategy.observe(t, Outcome(ids, delivered, losses(t)(ids)))
+        played.append((cohort.ids.tolist(), cohort.weights.tolist()))
+    return played
+
+
+@pytest.mark.parametrize("name", STARTED)
+def test_every_selection_starts_and_goes_on_after_a_restart(name: str) -> None:
+    config = ALGORITHMS[name].config
+    needs = NEEDS.get(name, {})
+    whole = config.start(P, K, seed=3, **needs)
+    assert whole.aggregation == config.aggregation
+    expected = play(whole, range(1, 9))
+    stopped = config.start(P, K, seed=3, **needs)
+    first = play(stopped, range(1, 5))
+    restarted = config.start(P, K, seed=3, **needs)
+    restarted.restore(stopped.state())
+    assert first + play(restarted, range(5, 9)) == expected
+    assert any(ids for ids, _ in expected)
+
+
+@pytest.mark.parametrize("name", STARTED)
+def test_a_class_starts_its_own_method(name: str) -> None:
+    """But for names that share a class: these start it as the first of them does."""
+    needs = NEEDS.get(name, {})
+    started = ALGORITHMS[name].config.start(P, K, **needs)
+    again = type(started).start(P, K, **needs)
+    assert type(again) is type(started)
+    assert play(again, range(1, 4)) == play(started, range(1, 4))
+
+
+@pytest.mark.parametrize("name", sorted(REMEMBER))
+def test_a_method_that_is_its_memory_is_refused(name: str) -> None:
+    """It would be plain `AllAvailable`, under another name."""
+    with pytest.raises(ParameterError, match=f"algorithm = {name}: needs the aggregation {name}"):
+        ALGORITHMS[name].config.start(P, K)
+
+
+@pytest.mark.parametrize("p", [P, EQUAL], ids=["by_size", "equal"])
+def test_first_steps_of_f3ast_are_those_of_fedavg(p: np.ndarray) -> None:
+    """With all there, r(0) = K p, so that p_k / r_k = 1 / K; by eq. (5), line 5 before line 9, the
+    weight of a client is 1 / K over (1 - beta) + beta / (K p_k)."""
+    beta = 1e-3
+    now = Round(1, np.ones(N, bool), RoundConstraint(2))
+    strategy = F3AST.start(p, 2)
+    np.testing.assert_allclose(strategy.rates.values, 2 * p)
+    ids = strategy.select(now)
+    cohort = strategy.weigh(now, ids, np.ones(2, bool))
+    np.testing.assert_allclose(cohort.weights, 0.5 / (1 - beta + beta / (2 * p[ids])))
+    assert abs(cohort.weights.sum() - 1) < 0.01
+
+
+def test_parameters_and_constraints_reach_the_method() -> None:
+    assert F3AST.start(P, 2, rate_beta=0.25).rates.beta == 0.25
+    assert F3AST.start(P, 2).objective == "p_squared"
+    together = type("Together", (Blinking,), {"positively_correlated": True})()
+    assert F3AST.start(P, 2, availability=together).objective == "p"
+    np.testing.assert_allclose(F3AST.start(EQUAL, Schedule((1, 3))).rates.values, 2 / N)
+    assert isinstance(ClusterF3AST.start(P, 2, rate_clusters=3), ClusterF3AST)
+    assert OortLoss.start(P, 2, sizes=SIZES).sizes.tolist() == SIZES.tolist()
+    assert Unbiased.start(P, 2, availability=Blinking(), availability_knowledge="oracle")
+    assert Proportional.start(P, 2, baseline_sampling="without_replacement").replace is False
+    assert FedAU.start(P, 2, fedau_cutoff=7).cutoff == 7
+
+
+class Own(F3AST):
+    """A variant of one's own, which `start` must not pass over."""
+
+
+REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+    "k_0": (lambda: F3AST.start(P, 0), ParameterError, "k = 0: must be at least 1"),
+    "k_above_n": (lambda: F3AST.start(P, N + 1), ParameterError, f"k = {N + 1}: must be at most"),
+    "k_half": (lambda: F3AST.start(P, 1.5), ParameterError, "k = 1.5: must be an integer or a"),
+    "seed": (lambda: F3AST.start(P, 2, seed=-1), ParameterError, "seed = -1: must be at least 0"),
+    "p_of_sum_9": (lambda: F3AST.start([1.5] * 6, 2), ValueError, "p sums to 9.0: must sum to 1"),
+    "no_share": (lambda: F3AST.start([1, 0], 1), ParameterError, "client 1 has no share"),
+    "range": (lambda: F3AST.start(P, 2, rate_beta=2), ParameterError, "must be above 0 and below"),
+    "unknown": (lambda: F3AST.start(P, 2, beta=0.1), ParameterError, "beta = 0.1: must be one of"),
+    "candidates": (
+        lambda: PowerOfChoice.start(P, 3, poc_candidates=2),
+        ParameterError,
+        "poc_candidates = 2: must be at least",
+    ),
+    "masks": (lambda: FixedPolicy.start(P, 2), ParameterError, "availability = : must be given"),
+    "oracle": (
+        lambda: Unbiased.start(P, 2, availability_knowledge="oracle"),
+        ParameterError,
+        "availability_knowledge = oracle: is not known",
+    ),
+    "rounds": (lambda: Switching.start(P, 2), ParameterError, "rounds = : must be given"),
+    "clusters": (
+        lambda: F3AST.start(P, 2, rate_clusters=2),
+        TypeError,
+        "F3AST cannot be started, f3ast starts a ClusterF3AST: construct it",
+    ),
+    "variant": (lambda: Own.start(P, 2), TypeError, "Own cannot be started, f3ast starts a F3AST"),
+}
+
+
+@pytest.mark.parametrize(("start", "error", "says"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_start_is_told(start: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error) as caught:
+        start()
+    assert says in str(caught.value)
+
+
+def test_memory_of_fedlaavg_is_told_by_its_aggregation() -> None:
+    assert LongestAbsent.start(P, 2).aggregation == "fedlaavg"
+    assert AllAvailable.start(P, 2).aggregation == "sum"
+
+
+ALONE = """
+import sys
+
+import numpy as np
+import numpy.random
+
+before = {name.partition(".")[0] for name in sys.modules}
+from f3ast_tff import F3AST, RoundConstraint, PowerOfChoice
+from f3ast_tff.methods import Round
+
+for strategy in (F3AST.start([0.25] * 4, 2), PowerOfChoice.start([0.25] * 4, 2)):
+    now = Round(1, np.ones(4, bool), RoundConstraint(2), lambda ids: np.ones(len(ids)))
+    cohort = strategy.weigh(now, strategy.select(now), np.array([True, True]))
+    strategy.restore(strategy.state())
+loaded = {name.partition(".")[0] for name in sys.modules} - before
+print(*sorted(loaded - sys.stdlib_module_names))
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="sys.stdlib_module_names is of 3.10")
+def test_a_strategy_needs_numpy_alone() -> None:
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout.split() == ["f3ast_tff"]

@@ -1,0 +1,102 @@
+"""What a strategy may return: clients that are there, each once, within the constraint."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.methods import BaseStrategy, Round, RoundConstraint
+from f3ast_tff.methods.f3ast import F3AST
+from f3ast_tff.methods.fedavg import Proportional
+from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.wrappers import Separated
+from f3ast_tff.methods.power_of_choice import PowerOfChoice
+from f3ast_tff.run.selecting import select_clients
+
+N = 12
+AVAILABLE = np.arange(N) < 8
+P = np.full(N, 1 / N)
+NUMBER = RoundConstraint(3)
+BYTES = RoundConstraint(9, cost=np.full(N, 2.0), budget=5.0)
+GROUPS = RoundConstraint(3, group=np.zeros(N, int), minimum=np.array([2]))
+
+
+class Returns(BaseStrategy):
+    """Returns the ids that it is given."""
+
+    def __init__(self, *ids: int) -> None:
+        self.ids = np.array(ids, np.int64)
+
+    def select(self, now: Round) -> np.ndarray:
+        return self.ids
+
+
+# Ids, the constraint, the rule that they break, and what is said.
+REFUSED: dict[str, tuple[tuple[int, ...], RoundConstraint, str, str]] = {
+    "one_away": ((0, 9), NUMBER, "unavailable", "client 9, not available in this round"),
+    "many_away": (
+        (8, 9, 10, 11, 8, 9, 10),
+        RoundConstraint(9),
+        "unavailable",
+        "clients 8, 9, 10, 11, 8 and 2 more, not available in this round",
+    ),
+    "twice": ((4, 4), NUMBER, "repeated", "client 4 more than once"),
+    "four": ((0, 1, 2, 3), NUMBER, "too_many", "4 clients: must be at most 3"),
+    "cost": ((0, 1, 2), BYTES, "too_many", "clients of cost 6: must be at most 5"),
+}
+
+
+@pytest.mark.parametrize(("ids", "constraint", "rule", "says"), REFUSED.values(), ids=REFUSED)
+def test_a_selection_against_the_rules_is_refused_unless_the_class_says_that_it_may(
+    ids: tuple[int, ...], constraint: RoundConstraint, rule: str, says: str
+) -> None:
+    now = Round(7, AVAILABLE, constraint)
+    with pytest.raises(ComponentError) as caught:
+        select_clients(Returns(*ids), now)
+    assert str(caught.value) == f"algorithm Returns: select in round 7 returned {says}"
+
+    class May(Returns):
+        may_select = frozenset({"unavailable", "repeated", "too_many"})
+
+    assert select_clients(May(*ids), now).tolist() == list(ids)
+    May.may_select = frozenset({"unavailable", "repeated", "too_many"} - {rule})
+    with pytest.raises(ComponentError, match="algorithm May: select in round 7"):
+        select_clients(May(*ids), now)
+
+
+@pytest.mark.parametrize(
+    ("ids", "constraint"),
+    [((), NUMBER), ((7, 0, 3), NUMBER), ((1, 2), BYTES), ((5,), GROUPS)],
+)
+def test_what_keeps_to_the_rules_passes(ids: tuple[int, ...], constraint: RoundConstraint) -> None:
+    """A method may exclude clients of a group whose minimum is 2, as CA-Fed does."""
+    now = Round(1, AVAILABLE, constraint)
+    assert select_clients(Returns(*ids), now).tolist() == list(ids)
+
+
+def test_no_ids_of_any_type_is_an_empty_round() -> None:
+    strategy = Returns()
+    strategy.ids = np.array([])
+    assert len(select_clients(strategy, Round(1, AVAILABLE, NUMBER))) == 0
+
+
+def f3ast(fill: bool) -> F3AST:
+    return F3AST(P, ParticipationRates(P, 0.1), fill_unavailable=fill)
+
+
+def test_a_method_says_what_its_variant_may() -> None:
+    """With replacement a client comes twice; the released F3AST fills up with absent clients."""
+    assert f3ast(True).may_select == {"unavailable"}
+    assert f3ast(False).may_select == frozenset()
+    ones = np.ones(N)
+    assert Proportional(P, ones, replace=True).may_select == {"repeated"}
+    assert Proportional(P, ones).may_select == frozenset()
+    assert PowerOfChoice(P, 5, replace=True).may_select == {"repeated"}
+    assert Separated(f3ast(True), 2, N).may_select == {"unavailable"}
+    first = Proportional(P, ones, replace=True)
+    assert Switching(first, LongestAbsent(P), 5).may_select == {"repeated"}
+    few = Round(1, np.arange(N) == 0, RoundConstraint(3))
+    assert select_clients(f3ast(True), few).tolist() == [0, 1, 2]
+    assert select_clients(first, few).tolist() == [0, 0, 0]
