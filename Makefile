@@ -6,6 +6,8 @@ PY := $(VENV)/bin/python
 PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest
 STAMP := $(VENV)/.installed
 DOCS := $(VENV)/.docs
+# Flower needs a newer protobuf than TensorFlow: an environment of its own.
+FLOWER := .venv-flower
 UV ?= uv
 # The interpreter that .venv is made with, such as python3.13; by default see tools/bootstrap.sh.
 PYTHON ?=
@@ -75,6 +77,9 @@ dist: $(STAMP)  ## Build wheel and sdist into dist/, check them and run the whee
 record-tff: $(STAMP)  ## Record what TFF computes, for Pythons without it (CASES; Python 3.10 or 3.11)
 	$(PY) -m tests.f3ast_tff.engines.recorded_rounds $(CASES)
 
+test-flower: $(FLOWER)/.installed  ## Run the tests of Flower, in an environment of their own
+	FLWR_TELEMETRY_ENABLED=0 $(FLOWER)/bin/python -m pytest tests/f3ast_tff/flower tests/examples/test_flower_synthetic.py
+
 lint: style types  ## Check style, formatting and types
 
 style: $(STAMP)
@@ -118,10 +123,13 @@ bench-data: $(STAMP)  ## The same for the real data and the large models (DATA_D
 	$(PY) -m benchmarks.model_rounds --data_dir $(DATA_DIR) --task cifar100
 	$(PY) -m benchmarks.model_rounds --data_dir $(DATA_DIR) --task shakespeare
 
-lock:  ## Regenerate requirements/lock.txt, fused.txt and docs.txt from their .in files (needs uv)
+lock:  ## Regenerate the .txt files of requirements/ from their .in files (needs uv)
 	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 	  requirements/fused.in -o requirements/fused.txt
+	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
+	  requirements/flower.in -o requirements/flower.txt
 	$(UV) pip compile --quiet --universal --python-version 3.9 --only-binary :all: \
 	  --override requirements/overrides.txt --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock  (requirements/overrides.txt says why it overrides pins)" \
@@ -133,11 +141,14 @@ lock:  ## Regenerate requirements/lock.txt, fused.txt and docs.txt from their .i
 $(STAMP): requirements/lock.txt requirements/fused.txt
 	@PYTHON='$(PYTHON)' tools/bootstrap.sh $(VENV)
 
+$(FLOWER)/.installed: requirements/flower.txt
+	@PYTHON='$(PYTHON)' tools/bootstrap.sh $(FLOWER) flower.txt
+
 $(DOCS): $(STAMP) requirements/docs.txt
 	$(PY) -m pip install -qq --disable-pip-version-check --no-input \
 	  --no-deps --require-hashes --only-binary :all: -r requirements/docs.txt
 	@touch $@
 
 clean:  ## Remove .venv, caches and build products (not runs/)
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(FLOWER) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Build the virtual environment VENV and install this checkout into it: bootstrap.sh VENV
+# Build the virtual environment VENV and install this checkout into it: bootstrap.sh VENV [LOCK]
 #
 # Python 3.9 to 3.11 on Linux x86-64 get requirements/lock.txt, with TensorFlow Federated. Python
-# 3.12 to 3.14, for which it has no release, get requirements/fused.txt. PYTHON names the
-# interpreter; without it the first on PATH is taken, and one that can have everything comes first.
+# 3.12 to 3.14, for which it has no release, get requirements/fused.txt, or the LOCK named. PYTHON
+# names the interpreter; without it the first on PATH is taken, and one that can have everything
+# comes first.
 #
 # VENV/.installed is written last and holds the name of the lock: without it, the environment is
 # rebuilt from nothing.
@@ -11,8 +12,9 @@ set -euo pipefail
 
 venv=$1
 root=$(dirname "${BASH_SOURCE[0]}")/..
+lock=${2:-}
 tff_platform=false
-[ "$(uname -sm)" != "Linux x86_64" ] || tff_platform=true
+[ "$(uname -sm)" != "Linux x86_64" ] || [ -n "$lock" ] || tff_platform=true
 
 fail() {
   echo "bootstrap: $1" >&2
@@ -36,6 +38,10 @@ print(os.path.realpath(sys.executable))"
   return 1
 }
 
+# pyenv may keep the newer version off PATH.
+pyenv=()
+[ -z "$lock" ] || pyenv=("${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[2-4]*/bin/python3)
+
 with_tff() { $tff_platform && find_python "9, 10, 11" "$@"; }
 without_tff() { find_python "12, 13, 14" "$@"; }
 
@@ -45,7 +51,7 @@ if [ -n "${PYTHON:-}" ]; then
   make_venv=("$python" -m venv "$venv")
 elif python=$(with_tff python3.11 python3.10 python3.9 python3 python); then
   make_venv=("$python" -m venv "$venv")
-elif python=$(without_tff python3.14 python3.13 python3.12 python3 python); then
+elif python=$(without_tff python3.14 python3.13 python3.12 python3 python "${pyenv[@]}"); then
   make_venv=("$python" -m venv "$venv")
 elif type -P uv >/dev/null; then
   versions=">=3.12,<3.15"
@@ -58,10 +64,13 @@ fi
 rm -f "$venv/.installed"
 rm -rf "$venv"
 "${make_venv[@]}" >/dev/null 2>&1 || fail "this failed, run it to see why: ${make_venv[*]@Q}"
-lock=lock.txt
-if "$venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then
+if [ -n "$lock" ]; then
+  :
+elif "$venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then
   lock=fused.txt
   echo "$("$venv/bin/python" -V) has no TensorFlow Federated: --engine=tff and the tests that run it are left out."
+else
+  lock=lock.txt
 fi
 echo "Installing requirements/$lock into $venv with $("$venv/bin/python" -V): 1 to 3 minutes, once."
 pip=("$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-input --no-deps)

@@ -1,0 +1,93 @@
+"""Which Flower node is which client: nodes get a new id at each start, clients keep theirs."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from flwr.app import ConfigRecord, Context, Message, MessageType, RecordDict
+from flwr.serverapp import Grid
+
+_LOG = logging.getLogger("flwr")
+_ACTION = "partition_id"
+_KEY = "partition-id"
+_POLL_SECONDS = 0.1
+
+
+def tell_partition_id(message: Message, context: Context) -> Message:
+    """Answers the server's question which client a node is.
+
+    A `ClientApp` registers it once: `app.query("partition_id")(tell_partition_id)`. The answer is
+    `partition-id` of the node's configuration, from 0 to N - 1. Flower's simulation sets it. A
+    SuperNode gets it from `--node-config "partition-id=3"`.
+
+    Raises:
+        KeyError: If the node's configuration has no `partition-id`.
+    """
+    told = ConfigRecord({_KEY: int(context.node_config[_KEY])})
+    return Message(RecordDict({_KEY: told}), reply_to=message)
+
+
+class Nodes:
+    """The clients behind the connected nodes; each node is asked once."""
+
+    def __init__(self, num_clients: int, answer_seconds: float) -> None:
+        """Knows no node yet.
+
+        Args:
+            num_clients: Number of clients N.
+            answer_seconds: Most seconds that a call waits for the answers of new nodes; a later
+                answer counts from the next call on.
+        """
+        self._num_clients = num_clients
+        self._answer_seconds = answer_seconds
+        # Client of each node that has answered; None for a wrong id.
+        self._client: dict[int, int | None] = {}
+        # Node of each open question, by the id of the message.
+        self._asked: dict[str, int] = {}
+
+    def connected(self, grid: Grid, at_least: int = 0) -> dict[int, int]:
+        """Returns the node of each client that is connected and known, by client id.
+
+        Args:
+            grid: Flower's link to the nodes.
+            at_least: Number of clients to wait for, as long as for answers.
+        """
+        deadline = time.monotonic() + self._answer_seconds
+        waits_for: set[int] = set()
+        while True:
+            nodes = set(grid.get_node_ids())
+            new = nodes - set(self._client) - set(self._asked.values())
+            self._ask(grid, sorted(new))
+            self._listen(grid)
+            # A node that was silent in an earlier call is listened to, not waited for.
+            waits_for = (waits_for | new) & set(self._asked.values())
+            # Of two nodes with one id the newer counts: a client that has connected again.
+            found = {k: node for node, k in self._client.items() if k is not None and node in nodes}
+            if not waits_for and len(found) >= at_least or time.monotonic() >= deadline:
+                return found
+            time.sleep(_POLL_SECONDS)
+
+    def _ask(self, grid: Grid, nodes: list[int]) -> None:
+        kind = f"{MessageType.QUERY}.{_ACTION}"
+        questions = [Message(RecordDict(), node, kind) for node in nodes]
+        if questions:
+            self._asked.update(zip(grid.push_messages(questions), nodes))
+
+    def _listen(self, grid: Grid) -> None:
+        answers = grid.pull_messages(list(self._asked)) if self._asked else ()
+        for answer in answers:
+            node = self._asked.pop(answer.metadata.reply_to_message_id)
+            if answer.has_error():
+                # It is asked again in the next round.
+                why = answer.error.reason
+                _LOG.warning("node %d does not say which client it is: %s", node, why)
+                continue
+            self._client[node] = client = self._told(answer)
+            if client is None:
+                allowed = f"must be in 0 .. {self._num_clients - 1}"
+                _LOG.warning("node %d is left out: its %s %s", node, _KEY, allowed)
+
+    def _told(self, answer: Message) -> int | None:
+        told = answer.content.config_records.get(_KEY, {}).get(_KEY)
+        return told if isinstance(told, int) and 0 <= told < self._num_clients else None

@@ -1,0 +1,371 @@
+"""A selection method as Flower's strategy: whom to ask, and the weighted sum of the updates."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable
+
+import numpy as np
+from flwr.app import (
+    Array,
+    ArrayRecord,
+    ConfigRecord,
+    Message,
+    MessageType,
+    MetricRecord,
+    RecordDict,
+)
+from flwr.serverapp import Grid
+from flwr.serverapp.strategy import Result
+from flwr.serverapp.strategy import Strategy as FlowerStrategy
+
+from f3ast_tff.core.errors import CheckpointError, ParameterError
+from f3ast_tff.flower.nodes import Nodes
+from f3ast_tff.flower.saved import SavedRound, load_round, save_round
+from f3ast_tff.methods.parts.own_server import constraint_from
+from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
+from f3ast_tff.run.selecting import (
+    Availability,
+    Constraint,
+    available_clients,
+    constraint_of,
+    select_clients,
+    weigh_updates,
+)
+from f3ast_tff.settings.kinds import KINDS
+
+_LOG = logging.getLogger("flwr")
+_AGGREGATIONS = ("sum", "mean")
+_LOSS, _EXAMPLES = "loss", "num-examples"
+
+# The arrays of a model by name.
+Model = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class _Open:
+    """A round whose replies are awaited.
+
+    Attributes:
+        now: The round.
+        ids: Clients selected, `int64 [m]`.
+        model: The model that they got.
+        nodes: Node of each connected client.
+    """
+
+    now: Round
+    ids: np.ndarray
+    model: Model
+    nodes: Mapping[int, int]
+
+
+class AvailabilityStrategy(FlowerStrategy):
+    """Flower's strategy around a selection method of this package, or one of your own.
+
+    Each round the method selects among the available clients and weighs the updates that
+    arrive: x <- x + server_lr sum_k w_k (x_k - x), in the order of the selection. For a method
+    whose `aggregation` is `"mean"` the sum is divided by sum_k w_k. Flower's own aggregation
+    averages models with weights that sum to 1, which would undo the weights p_k / r_k of F3AST.
+
+    A client is not delivered if its reply is missing, an error, or no finite model of the shapes
+    sent. A round without an update leaves the model as it is. Clients read the round, from 1, as
+    `server-round` of the config; it goes on after a restart.
+
+    A `ClientApp` registers `tell_partition_id`. For a method that asks for losses it also has
+    `@app.evaluate("loss")`, which replies with the metric `loss` on the training examples.
+
+    Example:
+        strategy = AvailabilityStrategy(F3AST.start(p, 3), num_clients=10, clients_per_round=3)
+        strategy.start(grid, initial_arrays=ArrayRecord([kernel, bias]), num_rounds=100)
+    """
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        num_clients: int,
+        clients_per_round: int | Constraint,
+        *,
+        availability: Availability | None = None,
+        state_file: str | os.PathLike[str] | None = None,
+        server_lr: float = 1.0,
+        evaluate_every: int = 1,
+        answer_seconds: float = 30.0,
+    ) -> None:
+        """Prepares a federation.
+
+        Args:
+            strategy: Selects and weighs, such as `F3AST.start(p, k)`.
+            num_clients: Number of clients N; client k is the node of `partition-id` k.
+            clients_per_round: K, or a constraint such as `f3ast_tff.availability.Schedule`.
+            availability: Process that switches connected clients off, such as
+                `HomeDevicesConfig().build(p, seed)`; `None` to keep them all.
+            state_file: File (`.npz`) written after each round. A `start` that finds it goes on
+                after its round. `None` for none.
+            server_lr: Step along the aggregate, above 0.
+            evaluate_every: Rounds between evaluations on the available clients; 0 for none.
+            answer_seconds: Most seconds to wait until new nodes have said which client they are.
+
+        Raises:
+            ParameterError: If a value is not allowed, or the method needs another aggregation.
+            ComponentError: If the strategy lacks a method.
+        """
+        KINDS["algorithm"].check_object(strategy)
+        self._aggregation = getattr(strategy, "aggregation", "sum")
+        if self._aggregation not in _AGGREGATIONS:
+            allowed = f"weighs for the aggregation {self._aggregation}: must be sum or mean"
+            raise ParameterError("strategy", type(strategy).__name__, allowed)
+        for name, value, holds, allowed in (
+            ("num_clients", num_clients, num_clients >= 1, "at least 1"),
+            ("server_lr", server_lr, 0 < server_lr < np.inf, "above 0 and finite"),
+            ("evaluate_every", evaluate_every, evaluate_every >= 0, "at least 0"),
+            ("answer_seconds", answer_seconds, answer_seconds >= 0, "at least 0"),
+        ):
+            if not holds:
+                raise ParameterError(name, value, f"must be {allowed}")
+        self._strategy = strategy
+        self._num_clients = num_clients
+        self._constraint = constraint_from("clients_per_round", clients_per_round)
+        self._availability = availability
+        self._state_file = None if state_file is None else Path(state_file).expanduser()
+        self._server_lr = server_lr
+        self._evaluate_every = evaluate_every
+        self._nodes = Nodes(num_clients, answer_seconds)
+        self._rounds_before = 0
+        self._seconds: float | None = None
+        self._open: _Open | None = None
+
+    def start(
+        self,
+        grid: Grid,
+        initial_arrays: ArrayRecord,
+        num_rounds: int = 3,
+        timeout: float = 3600,
+        train_config: ConfigRecord | None = None,
+        evaluate_config: ConfigRecord | None = None,
+        evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
+    ) -> Result:
+        """Runs the rounds up to `num_rounds`, those before a restart included.
+
+        Args:
+            grid: Flower's link to the nodes.
+            initial_arrays: Model of round 0; not used after a restart.
+            num_rounds: T, number of rounds.
+            timeout: Most seconds of a round, and of asking for losses; later replies are lost.
+            train_config: Sent to the clients that train.
+            evaluate_config: Sent to the clients that evaluate.
+            evaluate_fn: Scores the model of a round on the server.
+
+        Returns:
+            The last model, and the metrics of this start by round.
+
+        Raises:
+            CheckpointError: If the state file is damaged or of another model or method.
+            ComponentError: If the strategy breaks its protocol, see `run.selecting`.
+        """
+        arrays = self._resume(initial_arrays)
+        before, self._seconds = self._rounds_before, timeout
+        self._nodes.connected(grid, at_least=1)
+
+        def scored(server_round: int, model: ArrayRecord) -> MetricRecord | None:
+            return None if evaluate_fn is None else evaluate_fn(before + server_round, model)
+
+        result = super().start(
+            grid,
+            arrays,
+            num_rounds=max(num_rounds - before, 0),
+            timeout=timeout,
+            train_config=train_config,
+            evaluate_config=evaluate_config,
+            evaluate_fn=None if evaluate_fn is None else scored,
+        )
+        return Result(
+            arrays=result.arrays or arrays,
+            train_metrics_clientapp=_later(result.train_metrics_clientapp, before),
+            evaluate_metrics_clientapp=_later(result.evaluate_metrics_clientapp, before),
+            evaluate_metrics_serverapp=_later(result.evaluate_metrics_serverapp, before),
+        )
+
+    def _resume(self, initial: ArrayRecord) -> ArrayRecord:
+        """Takes back the saved round, if any; returns the model to go on with."""
+        saved = None if self._state_file is None else load_round(self._state_file)
+        if saved is None:
+            return initial
+        shapes = {name: value.shape for name, value in saved.model.items()}
+        if shapes != {name: tuple(array.shape) for name, array in initial.items()}:
+            raise CheckpointError(f"{self._state_file} holds another model: {shapes}")
+        try:
+            self._strategy.restore(saved.strategy)
+        except ValueError as error:
+            raise CheckpointError(f"{self._state_file} is of another method: {error}") from error
+        self._rounds_before = saved.number
+        _LOG.info("going on after round %d of %s", saved.number, self._state_file)
+        return _record(saved.model)
+
+    def configure_train(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        """Selects the clients of a round; see `flwr.serverapp.strategy.Strategy`."""
+        t = self._rounds_before + server_round
+        nodes = self._nodes.connected(grid)
+        available = np.zeros(self._num_clients, bool)
+        available[list(nodes)] = True
+        if self._availability is not None:
+            available &= available_clients(self._availability, self._num_clients, t)
+        config["server-round"] = t
+        content = RecordDict({"arrays": arrays, "config": config})
+
+        def losses(ids: np.ndarray) -> np.ndarray:
+            return self._losses(grid, ids, nodes, arrays, t)
+
+        now = Round(t, available, constraint_of(self._constraint, t), losses)
+        ids = select_clients(self._strategy, now)
+        model = {name: array.numpy() for name, array in arrays.items()}
+        self._open = _Open(now, ids, model, nodes)
+        count = np.count_nonzero(available)
+        _LOG.info("round %d: %d clients available, asked: %s", t, count, ids.tolist())
+        return self._messages(content, ids, nodes, MessageType.TRAIN)
+
+    def aggregate_train(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
+        """Weighs the updates that arrived and moves the model; see Flower's `Strategy`."""
+        asked = self._open
+        assert asked is not None, "aggregate_train comes after configure_train"
+        contents = _by_client(replies, asked.nodes)
+        found = {k: _model_of(content, asked.model) for k, content in contents.items()}
+        updates = {k: model for k, model in found.items() if model is not None}
+        delivered = np.array([k in updates for k in asked.ids.tolist()], bool)
+        if not delivered.all():
+            _LOG.warning("no update of clients %s", asked.ids[~delivered].tolist())
+        cohort = weigh_updates(self._strategy, asked.now, asked.ids, delivered)
+        t = asked.now.number
+        if self._strategy.needs_outcome:
+            losses = np.array([_metric(contents.get(k), _LOSS) for k in asked.ids.tolist()])
+            losses[~delivered] = np.nan
+            self._strategy.observe(t, Outcome(asked.ids, delivered, losses))
+        model = self._step(asked.model, cohort, updates)
+        if self._state_file is not None:
+            saved = SavedRound(t, asked.model if model is None else model, self._strategy.state())
+            save_round(self._state_file, saved)
+        return None if model is None else _record(model), _mean_metrics(contents.values())
+
+    def _step(self, model: Model, cohort: Cohort, updates: Mapping[int, Model]) -> Model | None:
+        """Returns the model moved along the aggregate; `None` where there is none."""
+        total = float(cohort.weights.sum()) if self._aggregation == "mean" else 1.0
+        if not len(cohort) or total == 0:
+            return None
+        moved = {}
+        for name, value in model.items():
+            start = value.astype(np.float64)
+            step = np.zeros_like(start)
+            for k, weight in zip(cohort.ids.tolist(), cohort.weights):
+                step += weight / total * (updates[k][name] - start)
+            after = start + self._server_lr * step
+            whole = value.dtype.kind in "iu"
+            moved[name] = (np.rint(after) if whole else after).astype(value.dtype)
+        return moved
+
+    def configure_evaluate(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        """Asks all clients available in the round; see Flower's `Strategy`."""
+        t, asked = self._rounds_before + server_round, self._open
+        if asked is None or not self._evaluate_every or t % self._evaluate_every:
+            return []
+        config["server-round"] = t
+        ids = np.array([k for k in asked.nodes if asked.now.available[k]], np.int64)
+        content = RecordDict({"arrays": arrays, "config": config})
+        return self._messages(content, ids, asked.nodes, MessageType.EVALUATE)
+
+    def aggregate_evaluate(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> MetricRecord | None:
+        """Returns the clients' metrics, averaged by `num-examples`; see Flower's `Strategy`."""
+        asked = self._open
+        return None if asked is None else _mean_metrics(_by_client(replies, asked.nodes).values())
+
+    def summary(self) -> None:
+        """Logs the settings; see Flower's `Strategy`."""
+        process = self._availability
+        for name, value in (
+            ("method", f"{type(self._strategy).__name__}, {self._aggregation} of the updates"),
+            ("clients", f"{self._num_clients}, {self._constraint}"),
+            ("available", "connected" if process is None else type(process).__name__),
+            ("state file", self._state_file or "none"),
+        ):
+            _LOG.info("\t├──> %s: %s", name, value)
+
+    def _losses(
+        self, grid: Grid, ids: np.ndarray, nodes: Mapping[int, int], arrays: ArrayRecord, t: int
+    ) -> np.ndarray:
+        """Asks clients for their loss, `float64 [m]`; NaN for a client that does not tell it."""
+        which = getattr(self._strategy, "client_loss", "mean")
+        config = ConfigRecord({"server-round": t, "client-loss": which})
+        content = RecordDict({"arrays": arrays, "config": config})
+        asked = self._messages(content, ids, nodes, f"{MessageType.EVALUATE}.{_LOSS}")
+        told = _by_client(grid.send_and_receive(asked, timeout=self._seconds), nodes)
+        return np.array([_metric(told.get(k), _LOSS) for k in ids.tolist()], np.float64)
+
+    def _messages(
+        self, content: RecordDict, ids: np.ndarray, nodes: Mapping[int, int], kind: str
+    ) -> list[Message]:
+        """Returns a message per client, which expires with the round."""
+        clients = dict.fromkeys(ids.tolist())
+        return [Message(content, nodes[k], kind, ttl=self._seconds) for k in clients if k in nodes]
+
+
+def _later(metrics: Mapping[int, MetricRecord], rounds: int) -> dict[int, MetricRecord]:
+    return {rounds + t: record for t, record in metrics.items()}
+
+
+def _record(model: Model) -> ArrayRecord:
+    return ArrayRecord({name: Array(value) for name, value in model.items()})
+
+
+def _by_client(replies: Iterable[Message], nodes: Mapping[int, int]) -> dict[int, RecordDict]:
+    """Returns the contents of the replies without an error, by client id."""
+    client = {node: k for k, node in nodes.items()}
+    contents = {}
+    for reply in replies:
+        k = client.get(reply.metadata.src_node_id)
+        if reply.has_error():
+            _LOG.warning("client %s failed: %s", k, reply.error.reason)
+        elif k is not None:
+            contents[k] = reply.content
+    return contents
+
+
+def _model_of(content: RecordDict, like: Model) -> Model | None:
+    """Returns the model of a reply; `None` without a finite one of the same shapes."""
+    for record in content.array_records.values():
+        model = {name: array.numpy() for name, array in record.items()}
+        same = {n: v.shape for n, v in model.items()} == {n: v.shape for n, v in like.items()}
+        if same and all(np.isfinite(value).all() for value in model.values()):
+            return model
+    return None
+
+
+def _metric(content: RecordDict | None, name: str) -> float:
+    """Returns a number of a reply, NaN if it has none."""
+    for record in () if content is None else content.metric_records.values():
+        value: Any = record.get(name)
+        if isinstance(value, (int, float)):
+            return float(value)
+    return float("nan")
+
+
+def _mean_metrics(contents: Iterable[RecordDict]) -> MetricRecord | None:
+    """Returns the mean of each number that all replies have, weighted by `num-examples`."""
+    records = [dict(record) for content in contents for record in content.metric_records.values()]
+    if not records:
+        return None
+    sizes = np.array([record.pop(_EXAMPLES, 1) for record in records], np.float64)
+    names = [n for n, v in records[0].items() if all(np.isscalar(r.get(n)) for r in records)]
+    if not sizes.sum() > 0:
+        return None
+    means = {n: float(np.average([r[n] for r in records], weights=sizes)) for n in names}
+    return MetricRecord(means)

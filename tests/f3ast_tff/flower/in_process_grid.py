@@ -1,0 +1,84 @@
+"""A grid whose nodes are calls of a ClientApp: no SuperLink, no waiting, no randomness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from flwr.app import Context, Error, Message, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.serverapp import Grid
+from flwr.supercore.task_identity import TaskIdentity
+
+
+class InProcessGrid(Grid):
+    """Nodes of a federation, by the id of the client that each is.
+
+    Attributes:
+        node: Node id of each client.
+        connected: Clients that are connected.
+        silent: Clients that never answer what is asked, by the kind of the message.
+        sent: Kind, client and round of each message, in order; round 0 for a query.
+    """
+
+    def __init__(
+        self, app: ClientApp, num_clients: int, run_config: Mapping[str, Any], first_node: int = 70
+    ) -> None:
+        # A message says which run and which task it is of.
+        TaskIdentity.task_id = TaskIdentity.run_id = TaskIdentity.node_id = 1
+        self.node = {k: first_node + num_clients - k for k in range(num_clients)}
+        self.connected = set(range(num_clients))
+        self.silent: dict[str, set[int]] = {"query": set(), "train": set(), "evaluate": set()}
+        self.sent: list[tuple[str, int, int]] = []
+        self._app = app
+        self._replies: dict[str, Message] = {}
+        self._contexts = {
+            self.node[k]: Context(
+                run_id=1,
+                node_id=self.node[k],
+                node_config={"partition-id": k, "num-partitions": num_clients},
+                state=RecordDict(),
+                run_config=dict(run_config),
+            )
+            for k in range(num_clients)
+        }
+
+    def set_run(self, run: Any) -> None:
+        raise NotImplementedError
+
+    @property
+    def run(self) -> Any:
+        raise NotImplementedError
+
+    def create_message(self, *arguments: Any, **named: Any) -> Message:
+        raise NotImplementedError
+
+    def get_node_ids(self) -> Iterable[int]:
+        return [self.node[k] for k in sorted(self.connected)]
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        return [self._push(message) for message in messages]
+
+    def _push(self, message: Message) -> str:
+        number = str(len(self.sent))
+        message.metadata.__dict__["_message_id"] = number
+        kind = message.metadata.message_type.partition(".")[0]
+        node = message.metadata.dst_node_id
+        client = next(k for k, id_ in self.node.items() if id_ == node)
+        config = message.content.get("config", {})
+        self.sent.append((kind, client, int(config.get("server-round", 0))))
+        if client not in self.silent[kind]:
+            try:
+                self._replies[number] = self._app(message, self._contexts[node])
+            except Exception as error:
+                self._replies[number] = Message(Error(0, repr(error)), reply_to=message)
+        return number
+
+    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
+        return [self._replies.pop(i) for i in list(message_ids) if i in self._replies]
+
+    def send_and_receive(
+        self, messages: Iterable[Message], *, timeout: float | None = None
+    ) -> Iterable[Message]:
+        """In the reverse order, as replies come when they come."""
+        return list(self.pull_messages(list(self.push_messages(messages))))[::-1]
