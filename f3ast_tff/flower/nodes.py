@@ -36,8 +36,8 @@ class Nodes:
 
         Args:
             num_clients: Number of clients N.
-            answer_seconds: Most seconds that a call waits for the answers of new nodes; a later
-                answer counts from the next call on.
+            answer_seconds: Most seconds that a call waits for the answers of new nodes, from when
+                there is a first client; a later answer counts from the next call on.
         """
         self._num_clients = num_clients
         self._answer_seconds = answer_seconds
@@ -46,14 +46,15 @@ class Nodes:
         # Node of each open question, by the id of the message.
         self._asked: dict[str, int] = {}
 
-    def connected(self, grid: Grid, at_least: int = 0) -> dict[int, int]:
+    def connected(self, grid: Grid, first_seconds: float) -> dict[int, int]:
         """Returns the node of each client that is connected and known, by client id.
 
         Args:
             grid: Flower's link to the nodes.
-            at_least: Number of clients to wait for, as long as for answers.
+            first_seconds: Most seconds to wait until there is such a client.
         """
-        deadline = time.monotonic() + self._answer_seconds
+        began = time.monotonic()
+        found_one: float | None = None
         waits_for: set[int] = set()
         while True:
             nodes = set(grid.get_node_ids())
@@ -64,7 +65,14 @@ class Nodes:
             waits_for = (waits_for | new) & set(self._asked.values())
             # Of two nodes with one id the newer counts: a client that has connected again.
             found = {k: node for node, k in self._client.items() if k is not None and node in nodes}
-            if not waits_for and len(found) >= at_least or time.monotonic() >= deadline:
+            now = time.monotonic()
+            if found and found_one is None:
+                found_one = now
+            if found_one is None:
+                done = now >= began + first_seconds
+            else:
+                done = not waits_for or now >= found_one + self._answer_seconds
+            if done:
                 return found
             time.sleep(_POLL_SECONDS)
 

@@ -107,7 +107,8 @@ class AvailabilityStrategy(FlowerStrategy):
                 after its round. `None` for none.
             server_lr: Step along the aggregate, above 0.
             evaluate_every: Rounds between evaluations on the available clients; 0 for none.
-            answer_seconds: Most seconds to wait until new nodes have said which client they are.
+            answer_seconds: Most seconds that a round waits for a first client, and until new nodes
+                have said which client they are.
 
         Raises:
             ParameterError: If a value is not allowed, or the method needs another aggregation.
@@ -133,6 +134,7 @@ class AvailabilityStrategy(FlowerStrategy):
         self._state_file = None if state_file is None else Path(state_file).expanduser()
         self._server_lr = server_lr
         self._evaluate_every = evaluate_every
+        self._answer_seconds = answer_seconds
         self._nodes = Nodes(num_clients, answer_seconds)
         self._rounds_before = 0
         self._seconds: float | None = None
@@ -154,7 +156,8 @@ class AvailabilityStrategy(FlowerStrategy):
             grid: Flower's link to the nodes.
             initial_arrays: Model of round 0; not used after a restart.
             num_rounds: T, number of rounds.
-            timeout: Most seconds of a round, and of asking for losses; later replies are lost.
+            timeout: Most seconds of a round, of asking for losses, and until a first client is
+                there at all; later replies are lost.
             train_config: Sent to the clients that train.
             evaluate_config: Sent to the clients that evaluate.
             evaluate_fn: Scores the model of a round on the server.
@@ -168,7 +171,8 @@ class AvailabilityStrategy(FlowerStrategy):
         """
         arrays = self._resume(initial_arrays)
         before, self._seconds = self._rounds_before, timeout
-        self._nodes.connected(grid, at_least=1)
+        # Nodes may take long to start; no round passes before the first of them is there.
+        self._nodes.connected(grid, first_seconds=timeout)
 
         def scored(server_round: int, model: ArrayRecord) -> MetricRecord | None:
             return None if evaluate_fn is None else evaluate_fn(before + server_round, model)
@@ -210,7 +214,7 @@ class AvailabilityStrategy(FlowerStrategy):
     ) -> Iterable[Message]:
         """Selects the clients of a round; see `flwr.serverapp.strategy.Strategy`."""
         t = self._rounds_before + server_round
-        nodes = self._nodes.connected(grid)
+        nodes = self._nodes.connected(grid, first_seconds=self._answer_seconds)
         available = np.zeros(self._num_clients, bool)
         available[list(nodes)] = True
         if self._availability is not None:

@@ -18,6 +18,7 @@ class InProcessGrid(Grid):
         node: Node id of each client.
         connected: Clients that are connected.
         silent: Clients that never answer what is asked, by the kind of the message.
+        asleep: Number of pulls that bring nothing yet, as while nodes start.
         sent: Kind, client and round of each message, in order; round 0 for a query.
     """
 
@@ -29,6 +30,7 @@ class InProcessGrid(Grid):
         self.node = {k: first_node + num_clients - k for k in range(num_clients)}
         self.connected = set(range(num_clients))
         self.silent: dict[str, set[int]] = {"query": set(), "train": set(), "evaluate": set()}
+        self.asleep = 0
         self.sent: list[tuple[str, int, int]] = []
         self._app = app
         self._replies: dict[str, Message] = {}
@@ -75,6 +77,9 @@ class InProcessGrid(Grid):
         return number
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
+        if self.asleep > 0:
+            self.asleep -= 1
+            return []
         return [self._replies.pop(i) for i in list(message_ids) if i in self._replies]
 
     def send_and_receive(

@@ -185,6 +185,21 @@ def test_a_method_that_asks_for_losses_gets_those_of_the_nodes() -> None:
     assert [k for kind, k, _ in grid.sent if kind == "train"] == [2, 1]
 
 
+def test_no_round_passes_while_nodes_start() -> None:
+    """They answer after half a second, later than a round would wait."""
+    grid = InProcessGrid(app_of(unit), 4, {})
+    grid.asleep = 5
+    result = four(answer_seconds=0.1).start(grid, ArrayRecord([np.zeros(4)]), 1, timeout=20)
+    np.testing.assert_allclose(result.arrays.to_numpy_ndarrays()[0], 0.25)
+
+
+def test_a_round_waits_a_little_for_a_first_client() -> None:
+    grid = InProcessGrid(app_of(unit), 4, {})
+    grid.connected = set()
+    assert run(grid, four(answer_seconds=0.1), 2).tolist() == [0, 0, 0, 0]
+    assert grid.sent == []
+
+
 def test_metrics_are_averages_by_examples() -> None:
     """(0 * 1 + 1 * 2 + 2 * 3 + 3 * 4) / 10 = 2; the evaluation says no sizes, (0+1+2+3) / 4."""
     grid = InProcessGrid(app_of(unit), 4, {})
