@@ -38,10 +38,6 @@ print(os.path.realpath(sys.executable))"
   return 1
 }
 
-# pyenv may keep the newer version off PATH.
-pyenv=()
-[ -z "$lock" ] || pyenv=("${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[2-4]*/bin/python3)
-
 with_tff() { $tff_platform && find_python "9, 10, 11" "$@"; }
 without_tff() { find_python "12, 13, 14" "$@"; }
 
@@ -51,7 +47,7 @@ if [ -n "${PYTHON:-}" ]; then
   make_venv=("$python" -m venv "$venv")
 elif python=$(with_tff python3.11 python3.10 python3.9 python3 python); then
   make_venv=("$python" -m venv "$venv")
-elif python=$(without_tff python3.14 python3.13 python3.12 python3 python "${pyenv[@]}"); then
+elif python=$(without_tff python3.14 python3.13 python3.12 python3 python); then
   make_venv=("$python" -m venv "$venv")
 elif type -P uv >/dev/null; then
   versions=">=3.12,<3.15"
