@@ -100,7 +100,7 @@ class AvailabilityStrategy(FlowerStrategy):
         Args:
             strategy: Selects and weighs, such as `F3AST.start(p, k)`.
             num_clients: Number of clients N; client k is the node of `partition-id` k.
-            clients_per_round: K, or a constraint such as `f3ast_tff.availability.Schedule`.
+            clients_per_round: K, or a constraint such as `CycleK("5,10").build(100)`.
             availability: Process that switches connected clients off, such as
                 `HomeDevicesConfig().build(p, seed)`; `None` to keep them all.
             state_file: File (`.npz`) written after each round. A `start` that finds it goes on

@@ -8,7 +8,7 @@ import numpy as np
 
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.datasets.synthetic import NUM_CLASSES, NUM_FEATURES, synthetic
+from f3ast_tff.datasets.synthetic import NUM_CLASSES, NUM_FEATURES, Synthetic
 
 LEARNING_RATE, BATCH_SIZE = 0.01, 20
 
@@ -16,7 +16,7 @@ LEARNING_RATE, BATCH_SIZE = 0.01, 20
 @lru_cache(maxsize=1)
 def data(num_clients: int) -> FederatedData:
     """Returns the data of all clients; a node of your own would read its own."""
-    return synthetic(num_clients, alpha=1, beta=1, seed=0)
+    return Synthetic(num_clients=num_clients).build()
 
 
 def initial_model() -> list[np.ndarray]:

@@ -53,7 +53,7 @@ def constraint_from(name: str, k: Any) -> Any:
         return k
     if k < 1:
         raise ParameterError(name, k, "must be at least 1")
-    return FixedK(int(k))
+    return FixedK(clients_per_round=int(k))
 
 
 class OwnServer:

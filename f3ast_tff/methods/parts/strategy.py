@@ -196,7 +196,7 @@ class BaseStrategy:
 
         Args:
             p: Client shares p_k, `float [N]`, of sum 1.
-            k: K, or a constraint such as `f3ast_tff.availability.Schedule`.
+            k: K, or a constraint such as `CycleK("5,10").build(100)`.
             seed: Seed of the selection.
             sizes: Training examples of each client, `int [N]`; by default in proportion to p.
             rounds: T, number of rounds, for a method that depends on it.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.availability import Schedule
+from f3ast_tff.availability import CycleK
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods import Losses, Outcome, Round, RoundConstraint, Strategy
 from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
@@ -116,7 +116,7 @@ def test_parameters_and_constraints_reach_the_method() -> None:
     assert F3AST.start(P, 2).objective == "p_squared"
     together = type("Together", (Blinking,), {"positively_correlated": True})()
     assert F3AST.start(P, 2, availability=together).objective == "p"
-    np.testing.assert_allclose(F3AST.start(EQUAL, Schedule((1, 3))).rates.values, 2 / N)
+    np.testing.assert_allclose(F3AST.start(EQUAL, CycleK("1,3").build(N)).rates.values, 2 / N)
     assert isinstance(ClusterF3AST.start(P, 2, rate_clusters=3), ClusterF3AST)
     assert OortLoss.start(P, 2, sizes=SIZES).sizes.tolist() == SIZES.tolist()
     assert Unbiased.start(P, 2, availability=Blinking(), availability_knowledge="oracle")
