@@ -198,7 +198,7 @@ def _is(frame: pd.DataFrame, names: Sequence[str], key: Key) -> np.ndarray:
     """Which rows have these values, `bool [n]`."""
     if not names:
         return np.ones(len(frame), bool)
-    return (frame[[*names]] == key).all(axis="columns").to_numpy()
+    return np.all([frame[name] == value for name, value in zip(names, key)], axis=0)
 
 
 def _minus(rows: Sequence[Key], pairs: Sequence[tuple[str, str]]) -> list[tuple[Key, Key]]:
