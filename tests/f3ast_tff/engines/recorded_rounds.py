@@ -180,7 +180,7 @@ def played(case: str, **engine: Any) -> Arrays:
 
     Returns:
         `ids int64 [T, widest]` (-1: none) and `weights` of the cohorts that were received,
-        `client_losses` and `received` alike; `train_loss`, `update_norm`, `num_dropped` and
+        `client_losses` and `delivered` alike; `train_loss`, `update_norm`, `num_dropped` and
         `rejected [T]`; `models float32 [T + 1, kept]`, from the start on, with `norms` of their
         tensors `float64 [T + 1, tensors]`; `test_losses` of the clients `float64 [C]`; and
         `data`, a digest.
@@ -201,7 +201,7 @@ def played(case: str, **engine: Any) -> Arrays:
         "ids": _padded([cohort.ids for cohort in cohorts], -1),
         "weights": _padded([cohort.weights for cohort in cohorts], np.nan),
         "client_losses": _padded([outcome.client_losses for outcome in outcomes], np.nan),
-        "received": _padded([outcome.received for outcome in outcomes], False),
+        "delivered": _padded([outcome.delivered for outcome in outcomes], False),
         **{
             name: np.array([getattr(outcome, name) for outcome in outcomes])
             for name in ("train_loss", "update_norm", "num_dropped", "rejected")
