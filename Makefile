@@ -41,7 +41,8 @@ demo: $(STAMP)  ## Train five algorithms, three draws each, and plot them (DEMO_
 	    --engine=$$engine --rounds=30 --eval_every=5 \
 	    --output_dir=$(DEMO_DIR)/engines --run_name=$$engine || exit 1; \
 	done
-	@$(VENV)/bin/f3ast-tff compare --runs $(DEMO_DIR)/runs --out $(DEMO_DIR)/accuracy.png
+	@$(VENV)/bin/f3ast-tff compare --runs $(DEMO_DIR)/runs --out $(DEMO_DIR)/accuracy.png \
+	  --baseline=fedavg
 	@tff=$(DEMO_DIR)/engines/tff; [ -d $$tff ] || tff=examples/recorded_tff_run; \
 	  $(PY) -m f3ast_tff.analysis.agreement $(DEMO_DIR)/engines/fused $$tff
 

@@ -72,8 +72,7 @@ _MAX_ROWS = 20
 _MARKERS = 5
 _TITLE_WIDTH = 95
 _LEGEND_COLUMNS = 5
-# Characters.
-_LEGEND_WIDTH = 120
+_CHARACTERS_PER_INCH = 12
 _PANELS = {
     "test_sample_accuracy": "test sample accuracy",
     "test_user_accuracy": "test user accuracy",
@@ -102,11 +101,11 @@ class Trace:
 def draw_curves(
     groups: Sequence[RunGroup],
     names: Sequence[str],
-    path: Path,
+    path: Path | None,
     looks: Mapping[RunGroup, Look] | None = None,
     num_unfinished: int = 0,
     x: str = "rounds",
-) -> None:
+) -> Figure:
     """Draws accuracy over samples and over users, a row of panels for each condition.
 
     A line is the mean over an algorithm's draws of the data, of each draw's mean over its seeds,
@@ -117,11 +116,14 @@ def draw_curves(
         groups: Finished runs, of `arranged`.
         names: The settings of their conditions.
         path: The file to write or replace, a picture of the kind that its name ends in; on an
-            error it stays as it was.
+            error it stays as it was. `None` for none.
         looks: Of the lines; by default that of each algorithm. Groups of one condition and
             algorithm must look different.
         num_unfinished: Unfinished runs that were left out; the title says so.
         x: Horizontal axis, one of `X_AXES`.
+
+    Returns:
+        The figure.
 
     Raises:
         RunsError: If there are too many conditions, or a run does not have `x`.
@@ -150,7 +152,9 @@ def draw_curves(
         panel.set_xlabel(X_AXES[x])
     figure.suptitle(literal(_title(groups, names, num_unfinished)), fontsize="medium")
     add_legend(figure, looks.values())
-    save(figure, Path(path))
+    if path is not None:
+        save(figure, path)
+    return figure
 
 
 def draw_panel(
@@ -248,15 +252,15 @@ def add_legend(figure: Figure, looks: Iterable[Look], loc: Any = "outside lower 
         [lines[name] for name in order],
         order,
         loc=loc,
-        ncols=legend_columns(order),
+        ncols=legend_columns(order, figure.get_figwidth()),
         frameon=False,
         handlelength=4,
     )
 
 
-def legend_columns(labels: Sequence[str]) -> int:
-    """Returns how many columns of a legend fit: fewer where labels are long."""
-    fitting = _LEGEND_WIDTH // (10 + max(map(len, labels), default=0))
+def legend_columns(labels: Sequence[str], width: float = WIDTH) -> int:
+    """Returns how many columns of a legend fit a width in inches: fewer where labels are long."""
+    fitting = int(_CHARACTERS_PER_INCH * width) // (10 + max(map(len, labels), default=0))
     return max(1, min(len(labels), fitting, _LEGEND_COLUMNS))
 
 

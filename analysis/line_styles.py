@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 from matplotlib import colormaps
@@ -11,8 +12,8 @@ from matplotlib.colors import to_hex
 
 from f3ast_tff.analysis.run_groups import RunGroup, describe, sortable
 
-# Colour, dashes and marker, all three an algorithm's own. Okabe and Ito's colours, which the
-# colour-blind tell apart; dashes and markers also in grey.
+# Colour, dashes and marker. Okabe and Ito's colours, which the colour-blind tell apart; dashes and
+# markers also in grey.
 Style = tuple[str, Any, str]
 # A selection rule and its Adam variant share a hue.
 _STYLES: dict[str, Style] = {
@@ -21,32 +22,14 @@ _STYLES: dict[str, Style] = {
     "f3ast": ("#D55E00", "-", "^"),
     "f3ast_adam": ("#E69F00", "-.", "D"),
     "poc": ("#009E73", (0, (7, 2, 1, 2, 1, 2)), "v"),
-    # Other papers' methods, compared among themselves: colours repeat.
-    "ca_fed": ("#000000", (0, (12, 2)), "p"),
-    "adafed": ("#0072B2", (0, (5, 1)), "h"),
-    "unbiased": ("#009E73", (0, (2, 1)), "<"),
-    "more_available": ("#E69F00", (0, (6, 2, 2, 2)), ">"),
-    "f3ast_of_ca_fed": ("#CC79A7", (0, (3, 3)), "d"),
-    "fedlaavg": ("#D55E00", (0, (9, 1, 1, 1)), "X"),
-    "fedavg_then_fedlaavg": ("#CC79A7", (0, (9, 1, 4, 1)), "8"),
-    "sequential_sgd": ("#000000", (0, (1, 3)), "1"),
-    "uniform": ("#56B4E9", (0, (4, 2, 4, 6)), "2"),
-    "f3ast_fixed": ("#E69F00", (0, (1, 2, 6, 2)), "3"),
-    "fedavg_all": ("#56B4E9", (0, (3, 1, 3, 4)), "4"),
-    "fedau": ("#009E73", (0, (6, 1, 1, 1, 1, 1)), "|"),
-    "oort_loss": ("#CC79A7", (0, (2, 3)), "_"),
-    "mifa": ("#0072B2", (0, (8, 1, 2, 1)), "$a$"),
-    "fedvarp": ("#D55E00", (0, (6, 4)), "$f$"),
-    "fedstale": ("#E69F00", (0, (5, 2, 1, 2, 1, 2)), "$s$"),
-    "mimic": ("#000000", (0, (3, 2, 1, 2)), "$m$"),
-    "fedawe": ("#56B4E9", (0, (2, 1, 5, 1)), "$w$"),
-    "scaffold": ("#009E73", (0, (10, 1, 2, 1, 2, 1)), "$c$"),
-    "amplified_fedavg": ("#0072B2", (0, (1, 1, 4, 1)), "$p$"),
-    "amplified_scaffold": ("#D55E00", (0, (7, 3, 1, 3)), "$r$"),
 }
-_OTHER_COLOURS = ("#000000", "#CC79A7", "#999999")
-_OTHER_DASHES = ((0, (4, 1)), (0, (1, 1)), (0, (8, 3)), (0, (10, 2, 2, 2)))
-_OTHER_MARKERS = ("x", "P", "*", "H", "+")
+# All others have, in turn, the first that the picture leaves free.
+_COLOURS = (
+    *("#CC79A7", "#000000", "#882255", "#44AA99", "#332288", "#999933", "#999999"),
+    *(colour for colour, _, _ in _STYLES.values()),
+)
+_DASHES = ((0, (8, 2)), (0, (2, 1)), (0, (6, 2, 2, 2)), (0, (3, 3)), (0, (9, 1, 4, 1)))
+_OTHER_MARKERS = ("p", "h", "X", "P", "*", "d", "<", ">", "8", "x", "+")
 # Colours of a sweep: dark blue to green; yellow is too light on white.
 _SCALE, _BRIGHTEST = "viridis", 0.88
 _MARKERS = ("o", "s", "^", "D", "v", "p", "h", "<", ">", "X")
@@ -63,11 +46,13 @@ class Look:
 
 
 def styles_of(algorithms: Iterable[str]) -> dict[str, Style]:
-    """Returns the styles of the papers' algorithms and of further ones."""
-    others = sorted(set(algorithms) - set(_STYLES))
-    kinds = (_OTHER_COLOURS, _OTHER_DASHES, _OTHER_MARKERS)
-    extra = {name: tuple(k[i % len(k)] for k in kinds) for i, name in enumerate(others)}
-    return {**_STYLES, **extra}  # type: ignore[dict-item]
+    """Returns the styles of the algorithms of one picture; no two share a colour where 12 do."""
+    names = list(dict.fromkeys(algorithms))
+    found = {name: _STYLES[name] for name in names if name in _STYLES}
+    taken = {colour for colour, _, _ in found.values()}
+    free = [colour for colour in _COLOURS if colour not in taken]
+    others = [name for name in names if name not in found]
+    return {**found, **dict(zip(others, zip(cycle(free), cycle(_DASHES), cycle(_OTHER_MARKERS))))}
 
 
 def looks_of(

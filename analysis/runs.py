@@ -173,7 +173,7 @@ def read_run(path: Path) -> Run:
     file = path
     try:
         file = path / "config.json"
-        described = _described(read_json(file))
+        facts = described(read_json(file))
         file = path / "summary.json"
         summary = read_summary(path)
         file = path / "metrics.csv"
@@ -186,11 +186,15 @@ def read_run(path: Path) -> Run:
         raise RunsError(f"damaged run: cannot read {file}: {error.strerror}") from error
     except (ValueError, OverflowError) as error:
         raise RunsError(f"damaged run: {one_line(f'{file}: {error}')}") from error
-    return Run(path=path, metrics=metrics, summary=summary, **described)
+    return Run(path=path, metrics=metrics, summary=summary, **facts)
 
 
-def _described(config: Any) -> dict[str, Any]:
-    """Fields of `Run` from the content of `config.json`."""
+def described(config: Any) -> dict[str, Any]:
+    """Returns fields of `Run` from the content of `config.json`.
+
+    Raises:
+        ValueError: If it does not say all of them.
+    """
     settings = config.get("settings") if isinstance(config, dict) else None
     if not isinstance(settings, dict):
         raise ValueError("has no settings")

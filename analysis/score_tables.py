@@ -31,7 +31,6 @@ from f3ast_tff.analysis.texts import (
     spread_text,
 )
 from f3ast_tff.analysis.tidy_scores import (
-    KeptRun,
     When,
     read_scores,
     require_setting,
@@ -135,7 +134,7 @@ def _print(flags: Flags) -> None:
     print(score_tables(runs, layout))
 
 
-def score_tables(runs: Sequence[KeptRun], layout: Layout) -> str:
+def score_tables(runs: pd.DataFrame, layout: Layout) -> str:
     """Returns the tables as Markdown.
 
     A score is shown as mean ± standard deviation over draws of the data (of each draw's mean over
@@ -143,7 +142,7 @@ def score_tables(runs: Sequence[KeptRun], layout: Layout) -> str:
     many runs, and gives no mean.
 
     Args:
-        runs: At least one.
+        runs: Of `read_scores`, at least one.
         layout: What to show.
 
     Raises:
@@ -274,7 +273,7 @@ def _pairs(runs: pd.DataFrame) -> list[Pair]:
 
 
 def _refuse_mixture(cell: pd.DataFrame) -> None:
-    own = ("draw", "seed", "rounds", *SCORES)
+    own = ("draw", "seed", "at_rounds", *SCORES)
     differing = [str(n) for n in cell if n not in own and cell[n].nunique() > 1]
     if differing:
         raise RunsError(
@@ -331,7 +330,7 @@ def _one_availability(settings: pd.Series) -> bool:
 
 
 def _when(block: pd.DataFrame, when: When) -> str:
-    every = {*block["rounds"]}
+    every = {*block["at_rounds"]}
     if when == "mean_of_last_10_percent":
         if len(every) > 1:
             return "in the mean of the last 10% of the kept evaluations"

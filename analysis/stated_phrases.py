@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from f3ast_tff.analysis.kept_pages import without_tables
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.run_groups import summarised
 from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, RunsError
-from f3ast_tff.analysis.tidy_scores import KeptRun, When, read_scores
+from f3ast_tff.analysis.tidy_scores import When, read_scores, scores_at, settings_of
 from f3ast_tff.core.data_files import read_text, read_toml
 from f3ast_tff.core.messages import one_line
 
@@ -127,7 +129,7 @@ def stated(phrase: Phrase) -> list[str]:
     return found
 
 
-def from_scores(phrase: Phrase, runs: Sequence[KeptRun]) -> list[float]:
+def from_scores(phrase: Phrase, runs: pd.DataFrame) -> list[float]:
     """Returns the numbers that a file of scores gives for a phrase, in their order.
 
     Args:
@@ -213,7 +215,7 @@ def unlisted_numbers(content: StatedNumbers) -> list[str]:
     return found
 
 
-def _case(phrase: Phrase, runs: Sequence[KeptRun], cells: Cells) -> dict[str, float]:
+def _case(phrase: Phrase, runs: pd.DataFrame, cells: Cells) -> dict[str, float]:
     a = _scores(phrase, runs, {**cells, **phrase.a})
     if phrase.b is None:
         return {"mean": summarised(a).mean}
@@ -224,21 +226,25 @@ def _case(phrase: Phrase, runs: Sequence[KeptRun], cells: Cells) -> dict[str, fl
     return {name: getattr(found, name) for name in OF_A_CASE}
 
 
-def _scores(phrase: Phrase, runs: Sequence[KeptRun], cells: Cells) -> dict[Pair, float]:
+def _scores(phrase: Phrase, runs: pd.DataFrame, cells: Cells) -> dict[Pair, float]:
     """A score by pair, the mean over settings of `mean_over`."""
     what = f"{phrase.page}: {phrase.text!r}: runs with {dict(cells)}"
+    names = settings_of(runs)
     for name in (*cells, *phrase.mean_over):
-        if name not in runs[0].settings:
+        if name not in names:
             raise RunsError(f"{what}: {phrase.scores} has no column {name}")
-    kept = [run for run in runs if all(run.settings[n] == v for n, v in cells.items())]
-    if not kept:
+    kept = runs
+    for name, value in cells.items():
+        kept = kept[kept[name] == value]
+    if kept.empty:
         raise RunsError(f"{what}: there are none in {phrase.scores}")
-    for name in kept[0].settings:
-        if name not in phrase.mean_over and len({run.settings[name] for run in kept}) > 1:
+    for name in names:
+        if name not in phrase.mean_over and kept[name].nunique() > 1:
             raise RunsError(f"{what}: differ in {name}; name it in where or mean_over")
+    rows = scores_at(kept, phrase.when)
     by_pair: dict[Pair, list[float]] = {}
-    for run in kept:
-        by_pair.setdefault(run.pair, []).append(run.at(phrase.when)[phrase.score])
+    for draw, seed, score in zip(rows["draw"], rows["seed"], rows[phrase.score]):
+        by_pair.setdefault(Pair(draw, seed), []).append(score)
     if len({len(each) for each in by_pair.values()}) > 1:
         raise RunsError(f"{what}: not every draw and seed has all of {phrase.mean_over}")
     return {pair: sum(each) / len(each) for pair, each in by_pair.items()}

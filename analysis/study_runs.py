@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.runs import RunsError
-from f3ast_tff.analysis.tidy_scores import read_scores, runs_where
+from f3ast_tff.analysis.tidy_scores import read_scores, runs_where, scores_at, settings_of
 from f3ast_tff.core.messages import one_line
 from f3ast_tff.settings import builtin_registry
 
@@ -79,11 +79,11 @@ def read_study(path: Path, regimes: Sequence[str], where: str | None = None) -> 
             client share, or has an unknown client share.
     """
     kept = runs_where(read_scores(path), where)
-    names = list(kept[0].settings)
+    names = settings_of(kept)
     for name in (SHARE, *regimes):
         if name not in names:
             raise RunsError(f"{path} has no column {name}; its settings are {', '.join(names)}")
-    runs = pd.DataFrame([{**run.settings, **run.pair._asdict(), **run.at("final")} for run in kept])
+    runs = scores_at(kept, "final").drop(columns="at_rounds")
     tasks = runs["task"].unique()
     if len(tasks) > 1:
         raise RunsError(f"{path} has runs of {', '.join(tasks)}; a study is of one task")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd
 
@@ -42,15 +42,15 @@ def final_table(
     return table
 
 
-def render(table: pd.DataFrame, named: str | None = None) -> str:
+def render(table: pd.DataFrame, named: Collection[str] = ()) -> str:
     """Returns a `final_table` as text, a block a condition, by default at most 100 columns wide.
 
     Args:
         table: The table.
-        named: A setting that the labels of the rows name, and that is no condition.
+        named: Settings that the labels of the rows name, and that are no conditions.
     """
     columns = [str(column) for column in table.columns]
-    names = [name for name in columns[2 : columns.index("runs")] if name != named]
+    names = [name for name in columns[2 : columns.index("runs")] if name not in named]
     blocks = []
     for _, part in table.groupby(names, sort=False, dropna=False):
         condition = {name: part[name].iloc[0] for name in names}

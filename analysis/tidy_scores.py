@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
@@ -110,57 +110,18 @@ def _always_columns(groups: Sequence[RunGroup]) -> list[str]:
     return found
 
 
-@dataclass(frozen=True)
-class KeptRun:
-    """One run of a file of scores.
-
-    Attributes:
-        settings: The settings that are columns of the file, as texts; "" for one that the run
-            does not have.
-        pair: Its data draw and seed; draw 0 where the file has no column of draws.
-        scores: Each of `SCORES` by round; NaN for an empty cell (training diverged).
-    """
-
-    settings: Mapping[str, str]
-    pair: Pair
-    scores: Mapping[int, Mapping[str, float]]
-
-    def at(self, when: When) -> Mapping[str, float]:
-        """Returns the scores of a round, or their means over a period.
-
-        Raises:
-            RunsError: If the file does not have that round of this run.
-        """
-        found = [self.scores[number] for number in self.rounds(when)]
-        return {score: sum(each[score] for each in found) / len(found) for score in SCORES}
-
-    def rounds(self, when: When) -> list[int]:
-        """Returns the kept rounds that are meant, rising.
-
-        Raises:
-            RunsError: If the file does not have that round of this run.
-        """
-        kept = sorted(self.scores)
-        if when == "final":
-            return kept[-1:]
-        if when == "mean_of_last_10_percent":
-            return kept[-count_of_last_10_percent(len(kept)) :]
-        if when not in self.scores:
-            what = ", ".join(f"{name} {value}" for name, value in self.settings.items() if value)
-            raise RunsError(f"round {when} of the run {what}, {self.pair} was not kept")
-        return [int(when)]
-
-
 def is_scores(path: Path) -> bool:
     """Whether a CSV file has the columns of a file of scores."""
     return set(_NEEDED) <= set(_read(path))
 
 
-def read_scores(path: Path) -> list[KeptRun]:
+def read_scores(path: Path) -> pd.DataFrame:
     """Reads a file of scores.
 
     Returns:
-        Its runs, in their order in the file.
+        A row an evaluation, in the file's order: the settings as texts, `""` for one that the run
+        does not have; `draw`, 0 where the file has no column of draws; `seed`, `round`, and
+        `SCORES`, NaN for an empty cell (training diverged).
 
     Raises:
         RunsError: If it cannot be read, lacks a column, has a cell that is no number, or has a
@@ -172,90 +133,107 @@ def read_scores(path: Path) -> list[KeptRun]:
             raise RunsError(f"{path} has no column {name}; tidy_scores writes files of scores")
     if table.empty:
         raise RunsError(f"{path} has no runs")
-    names = [str(name) for name in table if name not in (_DRAW, _SEED, _ROUND, *SCORES)]
-    table.insert(0, _DRAW, table.pop(_DRAW).replace("", "0") if _DRAW in table else "0")
+    draws = table.pop(_DRAW).replace("", "0") if _DRAW in table else "0"
+    table = table.assign(draw=draws)
     try:
         # An empty score: training diverged.
         table = table.replace(dict.fromkeys(SCORES, {"": "nan"})).astype(
-            {**dict.fromkeys((_DRAW, _SEED, _ROUND), int), **dict.fromkeys(SCORES, float)}
+            {**dict.fromkeys(("draw", _SEED, _ROUND), int), **dict.fromkeys(SCORES, float)}
         )
     except ValueError as error:
         raise RunsError(f"{path}: {one_line(error)}") from error
-    again = table.duplicated([*names, _DRAW, _SEED, _ROUND])
+    again = table.duplicated([*_run_columns(table), _ROUND])
     if again.any():
         line = int(again.to_numpy().argmax())
         number = table[_ROUND].iloc[line]
         raise RunsError(f"{path}, line {line + 2}: round {number} of this run is there twice")
-    runs = []
-    for _, part in table.groupby([*names, _DRAW, _SEED], sort=False):
-        first = part.iloc[0]
-        rows = zip(part[_ROUND].tolist(), part[[*SCORES]].to_numpy().tolist())
-        scores = {number: dict(zip(SCORES, row)) for number, row in rows}
-        settings = {name: str(first[name]) for name in names}
-        runs.append(KeptRun(settings, Pair(int(first[_DRAW]), int(first[_SEED])), scores))
-    return runs
+    return table
 
 
-def scores_at(runs: Sequence[KeptRun], when: When) -> pd.DataFrame:
-    """Returns the scores of a round or period, a row per run.
+def settings_of(table: pd.DataFrame) -> list[str]:
+    """Returns the settings that are columns of a table of scores."""
+    other = ("draw", _SEED, _ROUND, *SCORES)
+    return [str(name) for name in table if name not in other]
+
+
+def scores_at(table: pd.DataFrame, when: When) -> pd.DataFrame:
+    """Returns the scores of a round, or their means over a period, a row per run.
 
     Returns:
-        The settings as texts, `draw`, `seed`, `rounds` (those that are meant), and `SCORES`.
+        The settings, `draw`, `seed`, `at_rounds` (those that are meant, rising), and `SCORES`.
 
     Raises:
         RunsError: If the file does not have that round of a run.
     """
-    return pd.DataFrame(
-        [
-            {
-                **run.settings,
-                **run.pair._asdict(),
-                "rounds": tuple(run.rounds(when)),
-                **run.at(when),
-            }
-            for run in runs
-        ]
-    )
+    names = _run_columns(table)
+    runs = table.sort_values(_ROUND, kind="stable").groupby(names, sort=False, dropna=False)
+    if when == "final":
+        kept = runs.tail(1)
+    elif when == "mean_of_last_10_percent":
+        from_end, numbers = runs.cumcount(ascending=False), runs[_ROUND].transform("size")
+        kept = table[(from_end < numbers.map(count_of_last_10_percent)).reindex(table.index)]
+    else:
+        kept = table[table[_ROUND] == when]
+        without = table.drop(kept.index).merge(kept[names], "left", names, indicator=True)
+        lacking = without[without["_merge"] == "left_only"]
+        if len(lacking):
+            first = lacking.iloc[0]
+            what = ", ".join(f"{name} {first[name]}" for name in settings_of(table) if first[name])
+            pair = Pair(int(first["draw"]), int(first[_SEED]))
+            raise RunsError(f"round {when} of the run {what}, {pair} was not kept")
+    kept = kept.sort_index()
+    by_run = kept.groupby(names, sort=False)
+    found = by_run[[*SCORES]].agg(_mean)
+    rounds = by_run[_ROUND].apply(lambda each: tuple(sorted(each)))
+    return found.assign(at_rounds=rounds).reset_index()
 
 
-def runs_where(runs: Sequence[KeptRun], where: str | None) -> Sequence[KeptRun]:
+def _mean(values: pd.Series[float]) -> float:
+    """Unlike pandas' mean not finite where a score is not."""
+    return float(sum(values) / len(values))
+
+
+def runs_where(table: pd.DataFrame, where: str | None) -> pd.DataFrame:
     """Returns the runs that meet conditions.
 
     Args:
-        runs: At least one.
-        where: Conditions as of `f3ast_tff.settings.conditions.conditions`; `None` or `""` for none.
+        table: Of `read_scores`.
+        where: Conditions as of `f3ast_tff.conditions.conditions`; `None` or `""` for none.
 
     Raises:
         ParameterError: If no run has a setting, or its value.
         RunsError: If no run meets all conditions.
     """
-    if not where:
-        return runs
-    allowed = conditions(where)
-    for name, values in allowed.items():
-        require_setting("where", name, runs)
-        there = dict.fromkeys(run.settings[name] for run in runs)
+    kept = table
+    for name, values in (conditions(where) if where else {}).items():
+        require_setting("where", name, table)
+        there = dict.fromkeys(table[name])
         for value in values:
             if value not in there:
                 known = ", ".join(filter(None, there))
                 raise ParameterError(
                     "where", where, f"no run has {name}={value}; there are {known}"
                 )
-    kept = [run for run in runs if all(run.settings[n] in v for n, v in allowed.items())]
-    if not kept:
-        raise RunsError(f"no run has {', '.join(where.split(','))}")
+        kept = kept[kept[name].isin(list(values))]
+    if kept.empty:
+        raise RunsError(f"no run has {', '.join(str(where).split(','))}")
     return kept
 
 
-def require_setting(flag: str, name: str, runs: Sequence[KeptRun]) -> None:
-    """Checks that a file of scores has a setting.
+def require_setting(flag: str, name: str, table: pd.DataFrame) -> None:
+    """Checks that a table of scores has a setting.
 
     Raises:
         ParameterError: If it has not; names the flag.
     """
-    names = list(runs[0].settings)
+    names = settings_of(table)
     if name not in names:
         raise ParameterError(flag, name, f"must be of the file's settings {', '.join(names)}")
+
+
+def _run_columns(table: pd.DataFrame) -> list[str]:
+    """What tells runs apart."""
+    return [*settings_of(table), "draw", _SEED]
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -62,7 +62,11 @@ class Divergence:
     @property
     def reason(self) -> str:
         """Which method diverged how often, `""` if none did."""
-        counts = [(name, n) for name, n in (("A", self.a), ("B", self.b)) if n]
+        return self.said("A", "B")
+
+    def said(self, a: str, b: str) -> str:
+        """Returns `reason` with the methods' names."""
+        counts = [(name, n) for name, n in ((a, self.a), (b, self.b)) if n]
         said = " and ".join(f"{name} diverged in {n} of {self.runs}" for name, n in counts)
         return f"{said} runs" if said else ""
 
@@ -160,6 +164,20 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return errors
 
 
+def adjusted(p_values: Sequence[float]) -> list[float]:
+    """Returns the p values that Holm's rule corrects for their number: below `ERROR` if rejected.
+
+    Args:
+        p_values: P values of the claims, none of them NaN.
+    """
+    found = [1.0] * len(p_values)
+    largest = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda each: p_values[each])):
+        largest = max(largest, p_values[place] * (len(p_values) - rank))
+        found[place] = min(largest, 1.0)
+    return found
+
+
 def obstacle_to_verdict(
     groups: Sequence[RunGroup],
     found: PairedDifference | None,
@@ -176,24 +194,35 @@ def obstacle_to_verdict(
         paper_rounds: The paper's number of rounds; `None` if it gives none, for the task's own.
     """
     first = groups[0]
-    draws, pairs = (0, 0) if found is None else (found.num_draws, found.num_pairs)
-    if found is None:
-        common = set.intersection(*(set(group.runs) for group in groups))
-        draws, pairs = len({pair.draw for pair in common}), len(common)
-    if first.first.generates_data:
-        if draws < FEWEST_DRAWS:
-            return f"{draws} draw{'s' * (draws != 1)} of the data, {FEWEST_DRAWS} are needed"
-    elif pairs < fewest_pairs:
-        common_pairs = f"{pairs} common pair{'s' * (pairs != 1)} of draw and seed"
-        return f"{common_pairs}, {fewest_pairs} are needed"
+    if few := too_few(groups, found, fewest_pairs):
+        return few
     rounds = first.setting("rounds")
-    needed = paper_rounds or _published_rounds(first.settings["task"])
+    needed = paper_rounds or published_rounds(first.settings["task"])
     if needed is not None and rounds < needed:
         return f"{rounds} rounds, {needed} are needed"
     return ""
 
 
-def _published_rounds(task: str) -> int | None:
+def too_few(groups: Sequence[RunGroup], found: PairedDifference | None, fewest_pairs: int) -> str:
+    """Returns how many draws or pairs are common and needed, `""` if they are enough.
+
+    Arguments as of `obstacle_to_verdict`.
+    """
+    draws, pairs = (0, 0) if found is None else (found.num_draws, found.num_pairs)
+    if found is None:
+        common = set.intersection(*(set(group.runs) for group in groups))
+        draws, pairs = len({pair.draw for pair in common}), len(common)
+    if groups[0].first.generates_data:
+        if draws < FEWEST_DRAWS:
+            return f"{draws} draw{'s' * (draws != 1)} of the data, {FEWEST_DRAWS} are needed"
+    elif pairs < fewest_pairs:
+        common_pairs = f"{pairs} common pair{'s' * (pairs != 1)} of draw and seed"
+        return f"{common_pairs}, {fewest_pairs} are needed"
+    return ""
+
+
+def published_rounds(task: str) -> int | None:
+    """Returns the rounds of a task in its paper; `None` if they are not known."""
     component = builtin_registry().components["task"].get(task)
     return None if component is None else component.config.published.get("rounds")
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from f3ast_tff.methods.power_of_choice import PowerOfChoice
     from f3ast_tff.rate_region import IndependentOracle, StatesOracle, greedy_policy, optimal_rates
     from f3ast_tff.run.saved_run import SavedRun, load_run
-    from f3ast_tff.run.simulation import Simulation, simulate
+    from f3ast_tff.run.simulation import Simulation, compare, simulate
 
 __version__ = "0.2.0"
 
@@ -45,6 +45,7 @@ __all__ = [
     "Strategy",
     "TabularPolicy",
     "Uniform",
+    "compare",
     "greedy_policy",
     "load_run",
     "marginal_utility",
@@ -74,6 +75,7 @@ _MODULES = {
     "Strategy": "methods.parts.strategy",
     "TabularPolicy": "methods.parts.policies",
     "Uniform": "methods.fedavg",
+    "compare": "run.simulation",
     "greedy_policy": "rate_region",
     "load_run": "run.saved_run",
     "marginal_utility": "methods.parts.objective",

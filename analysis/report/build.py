@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from f3ast_tff.analysis.report import figures, layout, selection_figures
+from f3ast_tff.analysis.report.differences_section import differences_section
 from f3ast_tff.analysis.report.document import Block, Document, Listing, Section, Text
-from f3ast_tff.analysis.report.figures import NAMED
 from f3ast_tff.analysis.report.published_tables import PaperTable, published_tables
 from f3ast_tff.analysis.report.reading_section import reading_section
 from f3ast_tff.analysis.report.readings import switched
 from f3ast_tff.analysis.report.results_section import explanation, results_sections
 from f3ast_tff.analysis.report.selection_figures import Selections, selections_of
 from f3ast_tff.analysis.report.summary import summary
-from f3ast_tff.analysis.report.tables import FilledTable, column_of, fill
-from f3ast_tff.analysis.report.variants import PUBLISHED, Variant, variants
+from f3ast_tff.analysis.report.tables import FilledTable, fill
+from f3ast_tff.analysis.report.variants import PUBLISHED
 from f3ast_tff.analysis.run_groups import Collected, RunGroup, in_order, varying
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.runs import SCORES, RunsError
 from f3ast_tff.analysis.table import final_table
 
-# Tables whose runs also give the figures of selections.
-_SELECTIONS = ("table3", "cafed_fig1", "fedlaavg_table2")
 
-
-def build(collected: Collected, period: str) -> Document:
+def build(
+    collected: Collected, period: str, score: str = SCORES[0], baseline: str | None = None
+) -> Document:
     """Builds the report of all runs of a folder.
 
     Args:
         collected: The runs.
-        period: `"final"` or `"mean_of_last_10_percent"`: what a run's score is.
+        period: `"final"` or `"mean_of_last_10_percent"`: when a run's score is read.
+        score: Score that methods are compared by, one of `SCORES`.
+        baseline: Method that the others are compared with; `None` for all pairs.
     """
     pure = [group for group in collected.groups if not switched(group)]
     published = published_tables()
     filled = {table.name: fill(table, pure, period) for table in published}
     readings, reading_tables = reading_section(collected.groups, period)
-    selections, damaged = _selections(pure, published)
+    selections, damaged = _selections(pure)
     named = [
         (_name_of_claims(name, number), each)
         for name, part in filled.items()
@@ -45,24 +46,34 @@ def build(collected: Collected, period: str) -> Document:
     sections = [
         *results_sections(collected.groups, pure, published, period),
         _selection_section(selections),
-        *(_table_section(table, filled[table.name]) for table in published),
-        readings,
     ]
-    empty = tuple(section.title for section in sections if not section.blocks)
+    of_papers = any(each.of_paper for part in filled.values() for each in part)
+    if of_papers:
+        sections += [_table_section(table, filled[table.name]) for table in published]
+    if of_papers or "reading_effects" in reading_tables:
+        sections.append(readings)
+    else:
+        reading_tables = {}
+    empty = tuple(section.title for section in sections if not section.blocks and of_papers)
+    compared, differences = differences_section(pure, score, period, baseline)
     document_sections = [
-        summary(collected, named, damaged),
+        compared,
+        summary(collected, named if of_papers else [], damaged),
         *(section for section in sections if section.blocks),
         Section("Not run", [Listing("Without runs here", empty, folded=False)] if empty else []),
-        explanation(period),
+        explanation(period, of_papers),
     ]
-    tables = {
-        "claims": layout.comparison_frame([each for part in filled.values() for each in part]),
-        **{name: layout.table_frame(part) for name, part in filled.items() if _cells(part)},
-        **reading_tables,
-        "run_groups": _groups_frame(collected.groups),
-    }
+    tables = {"run_groups": _groups_frame(collected.groups), **reading_tables}
+    if not differences.empty:
+        tables["differences"] = differences
+    if of_papers:
+        every = [each for part in filled.values() for each in part]
+        tables["claims"] = layout.comparison_frame(every)
+        ran = {name: part for name, part in filled.items() if any(each.cells for each in part)}
+        tables.update({name: layout.table_frame(part) for name, part in ran.items()})
     kept = [section for section in document_sections if section.blocks]
-    return Document("Report: runs beside the papers' numbers", kept, tables)
+    title = "Report: runs beside the papers' numbers" if of_papers else "Report"
+    return Document(title, kept, tables)
 
 
 def _name_of_claims(table: str, number: int) -> str:
@@ -76,7 +87,7 @@ def _table_section(table: PaperTable, filled: Sequence[FilledTable]) -> Section:
         if each.variant is None or not each.cells:
             continue
         blocks += layout.table_grids(f"{table.name}_{number}", each)
-        if layout.ran(each):
+        if each.ran:
             blocks.append(layout.comparison_grid(_name_of_claims(table.name, number), each))
         if table.across == "clients_per_round":
             blocks.append(figures.against_k(f"against_k_{number}", each))
@@ -93,38 +104,24 @@ def _not_run(filled: Sequence[FilledTable]) -> list[Block]:
     return [Text(f"Not run{with_it}: {', '.join(tasks)}.")] if tasks else []
 
 
-def _selection_section(found: dict[RunGroup, Selections]) -> Section:
+def _selection_section(found: Mapping[RunGroup, Selections]) -> Section:
     blocks: list[Block] = []
     for task in in_order(found, "task"):
-        of_task = [g for g in found if g.settings["task"] == task]
-        for number, variant in enumerate(_variants(of_task), start=1):
-            for kind in (selection_figures.picked, selection_figures.rates):
-                block = kind(f"{kind.__name__}_{task}_{number}", task, variant, found)
-                if block is not None:
-                    blocks.append(block)
-    return Section("Who was picked how often, and F3AST's rates", blocks)
+        of_task = {g: each for g, each in found.items() if g.settings["task"] == task}
+        display = next(iter(of_task)).first.display("task")
+        blocks.append(selection_figures.picked(f"picked_{task}", display, of_task))
+        blocks += selection_figures.rates(f"rates_{task}", display, of_task)
+    return Section("Who was picked how often, and the rates r", blocks)
 
 
-def _selections(
-    groups: Sequence[RunGroup], tables: Sequence[PaperTable]
-) -> tuple[dict[RunGroup, Selections], list[str]]:
-    kept = [table for table in tables if table.name in _SELECTIONS]
+def _selections(groups: Sequence[RunGroup]) -> tuple[dict[RunGroup, Selections], list[str]]:
     found, damaged = {}, []
     for group in groups:
-        if any(column_of(table, group) is not None for table in kept):
-            try:
-                found[group] = selections_of(group)
-            except RunsError as error:
-                damaged.append(str(error))
+        try:
+            found[group] = selections_of(group)
+        except RunsError as error:
+            damaged.append(str(error))
     return found, damaged
-
-
-def _variants(groups: Sequence[RunGroup]) -> list[Variant]:
-    return variants(groups, ("task", "availability"), NAMED)
-
-
-def _cells(filled: Sequence[FilledTable]) -> bool:
-    return any(each.cells for each in filled)
 
 
 def _groups_frame(groups: Sequence[RunGroup]) -> pd.DataFrame:

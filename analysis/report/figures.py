@@ -22,7 +22,6 @@ from f3ast_tff.analysis.curves import (
     plain,
 )
 from f3ast_tff.analysis.line_styles import literal, looks_of, styles_of
-from f3ast_tff.analysis.report import figures
 from f3ast_tff.analysis.report.document import Panel, Picture
 from f3ast_tff.analysis.report.tables import FilledTable
 from f3ast_tff.analysis.report.variants import by_network, told_apart, variants
@@ -30,6 +29,8 @@ from f3ast_tff.analysis.run_groups import RunGroup, in_order
 from f3ast_tff.analysis.texts import counted, over
 
 DPI = 100
+# Of a figure and its panels, in inches: two figures stand side by side on a page, one on a phone.
+WIDTH, PANEL_WIDTH = 4.95, 4.0
 _COLUMNS = {"test_sample_accuracy": "sample accuracy", "test_sample_loss": "sample loss"}
 # Beyond this ratio a loss is drawn on a log scale.
 _WIDE = 30.0
@@ -55,7 +56,7 @@ def new_figure(
     """
     left, right, top, bottom = 0.8, 0.15, 0.35, 0.6 + 0.3 * legend_rows
     gap_x = 0.2 if sharey else 0.8
-    gap_y = 0.25 if sharex else 0.8
+    gap_y = 0.4 if sharex else 0.8
     width = left + columns * panel[0] + (columns - 1) * gap_x + right
     height = top + rows * panel[1] + (rows - 1) * gap_y + bottom
     figure = Figure((width, height), dpi=DPI)
@@ -76,13 +77,13 @@ def curves(
     what: str,
     groups: Sequence[RunGroup],
     told: Mapping[RunGroup, Mapping[str, Any]] | None = None,
-) -> Picture:
-    """Draws accuracy and loss against the round, a row for each availability model.
+) -> list[Picture]:
+    """Draws accuracy and loss against the round, a panel for each availability model.
 
     Where all runs have a clock, accuracy against simulated time too.
 
     Args:
-        name: Name of the picture.
+        name: Name of the first picture; the others' begin with it.
         what: Subject of the caption.
         groups: Groups of one task.
         told: Settings by name that tell groups of one method apart.
@@ -90,30 +91,31 @@ def curves(
     rows = in_order(groups, "availability")
     looks = looks_of(groups, told)
     labels = list(dict.fromkeys(look.label for look in looks.values()))
-    legend_rows = -(-len(labels) // legend_columns(labels))
+    legend_rows = -(-len(labels) // legend_columns(labels, WIDTH))
     shown = [(column, label, "rounds") for column, label in _COLUMNS.items()]
     if all(map(has_clock, groups)):
         shown.append(("test_sample_accuracy", "sample accuracy", "simulated_seconds"))
-    figure, panels = new_figure(len(rows), len(shown), (4.4, 2.1), legend_rows)
-    drawn = []
-    for row, availability in zip(panels, rows):
-        members = [g for g in looks if g.settings["availability"] == availability]
-        for panel, (column, label, x) in zip(row, shown):
+    over = f"mean of {counted(group.runs for group in groups)}, band one standard deviation"
+    found: list[Picture] = []
+    for column, label, x in shown:
+        figure, panels = new_figure(len(rows), 1, (PANEL_WIDTH, 2.1), legend_rows, sharex=True)
+        drawn = []
+        for panel, availability in zip(panels.flat, rows):
+            members = [g for g in looks if g.settings["availability"] == availability]
             traces = draw_panel(panel, members, column, looks, x)
             panel.set_ylabel(label)
             title = literal(members[0].first.display("availability"))
             panel.set_title(title, fontsize="medium", y=1.0)
             _widen(panel, traces)
-            drawn.append(to_show(panel, X_AXES[x], traces))
-    for panel, (_, _, x) in zip(panels[-1], shown):
-        panel.set_xlabel(X_AXES[x])
-    add_legend(figure, looks.values(), "lower center")
-    population = counted(group.runs for group in groups)
-    caption = (
-        f"{what}: scores on test data against the round; mean of {population}, band one standard "
-        "deviation over them."
-    )
-    return Picture(name, caption, figure, tuple(drawn))
+            drawn.append((panel, traces))
+        panels[-1, 0].set_xlabel(X_AXES[x])
+        add_legend(figure, looks.values(), "lower center")
+        caption = f"{what}: {label} on test data against the {X_AXES[x]}; {over} over them."
+        # Panels share their limits, which the last one changes.
+        boxes = tuple(to_show(panel, X_AXES[x], traces) for panel, traces in drawn)
+        more = "" if not found else "_time" if x != "rounds" else "_loss"
+        found.append(Picture(f"{name}{more}", caption, figure, boxes))
+    return found
 
 
 def _widen(panel: Axes, traces: Sequence[Trace]) -> None:
@@ -149,7 +151,7 @@ def to_show(panel: Axes, over: str, traces: Iterable[Trace]) -> Panel:
 
 def against_k(name: str, filled: FilledTable) -> Picture:
     """Draws the table of accuracy against K: mean, bars of one standard deviation."""
-    figure, panels = new_figure(1, 1, (6.0, 3.4))
+    figure, panels = new_figure(1, 1, (PANEL_WIDTH, 2.9), legend_rows=2)
     panel = panels[0, 0]
     (task,) = filled.tasks
     algorithms = filled.algorithms(task)
@@ -183,7 +185,7 @@ def against_k(name: str, filled: FilledTable) -> Picture:
     panel.set_xlabel("K, clients a round")
     panel.set_ylabel("sample accuracy")
     plain(panel)
-    figure.legend(loc="lower center", ncols=5, frameon=False, handlelength=4)
+    figure.legend(loc="lower center", ncols=2, frameon=False, handlelength=4)
     label, of = "", ""
     if filled.variant is not None:
         label = filled.variant.label
@@ -212,14 +214,14 @@ def curve_figures(task: str, groups: Sequence[RunGroup], free: Sequence[str] = (
         groups: Its runs.
         free: Settings that methods may differ in here, beside their own.
     """
-    found = []
+    found: list[Picture] = []
     for network, members in by_network(groups).items():
         told = told_apart(members)
         display = ", ".join(filter(None, (members[0].first.display("task"), network)))
         name = "_".join(["curves", task, *network.split()])
         lines = Counter(group.settings["availability"] for group in members)
         if max(lines.values()) <= _MAX_LINES:
-            found.append(figures.curves(f"{name}_1", display, members, told))
+            found += curves(f"{name}_1", display, members, told)
         else:
             found += _several(name, display, members, told, free)
     return found
@@ -228,18 +230,19 @@ def curve_figures(task: str, groups: Sequence[RunGroup], free: Sequence[str] = (
 def _several(
     name: str, display: str, groups: Sequence[RunGroup], told: Told, free: Sequence[str]
 ) -> list[Picture]:
-    found, swept = [], set()
+    found: list[Picture] = []
+    swept: set[RunGroup] = set()
     for setting, members in sweeps(groups, told).items():
         swept.update(members)
         only = {group: {setting: group.setting(setting)} for group in members}
         said = f"{display}, sweep of {setting}"
         if len({(g.algorithm, g.setting(setting)) for g in members}) <= _MAX_LINES:
-            found.append(figures.curves(f"{name}_{setting}", said, members, only))
+            found += curves(f"{name}_{setting}", said, members, only)
             continue
         for method in dict.fromkeys(group.algorithm for group in members):
             own = [group for group in members if group.algorithm == method]
             what = f"{said}, {own[0].display}"
-            found.append(figures.curves(f"{name}_{setting}_{method}", what, own, only))
+            found += curves(f"{name}_{setting}_{method}", what, own, only)
     sets = variants([group.with_own(free) for group in groups], ("task", "availability"), NAMED)
     largest = max(len(variant.groups) for variant in sets)
     drawn = {id(group.first) for group in swept}
@@ -247,7 +250,7 @@ def _several(
         again = all(id(group.first) in drawn for group in variant.groups)
         if not again or len(variant.groups) == largest:
             what = f"{display}, {variant.label}"
-            found.append(figures.curves(f"{name}_{number}", what, variant.groups))
+            found += curves(f"{name}_{number}", what, variant.groups)
     return found
 
 

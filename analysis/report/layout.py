@@ -57,11 +57,16 @@ def table_grids(name: str, filled: FilledTable) -> list[Grid]:
 
     The paper's columns come first; many further ones have tables of their own, which fit a page.
     """
-    paper, further = len(filled.table.columns), filled.columns[len(filled.table.columns) :]
-    parts = [filled.columns]
-    if len(filled.columns) > _MAX_COLUMNS:
+    filled_in = {at for (*_, at), c in filled.cells.items() if c.ours or c.paper is not None}
+    columns = [at for at in filled.columns if at in filled_in]
+    parts = [columns]
+    if len(columns) > _MAX_COLUMNS:
+        further = [at for at in columns if at not in filled.table.columns]
         chunks = range(0, len(further), _MAX_COLUMNS)
-        parts = [filled.columns[:paper], *(further[at : at + _MAX_COLUMNS] for at in chunks)]
+        parts = [
+            [at for at in columns if at in filled.table.columns],
+            *(further[at : at + _MAX_COLUMNS] for at in chunks),
+        ]
     # Said once where all cells agree.
     counted = len({over(cell.ours) for cell in filled.cells.values() if cell.ours}) > 1
     grids: list[Grid] = []
@@ -118,7 +123,7 @@ def comparison_grid(name: str, filled: FilledTable) -> Grid:
         "size (Holm)",
     )
     rows, groups = [], []
-    for each in ran(filled):
+    for each in filled.ran:
         claim, found, verdict = each.claim, each.found, each.verdict
         rows.append(
             (
@@ -135,11 +140,6 @@ def comparison_grid(name: str, filled: FilledTable) -> Grid:
     covered = of_intervals((c.found for c in filled.comparisons), one_availability(_groups(filled)))
     caption = f"Paired differences ({filled.label}){covered and '; ' + covered}"
     return Grid(name, caption, head, tuple(rows), groups=tuple(groups))
-
-
-def ran(filled: FilledTable) -> list[Comparison]:
-    """Returns the comparisons whose both sides were run."""
-    return [each for each in filled.comparisons if each.obstacle != NOT_RUN]
 
 
 def claim_text(filled: FilledTable, each: Comparison) -> str:

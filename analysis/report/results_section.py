@@ -82,60 +82,67 @@ def _grid(name: str, groups: Sequence[RunGroup], period: str) -> Grid:
 _PERIODS = {"final": "at the last round", "mean_of_last_10_percent": "averaged over the last 10%"}
 
 
-def explanation(period: str) -> Section:
-    """Returns the section; `period` is what a run's score is."""
+def explanation(period: str, of_papers: bool) -> Section:
+    """Returns the section.
+
+    Args:
+        period: When a run's score is read.
+        of_papers: Whether there are claims of papers to read.
+    """
     scores = (
         f"Scores are those {_PERIODS[period]}, on test data. Only runs whose other settings agree "
         "(those that algorithms may differ in aside) are compared."
     )
     small = ", ".join(str(rounds) for rounds in SMALL_ROUNDS.values())
-    return Section(
-        "How to read this",
-        [
-            Text(scores),
-            Text(
-                "± is one standard deviation (n - 1) over draws of the data, of each draw's mean "
-                "over its seeds, or over the seeds of a single draw. Percentages are improvements "
-                "relative to the baseline (F3AST over FedAvg, F3AST+Adam over FedAdam). A − B is a "
-                "paired difference over common pairs of data draw and seed, which share data and "
-                "availability, with its 95% interval and p value: over draws by a two-level "
-                "model (draws, and seeds within a draw) where there are several draws, over the "
-                "seeds of one draw otherwise. An interval over seeds says nothing of other draws. "
-                "An interval is Student's t interval, its end on the side of the longer tail "
-                "stretched for the skewness of the differences."
-            ),
-            Text(
-                "Intervals and p values are not corrected for their number; verdicts are. A claim "
-                "has two: its direction and its size. The claims of one figure or table that were "
-                "run under the same settings are a family, of directions and of sizes each: "
-                "Holm's rule sets the level of the interval that judges each, in brackets, so that "
-                "a family of directions without effects has a false 'holds' or 'reversed' in at "
-                f"most {ERROR:.0%} of studies, as far as intervals cover what they say. Tables III "
-                "and IV, VII and VIII, and Figs. 2 and 3 read the same runs, and each is a family "
-                "by itself. There is no correction across figures and tables."
-            ),
-            Text(
-                "The direction holds if that interval lies on A's side of 0, is reversed if it "
-                "lies on B's, and is open if it holds 0. 'Not worse' is judged as 'better' is. The "
-                "size asks for the paper's number, where it prints one: smaller or larger if the "
-                "interval lies below or above it, as printed if the interval holds it and is "
-                "shorter than it is large, open otherwise. Where the paper prints two equal "
-                "numbers, there is a size alone. The share of the paper's difference has its "
-                "uncorrected 95% interval. Both are open with fewer than "
-                f"{FEWEST_DRAWS} draws of data that the task generates, fewer runs than the paper "
-                "averages over, or fewer rounds than the paper's (the task's where it gives none)."
-            ),
-            Text(
-                "A run has diverged if its score or its sample loss is not finite. A method that "
-                "diverged in more than half of the runs loses, without a test. If fewer runs "
-                "diverged and leave no mean, the exact sign test over draws decides the direction: "
-                "a diverged run is worse than any other, and the size is open."
-            ),
-            Text(
-                "Runs with another network than the paper's have tables and verdicts of their own. "
-                "These judge the direction alone: the paper's difference stands beside them and "
-                "judges nothing. Small networks are a small CNN on CIFAR-100 and an LSTM of 32 "
-                f"units on Shakespeare; a verdict on them needs {small} rounds."
-            ),
-        ],
-    )
+    every = [
+        Text(scores),
+        Text(
+            "± is one standard deviation (n - 1) over draws of the data, of each draw's mean over "
+            "its seeds, or over the seeds of a single draw. A − B is a paired difference over "
+            "common pairs of data draw and seed, which share data and availability. Its interval "
+            "and p value are over draws by a two-level model (draws, and seeds within a draw) "
+            "where there are several draws, over the seeds of one draw otherwise. An interval over "
+            "seeds says nothing of other draws. An interval is Student's t interval, its end on "
+            "the side of the longer tail stretched for the skewness of the differences. A verdict "
+            f"needs {FEWEST_DRAWS} draws of data that the task generates."
+        ),
+        Text(
+            "A run has diverged if its score or its sample loss is not finite. A method that "
+            "diverged in more than half of the runs loses, without a test. If fewer runs diverged "
+            "and leave no mean, the exact sign test over draws decides the direction: a diverged "
+            "run is worse than any other, and the size is open."
+        ),
+    ]
+    of_claims = [
+        Text(
+            "Percentages are improvements relative to the baseline (F3AST over FedAvg, F3AST+Adam "
+            "over FedAdam). Beside the papers' claims intervals and p values are not corrected for "
+            "their number; verdicts are. A claim "
+            "has two: its direction and its size. The claims of one figure or table that were "
+            "run under the same settings are a family, of directions and of sizes each: "
+            "Holm's rule sets the level of the interval that judges each, in brackets, so that "
+            "a family of directions without effects has a false 'holds' or 'reversed' in at "
+            f"most {ERROR:.0%} of studies, as far as intervals cover what they say. Tables III "
+            "and IV, VII and VIII, and Figs. 2 and 3 read the same runs, and each is a family "
+            "by itself. There is no correction across figures and tables."
+        ),
+        Text(
+            "The direction holds if that interval lies on A's side of 0, is reversed if it "
+            "lies on B's, and is open if it holds 0. 'Not worse' is judged as 'better' is. The "
+            "size asks for the paper's number, where it prints one: smaller or larger if the "
+            "interval lies below or above it, as printed if the interval holds it and is "
+            "shorter than it is large, open otherwise. Where the paper prints two equal "
+            "numbers, there is a size alone. The share of the paper's difference has its "
+            "uncorrected 95% interval. Both are open with fewer than "
+            f"{FEWEST_DRAWS} draws of data that the task generates, fewer runs than the paper "
+            "averages over, or fewer rounds than the paper's (the task's where it gives none)."
+        ),
+        Text(
+            "Runs with another network than the paper's have tables and verdicts of their own. "
+            "These judge the direction alone: the paper's difference stands beside them and "
+            "judges nothing. Small networks are a small CNN on CIFAR-100 and an LSTM of 32 "
+            f"units on Shakespeare; a verdict on them needs {small} rounds."
+        ),
+    ]
+    of_own = [Text("Beside a paper's numbers stand runs of at least its number of rounds.")]
+    return Section("How to read this", [*every, *(of_claims if of_papers else of_own)])

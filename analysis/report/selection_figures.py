@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import textwrap
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from f3ast_tff.analysis.curves import Trace, plain
-from f3ast_tff.analysis.line_styles import literal, styles_of
+from f3ast_tff.analysis.line_styles import labelled, literal, styles_of
 from f3ast_tff.analysis.report.document import Block, Picture, Text
 from f3ast_tff.analysis.report.figures import new_figure, to_show
-from f3ast_tff.analysis.report.variants import Variant
-from f3ast_tff.analysis.run_groups import RunGroup, in_order
+from f3ast_tff.analysis.report.variants import told_apart
+from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.analysis.runs import Pair, Run, RunsError
 from f3ast_tff.core.messages import one_line
 from f3ast_tff.run.results import DamagedResult, read_selection
@@ -92,9 +94,11 @@ def _rates(arrays: dict[str, np.ndarray]) -> Rates | None:
     return Rates(np.concatenate([[0], rounds]), np.vstack([initial, values]))
 
 
-_ALGORITHM = "f3ast"
+_TRACKS_RATES = "f3ast"
 _CLIENTS = 5
 _MAX_POINTS = 4000
+_COLUMNS, _MAX_PANELS = 3, 60
+_TITLE_WIDTH = 20
 # Lower ones are drawn here: a client never selected falls below any scale.
 _LEAST_RATE = 1e-12
 # Beyond this ratio rates are drawn on a log scale.
@@ -110,61 +114,54 @@ _RATE_STYLES = (
 )
 
 
-def picked(
-    name: str, task: str, variant: Variant, found: Mapping[RunGroup, Selections]
-) -> Picture | None:
+def picked(name: str, what: str, found: Mapping[RunGroup, Selections]) -> Picture:
     """Draws the share of rounds in which a client was picked, against its share of the data.
 
-    A row for each availability model, a panel for each algorithm, each of one draw of the data.
+    Args:
+        name: Name of the picture.
+        what: Subject of the caption.
+        found: Selections of the groups of one task, at least one; a panel each, of one draw.
     """
-    groups = [g for g in variant.groups if g.settings["task"] == task and g in found]
-    if not groups:
-        return None
-    rows = in_order(groups, "availability")
-    names = {g.settings["availability"]: g.first.display("availability") for g in groups}
-    displays = {g.algorithm: g.display for g in groups}
-    figure, panels = new_figure(
-        len(rows), len(displays), (1.8, 1.5), legend_rows=0, sharex=True, sharey=True
-    )
-    styles = styles_of(displays)
+    groups = list(found)[:_MAX_PANELS]
+    rows = -(-len(groups) // _COLUMNS)
+    figure, panels = new_figure(rows, _COLUMNS, (1.25, 1.35), 0, sharey=True)
+    told = told_apart(groups)
+    styles = styles_of(group.algorithm for group in groups)
     # Thousands of separate marks would make a large file.
     many = sum(len(found[g].picked) for g in groups) > _MAX_POINTS
-    at = {(g.settings["availability"], g.algorithm): g for g in groups}
-    for i, availability in enumerate(rows):
-        for j, (algorithm, display) in enumerate(displays.items()):
-            panel = panels[i, j]
-            group = at.get((availability, algorithm))
-            plain(panel)
-            if i == 0:
-                panel.set_title(literal(display), fontsize="medium", y=1.0)
-            if j == 0:
-                panel.set_ylabel(
-                    f"{literal(names[availability])}\nshare of rounds", fontsize="small"
-                )
-            if group is None:
-                panel.text(0.5, 0.5, "not run", ha="center", transform=panel.transAxes)
-                continue
-            share = found[group].picked
-            color, _, marker = styles[algorithm]
-            p = found[group].shares
-            style = {"marker": marker, "markersize": 3, "color": color, "rasterized": many}
-            panel.plot(p, share, linestyle="none", **style)
-            # Clients without training data have no place on a log scale.
-            panel.set_xscale("log", nonpositive="mask")
-            panel.xaxis.set_minor_locator(NullLocator())
-            k = group.setting("clients_per_round")
-            if k is not None:
-                line = np.geomspace(float(p[p > 0].min()), float(p.max()), 50)
-                panel.plot(line, np.minimum(1, k * line), color="0.35", linewidth=1)
+    for panel in panels.flat[len(groups) :]:
+        panel.set_visible(False)
+    for panel, group in zip(panels.flat, groups):
+        plain(panel)
+        title = f"{labelled(group, told[group])}, {group.first.display('availability')}"
+        panel.set_title(literal(textwrap.fill(title, _TITLE_WIDTH)), fontsize="x-small", y=1.0)
+        color, _, marker = styles[group.algorithm]
+        p = found[group].shares
+        style = {"marker": marker, "markersize": 3, "color": color, "rasterized": many}
+        panel.plot(p, found[group].picked, linestyle="none", **style)
+        # Clients without training data have no place on a log scale.
+        panel.set_xscale("log", nonpositive="mask")
+        panel.xaxis.set_minor_locator(NullLocator())
+        k = group.setting("clients_per_round")
+        if k is not None:
+            line = np.geomspace(float(p[p > 0].min()), float(p.max()), 50)
+            panel.plot(line, np.minimum(1, k * line), color="0.35", linewidth=1)
     # The line may leave the panel.
     panels[0, 0].set_ylim(0, 1.15 * max(found[g].picked.max() for g in groups) or 1)
+    for row in panels:
+        row[0].set_ylabel("share of rounds", fontsize="small")
     for panel in panels[-1]:
         panel.set_xlabel(r"$p_k$")
     caption = (
-        f"{groups[0].first.display('task')}, {variant.label}: share of rounds in which each "
-        f"client was picked, on {_draws(groups, found)}; the line is min(1, K p_k)."
+        f"{what}: share of rounds in which each client was picked, against its share p_k, on "
+        f"{_draws(groups, found)}; the line is min(1, K p_k){_left_out(found)}."
     )
     return Picture(name, caption, figure)
+
+
+def _left_out(found: Collection[RunGroup]) -> str:
+    more = len(found) - _MAX_PANELS
+    return f"; {more} more are not drawn" if more > 0 else ""
 
 
 def _draws(groups: Sequence[RunGroup], found: Mapping[RunGroup, Selections]) -> str:
@@ -175,93 +172,71 @@ def _draws(groups: Sequence[RunGroup], found: Mapping[RunGroup, Selections]) -> 
     return f"{text} (of {most} draws)" if most > 1 else text
 
 
-def rates(
-    name: str, task: str, variant: Variant, found: Mapping[RunGroup, Selections]
-) -> Block | None:
-    """Draws F3AST's r_k(t) of five clients, from the largest to the smallest p_k.
+def rates(name: str, what: str, found: Mapping[RunGroup, Selections]) -> list[Block]:
+    """Draws the rates r_k(t) of five clients, from the largest to the smallest p_k.
+
+    Args:
+        name: Name of the picture.
+        what: Subject of the caption.
+        found: Selections of the groups of one task; a panel for each that holds rates.
 
     Returns:
-        The figure; a line in its place if no run holds rates; `None` if there is no F3AST run.
+        The figure, if any run holds rates; and a line on the runs of F3AST that hold none.
     """
-    groups = [
-        g
-        for g in variant.groups
-        if g.settings["task"] == task and g.algorithm == _ALGORITHM and g in found
-    ]
+    kept = {group: each.rates for group, each in found.items() if each.rates is not None}
+    without = [g for g in found if g not in kept and g.algorithm == _TRACKS_RATES]
+    blocks: list[Block] = []
+    if without:
+        said = ", ".join(dict.fromkeys(g.first.display("availability") for g in without))
+        text = f"{what}: no rates in the runs of F3AST under {said} (more than 10,000 clients)."
+        blocks.append(Text(text))
+    groups = list(kept)[:_MAX_PANELS]
     if not groups:
-        return None
-    kept: dict[str, tuple[Rates, np.ndarray]] = {}
-    paths: dict[str, str] = {}
-    titles = {g.settings["availability"]: g.first.display("availability") for g in groups}
-    for group in groups:
-        traced = found[group].rates
-        if traced is not None:
-            paths[group.settings["availability"]] = group.runs[found[group].pair].path.name
-            seen = replace(traced, values=np.maximum(traced.values, _LEAST_RATE))
-            kept[group.settings["availability"]] = (seen, found[group].shares)
-    without = [n for n in in_order(groups, "availability") if n not in kept]
-    said = ", ".join(titles[name] for name in without)
-    missing = f"no rates in the runs of {said} (more than 10,000 clients)" if without else ""
-    if not kept:
-        display = groups[0].first.display("task")
-        return Text(f"{display}, {variant.label}: F3AST's rates are not drawn, {missing}.")
-    names = [name for name in in_order(groups, "availability") if name in kept]
-    columns = min(3, len(names))
-    height = -(-len(names) // columns)
-    legend_rows = 1 if columns == 3 else 3
-    figure, panels = new_figure(
-        height, columns, (3.1 if columns > 1 else 4.2, 2.1), legend_rows, sharey=True
-    )
-    for panel in panels.flat[len(names) :]:
-        panel.set_visible(False)
+        return blocks
+    told = told_apart(groups)
+    figure, panels = new_figure(len(groups), 1, (4.0, 2.1), 3, sharex=True, sharey=True)
     lines: dict[str, Line2D] = {}
-    traces: dict[str, list[Trace]] = {}
-    largest = max(each.values.max() / each.values.min() for each, _ in kept.values())
-    for panel, availability in zip(panels.flat, names):
-        each, shares = kept[availability]
+    drawn: list[tuple[Axes, list[Trace]]] = []
+    shown = {group: np.maximum(kept[group].values, _LEAST_RATE) for group in groups}
+    largest = max(each.max() / each.min() for each in shown.values())
+    for panel, group in zip(panels.flat, groups):
+        shares, rounds = found[group].shares, kept[group].rounds
         order = np.argsort(-shares, kind="stable")
         ranks = np.unique(np.linspace(0, len(order) - 1, _CLIENTS).round().astype(int))
+        traces = []
         for number, (rank, style) in enumerate(zip(ranks, _RATE_STYLES)):
             client = order[rank]
             color, dashes, marker = style
             (line,) = panel.plot(
-                each.rounds,
-                each.values[:, client],
+                rounds,
+                shown[group][:, client],
                 color=color,
                 linestyle=dashes,
                 marker=marker,
                 markersize=4,
-                markevery=(number * 5, max(1, len(each.rounds) // 5)),
+                markevery=(number * 5, max(1, len(rounds) // 5)),
                 linewidth=1.5,
             )
             full = len(ranks) == _CLIENTS
             lines.setdefault(rf"{_RANKS[number]} $p_k$" if full else str(number), line)
             said = f"client {client}, p_k = {shares[client]:.3g}"
-            trace = Trace(said, paths[availability], each.rounds, each.values[:, client])
-            traces.setdefault(availability, []).append(trace)
+            path = group.runs[found[group].pair].path.name
+            traces.append(Trace(said, path, rounds, shown[group][:, client]))
         if largest > _WIDE:
             panel.set_yscale("log")
             panel.yaxis.set_minor_formatter(NullFormatter())
-        panel.set_title(literal(titles[availability]), fontsize="medium", y=1.0)
-        panel.set_xlabel("round t")
+        title = f"{labelled(group, told[group])}, {group.first.display('availability')}"
+        panel.set_title(literal(title), fontsize="medium", y=1.0)
+        panel.set_ylabel(r"$r_k(t)$")
         plain(panel)
-    for row in panels:
-        row[0].set_ylabel(r"$r_k(t)$")
-    figure.legend(
-        list(lines.values()),
-        list(lines),
-        loc="lower center",
-        ncols=_CLIENTS if columns == 3 else 2,
-        frameon=False,
-        handlelength=4,
-    )
-    # Panels share their limits, which the last one changes.
-    shown = [to_show(panel, "round", traces[name]) for panel, name in zip(panels.flat, names)]
+        drawn.append((panel, traces))
+    panels[-1, 0].set_xlabel("round t")
+    figure.legend(list(lines.values()), list(lines), loc="lower center", ncols=2, frameon=False)
     seeds = sorted({found[g].pair.seed for g in groups})
     caption = (
-        f"{groups[0].first.display('task')}, {variant.label}: F3AST's rates r_k(t) of five "
-        f"clients, from the largest to the smallest p_k, in the run with seed "
-        f"{', '.join(map(str, seeds))} on {_draws(groups, found)}"
-        f"{'; ' + missing if missing else ''}."
+        f"{what}: rates r_k(t) of five clients, from the largest to the smallest p_k, in the run "
+        f"with seed {', '.join(map(str, seeds))} on {_draws(groups, found)}{_left_out(kept)}."
     )
-    return Picture(name, caption, figure, tuple(shown))
+    # Panels share their limits, which the last one changes.
+    boxes = tuple(to_show(panel, "round", traces) for panel, traces in drawn)
+    return [Picture(name, caption, figure, boxes), *blocks]

@@ -48,7 +48,7 @@ def summary(
     ):
         if lines:
             blocks.append(Listing(title, tuple(lines)))
-    return Section("Summary", [*blocks, *_claims(filled)])
+    return Section("Summary", [*blocks, *(_claims(filled) if filled else [])])
 
 
 def _shortened(lines: Sequence[str]) -> list[str]:
@@ -64,7 +64,7 @@ def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
     ran: set[object] = set()
     lines: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     for name, each in filled:
-        for place, comparison in enumerate(layout.ran(each)):
+        for place, comparison in enumerate(each.ran):
             if each.variant is None or comparison.verdict is None:
                 continue
             verdict, claim = comparison.verdict, comparison.claim

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from f3ast_tff.analysis.differences import compared, ranked
 from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
 from f3ast_tff.analysis.report.published_tables import Claim, PaperTable
 from f3ast_tff.analysis.report.variants import PUBLISHED, SMALL, SMALL_ROUNDS, Variant, variants
 from f3ast_tff.analysis.run_groups import RunGroup, Score, higher_is_better, in_order, score
-from f3ast_tff.analysis.runs import Pair, display_of
+from f3ast_tff.analysis.runs import display_of
 from f3ast_tff.analysis.texts import NOT_RUN
 from f3ast_tff.analysis.verdicts import (
     Divergence,
@@ -19,6 +19,7 @@ from f3ast_tff.analysis.verdicts import (
     Verdict,
     judge_family,
     obstacle_to_verdict,
+    published_rounds,
 )
 from f3ast_tff.settings.kinds import KINDS
 
@@ -64,11 +65,9 @@ def compare(
     """
     if a is None or b is None:
         return Comparison(claim, at, None, "not run")
-    found = difference_of_common(*(_ranked(group, claim.metric, period) for group in (a, b)))
-    common = a.runs.keys() & b.runs.keys()
-    of_a, of_b = (len(common & _diverged(group, claim.metric, period)) for group in (a, b))
+    found, divergence = compared(a, b, claim.metric, period)
     obstacle = obstacle_to_verdict((a, b), found, claim.seeds, rounds)
-    return Comparison(claim, at, found, obstacle, Divergence(of_a, of_b, len(common)))
+    return Comparison(claim, at, found, obstacle, divergence)
 
 
 def widening(
@@ -90,7 +89,7 @@ def widening(
     leads, groups = [], []
     for at in ends:
         pair = [found[claim.task, name, at] for name in (claim.a, claim.b)]
-        a, b = (_ranked(group, claim.metric, period) for group in pair)
+        a, b = (ranked(group, claim.metric, period) for group in pair)
         leads.append({each: a[each] - b[each] for each in a.keys() & b.keys()})
         groups += pair
     difference = difference_of_common(leads[1], leads[0])
@@ -129,19 +128,6 @@ def _question(each: Comparison, direction_alone: bool) -> Question:
         each.obstacle,
         each.divergence,
     )
-
-
-def _ranked(group: RunGroup, metric: str, period: str) -> dict[Pair, float]:
-    """Scores by pair; one that is not finite is worse than any other."""
-    worst = -math.inf if higher_is_better(metric) else math.inf
-    scores = group.scores(metric, period)
-    return {pair: value if math.isfinite(value) else worst for pair, value in scores.items()}
-
-
-def _diverged(group: RunGroup, metric: str, period: str) -> set[Pair]:
-    """The runs of which the score, or the sample loss at the same time, is not finite."""
-    every = [group.scores(name, period) for name in (metric, "sample_loss")]
-    return {pair for scores in every for pair, value in scores.items() if not math.isfinite(value)}
 
 
 # Synthetic(1, 1), and runs that do not say.
@@ -193,6 +179,26 @@ class FilledTable:
         return list(dict.fromkeys(name for other, name, _ in self.cells if other == task))
 
     @property
+    def of_paper(self) -> bool:
+        """Whether runs of at least the paper's rounds stand beside a number or a claim of it."""
+        if self.variant is None:
+            return False
+        needed = {task: rounds_of(self.table, self.variant.network, task) for task in self.tasks}
+        long = {
+            group.settings["task"]
+            for group in self.variant.groups
+            if group.settings["rounds"] >= (needed.get(group.settings["task"]) or 0)
+        }
+        printed = {task for (task, *_), c in self.cells.items() if c.ours and c.paper is not None}
+        claimed = {row.claim.task for row in self.ran if row.claim.source}
+        return bool(long & (printed | claimed))
+
+    @property
+    def ran(self) -> list[Comparison]:
+        """Comparisons whose both sides were run."""
+        return [each for each in self.comparisons if each.obstacle != NOT_RUN]
+
+    @property
     def label(self) -> str:
         """Which runs it is of."""
         return NOT_RUN if self.variant is None else self.variant.label
@@ -234,6 +240,12 @@ def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[Fil
     if rest:
         filled.append(_of_tasks(table, None, rest, table.columns, {}, period))
     return filled
+
+
+def rounds_of(table: PaperTable, network: str, task: str) -> int | None:
+    """Returns the rounds that a claim on a task needs; `None` if they are not known."""
+    own = {**table.rounds, **(SMALL_ROUNDS if network == SMALL else {})}
+    return own.get(task) or published_rounds(task)
 
 
 def column_of(table: PaperTable, group: RunGroup) -> Any | None:
@@ -279,7 +291,6 @@ def _of_tasks(
     period: str,
 ) -> FilledTable:
     network = PUBLISHED if variant is None else variant.network
-    every_rounds = {**table.rounds, **(SMALL_ROUNDS if network == SMALL else {})}
     cells: dict[tuple[str, str, Any], Cell] = {}
     comparisons: list[Comparison] = []
     for task in tasks:
@@ -289,7 +300,7 @@ def _of_tasks(
             own = [at for at in columns if (algorithm == "sequential_sgd") == (at == "none")]
             for at in own:
                 cells[task, algorithm, at] = _cell(table, found, (task, algorithm, at), period)
-        rounds = every_rounds.get(task)
+        rounds = rounds_of(table, network, task)
         for claim, at in _to_compare(table, task, columns):
             a, b = (found.get((task, name, at)) for name in (claim.a, claim.b))
             if claim.source or (a is not None and b is not None):

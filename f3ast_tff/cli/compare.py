@@ -1,24 +1,28 @@
-"""Compares the algorithms of a folder of runs: a table, and a picture of the curves.
+"""Compares the methods of a folder of runs: a table, who is better, and a picture of the curves.
 
-f3ast-tff compare --runs runs/demo --out runs/demo/accuracy.png --colour rate_beta
+f3ast-tff compare --runs runs/demo --out runs/demo/accuracy.png --baseline fedavg
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from f3ast_tff.analysis.command_line import command, runs_flag, say_left_out
 from f3ast_tff.analysis.curves import X_AXES, draw_curves
-from f3ast_tff.analysis.line_styles import looks_of
-from f3ast_tff.analysis.run_groups import Collected, RunGroup, arranged, collect, varying
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.differences import Methods, differences, heading, methods_of
+from f3ast_tff.analysis.line_styles import Look, looks_of
+from f3ast_tff.analysis.report.variants import told_apart
+from f3ast_tff.analysis.run_groups import Collected, RunGroup, collect, varying
+from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError
 from f3ast_tff.analysis.table import final_table, render
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
 
+_WIDTH = 100
 _FORMATS = (".png", ".svg", ".pdf")
 
 
@@ -35,6 +39,10 @@ class Flags:
     colour: str | None = parameter(
         None, "setting whose values have lines in one panel, coloured; default: the algorithm"
     )
+    baseline: str | None = parameter(
+        None, "method that all others are compared with; default: each with each, or FedAvg if many"
+    )
+    score: str = parameter(SCORES[0], "score that methods are compared by", choices=SCORES)
     x: str = parameter("rounds", "what curves are drawn against", choices=tuple(X_AXES))
     csv: str | None = parameter(None, "CSV file to write the table into", is_path=True)
 
@@ -49,18 +57,23 @@ def _compare(flags: Flags) -> None:
         raise ParameterError("out", flags.out, f"must end in {', '.join(_FORMATS)}")
     collected = collect(flags.runs)
     _require_finished(collected)
-    groups, names = arranged(collected.groups)
     colour = None if flags.colour == "algorithm" else flags.colour
     if colour is not None:
-        _require_setting(colour, groups)
-        names = [*names, *([] if colour in names else [colour])]
+        _require_setting(colour, collected.groups)
+    methods = methods_of([g.with_own([colour] if colour else []) for g in collected.groups])
     say_left_out((*collected.damaged, *collected.repeated, *collected.unfinished))
-    told = {g: {colour: g.setting(colour)} for g in groups if colour and g.has(colour)}
-    looks = looks_of(groups, told, always=True)
-    table = final_table(groups, names, {group: look.label for group, look in looks.items()})
-    print(render(table, colour))
-    others = [name for name in names if name != colour]
-    draw_curves(groups, others, Path(flags.out), looks, len(collected.unfinished), flags.x)
+    looks = _looks(methods, colour)
+    names = [*methods.conditions, *dict.fromkeys([*methods.own, *([colour] if colour else [])])]
+    table = final_table(methods.groups, names, methods.labels)
+    compared = differences(methods, flags.score, PERIODS[0], flags.baseline)
+    print(render(table, names[len(methods.conditions) :]))
+    for where, part in compared.groupby("where", sort=False):
+        print("", *filter(None, [where]), *part["sentence"], sep="\n")
+    if len(set(methods.labels.values())) > 1:
+        said = heading(methods, compared, flags.score, PERIODS[0])
+        print("", textwrap.fill(said, _WIDTH), "", sep="\n")
+    out, left_out = Path(flags.out), len(collected.unfinished)
+    draw_curves(methods.groups, methods.conditions, out, looks, left_out, flags.x)
     if flags.csv is not None:
         try:
             write_csv(table, flags.csv)
@@ -69,6 +82,18 @@ def _compare(flags: Flags) -> None:
             raise ParameterError("csv", flags.csv, allowed) from error
         print(f"table: {flags.csv}")
     print(f"curves: {flags.out}")
+
+
+def _looks(methods: Methods, colour: str | None) -> dict[RunGroup, Look]:
+    """Looks of the lines: forms of a method by their settings, or by the values of `colour`."""
+    told = told_apart(methods.groups)
+    names = [colour] if colour else methods.own
+    shown = {
+        group: {n: group.setting(n) for n in names if group.has(n) and (colour or n in told[group])}
+        for group in methods.groups
+    }
+    looks = looks_of(methods.groups, shown, always=colour is not None)
+    return {group: replace(look, label=methods.labels[group]) for group, look in looks.items()}
 
 
 def _require_finished(collected: Collected) -> None:

@@ -1,4 +1,4 @@
-"""The papers' tables and figures from run folders, beside the papers' numbers, with verdicts.
+"""Is one method better: differences with verdicts, curves, and the papers' tables beside theirs.
 
 f3ast-tff report --runs runs --out report --format pdf,svg
 """
@@ -13,7 +13,7 @@ from f3ast_tff.analysis.command_line import command, runs_flag
 from f3ast_tff.analysis.report.build import build
 from f3ast_tff.analysis.report.render import FORMATS, write
 from f3ast_tff.analysis.run_groups import Collected, collect
-from f3ast_tff.analysis.runs import PERIODS
+from f3ast_tff.analysis.runs import PERIODS, SCORES
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
 
@@ -26,6 +26,10 @@ class Flags:
     out: str = parameter(
         REQUIRED, "folder to write the report into; made if it is not there", is_path=True
     )
+    baseline: str | None = parameter(
+        None, "method that all others are compared with; default: each with each, or FedAvg if many"
+    )
+    score: str = parameter(SCORES[0], "score that methods are compared by", choices=SCORES)
     period: str = parameter(
         PERIODS[0], "a run's score: at the end, or the mean of its evaluations", choices=PERIODS
     )
@@ -44,7 +48,7 @@ def _report(flags: Flags) -> None:
     if not set(formats) <= set(FORMATS):
         raise ParameterError("format", flags.format, f"must be of {', '.join(FORMATS)}")
     collected, out = collect(flags.runs), Path(flags.out)
-    write(build(collected, flags.period), out, formats)
+    write(build(collected, flags.period, flags.score, flags.baseline), out, formats)
     print(_said(collected))
     print(f"report: {out / 'report.md'}, {out / 'report.html'}")
 

@@ -65,6 +65,11 @@ class ClientExamples:
         rows = slice(self.offsets[k], self.offsets[k + 1])
         return self.features[rows], self.labels[rows]
 
+    def __repr__(self) -> str:
+        """N, number and shape of the examples."""
+        shape = self.features.shape[1:]
+        return f"ClientExamples(N={self.num_clients}, examples={len(self.labels)}, shape={shape})"
+
     def take(self, ids: np.ndarray) -> ClientExamples:
         """Returns the examples of these clients alone, in this order, `int [m]`."""
         sizes = self.sizes[ids]
@@ -118,6 +123,16 @@ class FederatedData:
         shapes = [part.features.shape[1:] for part in (self.train, self.test)]
         if len(self.train.labels) and len(self.test.labels) and shapes[0] != shapes[1]:
             raise ValueError(f"training features have shape {shapes[0]}, test features {shapes[1]}")
+
+    def _repr_html_(self) -> str:
+        """Clients, examples and their shape, for a notebook."""
+        rows = "".join(
+            f"<tr><th>{name}</th><td>{part.num_clients}</td><td>{len(part.labels)}</td>"
+            f"<td>{part.features.shape[1:]}</td></tr>"
+            for name, part in (("training", self.train), ("test", self.test))
+        )
+        head = "<tr><th></th><th>clients N</th><th>examples</th><th>shape</th></tr>"
+        return f"<table>{head}{rows}</table><p>{self.num_classes} classes</p>"
 
     def sha256(self) -> str:
         """Returns the SHA-256 of all features, labels and offsets, in hexadecimal."""

@@ -112,6 +112,11 @@ class F3AST(BaseStrategy):
         """See `BaseStrategy.may_select`."""
         return frozenset({"unavailable"} if self.fill_unavailable else ())
 
+    def __repr__(self) -> str:
+        """N, and the settings without arrays."""
+        shown = f"objective={self.objective!r}, follow={self.follow!r}"
+        return f"{type(self).__name__}(N={len(self.p)}, beta={self.rates.beta}, {shown})"
+
     def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`; line 4."""
         rng = generator(self.seed, "selection", now.number) if self.random_ties else None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from f3ast_tff.analysis.results_frame import Results
+    from f3ast_tff.analysis.runs import Run
+
 OnRound = Callable[[int, Cohort, RoundOutcome], None]
 OnEvaluation = Callable[[Row], None]
 
@@ -38,7 +44,7 @@ _OF_FILES: Mapping[str, tuple[Any, ...]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Simulation:
     """A finished experiment.
 
@@ -61,6 +67,46 @@ class Simulation:
     model: Model | None
     summary: Mapping[str, Any]
     folder: Path | None
+
+    def __repr__(self) -> str:
+        """The experiment in a line: N, K and the final scores."""
+        return f"<Simulation: {', '.join(f'{name} {value}' for name, value in self._said())}>"
+
+    def _repr_html_(self) -> str:
+        """The same as a table, for a notebook."""
+        rows = (f"<tr><th>{escape(n)}</th><td>{escape(v)}</td></tr>" for n, v in self._said())
+        return f"<table>{''.join(rows)}</table>"
+
+    def _said(self) -> list[tuple[str, str]]:
+        components, settings = self.configuration.components, self.configuration.settings
+        said = [(kind, components[kind].display) for kind in ("task", "algorithm", "availability")]
+        said.append(("N", str(len(self.selection["p"]))))
+        constraint = settings.get("clients_per_round") or settings.get("constraint")
+        said += [("K", str(constraint)), ("rounds", str(settings["rounds"]))]
+        final = self.summary["final"]
+        scores = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
+        found = {name: final[f"test_{name}"] for name in scores}
+        # `None` stands for a score that is not finite.
+        return said + [
+            (name.replace("_", " "), "diverged" if value is None else f"{value:.4f}")
+            for name, value in found.items()
+        ]
+
+    @property
+    def run(self) -> Run:
+        """The experiment as the analysis reads it from a folder."""
+        from f3ast_tff.analysis.runs import Run, described
+
+        settings = dict(self.configuration.settings)
+        facts = described({"settings": settings, **self.configuration.describe()})
+        # Objects of one's own have no lasting digest: the caller names the method.
+        plugins = {n: d for n, d in facts["plugins"].items() if n not in facts["method_plugins"]}
+        return Run(
+            path=self.folder or Path(f"seed {settings['seed']}"),
+            metrics=self.metrics,
+            summary=dict(self.summary),
+            **{**facts, "plugins": plugins},
+        )
 
     def plot(
         self, path: str | os.PathLike[str] | None = None, metric: str = "test_sample_accuracy"
@@ -111,6 +157,35 @@ class _Callbacks:
             self._on_evaluation(row)
 
 
+@overload
+def simulate(
+    task: Any = ...,
+    algorithm: Any = ...,
+    availability: Any = ...,
+    *,
+    rounds: int | None = ...,
+    engine: Any = ...,
+    folder: str | os.PathLike[str] | None = ...,
+    plugins: Sequence[str] = ...,
+    on_round: OnRound | None = ...,
+    on_evaluation: OnEvaluation | None = ...,
+    seeds: None = ...,
+    **settings: Any,
+) -> Simulation: ...
+
+
+@overload
+def simulate(
+    task: Any = ...,
+    algorithm: Any = ...,
+    availability: Any = ...,
+    *,
+    seeds: Iterable[int],
+    folder: str | os.PathLike[str] | None = ...,
+    **settings: Any,
+) -> Results: ...
+
+
 def simulate(
     task: Any = "synthetic",
     algorithm: Any = "f3ast",
@@ -122,9 +197,10 @@ def simulate(
     plugins: Sequence[str] = (),
     on_round: OnRound | None = None,
     on_evaluation: OnEvaluation | None = None,
+    seeds: Iterable[int] | None = None,
     **settings: Any,
-) -> Simulation:
-    """Runs an experiment.
+) -> Simulation | Results:
+    """Runs an experiment, or one for each of several seeds.
 
     Each component is given by name, as its `Config`, or as an object of one's own.
 
@@ -141,12 +217,15 @@ def simulate(
         plugins: Files or modules, see the flag `--plugin`.
         on_round: Called after each round with its number, cohort and outcome.
         on_evaluation: Called after each evaluation with its row of metrics.
+        seeds: A run for each, in folders of their numbers. Each is `seed`, and `data_seed` too
+            where that is not given and the task is no object: another draw of the data.
         **settings: Any further setting by its name (`seed=1`, `client_lr=0.1`, `rate_beta=0.01`);
             also `model`, `aggregation`, `constraint`, `delivery`, `client_optimizer` and
             `server_optimizer`, by name or as objects.
 
     Returns:
-        The metrics, the selection, and the model.
+        The metrics, the selection, and the model; with `seeds` a frame of all runs, which has
+        `plot()` and `differences()`.
 
     Raises:
         ParameterError: If a value is not allowed, or a setting's component is not chosen.
@@ -161,6 +240,24 @@ def simulate(
     """
     import pandas as pd
 
+    if seeds is not None:
+        if "seed" in settings:
+            raise ParameterError("seed", settings["seed"], "must not be given with seeds")
+        seeds = list(seeds)
+        if not seeds:
+            raise ParameterError("seeds", seeds, "must hold at least one")
+        common = {"rounds": rounds, "engine": engine, "plugins": plugins, **settings}
+        common.update(on_round=on_round, on_evaluation=on_evaluation)
+        draws = "data_seed" not in settings and not isinstance(task, FederatedData)
+        found = []
+        for seed in seeds:
+            drawn = {"data_seed": seed} if draws else {}
+            place = None if folder is None else Path(folder) / str(seed)
+            # A strategy has state: each run takes a new copy.
+            given = {"task": task, "algorithm": copy.deepcopy(algorithm), **drawn, **common}
+            run = simulate(availability=availability, folder=place, seed=seed, **given)
+            found.append(run)
+        return _results({"": found})
     _check_files(folder, settings)
     registry = registry_with(plugins)
     chosen = {"task": task, "algorithm": algorithm, "availability": availability}
@@ -181,6 +278,48 @@ def simulate(
         summary=result.summary,
         folder=path,
     )
+
+
+def compare(
+    methods: Mapping[str, Simulation | Results | Mapping[str, Any]],
+    seeds: Iterable[int] | None = None,
+    **settings: Any,
+) -> Results:
+    """Puts methods beside each other.
+
+    Args:
+        methods: Results of `simulate`, or settings to run, by the method's name.
+        seeds: Seeds of the methods to run, as of `simulate`.
+        **settings: Settings of all methods to run.
+
+    Returns:
+        A frame of all runs, which has `plot()` and `differences()`.
+
+    Raises:
+        ParameterError: If there is no method, or `simulate` refuses a setting.
+    """
+    if not methods:
+        raise ParameterError("methods", {}, "must hold at least one")
+    each = None if seeds is None else list(seeds)
+    found: dict[str, Any] = {}
+    for name, given in methods.items():
+        if isinstance(given, Mapping):
+            found[name] = simulate(**{**settings, **given, "seeds": each})
+        else:
+            found[name] = given
+    return _results(found)
+
+
+def _results(found: Mapping[str, Simulation | Results | Sequence[Simulation]]) -> Results:
+    from f3ast_tff.analysis.results_frame import Results, results_of
+
+    runs = {}
+    for name, each in found.items():
+        if isinstance(each, Results):
+            runs[name] = each.runs
+        else:
+            runs[name] = [one.run for one in ([each] if isinstance(each, Simulation) else each)]
+    return results_of(runs)
 
 
 def _check_files(folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]) -> None:

@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from f3ast_tff.analysis.kept_pages import commands, refreshed
-from f3ast_tff.analysis.runs import Pair, RunsError
-from f3ast_tff.analysis.tidy_scores import KeptRun, read_scores
+from f3ast_tff.analysis.runs import SCORES, Pair, RunsError
+from f3ast_tff.analysis.tidy_scores import read_scores, settings_of
 from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
 from f3ast_tff.campaigns.runs import PlannedRun
@@ -31,6 +31,27 @@ TIDY_SCORES = ["python", "-m", "f3ast_tff.analysis.tidy_scores"]
 # The file has six decimals. The processor that made it gives the same ones again; on another, XLA
 # picks other instructions, whose float32 sums round otherwise, and a loss can differ by 1e-6.
 TOLERANCE = 1e-5
+
+
+class KeptRun(NamedTuple):
+    """A run of a file of scores: its settings as texts, and its scores by round."""
+
+    settings: dict[str, str]
+    pair: Pair
+    scores: dict[int, dict[str, float]]
+
+
+def kept_runs(scores: Path) -> list[KeptRun]:
+    table = read_scores(scores)
+    names = settings_of(table)
+    runs = []
+    for _, part in table.groupby([*names, "draw", "seed"], sort=False):
+        first = part.iloc[0]
+        rows = zip(part["round"].tolist(), part[[*SCORES]].to_numpy().tolist())
+        by_round = {number: dict(zip(SCORES, row)) for number, row in rows}
+        pair = Pair(int(first["draw"]), int(first["seed"]))
+        runs.append(KeptRun({name: first[name] for name in names}, pair, by_round))
+    return runs
 
 
 @dataclass(frozen=True)
@@ -69,7 +90,7 @@ def load(scores: Path) -> Kept:
     """
     try:
         page = scores.with_suffix(".md").read_text()
-        runs = read_scores(scores)
+        runs = kept_runs(scores)
     except (OSError, RunsError) as error:
         raise ValueError(f"{scores.name}: {error}") from error
     given = commands(page)

@@ -95,7 +95,7 @@ def test_a_sweep_has_a_colour_for_each_value(make_run: MakeRun, tmp_path: Path) 
     low, middle, high, adam, poc = looks.values()
     assert len({low.color, middle.color, high.color}) == 3
     assert adam.color == middle.color and adam.dashes != middle.dashes
-    assert (poc.color, poc.dashes, poc.marker) == styles_of([])["poc"]
+    assert (poc.color, poc.dashes, poc.marker) == styles_of(["poc"])["poc"]
     # Unless a colour is asked for, a method's only line is its own.
     alone = looks_of(groups, told)
     assert {look.label for look in alone.values()} >= {"F3AST+Adam", "F3AST, rate_beta 0.1"}
@@ -133,9 +133,12 @@ def test_the_old_picture_stays_when_drawing_fails(tmp_path: Path) -> None:
 
 
 def test_no_two_algorithms_look_alike() -> None:
-    """Neither in colour (with its marker), nor in grey, where dashes and markers remain."""
-    names = builtin_registry().names("algorithm")
-    styles = styles_of([*names, "new", "newer", "newest"])
-    assert set(names) <= set(styles)
-    assert len({repr(dashes) for _, dashes, _ in styles.values()}) == len(styles)
-    assert len({marker for _, _, marker in styles.values()}) == len(styles)
+    """Neither in colour, where one picture holds up to 12, nor in grey: dashes with markers."""
+    names = [*builtin_registry().names("algorithm"), "new", "newer", "newest"]
+    assert {"fedavg", "mifa"} <= set(names)
+    for shown in (names[:12], ["fedavg", "mifa"], names[-12:]):
+        styles = styles_of(shown)
+        assert list(styles) and set(styles) == set(shown)
+        assert len({colour for colour, _, _ in styles.values()}) == len(shown)
+    every = styles_of(names).values()
+    assert len({(repr(dashes), marker) for _, dashes, marker in every}) == len(names)

@@ -61,8 +61,21 @@ def test_a_colour_by_a_setting(make_run: MakeRun, compare: Compare, tmp_path: Pa
     code, stdout, _ = compare(f"--runs={tmp_path}", f"--out={tmp_path}/x.png", "--colour=rate_beta")
     names = [line.split("  ")[0] for line in stdout.split("\n\n")[1].splitlines()[1:]]
     assert code == 0
-    assert sorted(names) == ["F3AST, rate_beta 0.01", "F3AST, rate_beta 0.1", "FedAvg"]
+    assert sorted(names) == ["F3AST (rate_beta 0.01)", "F3AST (rate_beta 0.1)", "FedAvg"]
     assert (tmp_path / "x.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_who_is_better_is_said(make_run: MakeRun, compare: Compare, tmp_path: Path) -> None:
+    """Five draws that differ by .1 each: the interval has no width."""
+    for draw in range(5):
+        make_run(f"a{draw}", 0.4 + draw / 50, algorithm="fedavg", data_seed=draw, seed=draw)
+        make_run(f"b{draw}", 0.5 + draw / 50, algorithm="f3ast", data_seed=draw, seed=draw)
+    flags = (f"--runs={tmp_path}", f"--out={tmp_path}/x.png")
+    code, stdout, _ = compare(*flags, "--baseline=fedavg")
+    assert code == 0
+    assert "\nF3AST is better than FedAvg by .100 [.100, .100] over 5 draws.\n" in stdout
+    code, _, stderr = compare(*flags, "--baseline=fedprox")
+    assert (code, "--baseline=fedprox: must be a method of the runs: f" in stderr) == (2, True)
 
 
 def test_as_a_module_without_a_display(make_run: MakeRun, tmp_path: Path) -> None:

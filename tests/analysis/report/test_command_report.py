@@ -36,7 +36,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_page_holds_everything_itself(out: Path) -> None:
     page = (out / "report.html").read_text()
     addresses = re.findall(r"""(?:src|href)\s*=\s*["']([^"']*)""", page)
-    assert sum(a.startswith("data:image/svg+xml;base64,") for a in addresses) == 3
+    assert sum(a.startswith("data:image/svg+xml;base64,") for a in addresses) == 5
     assert all(a.startswith(("data:", "#")) for a in addresses)
     assert "url(" not in page
 
@@ -50,7 +50,8 @@ def test_figures_and_tables_are_files_too(out: Path) -> None:
     assert len(linked) > 8
     assert set(linked) <= names | anchors
     figures = {name.partition(".")[0] for name in linked if name.endswith(".png")}
-    assert figures == {"curves_synthetic_1", "picked_synthetic_1", "rates_synthetic_1"}
+    curves = {"curves_synthetic_1", "curves_synthetic_1_loss"}
+    assert figures == {*curves, "differences_forest", "picked_synthetic", "rates_synthetic"}
     starts = {"svg": b"<?xml", "pdf": b"%PDF-", "png": b"\x89PNG"}
     for figure in figures:
         for kind, start in starts.items():
@@ -61,8 +62,11 @@ def test_figures_and_tables_are_files_too(out: Path) -> None:
 def test_the_first_lines_are_verdicts_then_come_the_runs(out: Path) -> None:
     text = (out / "report.md").read_text()
     heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert heads[:2] == ["Summary", "Runs: Synthetic"]
-    summary = text.split("## ")[1]
+    assert heads[:3] == ["Is one better?", "Summary", "Runs: Synthetic"]
+    first, summary = text.split("\n## ")[1:3]
+    assert "- F3AST is better than FedAvg by " in first
+    assert "- F3AST minus Power-of-Choice: " not in first
+    assert "have no run in common" in first
     assert "Claims of the papers: direction: 2 holds, 2 open; " in summary
     assert "Tests of a direction are corrected within 2 families, a figure or table each" in summary
     assert "(Fig. 2: 1; Fig. 3: 1)" in summary
@@ -143,7 +147,7 @@ def test_files_of_the_report_before_go_and_others_stay(make_run: MakeRun, tmp_pa
     after = {path.name for path in out.iterdir()}
     assert after & {*figures, "mine.png"} == {figures[0], "mine.png"}
     assert not after & tables
-    assert {"report.md", "report.html", "claims.csv"} <= after
+    assert {"report.md", "report.html", "run_groups.csv"} <= after
 
 
 def test_a_list_of_files_that_is_not_ours_removes_nothing(
@@ -196,5 +200,5 @@ def test_a_plug_in_is_in_the_figures_and_its_text_is_escaped(
     page = (tmp_path / "out" / "report.html").read_text()
     assert "<b>Lucky" not in page
     assert page.count("&lt;b&gt;Lucky &amp; Co") >= 2
-    for name in ("curves_synthetic_1", "picked_synthetic_1"):
+    for name in ("curves_synthetic_1", "picked_synthetic"):
         assert (tmp_path / "out" / f"{name}.svg").exists()

@@ -32,8 +32,8 @@ def write_runs(campaign: str, folder: Path) -> None:
         path.mkdir()
         config = {"settings": dict(configuration.settings), **configuration.describe()}
         (path / "config.json").write_text(json.dumps(config))
-        last = {"round": max(run.scores)}
-        last.update({f"test_{score}": run.at("final")[score] for score in SCORES})
+        last: dict[str, float] = {"round": max(run.scores)}
+        last.update({f"test_{score}": run.scores[max(run.scores)][score] for score in SCORES})
         lines = [",".join(last), ",".join(map(str, last.values()))]
         (path / "metrics.csv").write_text("\n".join(lines) + "\n")
         (path / "summary.json").write_text(json.dumps(dict.fromkeys(PERIODS, last)))

@@ -6,7 +6,6 @@ import numpy as np
 
 from f3ast_tff.analysis.report.document import Picture, Text
 from f3ast_tff.analysis.report.selection_figures import picked, rates, selections_of
-from f3ast_tff.analysis.report.variants import variants
 from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.round_loop import train
@@ -64,9 +63,7 @@ def test_one_draw_of_the_data_is_shown(make_run: MakeRun, tmp_path: Path) -> Non
     assert by_algorithm["f3ast"].picked.tolist() == [0.0, 1.0, 0.5]
     assert by_algorithm["f3ast"].shares is not None
     assert by_algorithm["f3ast"].shares.tolist() == [0.2, 0.5, 0.3]
-    (variant,) = variants(groups, ("task", "availability"), ("reading",))
-    drawn = picked("picked", "synthetic", variant, found)
-    assert drawn is not None
+    drawn = picked("picked", "Synthetic", found)
     assert "on data draws 0, 1 (of 2 draws); the line is min(1, K p_k)" in drawn.caption
 
 
@@ -78,20 +75,19 @@ def test_runs_without_rates_are_named(make_run: MakeRun, tmp_path: Path) -> None
         np.savez(folder / "selection.npz", selected=selected, p=np.full(N, 1 / N))
     groups = collect(tmp_path).groups
     found = {group: selections_of(group) for group in groups}
-    (variant,) = variants(groups, ("task", "availability"), ("reading",))
-    assert isinstance(picked("picked", "synthetic", variant, found), Picture)
-    line = rates("rates", "synthetic", variant, found)
+    (line,) = rates("rates", "Synthetic", found)
     assert isinstance(line, Text)
-    assert "F3AST's rates are not drawn, no rates in the runs of Always, Scarce" in line.text
-    # A run with rates is drawn, and the caption says which has none.
+    assert "Synthetic: no rates in the runs of F3AST under Always, Scarce" in line.text
+    # A run with rates is drawn, and the line says which has none.
     trace = {"initial_rates": np.full(N, 0.5), "rate_rounds": [1, 2], "rates": np.full((2, N), 0.4)}
     file = groups[0].first.path / "selection.npz"
     np.savez(file, selected=selected, p=np.arange(1, 7) / 21, **trace)
     found[groups[0]] = selections_of(groups[0])
-    drawn = rates("rates", "synthetic", variant, found)
-    assert isinstance(drawn, Picture)
+    drawn, line = rates("rates", "Synthetic", found)
+    assert isinstance(drawn, Picture) and isinstance(line, Text)
+    assert len(drawn.panels) == 1
     other = groups[1].first.display("availability")
-    assert f"; no rates in the runs of {other} (" in drawn.caption
+    assert f"under {other} (" in line.text
 
 
 def test_a_run_in_which_nobody_was_ever_selected_is_drawn(
@@ -109,6 +105,6 @@ def test_a_run_in_which_nobody_was_ever_selected_is_drawn(
     np.savez(folder / "selection.npz", **arrays)
     (group,) = collect(tmp_path).groups
     found = {group: selections_of(group)}
-    (variant,) = variants([group], ("task",), ())
-    for draw in (picked, rates):
-        assert isinstance(draw("x", "synthetic", variant, found), Picture)
+    (drawn,) = rates("rates", "Synthetic", found)
+    assert isinstance(drawn, Picture)
+    assert isinstance(picked("picked", "Synthetic", found), Picture)

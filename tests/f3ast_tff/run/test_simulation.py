@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from f3ast_tff import FederatedData, simulate
+from f3ast_tff import FederatedData, compare, simulate
 from f3ast_tff.analysis.run_groups import group_runs
 from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.availability import HomeDevicesConfig, ScarceConfig
@@ -282,3 +282,51 @@ def test_without_a_folder_nothing_may_be_asked_for() -> None:
 def test_wrong_settings_are_refused(given: dict[str, Any], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
         simulate(**{**SMALL, **given})
+
+
+def test_seeds_are_draws_and_methods_are_compared(tmp_path: Path) -> None:
+    """Each seed is the run that it is alone; a strategy's object starts anew in each."""
+    few: dict[str, Any] = {**SMALL, "rounds": 2, "eval_every": 1, "algorithm": "fedavg"}
+    drawn = simulate(seeds=range(2), folder=tmp_path / "runs", **few)
+    alone = simulate(seed=1, data_seed=1, **few)
+    scores = drawn[drawn["seed"] == 1]["sample_accuracy"].tolist()
+    assert scores == alone.metrics["test_sample_accuracy"].tolist()
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["0", "1"]
+
+    class Last(BaseStrategy):
+        """Selects the clients with the largest ids, `moved` rounds so far."""
+
+        def __init__(self) -> None:
+            self.moved = 0
+
+        def select(self, now: Round) -> np.ndarray:
+            self.moved += 1
+            assert self.moved == now.number
+            return now.constraint.admit(np.flatnonzero(now.available)[::-1])
+
+    mine = {"algorithm": Last(), "aggregation": "mean"}
+    frame = compare({"base": drawn, "one": alone, "mine": mine}, seeds=range(2), **{**few, **mine})
+    assert dict(frame.groupby("method").size()) == {"base": 4, "one": 2, "mine": 4}
+    rows = frame.differences(baseline="base")
+    assert dict(zip(rows["a"], rows["pairs"])) == {"one": 1, "mine": 2}
+    assert len(frame.plot().axes) == 2
+
+
+def test_what_seeds_and_methods_must_be() -> None:
+    with pytest.raises(ParameterError, match="seed = 1: must not be given with seeds"):
+        simulate(seeds=range(2), seed=1, **SMALL)
+    with pytest.raises(ParameterError, match="seeds = .*: must hold at least one"):
+        simulate(seeds=[], **SMALL)
+    with pytest.raises(ParameterError, match="methods = .*: must hold at least one"):
+        compare({})
+
+
+def test_reprs_are_short() -> None:
+    result = simulate(algorithm="f3ast", **{**SMALL, "rounds": 2})
+    assert repr(result).startswith(
+        "<Simulation: task Synthetic, algorithm F3AST, availability Home devices, N 10, K 3, "
+        "rounds 2, sample accuracy 0."
+    )
+    assert "<th>algorithm</th><td>F3AST</td>" in result._repr_html_()
+    assert repr(data()).startswith("FederatedData(train=ClientExamples(N=8, examples=72, shape=(")
+    assert "<td>72</td>" in data()._repr_html_()

@@ -1,0 +1,323 @@
+"""Is one method better than another: paired differences of any runs, each with a verdict.
+
+Two groups of runs are compared where all settings agree that both have, except the settings that
+methods may differ in. A difference is over the pairs of data draw and seed that both ran. Intervals
+and p values are corrected by Holm's rule for the number of differences in the table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+
+from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
+from f3ast_tff.analysis.report.variants import told_apart
+from f3ast_tff.analysis.run_groups import (
+    RunGroup,
+    arranged,
+    describe,
+    higher_is_better,
+    is_own,
+    partition,
+    sortable,
+    summarised,
+    varying,
+)
+from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair
+from f3ast_tff.analysis.texts import over
+from f3ast_tff.analysis.verdicts import (
+    ERROR,
+    HOLDS,
+    OPEN,
+    REVERSED,
+    Divergence,
+    Question,
+    Verdict,
+    adjusted,
+    judge_family,
+    too_few,
+)
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import builtin_registry
+
+# Common pairs of data draw and seed, where the data are not generated.
+FEWEST_PAIRS = 3
+# More methods are compared with one of them, not each with each.
+MAX_METHODS = 6
+_MAX_NAMED = 5
+_USUAL_BASELINE = "fedavg"
+BETTER, WORSE, CLOSE, NO_VERDICT = "better", "worse", "too close to call", "no verdict"
+_PERIODS = {"final": "at the last round", "mean_of_last_10_percent": "in the last 10%"}
+VERDICTS = (BETTER, WORSE, CLOSE, NO_VERDICT)
+COLUMNS = (
+    *("where", "a", "b", "difference", "low", "high"),
+    *("p", "draws", "pairs", "verdict", "sentence"),
+)
+_WORDS = {HOLDS: BETTER, REVERSED: WORSE, OPEN: CLOSE, None: NO_VERDICT}
+
+
+def compared(
+    a: RunGroup, b: RunGroup, metric: str, period: str | int
+) -> tuple[PairedDifference | None, Divergence]:
+    """Returns a minus b over common pairs, and how often each diverged.
+
+    Args:
+        a: Runs of the first method.
+        b: Runs of the second method.
+        metric: See `RunGroup.scores`; a score that is not finite is worse than any other.
+        period: See `RunGroup.scores`.
+
+    Returns:
+        The difference, `None` for fewer than 2 common pairs, and the divergence.
+    """
+    found = difference_of_common(*(ranked(group, metric, period) for group in (a, b)))
+    common = a.runs.keys() & b.runs.keys()
+    of_a, of_b = (len(common & _diverged(group, metric, period)) for group in (a, b))
+    return found, Divergence(of_a, of_b, len(common))
+
+
+def ranked(group: RunGroup, metric: str, period: str | int) -> dict[Pair, float]:
+    """Returns scores by pair; one that is not finite is worse than any other."""
+    worst = -math.inf if higher_is_better(metric) else math.inf
+    scores = group.scores(metric, period)
+    return {pair: value if math.isfinite(value) else worst for pair, value in scores.items()}
+
+
+def _diverged(group: RunGroup, metric: str, period: str | int) -> set[Pair]:
+    """The runs of which the score, or the sample loss at the same time, is not finite."""
+    every = [group.scores(name, period) for name in (metric, "sample_loss")]
+    return {pair for scores in every for pair, value in scores.items() if not math.isfinite(value)}
+
+
+@dataclass(frozen=True, eq=False)
+class Methods:
+    """Groups of runs as methods under conditions.
+
+    Attributes:
+        groups: Sorted by condition, then in the order of their algorithms.
+        conditions: Settings that two methods must share to be compared, of `arranged`.
+        own: Further settings of `arranged`, in which the forms of a method differ.
+        labels: Name of each group's method, with the settings that tell its forms apart.
+    """
+
+    groups: list[RunGroup]
+    conditions: list[str]
+    own: list[str]
+    labels: dict[RunGroup, str]
+
+
+def methods_of(groups: Sequence[RunGroup]) -> Methods:
+    """Arranges finished runs as methods under conditions."""
+    ordered, names = arranged(groups)
+    own = [name for name in names if is_own(name, ordered)]
+    told = told_apart(ordered)
+    algorithms = builtin_registry().components["algorithm"]
+    labels = {}
+    for group in ordered:
+        said = {n: v for n, v in told[group].items() if n in group.method_settings}
+        known = algorithms.get(group.algorithm)
+        if known is not None and said.get("aggregation") == known.config.aggregation:
+            del said["aggregation"]
+        text = describe(said, said)
+        labels[group] = f"{group.display} ({text})" if text else group.display
+    conditions = [name for name in names if name not in own]
+
+    def place(group: RunGroup) -> list[tuple[int, float, str]]:
+        values = [*map(group.setting, conditions), group.first.order("algorithm"), labels[group]]
+        return list(map(sortable, values))
+
+    return Methods(sorted(ordered, key=place), conditions, own, labels)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two methods under equal conditions, and a minus b where both ran."""
+
+    a: RunGroup
+    b: RunGroup
+    found: PairedDifference | None
+    divergence: Divergence
+    obstacle: str
+    # Mean over common pairs; NaN without one.
+    mean: float
+
+
+def differences(
+    methods: Methods,
+    score: str = SCORES[0],
+    period: str | int = PERIODS[0],
+    baseline: str | None = None,
+) -> pd.DataFrame:
+    """Compares methods with a baseline, or each with each.
+
+    Args:
+        methods: The runs.
+        score: Score to compare, of `runs.SCORES`.
+        period: Time of the score, of `runs.PERIODS`, or a round; see `RunGroup.scores`.
+        baseline: A method, by its name in the settings or its label. `None` for all pairs of up to
+            `MAX_METHODS` methods in a condition, the better one first; more are compared with
+            FedAvg, or else with the first.
+
+    Returns:
+        A row per pair of methods and condition, of columns `where`, the settings that differ
+        between conditions, in words; `a`, `b`; `difference`, the mean of a minus b; `low`, `high`,
+        the ends of its interval over draws, NaN where there is none; `p`, corrected for the number
+        of rows; `draws` and `pairs` that both have; `verdict` on a, one of `VERDICTS`; `sentence`.
+
+    Raises:
+        ParameterError: If no method is called `baseline`.
+        RunsError: If a run was not evaluated in the round.
+    """
+    labels, world = methods.labels, varying(methods.groups, methods.conditions)
+    known = dict.fromkeys(each for g in methods.groups for each in (g.algorithm, labels[g]))
+    if baseline is not None and baseline not in known:
+        allowed = f"must be a method of the runs: {', '.join(known)}"
+        raise ParameterError("baseline", baseline, allowed)
+    sign = 1 if higher_is_better(score) else -1
+    means = {group: summarised(group.scores(score, period)).mean for group in methods.groups}
+
+    def rank(group: RunGroup) -> float:
+        # Not finite: it diverged, and stands last.
+        return sign * means[group] if math.isfinite(means[group]) else -math.inf
+
+    chosen = []
+    for members in partition(methods.groups, methods.conditions):
+        here = _baseline(members, labels, baseline)
+        # Two methods of one condition, the better first; or one and the baseline, which is last.
+        found = [
+            tuple(sorted(pair, key=lambda g: (g in here, -rank(g))))
+            for pair in combinations(members, 2)
+            if (not here and not baseline) or len(here.intersection(pair)) == 1
+        ]
+        chosen += sorted(found, key=lambda pair: [-rank(group) for group in pair])
+    pairs = [_pair(a, b, score, period) for a, b in chosen]
+    verdicts = judge_family(
+        [Question("better", sign > 0, None, p.found, p.obstacle, p.divergence) for p in pairs]
+    )
+    judged = list(zip(pairs, verdicts))
+    p_values = {
+        pair: pair.found.p_value
+        for pair, verdict in judged
+        if pair.found is not None and verdict.confidence is not None
+    }
+    corrected = dict(zip(p_values, adjusted(list(p_values.values()))))
+    rows = []
+    for each, verdict in judged:
+        low, high = _interval(each, verdict)
+        row = {
+            "where": _where(each.a, world),
+            "a": labels[each.a],
+            "b": labels[each.b],
+            "difference": each.mean,
+            "low": low,
+            "high": high,
+            "p": corrected.get(each, math.nan),
+            "draws": len({run.draw for run in each.a.runs.keys() & each.b.runs.keys()}),
+            "pairs": each.divergence.runs,
+            "verdict": NO_VERDICT if each.obstacle else _WORDS[verdict.direction],
+        }
+        rows.append({**row, "sentence": _sentence(row, each, sign)})
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def heading(methods: Methods, table: pd.DataFrame, score: str, period: str | int) -> str:
+    """Describes a table of `differences`: its runs, its intervals, and methods left out."""
+    at = _PERIODS.get(str(period), f"in round {period}")
+    tested = int(table["p"].notna().sum())
+    corrected = f", at levels that Holm's rule corrects for {tested} differences" * (tested > 1)
+    world = varying(methods.groups, methods.conditions)
+    there = {(row["where"], row[side]) for row in table.to_dict("records") for side in "ab"}
+    every = [(_where(group, world), methods.labels[group]) for group in methods.groups]
+    alone = [f"{label} ({where})" for where, label in every if (where, label) not in there]
+    if table.empty:
+        return f"No two methods ran under equal settings: {', '.join(alone)}."
+    more = len(alone) - _MAX_NAMED
+    alone = alone if more < 2 else [*alone[:_MAX_NAMED], f"and {more} more"]
+    left_out = f" Alone under their settings, hence not compared: {', '.join(alone)}."
+    return (
+        f"Differences in {score.replace('_', ' ')} on test data {at}, over runs of the same data "
+        f"draw and seed. Brackets hold {1 - ERROR:.0%} intervals{corrected}."
+        f"{left_out if alone else ''}"
+    )
+
+
+def _baseline(
+    members: Sequence[RunGroup], labels: Mapping[RunGroup, str], name: str | None
+) -> set[RunGroup]:
+    """The baseline of one condition; empty if few methods are compared, each with each."""
+    if name is None and len(members) <= MAX_METHODS:
+        return set()
+    wanted = name or _USUAL_BASELINE
+    called = [g for g in members if labels[g] == wanted or g.algorithm == wanted]
+    # The form without further settings in its label, if any.
+    plain = [group for group in called if labels[group] in (wanted, group.display)]
+    return {*(plain or called or (members[:1] if name is None else []))}
+
+
+def _pair(a: RunGroup, b: RunGroup, score: str, period: str | int) -> _Pair:
+    found, divergence = compared(a, b, score, period)
+    obstacle = too_few((a, b), found, FEWEST_PAIRS)
+    if found is not None or not divergence.runs:
+        return _Pair(a, b, found, divergence, obstacle, math.nan if found is None else found.mean)
+    (common,) = a.runs.keys() & b.runs.keys()
+    of_a, of_b = (group.scores(score, period)[common] for group in (a, b))
+    return _Pair(a, b, None, divergence, obstacle, of_a - of_b)
+
+
+def _interval(pair: _Pair, verdict: Verdict) -> tuple[float, float]:
+    """Its ends at the corrected level, at 95% without a verdict; NaN for one draw of the data."""
+    found = pair.found
+    one_draw = found is not None and found.num_draws == 1 and pair.a.first.generates_data
+    if found is None or one_draw or found.num_diverged or pair.divergence.loser:
+        return math.nan, math.nan
+    return found.interval(found.confidence if verdict.confidence is None else verdict.confidence)
+
+
+def _where(group: RunGroup, names: Sequence[str]) -> str:
+    shown = {
+        name: group.first.display(name) if name in ("task", "availability") else value
+        for name, value in group.condition(names).items()
+    }
+    return describe(shown, shown)
+
+
+def _sentence(row: Mapping[str, Any], pair: _Pair, sign: int) -> str:
+    """The verdict in words; a difference above 0 says that a is better, of losses too."""
+    a, b, verdict = row["a"], row["b"], row["verdict"]
+    ends = sorted((sign * row["low"], sign * row["high"]))
+    size = sign * row["difference"]
+    if not pair.divergence.runs:
+        return f"{a} and {b} have no run in common."
+    if verdict == NO_VERDICT:
+        one = f"one {'draw' if row['draws'] == 1 and pair.a.first.generates_data else 'run each'}"
+        if math.isnan(row["low"]):
+            return f"{a} minus {b}: {_signed(row['difference'])}; {one}: no interval."
+        between = f"[{_signed(row['low'])}, {_signed(row['high'])}]"
+        return f"{a} minus {b}: {_signed(row['difference'])} {between}; {pair.obstacle}."
+    if math.isnan(row["low"]):
+        reason = pair.divergence.said(a, b)
+        words = {BETTER: f"{a} is better than {b}", WORSE: f"{a} is worse than {b}"}
+        return f"{words.get(verdict, f'{a} and {b}: {CLOSE}')}; {reason}."
+    taken = f"over {over(pair.found)}"
+    if verdict == CLOSE:
+        between = f"[{_signed(row['low'])}, {_signed(row['high'])}]"
+        return f"{a} and {b}: {CLOSE}, {_signed(row['difference'])} {between} {taken}."
+    turn = 1 if verdict == BETTER else -1
+    low, high = sorted(turn * end for end in ends)
+    between = f"[{_short(low)}, {_short(high)}]"
+    return f"{a} is {verdict} than {b} by {_short(turn * size)} {between} {taken}."
+
+
+def _short(value: float) -> str:
+    """A number with three decimals, without the 0 before the point."""
+    text = f"{value:.1e}" if abs(value) >= 100 else f"{value:.3f}"
+    return text[1:] if text.startswith("0.") else text
+
+
+def _signed(value: float) -> str:
+    return f"{'-' if value < 0 else '+'}{_short(abs(value))}"

@@ -1,0 +1,159 @@
+"""Is one method better: what is compared, the sentences, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from f3ast_tff.analysis.differences import COLUMNS, differences, heading, methods_of
+from f3ast_tff.analysis.paired_difference import paired_difference
+from f3ast_tff.analysis.results_frame import read_results
+from f3ast_tff.analysis.run_groups import collect
+from f3ast_tff.analysis.runs import Pair, RunsError
+from f3ast_tff.analysis.verdicts import adjusted
+from f3ast_tff.core.errors import ParameterError
+from tests.analysis.conftest import MakeRun
+
+# Accuracies by draw: the differences .1, .2, .3, .2, .1 have mean .18.
+LOW = (0.30, 0.35, 0.30, 0.35, 0.30)
+HIGH = (0.40, 0.55, 0.60, 0.55, 0.40)
+
+
+def make(make_run: MakeRun, name: str, scores: tuple[float | None, ...], **settings: Any) -> None:
+    for draw, score in enumerate(scores):
+        given = {"data_seed": draw, "seed": draw, **settings}
+        make_run(f"{name}-{draw}", score, **given)
+
+
+def found(folder: Path, **given: Any) -> pd.DataFrame:
+    return differences(methods_of(collect(folder).groups), **given)
+
+
+def test_a_difference_has_interval_p_value_and_sentence(make_run: MakeRun, tmp_path: Path) -> None:
+    """As `paired_difference` gives them; one pair is not corrected. A loss is better when lower."""
+    make(make_run, "a", LOW, algorithm="fedavg")
+    make(make_run, "b", HIGH, algorithm="f3ast")
+    (row,) = found(tmp_path).to_dict("records")
+    assert list(row) == list(COLUMNS)
+    pairs = [Pair(draw, draw) for draw in range(5)]
+    expected = paired_difference(dict(zip(pairs, HIGH)), dict(zip(pairs, LOW)))
+    assert (row["a"], row["b"], row["verdict"]) == ("F3AST", "FedAvg", "better")
+    assert row["difference"] == pytest.approx(0.18)
+    assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high))
+    assert row["p"] == pytest.approx(expected.p_value)
+    assert (row["where"], row["draws"], row["pairs"]) == ("", 5, 5)
+    between = f"[{expected.low:.3f}, {expected.high:.3f}]".replace("0.", ".")
+    assert row["sentence"] == f"F3AST is better than FedAvg by .180 {between} over 5 draws."
+    (turned,) = found(tmp_path, baseline="f3ast").to_dict("records")
+    assert turned["sentence"] == f"FedAvg is worse than F3AST by .180 {between} over 5 draws."
+    (loss,) = found(tmp_path, score="sample_loss").to_dict("records")
+    assert loss["sentence"].endswith("too close to call, +.000 [+.000, +.000] over 5 draws.")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "sentence"),
+    [
+        ((0.5,), (0.4,), "F3AST minus FedAvg: +.100; one draw: no interval."),
+        ((), (), ""),
+        ((0.5, 0.6, 0.7), (0.4, 0.5, 0.6), "; 3 draws of the data, 5 are needed."),
+        (HIGH, (0.40, 0.55, 0.60, 0.50, 0.45), "too close to call, +.000 ["),
+        ((None, None, None, 0.5, 0.5), HIGH, "F3AST diverged in 3 of 5 runs."),
+    ],
+)
+def test_what_cannot_be_called(
+    ours: tuple[float | None, ...],
+    theirs: tuple[float | None, ...],
+    sentence: str,
+    make_run: MakeRun,
+    tmp_path: Path,
+) -> None:
+    make(make_run, "a", theirs, algorithm="fedavg")
+    make(make_run, "b", ours, algorithm="f3ast")
+    make(make_run, "alone", (0.5,), algorithm="poc", availability="scarce")
+    rows = found(tmp_path, baseline="fedavg" if theirs else None).to_dict("records")
+    assert len(rows) == bool(theirs)
+    for row in rows:
+        assert sentence in row["sentence"]
+        assert math.isnan(row["low"]) == (len(ours) == 1 or None in ours)
+
+
+def test_seeds_of_one_draw_are_no_sample_of_draws(make_run: MakeRun, tmp_path: Path) -> None:
+    """Of a task whose data are the same for every seed they are one."""
+    for task in ("synthetic", "mnist"):
+        for seed in range(4):
+            for algorithm, score in (("fedavg", 0.4), ("f3ast", 0.5 + seed / 100)):
+                name = f"{task}-{algorithm}-{seed}"
+                make_run(name, score, task=task, algorithm=algorithm, seed=seed)
+    verdicts = found(tmp_path).set_index("where")[["verdict", "sentence"]]
+    generated = verdicts[verdicts.index.str.startswith("Synthetic")].iloc[0]
+    assert generated["sentence"] == "F3AST minus FedAvg: +.115; one draw: no interval."
+    assert verdicts[verdicts.index.str.startswith("MNIST")].iloc[0]["verdict"] == "better"
+
+
+def test_only_equal_conditions_are_compared(make_run: MakeRun, tmp_path: Path) -> None:
+    """Own settings may differ; K, availability and the objective may not."""
+    make(make_run, "a", LOW, algorithm="fedavg", client_share="examples")
+    make(make_run, "b", HIGH, algorithm="mifa", client_share="equal")
+    make(make_run, "c", HIGH, algorithm="f3ast", clients_per_round=3, client_share="examples")
+    make(make_run, "d", HIGH, algorithm="poc", availability="scarce", client_share="examples")
+    make(make_run, "e", HIGH, algorithm="fedavg", client_lr=0.5, client_share="examples")
+    rows = found(tmp_path, baseline="FedAvg (client_lr 0.1)")
+    pairs = set(zip(rows["a"], rows["b"]))
+    base = "FedAvg (client_lr 0.1)"
+    assert pairs == {("FedAvg (client_lr 0.5)", base)}
+    methods = methods_of(collect(tmp_path).groups)
+    said = heading(methods, rows, "sample_accuracy", "final")
+    assert "Alone under their settings, hence not compared: " in said
+    for alone in (
+        "F3AST (Always, 3 clients a round, client_share examples)",
+        "MIFA (Always, 2 clients a round, client_share equal)",
+        "Power-of-Choice (Scarce, 2 clients a round, client_share examples)",
+    ):
+        assert alone in said
+    with_two = methods_of([g for g in collect(tmp_path).groups if g.algorithm in ("mifa", "poc")])
+    nothing = differences(with_two)
+    assert nothing.empty and list(nothing) == list(COLUMNS)
+    said = heading(with_two, nothing, "sample_accuracy", "final")
+    assert said.startswith("No two methods ran under equal settings: MIFA (")
+
+
+def test_p_values_are_corrected_for_their_number(make_run: MakeRun, tmp_path: Path) -> None:
+    """By hand: of .01, .04, .03 the smallest counts three times, the next twice, none falls."""
+    assert adjusted([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert adjusted([0.5, 0.9]) == [1.0, 1.0]
+    make(make_run, "a", LOW, algorithm="fedavg")
+    make(make_run, "b", HIGH, algorithm="f3ast")
+    alone = found(tmp_path)["p"].iloc[0]
+    make(make_run, "c", HIGH[::-1], algorithm="poc")
+    every = found(tmp_path)
+    assert len(every) == 3
+    assert every[(every["a"] == "F3AST") & (every["b"] == "FedAvg")]["p"].iloc[0] >= 2 * alone
+
+
+def test_many_methods_are_compared_with_one(make_run: MakeRun, tmp_path: Path) -> None:
+    for algorithm in ("f3ast", "fedadam", "fedavg", "poc", "mifa", "fedau", "uniform"):
+        make(make_run, algorithm, (0.5, 0.6), algorithm=algorithm)
+    assert set(found(tmp_path)["b"]) == {"FedAvg"}
+    with pytest.raises(ParameterError, match="baseline = fedprox: must be a method of the runs"):
+        found(tmp_path, baseline="fedprox")
+
+
+def test_a_folder_is_a_tidy_frame(make_run: MakeRun, tmp_path: Path) -> None:
+    """A row a run and evaluation; a part of it is a plain frame."""
+    make(make_run, "a", LOW, algorithm="fedavg")
+    make(make_run, "b", HIGH, algorithm="f3ast")
+    frame = read_results(tmp_path)
+    assert len(frame) == 20
+    assert list(frame)[:5] == ["method", "data_seed", "seed", "round", "train_loss"]
+    last = frame[frame["round"] == 4].groupby("method")["sample_accuracy"].mean()
+    assert dict(last) == pytest.approx({"FedAvg": 0.32, "F3AST": 0.5})
+    assert type(frame.head()) is pd.DataFrame
+    assert frame.differences()["verdict"].tolist() == ["better"]
+    frame.plot(tmp_path / "x.svg")
+    assert "F3AST" in (tmp_path / "x.svg").read_text()
+    with pytest.raises(RunsError, match="is not a folder"):
+        read_results(tmp_path / "runs" / "a-0" / "nothing")
