@@ -13,14 +13,14 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from f3ast_tff.core.array_files import open_npy
-from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.core.atomic import atomic_write, made_folder
 from f3ast_tff.core.data_files import hash_of, read_json
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
@@ -154,18 +154,24 @@ def _alone(parent: Path, name: str) -> Iterator[None]:
     # Here, so that importing data sets needs NumPy alone.
     from filelock import FileLock, Timeout
 
-    lock = FileLock(parent / f".{name}.lock")
-    with _refused_writes(parent):
-        parent.mkdir(parents=True, exist_ok=True)
+    path, first = parent / f".{name}.lock", not parent.exists()
+    lock = FileLock(path)
+    with ExitStack() as stack:
+        with _refused_writes(parent):
+            stack.enter_context(made_folder(parent))
+            try:
+                lock.acquire(blocking=False)
+            except Timeout:
+                _LOGGER.warning("another process prepares %s: waiting for it", parent / name)
+                lock.acquire()
+        stack.callback(lock.release)
         try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            _LOGGER.warning("another process prepares %s: waiting for it", parent / name)
-            lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
+            yield
+        except BaseException:
+            if first:
+                # Nothing came into the folder: it goes.
+                path.unlink(missing_ok=True)
+            raise
 
 
 @contextmanager

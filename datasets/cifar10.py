@@ -18,6 +18,7 @@ from . import cifar_files
 from .cache import prepared
 from .cifar_reader import read_cifar
 from .dirichlet import check_clients, dirichlet_shares, federate, shares_of_client_mixtures
+from .source import SourceFile
 from .task import ADAPTIVE_SERVER_STEPS, DirichletTaskConfig, DownloadedTaskConfig
 
 # Sizes further than this many deviations from the mean are cut to it, as in FedLaAvg's code.
@@ -62,6 +63,11 @@ class CIFAR10(DirichletTaskConfig):
         "classes (FedAU, FedAWE)",
         choices=("clients_of_class", "classes_of_client"),
     )
+
+    @property
+    def sources(self) -> tuple[SourceFile, ...]:
+        """See `DownloadedTaskConfig.sources`."""
+        return (cifar_files.CIFAR10.source,)
 
     def build(self) -> FederatedData:
         """See `TaskConfig.build`.
@@ -131,6 +137,11 @@ class CIFAR10OneClass(DownloadedTaskConfig):
         minimum=0,
         below=LARGEST_SPREAD,
     )
+
+    @property
+    def sources(self) -> tuple[SourceFile, ...]:
+        """See `DownloadedTaskConfig.sources`."""
+        return (cifar_files.CIFAR10.source,)
 
     def build(self) -> FederatedData:
         """See `TaskConfig.build`.

@@ -15,11 +15,13 @@ from f3ast_tff.settings import parameter, register
 
 from . import cifar_files
 from .cache import prepared
-from .cifar100_from_tff import cifar100_from_tff
+from .cifar100_from_tff import FILE, cifar100_from_tff
 from .cifar_reader import read_cifar
 from .images import LabelledImages
 from .pachinko import pachinko
+from .source import SourceFile
 from .task import ResplitTaskConfig
+from .tff_database import database_source
 
 
 @register(
@@ -66,6 +68,13 @@ class CIFAR100(ResplitTaskConfig):
         "crops of the training images: random and mirrored, or central",
         choices=("random", "none"),
     )
+
+    @property
+    def sources(self) -> tuple[SourceFile, ...]:
+        """See `DownloadedTaskConfig.sources`."""
+        if self.client_split == "tff":
+            return (database_source(FILE),)
+        return (cifar_files.CIFAR100.source,)
 
     def build(self) -> FederatedData:
         """See `TaskConfig.build`.

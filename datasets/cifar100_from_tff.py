@@ -16,7 +16,7 @@ from .cifar_files import CifarFiles, Part
 from .images import LabelledImages, content_digest, row_hashes
 from .tff_database import damaged, find_database, read_split
 
-_FILE = "cifar100.sqlite"
+FILE = "cifar100.sqlite"
 _IMAGE = (32, 32, 3)
 
 
@@ -40,7 +40,7 @@ def cifar100_from_tff(data_dir: Path) -> FederatedData:
     files = cifar_files.CIFAR100
 
     def prepare() -> FederatedData:
-        path = find_database(data_dir, _FILE)
+        path = find_database(data_dir, FILE)
         return FederatedData(
             _read_split(path, "train", files.train, files),
             _read_split(path, "test", files.test, files),

@@ -9,7 +9,7 @@ from pathlib import Path
 from f3ast_tff.core.data_files import hash_of
 from f3ast_tff.core.errors import DataError
 
-from .source import Download
+from .source import Download, SourceFile
 
 SIDE = 32
 PIXELS = 3 * SIDE * SIDE
@@ -85,6 +85,12 @@ class CifarFiles:
         return self.download.url.rpartition("/")[2]
 
     @property
+    def source(self) -> SourceFile:
+        """Its first batch unpacked, or else the archive."""
+        first = f"{self.folder}/{self.train.batches[0].name}"
+        return SourceFile((first, self.archive), self.download)
+
+    @property
     def num_classes(self) -> int:
         """Classes that a model learns."""
         return self.labels[0][1]
@@ -129,6 +135,7 @@ CIFAR100 = CifarFiles(
     Download(
         "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz",
         "85cd44d02ba6437773c5bbd22e183051d648de2e7d6b014e1ef29b855ba677a7",
+        161,
     ),
     (("fine_labels", 100), ("coarse_labels", 20)),
     Part(
@@ -147,6 +154,7 @@ CIFAR10 = CifarFiles(
     Download(
         "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
         "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
+        163,
     ),
     (("labels", 10),),
     Part(

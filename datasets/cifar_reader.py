@@ -41,9 +41,8 @@ def read_cifar(data_dir: Path, files: CifarFiles) -> tuple[LabelledImages, Label
     Raises:
         DataError: If a file is missing, damaged or not what it should be; names it and its place.
     """
-    first = f"{files.folder}/{files.train.batches[0].name}"
-    found = locate(data_dir, (first, files.archive), files.download)
-    if found == data_dir / first:
+    found = locate(data_dir, files.source)
+    if found == data_dir / files.source.names[0]:
         archive, place = None, found.parent
     else:
         archive, place = _read_archive(found, files), found

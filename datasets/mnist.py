@@ -16,6 +16,7 @@ from . import mnist_files
 from .cache import prepared
 from .dirichlet import check_clients, dirichlet_shares, federate, grouped_shares
 from .mnist_files import read_mnist
+from .source import SourceFile
 from .task import ADAPTIVE_SERVER_STEPS, DirichletTaskConfig
 
 
@@ -52,6 +53,11 @@ class MNIST(DirichletTaskConfig):
         "share each class out over this many blocks of client ids, whose members are alike",
         minimum=1,
     )
+
+    @property
+    def sources(self) -> tuple[SourceFile, ...]:
+        """See `DownloadedTaskConfig.sources`."""
+        return mnist_files.MNIST.sources
 
     def build(self) -> FederatedData:
         """See `TaskConfig.build`.

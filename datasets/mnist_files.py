@@ -17,9 +17,11 @@ from f3ast_tff.core.errors import DataError
 from f3ast_tff.core.progress import progress
 
 from .images import LabelledImages, notice
-from .source import Download, locate
+from .source import Download, SourceFile, locate
 
 _FOLDER = "mnist"
+# Of an image, compressed.
+_IMAGE_MIB = 9.45 / 60_000
 _MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _UNSIGNED_BYTE = 8
 # Beside the values: headers, and what gzip adds to what it cannot compress.
@@ -60,6 +62,18 @@ class MnistFiles:
     test: IdxPair
     num_classes: int = 10
     side: int = 28
+
+    @property
+    def sources(self) -> tuple[SourceFile, ...]:
+        """Its four files."""
+        found = []
+        for pair in (self.train, self.test):
+            images = round(pair.num_images * _IMAGE_MIB, 1)
+            found += [
+                _source(f"{pair.prefix}-images-idx3-ubyte.gz", pair.sha256_images, images),
+                _source(f"{pair.prefix}-labels-idx1-ubyte.gz", pair.sha256_labels),
+            ]
+        return tuple(found)
 
 
 MNIST = MnistFiles(
@@ -126,13 +140,17 @@ def _read_pair(data_dir: Path, pair: IdxPair, files: MnistFiles) -> LabelledImag
     return images
 
 
+def _source(name: str, sha256: str, mib: float | None = None) -> SourceFile:
+    compressed = f"{_FOLDER}/{name}"
+    names = (compressed[: -len(".gz")], compressed)
+    return SourceFile(names, Download(_MIRROR + name, sha256, mib))
+
+
 def _read(
     data_dir: Path, name: str, sha256: str, shape: tuple[int, ...]
 ) -> tuple[Path, np.ndarray, bool]:
     """Returns the path, the array and whether the file is the distributor's."""
-    compressed = f"{_FOLDER}/{name}"
-    names = (compressed[: -len(".gz")], compressed)
-    path = locate(data_dir, names, Download(_MIRROR + name, sha256))
+    path = locate(data_dir, _source(name, sha256))
     size = math.prod(shape) + 4 + 4 * len(shape)
     try:
         content = read_bytes(path, size + _MAX_OTHER_BYTES)

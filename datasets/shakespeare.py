@@ -16,10 +16,11 @@ from f3ast_tff.settings import register
 
 from .cache import prepared
 from .characters import federated_snippets
-from .shakespeare_from_tff import shakespeare_from_tff
+from .shakespeare_from_tff import FILE, shakespeare_from_tff
 from .shakespeare_plays import Role, parse_roles
-from .source import Download, locate
+from .source import Download, SourceFile, locate
 from .task import ADAPTIVE_SERVER_STEPS, ResplitTaskConfig
+from .tff_database import database_source
 
 MIN_SPEECHES = 2
 TEST_FRACTION = 0.2
@@ -28,6 +29,7 @@ FILES = ("t8.shakespeare.txt", "shakespeare/t8.shakespeare.txt")
 DOWNLOAD = Download(
     "https://ocw.mit.edu/ans7870/6/6.006/s08/lecturenotes/files/t8.shakespeare.txt",
     "c5601d266987ac885ca96522b1b4e439feb7eca39f0fe1111f7342b63b6468f3",
+    5.2,
 )
 # The text has 5.5 MB.
 _MAX_BYTES = 2**24
@@ -75,6 +77,13 @@ class Shakespeare(ResplitTaskConfig):
     }
     tff_clients_at_once: ClassVar[int] = 1
 
+    @property
+    def sources(self) -> tuple[SourceFile, ...]:
+        """See `DownloadedTaskConfig.sources`."""
+        if self.client_split == "tff":
+            return (database_source(FILE),)
+        return (SourceFile(FILES, DOWNLOAD),)
+
     def build(self) -> FederatedData:
         """See `TaskConfig.build`.
 
@@ -87,7 +96,7 @@ class Shakespeare(ResplitTaskConfig):
         """
         if self.client_split == "tff":
             return shakespeare_from_tff(self.folder)
-        path = locate(self.folder, FILES, DOWNLOAD)
+        path = locate(self.folder, SourceFile(FILES, DOWNLOAD))
         try:
             content = read_bytes(path, _MAX_BYTES)
         except (OSError, ValueError) as error:

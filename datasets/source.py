@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from f3ast_tff.core.atomic import made_folder
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.core.progress import progress
 
@@ -21,10 +21,12 @@ class Download:
         url: Where it is offered.
         sha256: Its SHA-256 in hexadecimal; if `None` the file is never fetched, for it could not
             be checked, and the address only appears in the message that says it is missing.
+        mib: Its size, MiB; `None` if it is not known.
     """
 
     url: str
     sha256: str | None = None
+    mib: float | None = None
 
 
 def default_data_dir() -> Path:
@@ -34,16 +36,39 @@ def default_data_dir() -> Path:
     return user_cache_path("f3ast_tff", appauthor=False)
 
 
-def locate(data_dir: Path, names: Sequence[str], download: Download | None) -> Path:
+@dataclass(frozen=True)
+class SourceFile:
+    """A file that a data set is read from.
+
+    Attributes:
+        names: Paths below the data folder, in order of preference; a download is stored under the
+            last.
+        download: What to fetch if there is none.
+    """
+
+    names: tuple[str, ...]
+    download: Download
+
+    def is_in(self, data_dir: Path) -> bool:
+        """Returns whether the data folder has it."""
+        return any((data_dir / name).is_file() for name in self.names)
+
+    @property
+    def size(self) -> str:
+        """Its name and the size of the download."""
+        name = self.names[-1].rpartition("/")[2]
+        mib = self.download.mib
+        return name if mib is None else f"{name} ({mib:g} MiB)"
+
+
+def locate(data_dir: Path, source: SourceFile) -> Path:
     """Finds a file below the data folder, or fetches it.
 
     The file's content is not looked at when it is found: its reader does that.
 
     Args:
         data_dir: The data folder.
-        names: Paths below `data_dir`, in order of preference; the first that is a file is taken.
-            A download is stored under the last.
-        download: What to fetch if there is none, or `None`.
+        source: The file.
 
     Returns:
         The path of the file.
@@ -52,29 +77,27 @@ def locate(data_dir: Path, names: Sequence[str], download: Download | None) -> P
         DataError: If it is not there and cannot be fetched; names the file, the folder it should
             be put into and the address.
     """
-    for name in names:
+    for name in source.names:
         if (data_dir / name).is_file():
             return data_dir / name
-    target = data_dir / names[-1]
-    if download is None:
-        raise _missing(data_dir, names, None, "")
+    target, download = data_dir / source.names[-1], source.download
     if download.sha256 is None:
-        raise _missing(data_dir, names, download.url, "")
+        raise _missing(data_dir, source, "")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _fetch(download.url, download.sha256, target)
+        with made_folder(target.parent):
+            _fetch(download.url, download.sha256, target)
     except OSError as error:
         why = f"; fetching it failed: {' '.join(str(error).split())}"
-        raise _missing(data_dir, names, download.url, why) from error
+        raise _missing(data_dir, source, why) from error
     return target
 
 
-def _missing(data_dir: Path, names: Sequence[str], url: str | None, why: str) -> DataError:
-    *others, last = [data_dir / name for name in names]
-    source = f" (from {url})" if url else ""
-    alternatives = "".join(f", or {path.name} into {path.parent}" for path in others)
+def _missing(data_dir: Path, source: SourceFile, why: str) -> DataError:
+    *others, last = [data_dir / name for name in source.names]
+    alternatives = "".join(f", or the file {path.name} into {path.parent}" for path in others)
     return DataError(
-        f"{last.name} is missing: put it into {last.parent}{source}{alternatives}{why}"
+        f"{last.name} is missing: put it into {last.parent} (from {source.download.url})"
+        f"{alternatives}{why}"
     )
 
 

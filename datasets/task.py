@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing
-from f3ast_tff.datasets.source import default_data_dir
 from f3ast_tff.settings import Derived, Published, parameter
+
+from .source import SourceFile, default_data_dir
 
 # Server learning rates with Adam's constants as chosen for tasks whose papers publish none.
 ADAPTIVE_SERVER_STEPS: Mapping[str, Any] = MappingProxyType(
@@ -88,6 +89,11 @@ class DownloadedTaskConfig(TaskConfig):
     def folder(self) -> Path:
         """`data_dir` as a path."""
         return Path(self.data_dir)
+
+    @property
+    def sources(self) -> tuple[SourceFile, ...]:
+        """The distributors' files that the data is read from."""
+        raise TypeError(f"{type(self).__name__} does not say what it is read from")
 
 
 @dataclass(frozen=True)

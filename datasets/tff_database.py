@@ -17,7 +17,7 @@ from f3ast_tff.core.data_files import hash_of, open_regular
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.core.progress import progress
 
-from .source import Download, locate
+from .source import Download, SourceFile, locate
 from .tf_example import features_of
 
 _ORIGIN = "https://storage.googleapis.com/tff-datasets-public/"
@@ -27,6 +27,13 @@ _MAX_DATABASE_BYTES = 2**32
 _MAX_LZMA_MEMORY = 2**28
 _MAX_EXAMPLE_BYTES = 2**20
 _Row = TypeVar("_Row")
+
+
+def database_source(name: str) -> SourceFile:
+    """Returns where one of TFF's files, `NAME.sqlite`, may be; see `find_database`."""
+    compressed = f"{name}.lzma"
+    in_home = str(Path.home() / ".tff" / name)
+    return SourceFile((name, in_home, compressed), Download(_ORIGIN + compressed))
 
 
 def find_database(data_dir: Path, name: str) -> Path:
@@ -41,9 +48,7 @@ def find_database(data_dir: Path, name: str) -> Path:
         DataError: If it is not there (its checksum is not published, so it is not fetched) or
             cannot be decompressed; names the file and the place.
     """
-    compressed = f"{name}.lzma"
-    in_home = str(Path.home() / ".tff" / name)
-    found = locate(data_dir, (name, in_home, compressed), Download(_ORIGIN + compressed))
+    found = locate(data_dir, database_source(name))
     return found if found.name == name else _decompressed(found, data_dir / name)
 
 

@@ -319,7 +319,10 @@ class ReferenceCosts:
         """Returns the shape of a run's data if it is known without the data."""
         for entry in self._tasks:
             if _has(run.settings, entry["settings"]):
-                return _shape(entry["shape"])
+                n = run.settings["num_clients"]
+                # Where any number of clients share the examples: their mean.
+                mean = max(entry.get("train_examples", 0) // n, 1)
+                return _shape({"num_clients": n, "client_sizes": [mean], **entry["shape"]})
         return None
 
     def find(self, run: PlannedRun) -> StepCost | None:

@@ -20,6 +20,7 @@ from f3ast_tff.campaigns.costs import (
     labels,
     step_kind,
 )
+from f3ast_tff.campaigns.data_check import missing_files, tasks_without_data
 from f3ast_tff.campaigns.measurement import LIMIT_S, MeasurementError, measure
 from f3ast_tff.campaigns.pool import by_environment
 from f3ast_tff.campaigns.runs import PlannedRun, rounds_done
@@ -65,6 +66,7 @@ def print_estimate(runs: Sequence[PlannedRun], processes: int, folder: Path, sto
     costs = {run.name: steps[key_of(step_kind(run))].of_run(run) for run in runs}
     _print_kinds(by_kind, labels([kind_of(run) for run in firsts]), costs)
     _print_total(runs, costs, processes, folder)
+    _print_missing(runs)
     print(f"steps measured on {file.machine['processor']}, {file.machine['cores']} cores")
     print(f"kept in {file.path}")
     load, cores = os.getloadavg()[0], file.machine["cores"]
@@ -176,11 +178,25 @@ def _print_total(
     disk = _disk(runs, costs) + at_a_time * running
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     hours = f"{duration(seconds)} ({seconds / 3600:.3g} h)"
-    print(f"{len(runs)} runs left, {at_a_time} at a time: {hours}")
+    rounds = sum(run.settings["rounds"] - rounds_done(run) for run in runs)
+    print(f"{len(runs)} runs left, {at_a_time} at a time: {hours}; {rounds} rounds")
     print(
         f"memory {memory:.0f} MiB at most, {available_memory_bytes() / _MIB:.0f} available; "
         f"disk {disk / _MIB:.3g} MiB at most, {shutil.disk_usage(there).free / _MIB:.0f} free"
     )
+
+
+def _print_missing(runs: Sequence[PlannedRun]) -> None:
+    missing = missing_files(runs)
+    if not missing:
+        return
+    print("missing data, fetched when the campaign starts, or put there by you:")
+    print("\n".join(f"  {line}" for line in missing))
+    tasks = dict.fromkeys(str(run.settings["task"]) for run in runs)
+    whole = [task for task in tasks if task not in tasks_without_data(runs)]
+    for task in whole or (tasks if len(tasks) > 1 else ()):
+        needs = "no data that is missing" if whole else "its own alone"
+        print(f"  --where=task={task} needs {needs}")
 
 
 def _disk(runs: Sequence[PlannedRun], costs: Mapping[str, Cost]) -> int:

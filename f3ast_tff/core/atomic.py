@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,6 +37,24 @@ def atomic_write(path: Path, mode: str = "w", **kwargs: Any) -> Iterator[IO[Any]
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def made_folder(path: Path) -> Iterator[None]:
+    """Makes a folder, and those above it; after a failure the new ones that are empty are gone.
+
+    Raises:
+        OSError: If it cannot be made.
+    """
+    new = [each for each in (path, *path.parents) if not each.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for folder in new:
+                folder.rmdir()
+        raise
 
 
 def _is_device(path: Path) -> bool:

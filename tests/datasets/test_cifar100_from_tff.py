@@ -71,7 +71,7 @@ def test_a_damaged_compressed_file_is_named(tmp_path: Path, files: CifarFiles) -
     with pytest.raises(DataError, match="cannot decompress") as caught:
         cifar100_from_tff(folder)
     assert str(folder / "cifar100.sqlite.lzma") in str(caught.value)
-    assert {path.name for path in folder.iterdir()} == {"cifar100.sqlite.lzma", "prepared"}
+    assert {path.name for path in folder.iterdir()} == {"cifar100.sqlite.lzma"}
 
 
 def test_the_file_where_tff_puts_it(tmp_path: Path, home: Path, files: CifarFiles) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.datasets.images import content_digest, row_hashes
-from f3ast_tff.datasets.source import Download, default_data_dir, locate
+from f3ast_tff.datasets.source import Download, SourceFile, default_data_dir, locate
 from tests.datasets.serving import served
 
 NAMES = ("some/thing", "thing.gz")
@@ -40,17 +40,17 @@ def test_the_default_is_in_the_users_cache(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_first_name_that_is_there_is_taken(tmp_path: Path, offered: Download) -> None:
     (tmp_path / "thing.gz").touch()
-    assert locate(tmp_path, NAMES, offered) == tmp_path / "thing.gz"
+    assert locate(tmp_path, SourceFile(NAMES, offered)) == tmp_path / "thing.gz"
     (tmp_path / "some/thing").mkdir(parents=True)
-    assert locate(tmp_path, NAMES, None) == tmp_path / "thing.gz"
+    assert locate(tmp_path, SourceFile(NAMES, Download("nowhere"))) == tmp_path / "thing.gz"
     (tmp_path / "some/thing").rmdir()
     (tmp_path / "some/thing").touch()
-    assert locate(tmp_path, NAMES, None) == tmp_path / "some/thing"
+    assert locate(tmp_path, SourceFile(NAMES, Download("nowhere"))) == tmp_path / "some/thing"
 
 
 def test_what_is_missing_is_fetched_under_the_last_name(tmp_path: Path, offered: Download) -> None:
     data_dir = tmp_path / "new"
-    found = locate(data_dir, NAMES, offered)
+    found = locate(data_dir, SourceFile(NAMES, offered))
     assert found == data_dir / "thing.gz"
     assert found.read_bytes() == b"content" * 1000
     assert list(data_dir.iterdir()) == [found]
@@ -59,9 +59,9 @@ def test_what_is_missing_is_fetched_under_the_last_name(tmp_path: Path, offered:
 def test_something_else_is_not_kept(tmp_path: Path, offered: Download) -> None:
     data_dir = tmp_path / "new"
     with pytest.raises(DataError, match="something else than thing.gz") as caught:
-        locate(data_dir, NAMES, Download(offered.url, "0" * 64))
+        locate(data_dir, SourceFile(NAMES, Download(offered.url, "0" * 64)))
     assert str(data_dir) in str(caught.value) and offered.url in str(caught.value)
-    assert list(data_dir.iterdir()) == []
+    assert not data_dir.exists()
 
 
 @pytest.mark.parametrize(
@@ -77,16 +77,11 @@ def test_without_a_network_the_message_says_what_goes_where(
 ) -> None:
     data_dir = tmp_path / "new"
     with pytest.raises(DataError, match="thing.gz is missing") as caught:
-        locate(data_dir, NAMES, download)
+        locate(data_dir, SourceFile(NAMES, download))
     message = str(caught.value)
     assert f"put it into {data_dir} (from {download.url})" in message
-    assert f"thing into {data_dir / 'some'}" in message
-    assert not data_dir.exists() or list(data_dir.iterdir()) == []
-
-
-def test_nothing_is_fetched_without_an_address(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=f"thing.gz is missing: put it into {tmp_path}, or thing"):
-        locate(tmp_path, NAMES, None)
+    assert f"or the file thing into {data_dir / 'some'}" in message
+    assert not data_dir.exists()
 
 
 def test_a_digest_is_the_hash_of_the_sorted_hashes_of_rows() -> None:
@@ -136,7 +131,7 @@ def test_a_download_that_fails_leaves_nothing(tmp_path: Path, answer: bytes, mes
         thread.start()
         url = f"http://127.0.0.1:{server.server_address[1]}/thing.gz"
         with pytest.raises(DataError, match=message) as caught:
-            locate(tmp_path, NAMES, Download(url, "0" * 64))
+            locate(tmp_path, SourceFile(NAMES, Download(url, "0" * 64)))
         thread.join()
     assert url in str(caught.value) and "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []

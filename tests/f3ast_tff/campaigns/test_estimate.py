@@ -122,6 +122,38 @@ def test_costs_are_kept_by_kind_of_step(tmp_path: Path) -> None:
     assert CostFile().find(run) is None
 
 
+@pytest.mark.parametrize("task", ["mnist", "cifar10", "cifar10_one_class"])
+def test_shapes_are_known_for_any_number_of_clients(task: str, tmp_path: Path) -> None:
+    (run,) = planned(tmp_path, "a", task=task, num_clients=200)
+    shape = ReferenceCosts().shape(run)
+    assert shape is not None and shape.num_clients == 200
+    assert shape.client_sizes == (240 if task == "mnist" else 250,)
+
+
+def test_an_estimate_names_all_missing_files_at_once(
+    write_grid: Callable[..., Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And the tasks that can do without them; nothing is made in the data folder."""
+
+    def measure(runs: Any, processes: int, stop: Any, measured: Any) -> None:
+        for run in runs:
+            measured(run, STEPS)
+
+    monkeypatch.setattr(estimate, "measure", measure)
+    grid = 'grid = {task = ["cifar100", "mnist", "synthetic"]}\n'
+    place = tmp_path / "nothing"
+    given = [f"--campaign={write_grid(grid)}", f"--output_dir={tmp_path}", f"--data_dir={place}"]
+    assert main(["f3ast-tff", *given, "--estimate"]) == 0
+    out = capsys.readouterr().out
+    for name in ("cifar-100-python.tar.gz (161 MiB)", "t10k-labels-idx1-ubyte.gz"):
+        assert f"  {name} into {place}" in out
+    assert "  --where=task=synthetic needs no data that is missing\n" in out
+    assert not place.exists()
+
+
 @pytest.mark.parametrize("task", ["cifar100", "shakespeare"])
 def test_published_models_come_with_costs_and_shapes(task: str, tmp_path: Path) -> None:
     """Without the data at hand."""
