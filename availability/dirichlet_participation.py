@@ -89,7 +89,7 @@ class DirichletMarkovConfig(ParticipationConfig, TransitionConfig):
 class DirichletCyclicConfig(ParticipationConfig):
     """One turn per cycle, for the share pi_k of it."""
 
-    positively_correlated: ClassVar[bool] = True
+    positively_correlated: ClassVar[bool] = Turns.positively_correlated
 
     cyclic_rounds: int = parameter(100, "length of the cycle", minimum=1, units="rounds")
 

@@ -113,7 +113,7 @@ def daily_wave(grid: str) -> np.ndarray:
 class SmartphonesConfig(LognormalConfig):
     """Model 4: q_{k,t} = f_t q_k, t_k ~ lognormal(0, 0.25); one round an hour."""
 
-    positively_correlated: ClassVar[bool] = True
+    positively_correlated: ClassVar[bool] = NonStationary.positively_correlated
 
     smartphones_grid: str = parameter(
         Reading("R5", "hourly", "endpoints"), "hours of the sine wave", choices=GRIDS

@@ -94,7 +94,7 @@ class MarkovClustersConfig(AvailabilityConfig):
     has lambda = c / 10.
     """
 
-    positively_correlated: ClassVar[bool] = True
+    positively_correlated: ClassVar[bool] = Grouped.positively_correlated
 
     cluster_pi: str = parameter(
         "0.9,0.9,0.9,0.9,0.9,0.1,0.1,0.1,0.1,0.1", "pi of each cluster, separated by commas"

@@ -2,9 +2,10 @@
 
 - `.csv`: zeros and ones separated by commas, no header.
 - `.npy`: `bool [T, N]`; read in any boolean or numeric dtype.
-- `.npz`: the smaller of two forms. Packed: `packed`, `uint8 [T, ceil(N / 8)]`, as `np.packbits`
-  writes a row, and `shape`, `int64 [2]`. Sparse: what `scipy.sparse.save_npz` writes of a CSR
-  matrix with `compressed=False`, and `load_npz` reads.
+- `.npz`: one array `[T, N]` of any name; or, as written here, the smaller of two forms. Packed:
+  `packed`, `uint8 [T, ceil(N / 8)]`, as `np.packbits` writes a row, and `shape`, `int64 [2]`.
+  Sparse: what `scipy.sparse.save_npz` writes of a CSR matrix with `compressed=False`, and
+  `load_npz` reads.
 """
 
 from __future__ import annotations
@@ -196,6 +197,10 @@ def _number(entry: str, row: int) -> float:
 
 
 def _of_arrays(arrays: dict[str, np.ndarray]) -> Masks:
+    if len(arrays) == 1:
+        # Of any name, as `np.savez(file, masks)` writes it.
+        ((name, table),) = arrays.items()
+        return packed_masks(table, f"its array {name!r}")
     found = arrays.get("shape")
     if found is None or found.shape != (2,) or found.dtype.kind not in "iu" or found.min() < 1:
         raise ValueError("its shape must be two integers, each at least 1")

@@ -63,7 +63,7 @@ class StationaryConfig(LabelledConfig):
 class StaircaseConfig(StationaryConfig):
     """f_t is 1 in the first half of the period, rounded up, and `staircase_low` in the second."""
 
-    positively_correlated: ClassVar[bool] = True
+    positively_correlated: ClassVar[bool] = NonStationary.positively_correlated
 
     staircase_period: int = parameter(20, "both halves of a period", minimum=1, units="rounds")
     staircase_low: float = parameter(0.4, "factor of p_k in the second half", minimum=0, maximum=1)
@@ -87,7 +87,7 @@ class StaircaseConfig(StationaryConfig):
 class SineConfig(StationaryConfig):
     """f_t = a sin(2 pi (t - 1) / period) + 1 - a: the first round is at sin 0."""
 
-    positively_correlated: ClassVar[bool] = True
+    positively_correlated: ClassVar[bool] = NonStationary.positively_correlated
 
     sine_period: int = parameter(20, "period of the sine", minimum=1, units="rounds")
     sine_amplitude: float = parameter(

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from f3ast_tff.availability.draws import bernoulli, byte_levels, lean
+from f3ast_tff.availability.together import Together
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 
@@ -78,6 +79,23 @@ class AvailabilityConfig:
             DataError: If a file is missing or damaged.
         """
         raise TypeError(f"{type(self).__name__} does not say what it builds")
+
+    @classmethod
+    def measured(cls, known: Any) -> Together | None:
+        """Returns how far clients are available together, where a log of theirs tells.
+
+        Args:
+            known: All settings, resolved when asked for (`settings.defaults.Known`).
+
+        Returns:
+            The measure; `None` where `positively_correlated` declares it.
+        """
+        return None
+
+    @classmethod
+    def num_clients_of(cls, known: Any) -> int | None:
+        """Returns N where a file of who is available when decides it, else `None`."""
+        return None
 
     @classmethod
     def renews_shares(cls, known: Any) -> bool:

@@ -122,7 +122,7 @@ def _stay(line: list[str], number: int) -> tuple[int, int, int]:
 class StaysConfig(AvailabilityConfig):
     """Base of processes of stays."""
 
-    positively_correlated: ClassVar[bool] = True
+    positively_correlated: ClassVar[bool] = Stays.positively_correlated
 
     presence_q: float = parameter(
         1.0, "probability of being available between joining and leaving", minimum=0, maximum=1

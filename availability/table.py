@@ -3,47 +3,81 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.availability.mask_files import Masks, packed_masks, read_masks
+from f3ast_tff.availability.logs import ROUND_SECONDS, AvailabilityLog, read_log
+from f3ast_tff.availability.mask_files import Masks, packed_masks
 from f3ast_tff.availability.process import AvailabilityConfig
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.availability.together import Together, measured_and_said
+from f3ast_tff.core.data_files import file_state
+from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.settings import REQUIRED, parameter, register
 
 
 class Table:
-    """Round t takes row (t - 1) mod T; not known to be free of correlation (see the protocol)."""
+    """Round t takes row (t - 1) mod T; `measure_together` says whether its clients correlate."""
 
     positively_correlated = True
     periodic = True
 
-    def __init__(self, table: np.ndarray | Path | str) -> None:
+    def __init__(
+        self, table: np.ndarray | Masks | Path | str, round_seconds: int = ROUND_SECONDS
+    ) -> None:
         """Takes the matrix.
 
         Args:
-            table: Zeros and ones (or booleans), `[T, N]`, or the file that `read_masks` reads.
+            table: Zeros and ones (or booleans), `[T, N]`, masks, or a file that `read_log` reads.
+            round_seconds: Length of a round, for a file with a clock.
 
         Raises:
             DataError: If it cannot be read, is empty, or has another entry than 0 or 1.
         """
-        self._masks: Masks
+        self.masks: Masks
         if isinstance(table, np.ndarray):
-            self._masks = packed_masks(table, "table")
+            self.masks = packed_masks(table, "table")
+        elif not isinstance(table, (str, Path)):
+            self.masks = table
         else:
-            self._masks = read_masks(Path(table))
-        self.num_clients = self._masks.shape[1]
+            self.masks = _log(Path(table), round_seconds).masks
+        self.num_clients = self.masks.shape[1]
+
+    @cached_property
+    def together(self) -> Together:
+        """How far its clients are available together; the objective that follows is logged."""
+        return measured_and_said(self.masks, "masks")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What identifies it: without the measure."""
+        return {"masks": self.masks, "num_clients": self.num_clients}
 
     @property
     def stationary(self) -> np.ndarray:
         """Share of the rows with a one, `float64 [N]`."""
-        return self._masks.mean()
+        return self.masks.mean()
 
     def mask(self, round_number: int) -> np.ndarray:
         """See `AvailabilityProcess.mask`."""
-        return self._masks.row((round_number - 1) % self._masks.shape[0] + 1)
+        return self.masks.row((round_number - 1) % self.masks.shape[0] + 1)
+
+
+def _log(path: Path, round_seconds: int) -> AvailabilityLog:
+    """The log in a file, read once: settings and process both follow from it."""
+    return _read(path, round_seconds, *file_state(path))
+
+
+@lru_cache(maxsize=2)
+def _read(path: Path, round_seconds: int, *_: int) -> AvailabilityLog:
+    return read_log(path, round_seconds)
+
+
+@lru_cache(maxsize=16)
+def _measured(path: Path, round_seconds: int, *state: int) -> Together:
+    """Said once a file."""
+    return measured_and_said(_read(path, round_seconds, *state).masks, str(path))
 
 
 @register(
@@ -53,17 +87,43 @@ class Table:
 class TableConfig(AvailabilityConfig):
     """A `Table` read from a file."""
 
-    positively_correlated: ClassVar[bool] = True
+    positively_correlated: ClassVar[bool] = Table.positively_correlated
 
     table_file: str = parameter(
         REQUIRED,
-        "0/1 matrix, a row a round and a column a client: .npy, .npz or .csv",
+        "who is available when: a 0/1 matrix, a row a round and a column a client (.npy, .npz, "
+        ".csv), or a log of device,time,online or device,start,end (.csv)",
         is_input=True,
     )
+    table_round_seconds: int = parameter(
+        ROUND_SECONDS,
+        "length of a round, for a log with times",
+        minimum=1,
+        units="seconds",
+    )
+
+    @classmethod
+    def measured(cls, known: Any) -> Together | None:
+        """See `AvailabilityConfig.measured`."""
+        path, seconds = Path(known["table_file"]), known["table_round_seconds"]
+        try:
+            return _measured(path, seconds, *file_state(path))
+        except DataError:
+            # The run will say so.
+            return None
+
+    @classmethod
+    def num_clients_of(cls, known: Any) -> int | None:
+        """See `AvailabilityConfig.num_clients_of`."""
+        try:
+            log = _log(Path(known["table_file"]), known["table_round_seconds"])
+        except DataError:
+            return None
+        return log.masks.shape[1]
 
     def build(self, p: np.ndarray, seed: int) -> Table:
         """See `AvailabilityConfig.build`."""
-        table = Table(Path(self.table_file))
+        table = Table(Path(self.table_file), self.table_round_seconds)
         if table.num_clients != len(p):
             allowed = f"has {table.num_clients} columns, must have one for each of {len(p)} clients"
             raise ParameterError("table_file", self.table_file, allowed)

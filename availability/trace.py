@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from reprlib import repr
 from typing import Any, ClassVar
@@ -12,12 +13,14 @@ import numpy as np
 
 from f3ast_tff.availability.device_traces import DeviceTraces
 from f3ast_tff.availability.draws import gather, smallest_integers
+from f3ast_tff.availability.mask_files import PackedMasks, packed_masks
 from f3ast_tff.availability.process import AvailabilityConfig
+from f3ast_tff.availability.together import Together, measured_and_said
 from f3ast_tff.availability.trace_files import ELIGIBLE, read_traces
-from f3ast_tff.core.data_files import read_json
+from f3ast_tff.core.data_files import file_state, read_json
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.settings import REQUIRED, parameter, register
+from f3ast_tff.settings import REQUIRED, parameter, parameters_of, register
 
 DAY = 86_400
 ASSIGNMENTS = ("balanced", "with_replacement", "in_order")
@@ -150,7 +153,7 @@ class TraceConfig(AvailabilityConfig):
     too, and two clients on one device differ.
     """
 
-    positively_correlated: ClassVar[bool] = True
+    positively_correlated: ClassVar[bool] = Trace.positively_correlated
 
     trace_file: str = parameter(REQUIRED, "device traces, .json, .csv or .pkl", is_input=True)
     trace_states: str = parameter("", "which list of states, where a device has several")
@@ -184,8 +187,30 @@ class TraceConfig(AvailabilityConfig):
 
     def build(self, p: np.ndarray, seed: int) -> Trace:
         """See `AvailabilityConfig.build`."""
+        return self.follow(self._traces(), len(p), seed)
+
+    def _traces(self) -> DeviceTraces:
         path = Path(self.trace_file)
-        return self.follow(read_traces(path, self.trace_states, self.trace_eligible), len(p), seed)
+        return _read(path, self.trace_states, self.trace_eligible, *file_state(path))
+
+    @classmethod
+    def measured(cls, known: Any) -> Together | None:
+        """See `AvailabilityConfig.measured`: of all devices, without shifts."""
+        path = Path(known["trace_file"])
+        settings = {p.name: known[p.name] for p in parameters_of(cls)}
+        settings.update(trace_clients=None, trace_assignment="in_order", trace_shift="none")
+        try:
+            return _measured(cls(**settings), *file_state(path))
+        except (DataError, ParameterError):
+            # The run will say so.
+            return None
+
+    def masks(self) -> PackedMasks:
+        """Returns when each device of the file is available."""
+        traces = self._traces()
+        trace = self.follow(traces, traces.num_devices, 0)
+        rounds = range(1, trace.rounds_per_cycle + 1)
+        return packed_masks(np.array([trace.mask(t) for t in rounds]), self.trace_file)
 
     def follow(self, traces: DeviceTraces, num_clients: int, seed: int) -> Trace:
         """Resamples traces to rounds.
@@ -240,6 +265,18 @@ class TraceConfig(AvailabilityConfig):
 
     def _rounds(self) -> int:
         return round(self.trace_days * DAY / self.trace_round_seconds)
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path, states: str, eligible: str, *_: int) -> DeviceTraces:
+    """The traces in a file, read once: settings and process both follow from them."""
+    return read_traces(path, states, eligible)
+
+
+@lru_cache(maxsize=16)
+def _measured(config: TraceConfig, *_: int) -> Together:
+    """Said once a file."""
+    return measured_and_said(config.masks(), config.trace_file)
 
 
 def _check_length(end: float, start: float, days: float) -> None:

@@ -99,7 +99,7 @@ class AlternatingConfig(AvailabilityConfig):
     alpha E there, those of the second; its defaults are E = 10 and alpha = 0.5.
     """
 
-    positively_correlated: ClassVar[bool] = True
+    positively_correlated: ClassVar[bool] = Grouped.positively_correlated
 
     alternating_period: int = parameter(
         10, "E, length of the first group's turn", minimum=1, units="rounds"
@@ -140,7 +140,7 @@ class PeriodicGroupsConfig(AvailabilityConfig):
     always one. The common offset o is drawn from 0 .. on - 1, as in the public code.
     """
 
-    positively_correlated: ClassVar[bool] = True
+    positively_correlated: ClassVar[bool] = Grouped.positively_correlated
 
     groups_number: int = parameter(
         5, "number of groups, blocks of client ids", minimum=1, maximum=10**6

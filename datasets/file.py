@@ -9,7 +9,7 @@ from typing import Any
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.datasets.task import TaskConfig
-from f3ast_tff.settings import REQUIRED, parameter, register
+from f3ast_tff.settings import REQUIRED, Derived, parameter, register
 
 
 @register("task", "file", "File", about="a CSV or parquet file with a client column", order=9)
@@ -18,7 +18,9 @@ class FileTask(TaskConfig):
     """Configuration of `FederatedData.from_frame`."""
 
     num_clients: int | None = parameter(  # type: ignore[assignment]
-        None, "number of clients N, which the file must have; not given: as in the file", minimum=1
+        Derived(lambda known: None, "as in the file"),
+        "number of clients N, which the file must have",
+        minimum=1,
     )
     data_file: str = parameter(REQUIRED, "CSV or parquet file with a client column", is_input=True)
     data_client: str = parameter("client", "column of data_file that says whose an example is")

@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from f3ast_tff.advice import advise
     from f3ast_tff.core.federated_data import ClientExamples, FederatedData
     from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
     from f3ast_tff.methods.f3ast_fixed import FixedPolicy
@@ -45,6 +46,7 @@ __all__ = [
     "Strategy",
     "TabularPolicy",
     "Uniform",
+    "advise",
     "compare",
     "greedy_policy",
     "load_run",
@@ -75,6 +77,7 @@ _MODULES = {
     "Strategy": "methods.parts.strategy",
     "TabularPolicy": "methods.parts.policies",
     "Uniform": "methods.fedavg",
+    "advise": "advice",
     "compare": "run.simulation",
     "greedy_policy": "rate_region",
     "load_run": "run.saved_run",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.cli.main import main
 from f3ast_tff.settings.registry import builtin_registry, registry_with
 from f3ast_tff.settings.resolve import resolve
 
@@ -44,6 +46,42 @@ def test_the_server_of_ones_own_prints_what_the_page_says_and_restarts_as_if_it_
     whole = names["train"](start(), np.zeros(2), 1, 1000)
     assert names["last"] == 400
     np.testing.assert_array_equal(whole[400:], names["models"])
+
+
+def test_the_python_of_the_front_page_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With 2 rounds in place of 200."""
+    (code,) = python_of("README.md")
+    monkeypatch.chdir(tmp_path)
+    exec(code.replace("rounds=200", "rounds=2"), {})
+    assert "test_sample_accuracy" in capsys.readouterr().out
+    assert (tmp_path / "accuracy.png").is_file()
+
+
+def commands_of(page: str) -> list[list[str]]:
+    """The commands of a page that name no file of the reader's."""
+    lines = re.findall(r"^f3ast-tff .*$", (ROOT / page).read_text(), flags=re.MULTILINE)
+    return [shlex.split(line, comments=True) for line in lines if " LOG" not in line]
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_front_page_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In their order, with 2 rounds each; the estimate lists its runs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    commands = commands_of("README.md")
+    names = [words[1] for words in commands]
+    assert set(names) == {"run", "campaign", "report", "availability", "advise"}
+    for words in commands:
+        given = ["--list" if word == "--estimate" else word for word in words]
+        if words[1] in ("run", "campaign"):
+            given = [word for word in given if not word.startswith("--rounds=")] + ["--rounds=2"]
+        assert main(given) == 0, words
+        capsys.readouterr()
+    assert (tmp_path / "report/report.html").is_file()
 
 
 def test_every_algorithm_has_its_parameters_on_one_page_of_the_methods() -> None:

@@ -1,8 +1,7 @@
-"""The notebooks of `examples/` and the README's Python run, and show what their text says."""
+"""The notebooks of `examples/` run, and show what their text says."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -37,10 +36,3 @@ def test_a_table_cell_has_its_verdict(tmp_path: Path) -> None:
     found = shown("table_cell", tmp_path)
     assert "F3AST - fedavg: +0.061 [+0.044, +0.078] over 12 draws" in found.markdown
     assert "better than fedavg: holds (better)" in found.markdown
-
-
-def test_the_python_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    exec(code, {})
-    assert (tmp_path / "accuracy.png").stat().st_size > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Mapping
@@ -72,7 +73,9 @@ def find_grid_file(name_or_file: str) -> Path:
         return path
     if path.suffix == ".toml":
         raise ParameterError("campaign", name_or_file, "not found")
-    allowed = f"must be one of {', '.join(built_in)}, or a file that ends in .toml"
+    nearest = difflib.get_close_matches(name_or_file.lower(), built_in, 1)
+    hint = f"; did you mean {nearest[0]}?" if nearest else ""
+    allowed = f"must be one of {', '.join(built_in)}, or a file that ends in .toml{hint}"
     raise ParameterError("campaign", name_or_file, allowed)
 
 

@@ -48,7 +48,9 @@ class Options:
     """Flags of the command, besides the parameters of availability processes."""
 
     availability: str = parameter("home_devices", "who is reachable when")
-    num_clients: int = parameter(100, "number of clients N", minimum=1, maximum=10**7)
+    num_clients: int | None = parameter(
+        None, "number of clients N; default: as in a table, else 100", minimum=1, maximum=10**7
+    )
     rounds: int = parameter(200, "number of rounds", minimum=1)
     seed: int = parameter(0, "seed of all draws", minimum=0)
     shares_spread: float = parameter(1.0, "for uneven: p_k ~ lognormal(0, this)", minimum=0)
@@ -101,8 +103,9 @@ def _show(given: Mapping[str, Any], registry: Registry) -> None:
     masks = Path(options.write) if options.write else None
     if masks is not None:
         _check_place("write", masks, FORMS)
-    n, rounds, seed = options.num_clients, options.rounds, options.seed
-    configs = resolve(_settings(options, given), registry).configs
+    resolved = resolve(_settings(options, given), registry)
+    configs, settings = resolved.configs, resolved.settings
+    n, rounds, seed = settings["num_clients"], options.rounds, options.seed
     config = configs[_KIND]
     constraint = configs["constraint"].build(n, seed, 0) if options.constraint else None
     shares = generator(seed, "preview shares").lognormal(0, options.shares_spread, n)
@@ -124,9 +127,9 @@ def _show(given: Mapping[str, Any], registry: Registry) -> None:
         rows = (available_clients(process, n, t) for t in range(1, rounds + 1))
         with _written("write", masks):
             write_masks(masks, rows, (rounds, n))
-        together = any(c.positively_correlated for c in (config, *parts))
+        objective = settings["availability_objective"]
         print(f"masks: {masks}; read by --availability=table --table_file={masks}")
-        print(f"F3AST as here: --availability_objective={'p' if together else 'p_squared'}")
+        print(f"F3AST as here: --availability_objective={objective}")
 
 
 def _settings(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:

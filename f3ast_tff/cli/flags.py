@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +10,13 @@ from typing import Any
 
 from f3ast_tff.cli.parameter_flags import (
     PLUGIN,
-    PLUGIN_HELP,
-    flag_lines,
     parse_flags,
     plugins_given,
 )
 from f3ast_tff.core.data_files import read_text
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import Parameter, Registry, parameter, parameters_of
-from f3ast_tff.settings.describe import by_takers, kind_text, parameter_text
+from f3ast_tff.settings.describe import kind_text
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import registry_with
@@ -58,9 +55,8 @@ class CampaignFlags:
 
 
 CAMPAIGN = {p.name: p for p in parameters_of(CampaignFlags)}
-_FLAGFILE_HELP = "a file with one flag a line, or the name of a built-in one"
+FLAGFILE_HELP = "a file with one flag a line, or the name of a built-in one"
 _FLAGFILES = Path(__file__).resolve().parent.parent / "flagfiles"
-_WIDTH = 92
 
 
 @dataclass(frozen=True)
@@ -209,38 +205,3 @@ def _flagfile(value: str, folder: Path) -> Path:
 
 def _own_names() -> set[str]:
     return {p.name for config in GROUPS.values() for p in parameters_of(config)}
-
-
-def help_text(usage: str, registry: Registry) -> str:
-    """Returns the help page: usage, then each kind with its components and their parameters."""
-    lines = [usage.strip()]
-    for kind in KINDS:
-        lines += ["", f"{kind.replace('_', ' ').capitalize()}:", *flag_lines(kind, kind_text(kind))]
-        width = max(len(name) for name in registry.names(kind)) + 2
-        for component in registry.components[kind].values():
-            lines += _wrapped(
-                component.about, f"      {component.name:<{width}}", " " * (6 + width)
-            )
-        for takers, parameters in by_takers(registry, kind).items():
-            if takers:
-                lines += _wrapped(f"with --{kind}={', '.join(takers)}:", "    ", "      ")
-            for p in parameters:
-                lines += flag_lines(p.name, parameter_text(p, registry))
-    for heading, config in GROUPS.items():
-        lines += ["", f"{heading}:"]
-        for p in parameters_of(config):
-            lines += flag_lines(p.name, parameter_text(p, registry))
-    lines += ["", "Campaign:"]
-    for p in CAMPAIGN.values():
-        lines += flag_lines(p.name, p.help)
-    lines += [
-        "",
-        "Command line:",
-        *flag_lines(PLUGIN, PLUGIN_HELP),
-        *flag_lines("flagfile", _FLAGFILE_HELP),
-    ]
-    return "\n".join(lines)
-
-
-def _wrapped(text: str, first: str, rest: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=rest)

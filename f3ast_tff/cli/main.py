@@ -13,22 +13,27 @@ import f3ast_tff
 from f3ast_tff.core.messages import print_any_character
 from f3ast_tff.core.signals import Signals
 
-USAGE = """
+SHORT_HELP = ("--help", "-help", "-h", "--helpshort")
+ALL_HELP = ("--help=all", "-help=all", "--helpfull")
+# Each with its line in the help.
+COMMANDS = {
+    "run": "one experiment, or several: its folder has scores, selections and weights",
+    "campaign": "a grid of runs, one of the papers' or your own",
+    "report": "tables, figures and verdicts from a folder of runs",
+    "compare": "a table and a picture of a folder of runs",
+    "export": "a folder of runs as one table, CSV or parquet",
+    "availability": "who is available when, as numbers and a picture",
+    "advise": "which method and how many clients for a log of who was online",
+}
+USAGE = f"""
 Federated learning when clients come and go.
 
-f3ast-tff run --algorithm=f3ast --availability=home_devices --rounds=100
-f3ast-tff campaign table3_synthetic
-f3ast-tff report --runs=runs --out=report
-f3ast-tff compare --runs=runs --out=accuracy.png
-f3ast-tff export --runs=runs --out=runs.parquet
-f3ast-tff availability --availability=smartphones --plot=smartphones.png
+{chr(10).join(f"  f3ast-tff {name:<13} {about}" for name, about in COMMANDS.items())}
 
-A run writes <output_dir>/<run_name>/: config.json, metrics.csv, selection.npz, summary.json,
-checkpoints/ and TensorBoard events. A campaign writes <output_dir>/<campaign>/: manifest.json and
-runs/<run>/ for each. The same command goes on with what was interrupted.
-`f3ast-tff COMMAND --help` lists the flags of a command; `run` is the command where none is named.
+Begin with `f3ast-tff run --rounds=200`: 10 seconds, no data files. `f3ast-tff COMMAND --help` lists
+a command's flags; `run` is the command where none is named. Given again, a command goes on with
+what was interrupted.
 """
-COMMANDS = ("run", "campaign", "report", "compare", "export", "availability")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -74,7 +79,7 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
     if arguments[:1] == ["--version"]:
         print(f"f3ast-tff {f3ast_tff.__version__}")
         return 0
-    if not arguments:
+    if not arguments or len(arguments) == 1 and arguments[0] in SHORT_HELP:
         print(USAGE.strip())
         return 0
     command = "run"
@@ -93,17 +98,23 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
 
 def _run(arguments: Sequence[str], command: str, signals: Signals) -> int:
     from f3ast_tff.cli.failures import fail
-    from f3ast_tff.cli.flags import expand_flagfiles, help_text, parse
+    from f3ast_tff.cli.flags import expand_flagfiles, parse
+    from f3ast_tff.cli.help_pages import campaigns_text, help_text, short_help
     from f3ast_tff.cli.parameter_flags import UsageError, plugins_given, wants_help
     from f3ast_tff.core.errors import ParameterError
 
     words = list(arguments)
     if command == "campaign" and words and not words[0].startswith("-"):
         words[0] = f"--campaign={words[0]}"
+    if command == "campaign" and not words:
+        print(campaigns_text())
+        return 0
     try:
         if wants_help(words):
             plugins = plugins_given(expand_flagfiles(words, Path()))
-            print(help_text(USAGE, parse([f"--plugin={each}" for each in plugins]).registry))
+            registry = parse([f"--plugin={each}" for each in plugins]).registry
+            every = any(word in ALL_HELP for word in words)
+            print(help_text(registry) if every else short_help(command, registry))
             return 0
         parsed = parse(words)
     except (ParameterError, UsageError) as error:

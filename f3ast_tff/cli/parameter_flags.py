@@ -12,7 +12,7 @@ from f3ast_tff.settings import Parameter
 
 PLUGIN = "plugin"
 PLUGIN_HELP = "FILE.py or package.module with components of your own; may be given several times"
-_HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
+_HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull", "--help=all", "-help=all")
 _WIDTH = 92
 _INDENT = " " * 6
 

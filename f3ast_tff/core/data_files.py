@@ -37,6 +37,15 @@ def open_regular(path: Path | str) -> io.FileIO:
     return file
 
 
+def file_state(path: Path) -> tuple[int, ...]:
+    """Returns what changes when a file does: time and size; nothing if it is not there."""
+    try:
+        seen = path.stat()
+    except OSError:
+        return ()
+    return seen.st_mtime_ns, seen.st_size
+
+
 def check_appendable(path: Path) -> None:
     """Checks that a file can be appended to, where it is there.
 

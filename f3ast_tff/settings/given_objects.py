@@ -14,11 +14,17 @@ from typing import Any, Callable
 import numpy as np
 
 from f3ast_tff.availability import Table
+from f3ast_tff.availability.logs import log_of_frame
+from f3ast_tff.availability.mask_files import PackedMasks, packed_masks
+from f3ast_tff.availability.together import Together, measured_and_said, shown_clients
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.settings import Registry, parameters_of, register
 from f3ast_tff.settings.component import component_of, given_fields, without_note
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.plugins import Plugin
+
+# A process that does not say whether its clients are available together is asked for so many.
+_MEASURED_ROUNDS = 500
 
 
 def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str, Any], Registry]:
@@ -54,6 +60,9 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
                 digest = _digest(without_note(value))
                 plugins.append(Plugin(f"{kind} {component.name}", "", digest, (component,)))
             continue
+        if kind == "availability" and hasattr(value, "columns"):
+            # Its masks identify it, which pandas' own bookkeeping does not.
+            value = Table(log_of_frame(value).masks)
         config = _config_of(kind, value, registry)
         settings[kind] = component_of(config).name
         plugins.append(
@@ -119,12 +128,36 @@ def _facts(kind: str, value: Any) -> dict[str, Any]:
             "made": not hasattr(value, "select"),
         }
     if kind == "availability":
-        return {"positively_correlated": getattr(value, "positively_correlated", True)}
+        return _facts_of_availability(value)
     if kind == "model":
         return {name: getattr(value, name, False) for name in ("labels_sequences", "convex")}
     if kind == "task":
         return {"published": {"num_clients": value.train.num_clients}}
     return {}
+
+
+def _facts_of_availability(value: Any) -> dict[str, Any]:
+    """What a process declares; what it lacks is measured, as it is of masks."""
+
+    def measured(known: Any) -> Together | None:
+        if isinstance(value, Table):
+            return value.together
+        return measured_and_said(_first_rounds(value), type(value).__name__)
+
+    declared = getattr(value, "positively_correlated", None)
+    facts: dict[str, Any] = {"positively_correlated": declared is not False}
+    if declared is None or isinstance(value, Table):
+        facts["measured"] = staticmethod(measured)
+    if isinstance(value, Table):
+        facts["num_clients_of"] = staticmethod(lambda known: value.num_clients)
+    return facts
+
+
+def _first_rounds(process: Any) -> PackedMasks:
+    shown = shown_clients(process.num_clients)
+    rounds = range(1, _MEASURED_ROUNDS + 1)
+    masks = np.array([process.mask(t)[shown] for t in rounds])
+    return packed_masks(masks, type(process).__name__)
 
 
 def _digest(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,6 +113,10 @@ class ReadingConfig:
     )
 
 
+def _logger(known: Any) -> str:
+    return "tensorboard" if importlib.util.find_spec("tensorboard") else "csv"
+
+
 @dataclass(frozen=True)
 class RunConfig:
     """One run: seed, folder and files."""
@@ -148,7 +153,7 @@ class RunConfig:
         decides_result=False,
     )
     logger: str = parameter(
-        "tensorboard",
+        Derived(_logger, "tensorboard where it is installed, else csv"),
         "where scalars go besides metrics.csv: a comma list of tensorboard, wandb, mlflow, csv",
         decides_result=False,
     )

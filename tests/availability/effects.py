@@ -128,6 +128,10 @@ OLDER: dict[tuple[str, str], tuple[Any, Check]] = {
         lambda _, new: new.device_of.tolist() == [1, 0, 0] * (N // 3),
     ),
     ("table", "table_file"): ("other.npy", _opposite),
+    ("table", "table_round_seconds"): (
+        7200,
+        lambda old, new: np.array_equal(masks(new, 25), masks(old)[:50:2]),
+    ),
     ("mix", "mix_shares"): (
         "1,0,1",
         lambda old, new: (

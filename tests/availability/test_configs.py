@@ -46,7 +46,9 @@ def given(tmp_path: Path) -> dict[str, dict[str, Any]]:
     "two" is the opposite of "one", the other file the opposite of the first. The other table, too.
     """
     table = np.random.default_rng(0).random((50, N)) < 0.5
-    np.save(tmp_path / "table.npy", table)
+    events = [(k, 3600 * h, int(table[h % 50, k])) for h in range(51) for k in range(N)]
+    lines = [f"{k},{time},{online}" for k, time, online in events]
+    (tmp_path / "table.csv").write_text("\n".join(["device,time,online", *lines]))
     np.save(tmp_path / "other.npy", ~table)
     states = ("AVL_TRAIN", "UN_AVL")
     for file, start in (("trace.json", 0), ("other.json", 1)):
@@ -63,7 +65,7 @@ def given(tmp_path: Path) -> dict[str, dict[str, Any]]:
     (tmp_path / "clients.json").write_text(json.dumps(["b", "a", "a"] * 4))
     parts = {"availability_parts": "scarce,alternating,smartphones", "parts": PARTS}
     return {
-        "table": {"table_file": str(tmp_path / "table.npy")},
+        "table": {"table_file": str(tmp_path / "table.csv")},
         "trace": {"trace_file": str(tmp_path / "trace.json"), "trace_states": "one"},
         "product": parts,
         "mix": parts,

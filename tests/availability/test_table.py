@@ -9,6 +9,7 @@ import pytest
 
 from f3ast_tff.availability import Table
 from f3ast_tff.core.errors import DataError
+from f3ast_tff.settings.resolve import resolve
 
 MATRIX = np.array([[1, 0, 0], [1, 1, 0]])
 
@@ -68,7 +69,7 @@ def test_tables_of_something_else_are_refused_unread(tmp_path: Path, matrix: np.
 def test_missing_and_unknown_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="gone.npy: there is no such file"):
         Table(tmp_path / "gone.npy")
-    with pytest.raises(DataError, match="must end in .npy, .npz or .csv"):
+    with pytest.raises(DataError, match="must end in .csv, .npy, .npz, .json or .pkl"):
         Table(tmp_path / "t.mat")
     (tmp_path / "cut.npy").write_bytes(b"\x93NUMPY\x01\x00")
     with pytest.raises(DataError, match="cut.npy: not a table"):
@@ -91,3 +92,29 @@ def test_missing_and_unknown_files(tmp_path: Path) -> None:
 def test_arrays_of_wrong_shape_or_dtype(matrix: np.ndarray, message: str) -> None:
     with pytest.raises(DataError, match=f"table: .*{message}"):
         Table(matrix)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_settings_follow_from_the_table(
+    together: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """N, and the case of eq. (3), by the measured correlation; what is given comes first."""
+    draws = np.random.default_rng(0).random((200, 40)) < 0.4
+    path = tmp_path / "mine.npy"
+    np.save(path, draws & draws[:, :1] if together else draws)
+    given = {"availability": "table", "table_file": str(path), "algorithm": "f3ast"}
+    settings = resolve(given).settings
+    assert settings["num_clients"] == 40
+    assert settings["availability_objective"] == ("p" if together else "p_squared")
+    resolve({**given, "rounds": 3})
+    assert len([record for record in caplog.records if "mine.npy" in record.message]) == 1
+    fixed = {**given, "availability_objective": "p", "num_clients": 12, "clients_per_round": 2}
+    assert resolve(fixed).settings["num_clients"] == 12
+    assert resolve({**given, "task": "cifar100"}).settings["num_clients"] == 500
+
+
+def test_a_table_that_cannot_be_read_leaves_settings_to_their_defaults(tmp_path: Path) -> None:
+    """Building it says why."""
+    given = {"availability": "table", "table_file": str(tmp_path / "gone.csv")}
+    settings = resolve(given).settings
+    assert (settings["num_clients"], settings["availability_objective"]) == (100, "p")

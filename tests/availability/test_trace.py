@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from f3ast_tff.availability import DeviceTraces, Trace, TraceConfig
 from f3ast_tff.availability.trace import DAY, assign_devices
 from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.settings.resolve import resolve
 
 HOUR = 3600
 
@@ -154,3 +156,19 @@ def test_more_states_than_memory_are_refused_before_they_are_made() -> None:
     long = DeviceTraces(names, np.arange(0, 201, 2), times, np.tile([True, False], 100))
     with pytest.raises(ParameterError, match="makes 86400000000 rounds of 100 devices"):
         trace(3, long, round_seconds=1, days=1e6)
+
+
+def test_the_objective_follows_from_the_devices(tmp_path: Path) -> None:
+    """Three groups of devices that take turns all day; and devices that go by chance."""
+    draws = np.random.default_rng(0).random((240, 40)) < 0.4
+    turns = (np.arange(240)[:, None] // 4 + np.arange(40)) % 3 == 0
+    for objective, table in (("p", turns), ("p_squared", draws)):
+        rows = [
+            f"{d},{t * HOUR},{'AVL_TRAIN' if table[t, d] else 'UN_AVL'}"
+            for d in range(40)
+            for t in range(240)
+        ]
+        path = tmp_path / f"{objective}.csv"
+        path.write_text("\n".join(["device,time,state", *rows]))
+        given = {"availability": "trace", "trace_file": str(path), "trace_start": 0.0}
+        assert resolve(given).settings["availability_objective"] == objective

@@ -133,4 +133,4 @@ def test_labels_that_are_no_class_ids_are_refused(tmp_path: Path, label: str, wh
 def test_num_clients_is_optional() -> None:
     component = builtin_registry().components["task"]["file"]
     (parameter,) = (p for p in component.parameters if p.name == "num_clients")
-    assert parameter.optional and parameter.default is None
+    assert parameter.optional and parameter.default.compute(None) is None

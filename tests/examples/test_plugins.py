@@ -131,7 +131,7 @@ availability = ["home_devices", "commuters"]
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished campaign of all four plug-ins."""
+    """A finished campaign of all five plug-ins."""
     folder = tmp_path_factory.mktemp("campaign")
     (folder / "mine.toml").write_text(GRID)
     plugins = [f"--plugin={PLUGINS / name}.py" for name in CASES]

@@ -207,8 +207,12 @@ MEAN_OF_AVAILABLE = MappingProxyType({"algorithm": "fedavg_all", "aggregation": 
 
 def _objective(known: Any) -> str:
     """The case of eq. (3): combined clients are available together if those of a part are."""
-    together = any(c.positively_correlated for c in known.config_classes("availability"))
-    return "p" if together else "p_squared"
+    for config in known.config_classes("availability"):
+        # A process in a server of one's own has no `Config`.
+        measured = config.measured(known) if hasattr(config, "measured") else None
+        if config.positively_correlated if measured is None else measured.positive:
+            return "p"
+    return "p_squared"
 
 
 @dataclass(frozen=True)
@@ -218,7 +222,11 @@ class ObjectiveConfig(AlgorithmConfig):
     availability_objective: str = parameter(
         Reading(
             "R9",
-            Derived(_objective, "p where clients are available together, else p_squared"),
+            Derived(
+                _objective,
+                "p where clients are available together, measured on a table or trace; else "
+                "p_squared",
+            ),
             "p_squared",
         ),
         "H(r) sums p^2 / r or p / r",

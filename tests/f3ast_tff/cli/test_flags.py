@@ -48,7 +48,7 @@ def test_no_flag_is_left_behind() -> None:
     assert "rounds" not in flags.FLAGS
 
 
-@pytest.mark.parametrize("flag", ["--help", "--helpfull", "-h"])
+@pytest.mark.parametrize("flag", ["--help=all", "--helpfull"])
 def test_help_lists_every_component_and_setting(
     flag: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,7 +78,7 @@ def test_help_lists_a_plugin_however_it_is_given(
     plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
     flagfile.write_text(f"--plugin={plugin}\n")
     given = [word.replace("FILE", str(plugin)).replace("FLAGS", str(flagfile)) for word in words]
-    assert main(["f3ast-tff", "run", *given, "--help"]) == 0
+    assert main(["f3ast-tff", "run", *given, "--help=all"]) == 0
     assert "--first_weight" in capsys.readouterr().out
 
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from f3ast_tff import simulate
-from f3ast_tff.availability import CycleK, HomeDevicesConfig, ScarceConfig
+from f3ast_tff.availability import CycleK, HomeDevicesConfig, ScarceConfig, Table
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.f3ast import F3ASTConfig
 from f3ast_tff.methods.fedavg import Uniform
@@ -158,3 +159,33 @@ def test_an_optimizer_keeps_its_clip() -> None:
     decaying = Sgd(0.5, schedule=Geometric(0.9))
     with pytest.raises(ParameterError, match="has a schedule, which only a client optimizer"):
         simulate(data, "fedavg", server_optimizer=decaying, **given)
+
+
+class Unsaid:
+    """Clients who are available together, or by chance; it does not say which."""
+
+    num_clients = 60
+    periodic = False
+
+    def __init__(self, together: bool) -> None:
+        self.together = together
+
+    def mask(self, round_number: int) -> np.ndarray:
+        draws = np.random.default_rng(round_number).random(60) < 0.5
+        return draws & draws[0] if self.together else draws
+
+
+def test_masks_and_processes_that_do_not_say_are_measured() -> None:
+    """A DataFrame stands for its masks, with their identity from call to call."""
+    for together, objective in ((True, "p"), (False, "p_squared")):
+        process = Unsaid(together)
+        masks = np.array([process.mask(t) for t in range(1, 501)])
+        frame = pd.DataFrame(masks)
+        given = {"num_clients": 60, "clients_per_round": 2}
+        assert settings(availability=process, **given)["availability_objective"] == objective
+        for table in (masks, frame, Table(masks)):
+            found = configured(availability=table, clients_per_round=2)
+            assert found.settings["availability_objective"] == objective
+            assert found.settings["num_clients"] == 60
+            again = configured(availability=table, clients_per_round=2)
+            assert [p.sha256 for p in again.plugins] == [p.sha256 for p in found.plugins]

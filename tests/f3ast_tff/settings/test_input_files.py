@@ -38,6 +38,8 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> None:
 def command(table: Path, *more: str) -> int:
     folder = table.parent / "runs"
     flags = ("--availability=table", "--num_clients=8", "--clients_per_round=2", "--rounds=2")
+    # Without it the table is measured, and the objective said.
+    flags = (*flags, "--availability_objective=p")
     files = (f"--table_file={table}", f"--output_dir={folder}", "--run_name=run")
     return main(["f3ast-tff", "run", *flags, *files, *more])
 

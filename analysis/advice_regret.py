@@ -1,0 +1,55 @@
+"""What following the kept study's advice costs under availability that it has not seen.
+
+python -m f3ast_tff.analysis.advice_regret
+
+The advice is the method of highest mean accuracy under the other kinds of availability; its regret
+is the accuracy of the best method there minus its own. Each kind is left out in turn.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from f3ast_tff.advice.study import STUDY, Study, read_studies
+from f3ast_tff.analysis.command_line import command
+from f3ast_tff.analysis.texts import markdown_table
+from f3ast_tff.settings import parameter
+
+# Rules that follow no study.
+FIXED = ("F3AST", "FedAvg, without replacement", "FedAvg")
+_OBJECTIVES = {"examples": "n_k / n", "equal": "1 / N"}
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of this command."""
+
+    scores: str = parameter(str(STUDY), "CSV file of tidy_scores", is_path=True)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Prints the regrets as a Markdown table; returns the exit code."""
+    return command(argv, __doc__, Flags, _show)
+
+
+def _show(flags: Flags) -> None:
+    print(regret_table(read_studies(Path(flags.scores))))
+
+
+def regret_table(studies: dict[str, Study]) -> str:
+    """Returns mean and largest regret of each rule in each objective, as a Markdown table."""
+    rows = []
+    for share, study in studies.items():
+        for rule in (None, *FIXED):
+            regrets = study.regrets(rule)
+            said = "the advice" if rule is None else f"always {rule}"
+            worst = f"{regrets.max():.3f} ({regrets.idxmax()})"
+            rows.append([_OBJECTIVES.get(share, share), said, f"{regrets.mean():.3f}", worst])
+    return markdown_table(["p_k", "rule", "mean regret", "largest"], rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,91 @@
+"""A log in numbers: online clients by hour, shares, absences, correlations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from f3ast_tff.availability.together import Together, measure_together, shown_clients
+
+
+@dataclass(frozen=True)
+class LogMeasures:
+    """Measures of a log of T rounds and N clients.
+
+    Attributes:
+        num_online: Clients online in each round, `int64 [T]`.
+        share: Share of the rounds in which each client is online, `float64 [N]`.
+        longest_absence: Most rounds in a row without each client, `int64 [N]`; T for one that is
+            never online.
+        by_hour: Mean share of clients online in each of the day's rounds, `float64 [H]`; `None`
+            for a log shorter than two days.
+        lag_one: Correlation of a client's states in successive rounds; NaN if none changes.
+        lag_day: The same of states a day apart; NaN for a log shorter than two days.
+        together: Correlation across clients.
+    """
+
+    num_online: np.ndarray
+    share: np.ndarray
+    longest_absence: np.ndarray
+    by_hour: np.ndarray | None
+    lag_one: float
+    lag_day: float
+    together: Together
+
+    @property
+    def num_rounds(self) -> int:
+        """T."""
+        return len(self.num_online)
+
+    @property
+    def num_clients(self) -> int:
+        """N."""
+        return len(self.share)
+
+    @property
+    def day_swing(self) -> float:
+        """Largest mean over the hours of a day, over the least; NaN without hours."""
+        if self.by_hour is None:
+            return np.nan
+        least = float(self.by_hour.min())
+        return float(self.by_hour.max()) / least if least > 0 else np.inf
+
+
+def measure_log(masks: np.ndarray, rounds_per_day: int = 24, first: int = 0) -> LogMeasures:
+    """Measures a log.
+
+    Args:
+        masks: Available clients by round, `bool [T, N]`.
+        rounds_per_day: Rounds of a day, at least 1.
+        first: Place of round 1 in its day, from 0.
+    """
+    rounds, n = masks.shape
+    running, longest = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for mask in masks:
+        running = np.where(mask, 0, running + 1)
+        np.maximum(longest, running, out=longest)
+    num_online = masks.sum(axis=1)
+    by_hour, whole = None, rounds // rounds_per_day
+    if whole >= 2 and rounds_per_day > 1:
+        days = num_online[: whole * rounds_per_day].reshape(whole, rounds_per_day)
+        by_hour = np.roll(days.mean(axis=0) / n, first)
+    return LogMeasures(
+        num_online,
+        masks.mean(axis=0),
+        longest,
+        by_hour,
+        _lagged(masks, 1),
+        _lagged(masks, rounds_per_day) if by_hour is not None else np.nan,
+        measure_together(masks),
+    )
+
+
+def _lagged(masks: np.ndarray, lag: int) -> float:
+    """Correlation of a client's states so many rounds apart, over all clients together."""
+    masks = masks[:, shown_clients(masks.shape[1])]
+    x = masks - masks.mean(axis=0, dtype=np.float32)
+    variance = float(np.mean(x * x))
+    if len(x) <= lag or variance == 0:
+        return np.nan
+    return float(np.mean(x[lag:] * x[:-lag])) / variance

@@ -1,0 +1,253 @@
+"""Logs of who was online when, as they come: tables of rounds, events, spans, device traces.
+
+- Masks: a row per round, a column per client, zeros and ones: `.npy`, `.npz`, `.csv` without a
+  header (`mask_files`), a DataFrame, or `.csv` with the clients' names in the first line.
+- Events: a row per change, with columns such as `device,time,online`. A device is offline before
+  its first event, and stays in a state until its next one.
+- Spans: a row per visit, with columns such as `device,start,end`. Spans may overlap; one without
+  an end lasts until the log's end.
+- Device traces: `.json` and `.pkl` (`trace_files`).
+
+Times are seconds, milliseconds since 1970, or dates as 2024-06-01T18:00:00Z, on one clock. A
+client is available in a round if it is online when the round starts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from reprlib import repr
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.availability.device_traces import DeviceTraces
+from f3ast_tff.availability.mask_files import FORMS, Masks, packed_masks, read_masks
+from f3ast_tff.availability.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
+from f3ast_tff.core.data_files import open_regular
+from f3ast_tff.core.errors import DataError
+
+DAY = 86_400
+ROUND_SECONDS = 3600
+_DEVICES = ("device", "device_id", "client", "client_id", "node", "node_id", "user", "user_id")
+_TIMES = ("time", "timestamp", "date", "datetime", "t")
+_STATES = ("online", "available", "state", "status", "connected")
+_STARTS = ("start", "begin", "from", "online_from")
+_ENDS = ("end", "stop", "to", "until", "online_until")
+_ROUNDS = ("round", "hour", *_TIMES)
+_YES = ("1", "1.0", "true", "t", "yes", "y", "on", "online", "up", "available", "connected")
+_NO = ("0", "0.0", "false", "f", "no", "n", "off", "offline", "down", "unavailable")
+_WORDS = {
+    **dict.fromkeys((*_YES, "avl_train", "avl_eval"), True),
+    **dict.fromkeys((*_NO, "disconnected", "un_avl"), False),
+}
+# Seconds beyond are milliseconds: some 5,000 years.
+_MOST_SECONDS = 1e11
+# A byte each.
+_MAX_STATES = 2**31
+_HEADER_BYTES = 2**24
+
+
+@dataclass(frozen=True)
+class AvailabilityLog:
+    """Online clients by round.
+
+    Attributes:
+        masks: Available clients by round.
+        clients: Name of each client, N of them; empty where the log has no names.
+        round_seconds: Length of a round; `None` where the log has no clock.
+        start: Time of round 1, seconds since midnight; `None` without a clock.
+        events: Number of entries read; 0 for masks.
+    """
+
+    masks: Masks
+    clients: tuple[str, ...] = ()
+    round_seconds: int | None = None
+    start: float | None = None
+    events: int = 0
+
+
+def read_log(
+    path: Path, round_seconds: int = ROUND_SECONDS, states: str = "", eligible: str = ELIGIBLE
+) -> AvailabilityLog:
+    """Reads a log of one of the forms above.
+
+    Args:
+        path: A `.npy`, `.npz`, `.csv`, `.json` or `.pkl` file.
+        round_seconds: Length of a round; unused for masks.
+        states: See `trace_files.read_traces`.
+        eligible: See `trace_files.read_traces`.
+
+    Raises:
+        DataError: If it cannot be read; names the file, and the column or the row.
+        ParameterError: See `trace_files.read_traces`.
+    """
+    form = path.suffix.lower()
+    if form == ".csv" and path.is_file() and _has_header(path):
+        import pandas as pd
+
+        try:
+            frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        except (OSError, ValueError) as error:
+            raise DataError(f"{path}: {' '.join(str(error).split())}") from error
+        return log_of_frame(frame, round_seconds, str(path))
+    if form in (".json", ".pkl") or path.name == FEDSCALE_NAME:
+        traces = read_traces(path, states, eligible)
+        return _resampled(_from_first_sight(traces), round_seconds, str(path))
+    if form not in FORMS:
+        allowed = f"must end in {', '.join((*FORMS, '.json'))} or .pkl"
+        raise DataError(f"{path}: {allowed}")
+    return AvailabilityLog(read_masks(path))
+
+
+def log_of_frame(
+    frame: Any, round_seconds: int = ROUND_SECONDS, name: str = "the table"
+) -> AvailabilityLog:
+    """Returns the log in a pandas DataFrame of masks, events or spans.
+
+    Args:
+        frame: The table. Column names are matched without regard to case.
+        round_seconds: Length of a round; unused for masks.
+        name: Name in messages.
+
+    Raises:
+        DataError: If a column is missing or has another value; names the column and the row.
+    """
+    names = {str(column).strip().lower(): column for column in frame.columns}
+    if not len(frame):
+        raise DataError(f"{name}: it has no rows")
+    device, time, state, start, end = (
+        next((names[each] for each in group if each in names), None)
+        for group in (_DEVICES, _TIMES, _STATES, _STARTS, _ENDS)
+    )
+    if device is None:
+        return _of_masks(frame, name)
+    if start is not None and end is not None:
+        began = _seconds(frame[start], name)
+        ended = _seconds(frame[end], name, gap=np.inf)
+        early = np.flatnonzero(ended < began)
+        if len(early):
+            raise DataError(f"{name}: column {end!r}, row {early[0]}: is before its {start}")
+        last = np.maximum(began, np.where(np.isinf(ended), began, ended)).max()
+        times = np.concatenate([began, np.minimum(ended, last)])
+        steps = np.repeat([1, -1], len(frame))
+        devices = np.tile(_names(frame[device], name), 2)
+    elif time is not None and state is not None:
+        times = _seconds(frame[time], name)
+        online = _online(frame[state], name)
+        devices, steps = _names(frame[device], name), np.where(online, 1, 0)
+    else:
+        of_spans = start is not None or end is not None
+        wanted = {"start": start, "end": end} if of_spans else {"time": time, "online": state}
+        lacks = " or ".join(column for column, found in wanted.items() if found is None)
+        there = ", ".join(map(str, frame.columns))
+        forms = "device,time,online or device,start,end"
+        raise DataError(f"{name}: has no column {lacks}, as in {forms}; it has {there}")
+    found, place = np.unique(devices, return_inverse=True)
+    order = np.lexsort((times, place))
+    place, times, steps = place[order], times[order], steps[order]
+    # Spans sum to 0 in each device; an event of 1 or 0 is the state itself.
+    online = np.cumsum(steps) > 0 if start is not None and end is not None else steps > 0
+    offsets = np.searchsorted(place, np.arange(len(found) + 1))
+    traces = DeviceTraces(tuple(map(str, found)), offsets, times, online).once()
+    return replace(_resampled(traces, round_seconds, name), events=len(frame))
+
+
+def _has_header(path: Path) -> bool:
+    """Whether the first line is names: no entry of it is a number."""
+    with open_regular(path) as file:
+        line = file.readline(_HEADER_BYTES).decode("utf-8-sig", "replace")
+    return bool(line.strip()) and not any(map(_is_number, line.split(",")))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _of_masks(frame: Any, name: str) -> AvailabilityLog:
+    columns = list(frame.columns)
+    if str(columns[0]).strip().lower() in (*_ROUNDS, "", "unnamed: 0") and len(columns) > 1:
+        columns = columns[1:]
+    table = np.stack([_online(frame[column], name) for column in columns], axis=1)
+    return AvailabilityLog(packed_masks(table, name), tuple(map(str, columns)))
+
+
+def _names(column: Any, name: str) -> np.ndarray:
+    """Names of devices, numbers in their order."""
+    values = column.to_numpy()
+    if values.dtype.kind == "O":
+        texts = column.astype(str).str.strip()
+        gaps = np.flatnonzero((texts == "") | column.isna())
+        if len(gaps):
+            raise DataError(f"{name}: column {column.name!r}, row {gaps[0]}: has no device")
+        if texts.str.fullmatch(r"\d{1,18}").all():
+            return np.asarray(texts.astype(np.int64))
+        return np.array(texts.tolist(), str)
+    return values
+
+
+def _online(column: Any, name: str) -> np.ndarray:
+    """States as yes or no, `bool [n]`."""
+    if column.dtype.kind == "b":
+        return np.asarray(column.to_numpy())
+    words = column.astype(str).str.strip().str.lower()
+    known = words.map(_WORDS)
+    wrong = np.flatnonzero(known.isna())
+    if len(wrong):
+        said = repr(str(column.iloc[wrong[0]]))
+        allowed = "must be 0 or 1, true or false, online or offline"
+        raise DataError(f"{name}: column {column.name!r}, row {wrong[0]} is {said}: {allowed}")
+    return known.to_numpy(bool)
+
+
+def _seconds(column: Any, name: str, gap: float | None = None) -> np.ndarray:
+    """Times in seconds, `float64 [n]`; `gap` for an empty entry if any is allowed."""
+    import pandas as pd
+
+    empty = column.isna() | (column.astype(str).str.strip() == "")
+    values = np.full(len(column), np.nan)
+    if column.dtype.kind != "M":
+        values = pd.to_numeric(column.where(~empty), errors="coerce").to_numpy(float)
+    if not np.isfinite(values).any():
+        dates = pd.to_datetime(column.where(~empty), errors="coerce", utc=True)
+        zero = pd.Timestamp(0, tz="UTC")
+        values = ((dates - zero) / pd.Timedelta(seconds=1)).to_numpy(float)
+    elif np.nanmax(np.abs(values), initial=0) > _MOST_SECONDS:
+        values = values / 1000
+    values = np.where(empty, np.nan if gap is None else gap, values)
+    wrong = np.flatnonzero(np.isnan(values))
+    if len(wrong):
+        said = repr(str(column.iloc[wrong[0]]))
+        allowed = "must be seconds, or dates as 2024-06-01T18:00:00Z"
+        raise DataError(f"{name}: column {column.name!r}, row {wrong[0]} is {said}: {allowed}")
+    return values
+
+
+def _from_first_sight(traces: DeviceTraces) -> DeviceTraces:
+    """Traces that are known from the log's start on: offline before a device was first seen."""
+    return traces if traces.spans is not None else traces.once()
+
+
+def _resampled(traces: DeviceTraces, round_seconds: int, name: str) -> AvailabilityLog:
+    if traces.spans is None:
+        finite = traces.times[np.isfinite(traces.times)]
+        first, last = float(finite.min()), float(finite.max())
+    else:
+        # Each device repeats after its own length.
+        first = float(np.median(traces.spans[:, 0]))
+        last = first + float(np.median(np.diff(traces.spans)))
+    first = np.floor(first / round_seconds) * round_seconds
+    rounds = max(int(np.ceil((last - first) / round_seconds)), 1)
+    if rounds * traces.num_devices > _MAX_STATES:
+        raise DataError(
+            f"{name}: {rounds} rounds of {round_seconds} s and {traces.num_devices} devices: more "
+            f"than {_MAX_STATES} states; give longer rounds"
+        )
+    eligible = traces.eligible_at(first + round_seconds * np.arange(float(rounds)))
+    return AvailabilityLog(
+        packed_masks(eligible, name), traces.names, round_seconds, first % DAY, len(traces.times)
+    )

@@ -1,0 +1,82 @@
+"""Which method, which K, which objective for a log of who was available when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.advice.page import Advice
+from f3ast_tff.advice.plan import plan, trained_by_fedavg
+from f3ast_tff.availability.log_measures import measure_log
+from f3ast_tff.availability.logs import DAY, AvailabilityLog, log_of_frame
+from f3ast_tff.availability.mask_files import packed_masks
+from f3ast_tff.core.errors import ParameterError
+
+
+def advise(
+    masks: Any,
+    p: np.ndarray | None = None,
+    ks: Sequence[int] = (5, 10, 20),
+    *,
+    rounds_per_day: int | None = None,
+) -> Advice:
+    """Returns advice for federated learning under a log: objective, K and a method.
+
+    Args:
+        masks: Available clients by round, `bool [T, N]`, an `AvailabilityLog`, or a DataFrame of
+            masks, events or spans (`availability.logs`).
+        p: Client shares p_k, `float [N]`, above 0; by default 1 / N. They are divided by their
+            sum.
+        ks: Numbers of clients per round, each at least 1.
+        rounds_per_day: Rounds of a day; by default as the log's clock says, else 24.
+
+    Returns:
+        The advice: print it, or read its attributes.
+
+    Raises:
+        DataError: If the log cannot be read.
+        ParameterError: If p does not fit the log, a K is not at least 1, or nobody is ever online.
+
+    Example:
+        >>> masks = np.random.default_rng(0).random((240, 30)) < 0.3
+        >>> advise(masks, ks=[3]).objective
+        'p_squared'
+    """
+    log = _log(masks)
+    rounds, n = log.masks.shape
+    table = np.array([log.masks.row(t) for t in range(1, rounds + 1)])
+    shares = np.full(n, 1 / n) if p is None else np.asarray(p, np.float64)
+    if shares.shape != (n,) or not (np.isfinite(shares).all() and (shares > 0).all()):
+        allowed = f"must be {n} numbers above 0, one for each client of the log"
+        raise ParameterError("shares", f"shape {shares.shape}", allowed)
+    if not len(ks) or min(ks) < 1:
+        raise ParameterError("clients_per_round", ",".join(map(str, ks)), "must be at least 1 each")
+    there = table.any(axis=0)
+    if not there.any():
+        raise ParameterError("log", "", "nobody is online in any round")
+    shares = shares / shares.sum()
+    day = rounds_per_day or (max(DAY // log.round_seconds, 1) if log.round_seconds else 24)
+    first = int((log.start or 0) // (log.round_seconds or 1))
+    measures = measure_log(table, day, first)
+    reachable, of_these = table[:, there], shares[there] / shares[there].sum()
+    plans = tuple(
+        plan(reachable, of_these, int(k), measures.together.objective) for k in sorted(set(ks))
+    )
+    return Advice(
+        measures,
+        shares,
+        np.flatnonzero(~there),
+        trained_by_fedavg(table, shares),
+        plans,
+        log.round_seconds,
+    )
+
+
+def _log(masks: Any) -> AvailabilityLog:
+    if isinstance(masks, AvailabilityLog):
+        return masks
+    if hasattr(masks, "columns"):
+        return log_of_frame(masks)
+    return AvailabilityLog(packed_masks(np.asarray(masks), "masks"))

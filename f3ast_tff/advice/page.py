@@ -1,0 +1,210 @@
+"""Advice on a log, and its page of text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from f3ast_tff.advice.plan import Plan, total_variation
+from f3ast_tff.advice.study import Study, read_studies
+from f3ast_tff.availability.log_measures import LogMeasures
+
+_BARS = "▁▂▃▄▅▆▇█"
+# Aggregations for which clients keep nothing between rounds.
+_PLAIN = ("sum", "mean")
+# Largest ratio of H(r*) to the least H with all clients always online.
+_DEAR = 1.25
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """Advice on a log; `str` makes the page.
+
+    Attributes:
+        measures: Online clients by round and by client.
+        p: Client shares, `float64 [N]`.
+        unreachable: Clients that are never online, `int64 [m]`; no method trains them.
+        fedavg: Weight that FedAvg gives to each client in the long run, `float64 [N]`.
+        plans: Rates, H and biases for each K, among the clients that are ever online.
+        round_seconds: Length of a round; `None` if it is not known.
+    """
+
+    measures: LogMeasures
+    p: np.ndarray
+    unreachable: np.ndarray
+    fedavg: np.ndarray
+    plans: tuple[Plan, ...]
+    round_seconds: int | None
+
+    @property
+    def objective(self) -> str:
+        """The case of eq. (3) that the correlation asks for: `"p"` or `"p_squared"`."""
+        return self.measures.together.objective
+
+    @property
+    def fedavg_bias(self) -> float:
+        """Total variation between p and what FedAvg trains."""
+        return total_variation(self.p, self.fedavg)
+
+    @property
+    def k(self) -> int:
+        """The K to take.
+
+        It is the largest K whose H(r*) is at most 1.25 times the least H with all clients always
+        online. A larger K mostly adds updates of clients that train often enough already.
+        """
+        cheap = [each.k for each in self.plans if each.bound <= _DEAR * each.bound_if_always]
+        return max(cheap) if cheap else min(each.k for each in self.plans)
+
+    def __str__(self) -> str:
+        """Returns the page, as text."""
+        return page(self)
+
+
+def page(advice: Advice) -> str:
+    """Returns who is online, the objective, what each K reaches, and the method to begin with."""
+    return "\n".join(
+        [*_online(advice), "", *_objective(advice), "", *_plans(advice), "", *_method(advice)]
+    )
+
+
+def _online(advice: Advice) -> list[str]:
+    m = advice.measures
+    n, online = m.num_clients, m.num_online
+    low, middle, high = np.percentile(m.share, (5, 50, 95))
+    lines = [
+        f"{n} clients, {m.num_rounds} rounds" + _clock(advice),
+        "",
+        "Who is online",
+        _row(
+            "on average",
+            f"{online.mean():.4g} clients ({online.mean() / n:.1%}), "
+            f"{online.min()} to {online.max()}; nobody in {np.mean(online == 0):.1%} of the rounds",
+        ),
+        _row(
+            "a client",
+            f"half of them more than {middle:.1%} of the time; 5% less than {low:.1%}, 5% "
+            f"more than {high:.1%}",
+        ),
+    ]
+    if len(advice.unreachable):
+        share = advice.p[advice.unreachable].sum()
+        lines.append(
+            _row(
+                "never",
+                f"{len(advice.unreachable)} clients, {share:.1%} of p: no method reaches "
+                "them, and below they do not count",
+            )
+        )
+    if m.by_hour is not None:
+        lines.append(_row("over a day", _day(m.by_hour)))
+    across = f"{m.together.correlation:+.3f} [{m.together.low:+.3f}, {m.together.high:+.3f}]"
+    lines.append(_row("across clients", f"correlation {across}, mean of pairs that go together"))
+    over = f"correlation {m.lag_one:+.2f} from round to round"
+    if not np.isnan(m.lag_day):
+        over += f", {m.lag_day:+.2f} from day to day"
+    lines.append(_row("over time", over))
+    half, most = np.percentile(m.longest_absence, (50, 95))
+    lines.append(
+        _row(
+            "longest absence",
+            f"half of the clients {_span(advice, half)} or more, 5% {_span(advice, most)} or more",
+        )
+    )
+    return lines
+
+
+def _objective(advice: Advice) -> list[str]:
+    sum_of = "p_k / r_k" if advice.objective == "p" else "p_k^2 / r_k"
+    return [
+        f"Objective: --availability_objective={advice.objective}, H(r) = sum of {sum_of}",
+        f"  {advice.measures.together}",
+    ]
+
+
+def _plans(advice: Advice) -> list[str]:
+    p, trained = advice.p, advice.fedavg
+    ratio = trained / p
+    heavy, light = np.percentile(ratio, (95, 5))
+    lines = [
+        f"Bias of FedAvg: total variation {advice.fedavg_bias:.3f} between p and what it trains",
+        f"  whatever K; 5% of the clients count {heavy:.1f} times what p gives them or more, "
+        f"5% {light:.2f} times or less",
+        "",
+        "Best rates r* and F3AST, by clients per round K",
+        f"  {'K':>5} {'rounds with':>12} {'H(r*)':>9} {'if all were':>12} {'largest':>9} "
+        f"{'bias of F3AST':>16}",
+        f"  {'':>5} {'fewer than K':>12} {'':>9} {'online':>12} {'p / r*':>9} "
+        f"{'at first':>9} {'later':>6}",
+    ]
+    for each in advice.plans:
+        lines.append(
+            f"  {each.k:>5} {each.short_rounds:>12.1%} {each.bound:>9.4g} "
+            f"{each.bound_if_always:>12.4g} {each.largest_weight:>9.3g} "
+            f"{each.bias_at_first:>9.3f} {each.bias_later:>6.3f}"
+        )
+    chosen = next(each for each in advice.plans if each.k == advice.k)
+    dear = chosen.bound / chosen.bound_if_always
+    lines += [
+        f"  K = {advice.k}: H(r*) is {dear:.2f} times what it would be if all were always online",
+        "  (at first: rounds 1 to 1000; later: after 4000 rounds, its rates being settled)",
+    ]
+    return lines
+
+
+def _method(advice: Advice) -> list[str]:
+    equal = np.allclose(advice.p, advice.p[0])
+    study = read_studies()["equal" if equal else "examples"]
+    plain = study.settings["aggregation"].isin(_PLAIN)
+    simple = str(study.scores[plain.reindex(study.scores.index)].mean(axis="columns").idxmax())
+    regrets = study.regrets()
+    words = "p_k = 1 / N" if equal else "p_k = n_k / n"
+    lines = [
+        f"Method: {study.best}",
+        f"  the best of the kept study by mean accuracy, {_mean(study, study.best)} (FedAvg "
+        f"{_mean(study, 'FedAvg')}),",
+        f"  with {words}, over {len(regrets)} kinds of availability; chosen without the kind it is "
+        "then used on,",
+        f"  it is {regrets.mean():.3f} below the best method there on average, {regrets.max():.3f} "
+        "at most",
+    ]
+    if simple != study.best:
+        lines.append(f"  if clients keep nothing between rounds: {simple}, {_mean(study, simple)}")
+    return [*lines, "  --trial runs methods on this log, and says whether they differ"]
+
+
+def _mean(study: Study, method: str) -> str:
+    return f"{study.scores.loc[method].mean():.3f}"
+
+
+def _row(name: str, text: str) -> str:
+    return f"  {name:<16} {text}"
+
+
+def _clock(advice: Advice) -> str:
+    if advice.round_seconds is None:
+        return ""
+    return f" of {_seconds(advice.round_seconds)}, {_span(advice, advice.measures.num_rounds)}"
+
+
+def _span(advice: Advice, rounds: float) -> str:
+    if advice.round_seconds is None:
+        return f"{rounds:.0f} rounds"
+    return _seconds(rounds * advice.round_seconds)
+
+
+def _seconds(seconds: float) -> str:
+    for unit, length in (("days", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length or unit == "h" and seconds >= length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def _day(by_hour: np.ndarray) -> str:
+    top = max(float(by_hour.max()), 1e-12)
+    bars = "".join(_BARS[min(int(share / top * len(_BARS)), len(_BARS) - 1)] for share in by_hour)
+    least, most = int(by_hour.argmin()), int(by_hour.argmax())
+    unit = "hour" if len(by_hour) == 24 else "round"
+    shown = f" {bars}" if len(by_hour) <= 48 else ""
+    return f"{by_hour[least]:.1%} in {unit} {least}, {by_hour[most]:.1%} in {unit} {most}{shown}"

@@ -1,0 +1,128 @@
+"""Best rates, H and the biases of FedAvg and F3AST under a log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from f3ast_tff.methods.f3ast import F3AST
+from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.methods.parts.objective import best_if_all_available, variance_bound
+from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.strategy import Round
+from f3ast_tff.rate_region import StatesOracle, optimal_rates, sampled_states
+
+# The default of `--rate_beta`.
+BETA = 0.001
+# Rounds in which rates settle, in 1 / beta.
+_SETTLING = 4
+# Gap of H(r*), as a share of it: the page shows three digits.
+_TOLERANCE = 1e-3
+_MOST_STEPS = 3000
+# Rounds times clients that the best rates are computed on; of more, rounds evenly spaced.
+_MOST_STATES = 2_000_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A number of clients per round, K, under a log.
+
+    Attributes:
+        k: K.
+        short_rounds: Share of the rounds with fewer than K clients online.
+        rates: r*, the best participation rates, `float64 [N]`.
+        bound: H(r*), by which the sampling variance is bounded (eq. 3).
+        gap: H(r*) is at most so far above the least H.
+        bound_if_always: Least H if all clients were always online.
+        largest_weight: Largest p_k / r*_k: what one update may weigh.
+        bias_at_first: Total variation between p and what F3AST trains in rounds 1 to 1 / beta.
+        bias_later: The same once its rates have settled, after 4 / beta rounds.
+    """
+
+    k: int
+    short_rounds: float
+    rates: np.ndarray
+    bound: float
+    gap: float
+    bound_if_always: float
+    largest_weight: float
+    bias_at_first: float
+    bias_later: float
+
+
+def total_variation(p: np.ndarray, q: np.ndarray) -> float:
+    """Returns half the sum of |p_k - q_k|, in [0, 1]; both `float [N]` of sum 1."""
+    return float(np.abs(p - q).sum()) / 2
+
+
+def trained_by_fedavg(masks: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Returns the weight that FedAvg gives to each client in the long run, `float64 [N]`.
+
+    It samples from the available set A_t in proportion to p, with replacement, and averages. So a
+    client's weight is the mean over rounds of p_k 1{k in A_t} / sum of p over A_t, whatever K.
+    FedAvg converges towards the optimum of the losses weighted so.
+
+    Args:
+        masks: Available clients by round, `bool [T, N]`; rounds without any do not count.
+        p: Client shares, `float [N]`.
+    """
+    there = masks @ p
+    weights = np.divide(1, there, out=np.zeros(len(masks)), where=there > 0)
+    trained = (weights @ masks) * p
+    return np.asarray(trained / max(trained.sum(), np.finfo(float).tiny))
+
+
+def plan(masks: np.ndarray, p: np.ndarray, k: int, objective: str) -> Plan:
+    """Computes the best rates under a log, and follows F3AST through it, again and again.
+
+    Args:
+        masks: Available clients by round, `bool [T, N]`, each client in at least one round.
+        p: Client shares p_k, `float [N]`, each above 0.
+        k: K, at least 1.
+        objective: `"p"` or `"p_squared"`, the case of eq. (3).
+    """
+    spaced = np.unique(np.linspace(0, len(masks) - 1, max(_MOST_STATES // len(p), 1)).astype(int))
+    # Clients that these rounds miss add their first round.
+    unseen = ~masks[spaced].any(axis=0)
+    rounds = np.union1d(spaced, masks[:, unseen].argmax(axis=0))
+    found = optimal_rates(
+        p,
+        objective,
+        StatesOracle(sampled_states(masks[rounds], k)),
+        tolerance=_TOLERANCE,
+        max_steps=_MOST_STEPS,
+    )
+    at_first, later = _trained_by_f3ast(masks, p, k, objective)
+    ideal, scale = best_if_all_available(p, k, objective)
+    return Plan(
+        k,
+        float(np.mean(masks.sum(axis=1) < k)),
+        found.rates,
+        found.value,
+        found.gap,
+        variance_bound(np.minimum(ideal * scale, 1), p, objective),
+        float(np.max(p / found.rates)),
+        total_variation(p, at_first),
+        total_variation(p, later),
+    )
+
+
+def _trained_by_f3ast(
+    masks: np.ndarray, p: np.ndarray, k: int, objective: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """The weights of its updates, of sum 1, in rounds 1 to 1 / beta and after they settle."""
+    strategy = F3AST(p, ParticipationRates(p, beta=BETA), objective)
+    first, settled = int(1 / BETA), int(_SETTLING / BETA)
+    # Whole turns of the log, so that no hour counts twice.
+    turns = -(-first // len(masks)) * len(masks)
+    totals = np.zeros((2, len(p)))
+    for t in range(1, settled + turns + 1):
+        now = Round(t, masks[(t - 1) % len(masks)], RoundConstraint(k))
+        ids = strategy.select(now)
+        cohort = strategy.weigh(now, ids, np.ones(len(ids), bool))
+        if t <= first or t > settled:
+            totals[int(t > settled)][cohort.ids] += cohort.weights
+    sums = totals.sum(axis=1, keepdims=True)
+    at_first, later = totals / np.maximum(sums, np.finfo(float).tiny)
+    return at_first, later

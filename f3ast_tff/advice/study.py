@@ -1,0 +1,71 @@
+"""The kept study of methods: the best method, and its regret where it was not chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import pandas as pd
+
+import f3ast_tff.analysis
+from f3ast_tff.analysis.study_methods import method_name
+from f3ast_tff.analysis.study_runs import RATES, SHARE, read_study
+
+STUDY = Path(f3ast_tff.analysis.__file__).parent / "results" / "availability_methods_synthetic.csv"
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Mean accuracies of methods under kinds of availability, in one objective.
+
+    Attributes:
+        scores: Mean accuracy over draws; a row per method, by name, a column per availability.
+        settings: Aggregation and tuned learning rates; a row per method.
+    """
+
+    scores: pd.DataFrame
+    settings: pd.DataFrame
+
+    @property
+    def best(self) -> str:
+        """Name of the method of highest mean score."""
+        return str(self.scores.mean(axis="columns").idxmax())
+
+    def regrets(self, followed: str | None = None) -> pd.Series[float]:
+        """Returns the regret under each availability: the best score minus that of the choice.
+
+        Args:
+            followed: Name of a method; `None` for the advice: the method of highest mean score
+                under all other kinds of availability.
+        """
+        found = {}
+        for name in map(str, self.scores.columns):
+            others = self.scores.drop(columns=name).mean(axis="columns")
+            method = str(others.idxmax()) if followed is None else followed
+            scores = self.scores[name]
+            found[name] = float(scores.max() - scores[method])
+        return pd.Series(found)
+
+
+@lru_cache(maxsize=2)
+def read_studies(path: Path = STUDY) -> dict[str, Study]:
+    """Returns the study in each objective, by client share.
+
+    Args:
+        path: CSV file of `tidy_scores`, with a single task.
+
+    Raises:
+        RunsError: If it cannot be read.
+    """
+    study = read_study(path, ["availability"])
+    task = str(study.runs["task"].iloc[0])
+    keys = [tuple(map(str, key)) for key in study.runs[list(study.method)].to_numpy()]
+    names = {key: method_name(task, dict(zip(study.method, key))) for key in set(keys)}
+    runs = study.runs.assign(method=[names[key] for key in keys])
+    found = {}
+    for share, part in runs.groupby(SHARE):
+        scores = part.pivot_table("accuracy", "method", "availability", aggfunc="mean")
+        settings = part.drop_duplicates("method").set_index("method")
+        found[str(share)] = Study(scores, settings[["aggregation", *RATES]])
+    return found

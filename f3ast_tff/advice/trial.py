@@ -1,0 +1,151 @@
+"""Candidate methods on a task under a log, over draws, ranked: or too close to call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from f3ast_tff.advice.study import read_studies
+from f3ast_tff.analysis.method_differences import corrected_intervals
+from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
+from f3ast_tff.analysis.runs import Pair
+from f3ast_tff.analysis.study_methods import method_name
+from f3ast_tff.analysis.study_runs import RATES
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.run.simulation import simulate
+
+# FedAvg, F3AST, the best of the kept study, and two methods of other papers.
+METHODS = ("fedavg", "f3ast", "f3ast+scaffold", "fedau", "mifa")
+DRAWS = 5
+ROUNDS = 500
+# As in the kept study, whose learning rates are used.
+_LOCAL_STEPS = 5
+_SCORES = {"examples": "test_sample_accuracy", "equal": "test_user_accuracy"}
+_TASK = "synthetic"
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Scores of methods under one log, and their differences to the best.
+
+    Attributes:
+        scores: Score by method, then draw; 0 for a run that diverged.
+        score: Name of the score, a column of `metrics.csv`.
+        differences: Best method minus each other one; ends of the interval corrected over the
+            methods (Holm).
+    """
+
+    scores: Mapping[str, Mapping[Pair, float]]
+    score: str
+    differences: Mapping[str, tuple[PairedDifference, tuple[float, float]]]
+
+    @property
+    def ranked(self) -> list[str]:
+        """Methods by mean score, the best first."""
+        return sorted(self.scores, key=self._mean, reverse=True)
+
+    @property
+    def level(self) -> list[str]:
+        """The best method, and each method whose interval of the difference holds 0."""
+        best, *others = self.ranked
+        return [best, *(name for name in others if not self.differences[name][1][0] > 0)]
+
+    def _mean(self, method: str) -> float:
+        values = self.scores[method].values()
+        return sum(values) / len(values)
+
+    def __str__(self) -> str:
+        """Returns the ranking as text."""
+        best, *others = self.ranked
+        draws = len(self.scores[best])
+        name = self.score.removeprefix("test_").replace("_", " ")
+        width = max(map(len, self.scores))
+        lines = [f"  {best:<{width}} {self._mean(best):.3f}"]
+        for other in others:
+            found, (low, high) = self.differences[other]
+            lines.append(
+                f"  {other:<{width}} {self._mean(other):.3f}  {-found.mean:+.3f} "
+                f"[{-high:+.3f}, {-low:+.3f}]"
+            )
+        level = self.level
+        verdict = f"{best} is the best"
+        if len(level) > 1:
+            verdict = f"too close to call: {', '.join(level)}"
+        return "\n".join([f"Trial: {name}, mean of {draws} draws", *lines, f"  {verdict}"])
+
+
+def settings_of(method: str, task: str, share: str) -> dict[str, Any]:
+    """Returns the settings of a candidate.
+
+    Args:
+        method: An algorithm, or an algorithm and an aggregation as `f3ast+scaffold`.
+        task: On Synthetic a method of the kept study has its tuned learning rates; elsewhere all
+            have the task's.
+        share: Client share, `"examples"` or `"equal"`.
+    """
+    algorithm, _, aggregation = method.partition("+")
+    settings: dict[str, Any] = {"algorithm": algorithm}
+    if aggregation:
+        settings["aggregation"] = aggregation
+    if task == _TASK:
+        known, name = read_studies()[share].settings, method_name(task, settings)
+        if name in known.index:
+            settings.update({rate: float(known[rate][name]) for rate in RATES})
+    return settings
+
+
+def trial(
+    availability: Any,
+    k: int,
+    methods: Sequence[str] = METHODS,
+    *,
+    draws: int = DRAWS,
+    share: str = "equal",
+    on_run: Callable[[str, int], None] | None = None,
+    **settings: Any,
+) -> Trial:
+    """Runs methods under one log, over draws of data and seed, and compares them.
+
+    Args:
+        availability: Masks, a process or a name, see `simulate`.
+        k: Clients per round.
+        methods: Candidates, at least 2, as `f3ast` or `f3ast+scaffold`.
+        draws: Number of draws, at least 2; draw d is data seed and seed d.
+        share: Objective, `"examples"` or `"equal"`: it decides the score.
+        on_run: Called with method and draw before each run.
+        **settings: Further settings of all runs, such as `task`, `rounds` and `data_file`.
+
+    Returns:
+        The trial.
+
+    Raises:
+        ParameterError: If a setting is not allowed.
+        ComponentError: See `simulate`.
+        DataError: See `simulate`.
+    """
+    if len(set(methods)) < 2:
+        raise ParameterError("methods", ",".join(methods), "must be two or more")
+    if draws < 2:
+        raise ParameterError("draws", draws, "must be at least 2")
+    task = settings.get("task", _TASK)
+    common = {"rounds": ROUNDS, "client_share": share, "clients_per_round": k, **settings}
+    if task == _TASK:
+        common = {"local_steps": _LOCAL_STEPS, **common}
+    score = _SCORES[share]
+    scores: dict[str, dict[Pair, float]] = {method: {} for method in methods}
+    for draw in range(draws):
+        for method in methods:
+            if on_run is not None:
+                on_run(method, draw)
+            own = {**settings_of(method, task, share), **common}
+            own.setdefault("eval_every", own["rounds"])
+            found = simulate(availability=availability, data_seed=draw, seed=draw, **own)
+            value = float(found.metrics[score].iloc[-1])
+            scores[method][Pair(draw, draw)] = value if math.isfinite(value) else 0.0
+    best = max(scores, key=lambda name: sum(scores[name].values()))
+    others = [name for name in scores if name != best]
+    differences = [paired_difference(scores[best], scores[name]) for name in others]
+    ends = corrected_intervals(differences)
+    return Trial(scores, score, dict(zip(others, zip(differences, ends))))

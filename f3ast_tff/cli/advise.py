@@ -1,0 +1,175 @@
+"""`f3ast-tff advise`: which method, which K, which objective for a log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from f3ast_tff.availability import Table
+from f3ast_tff.availability.logs import DAY, ROUND_SECONDS, AvailabilityLog, read_log
+from f3ast_tff.availability.trace_files import ELIGIBLE
+from f3ast_tff.cli.failures import fail
+from f3ast_tff.cli.flags import setting_flags
+from f3ast_tff.cli.parameter_flags import UsageError, flag_lines, parse_flags, wants_help
+from f3ast_tff.core.errors import ComponentError, DataError, EngineError, ParameterError
+from f3ast_tff.core.progress import say, warnings_said
+from f3ast_tff.settings import builtin_registry, parameter, parameters_of
+
+USAGE = """
+Says what a log of who was online when asks for: seconds; with --trial minutes.
+
+f3ast-tff advise LOG --clients_per_round=5,10,20
+f3ast-tff advise LOG --shares=examples.csv --trial
+f3ast-tff advise LOG --trial --task=file --data_file=mine.csv --rounds=300
+
+LOG is a table of rounds and clients (.npy, .npz, .csv), events device,time,online or spans
+device,start,end (.csv), or device traces (.json, .pkl). The trial is on Synthetic by default; with
+--trial every setting of `f3ast-tff run` is a flag here too.
+"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Flags of the command, besides the settings of a trial's runs."""
+
+    clients_per_round: str = parameter("5,10,20", "numbers of clients per round K to look at")
+    shares: str = parameter(
+        "",
+        "CSV file of client,share, or of a number per client in the log's order, such as its "
+        "examples; default: all equal",
+        is_path=True,
+    )
+    round_seconds: int = parameter(
+        ROUND_SECONDS, "length of a round, for logs with times", minimum=1, units="seconds"
+    )
+    rounds_per_day: int | None = parameter(
+        None, "rounds of a day; default: by the log's times, else 24", minimum=1
+    )
+    states: str = parameter("", "which list of states, where a .json trace has several")
+    eligible: str = parameter(ELIGIBLE, "states to train in, for traces with states")
+    trial: bool = parameter(False, "also run methods on a task under this log, and compare them")
+    methods: str = parameter(
+        "fedavg,f3ast,f3ast+scaffold,fedau,mifa",
+        "with --trial: methods to run, as algorithm or algorithm+aggregation",
+    )
+    draws: int = parameter(5, "with --trial: draws of data and seed", minimum=2)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parses the command line and prints the page; returns the exit code.
+
+    Args:
+        argv: The program's name, and its arguments.
+    """
+    words = list(argv[1:])
+    try:
+        if wants_help(words):
+            print(_help())
+            return 0
+        if not words or words[0].startswith("-"):
+            raise UsageError("a log must be named first: f3ast-tff advise LOG; see --help")
+        own = {p.name: p for p in parameters_of(Options)}
+        settings = setting_flags(builtin_registry())
+        given = parse_flags(words[1:], {**settings, **own})
+        options = Options(**{n: p.checked(given.pop(n, p.default)) for n, p in own.items()})
+        if given and not options.trial:
+            name = next(iter(given))
+            raise ParameterError(name, given[name], "only applies with --trial")
+        with warnings_said():
+            _advise(Path(words[0]).expanduser(), options, given)
+    except (ComponentError, DataError, ParameterError, UsageError) as error:
+        return fail(error)
+    except EngineError as error:
+        return fail(error, 1)
+    return 0
+
+
+def _advise(path: Path, options: Options, given: Mapping[str, Any]) -> None:
+    from f3ast_tff.advice import advise
+
+    try:
+        log = read_log(path, options.round_seconds, options.states, options.eligible)
+    except ParameterError as error:
+        # Of a trace: here its flags have no prefix.
+        name = error.name.removeprefix("trace_")
+        raise ParameterError(name, error.value, error.allowed) from error
+    day = options.rounds_per_day
+    if day is None and log.round_seconds is not None and DAY % log.round_seconds == 0:
+        day = DAY // log.round_seconds
+    p = _shares(Path(options.shares), log) if options.shares else None
+    found = advise(log, p, _numbers(options.clients_per_round), rounds_per_day=day)
+    entries = f", {log.events} entries" if log.events else ""
+    print(f"{path}{entries}: {found}")
+    if options.trial:
+        _trial(log, found.k, options, given)
+
+
+def _trial(log: AvailabilityLog, k: int, options: Options, given: Mapping[str, Any]) -> None:
+    from f3ast_tff.advice.trial import trial
+
+    methods = [each.strip() for each in options.methods.split(",") if each.strip()]
+    share = "examples" if options.shares else "equal"
+    settings = {"share": share, **given}
+    if "client_share" in settings:
+        settings["share"] = settings.pop("client_share")
+    say(f"trial with K = {k}: {len(methods) * options.draws} runs")
+    # The page has said it: rounds without anybody, the objective.
+    logging.disable(logging.WARNING)
+    try:
+        found = trial(
+            Table(log.masks),
+            k,
+            methods,
+            draws=options.draws,
+            on_run=lambda method, draw: say(f"draw {draw}, {method} ..."),
+            **settings,
+        )
+    finally:
+        logging.disable(logging.NOTSET)
+    print(f"\n{found}")
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(each) for each in text.split(",")]
+    except ValueError as error:
+        allowed = "must be whole numbers with commas between"
+        raise ParameterError("clients_per_round", text, allowed) from error
+
+
+def _shares(path: Path, log: AvailabilityLog) -> np.ndarray:
+    """Shares in the order of the log's clients, `float64 [N]`."""
+    import pandas as pd
+
+    try:
+        frame = pd.read_csv(path, header=None, dtype=str, keep_default_na=False)
+        if str(frame.iat[0, -1]).strip().isidentifier():
+            frame = frame.iloc[1:]
+        values = frame.iloc[:, -1].astype(float).to_numpy()
+    except (OSError, ValueError, IndexError) as error:
+        reason = " ".join(str(error).split())
+        raise ParameterError("shares", path, f"cannot be read: {reason}") from error
+    n = log.masks.shape[1]
+    if frame.shape[1] > 1 and log.clients:
+        names = frame.iloc[:, 0].str.strip().to_numpy()
+        missing = [name for name in log.clients if name not in set(names)]
+        if missing:
+            raise ParameterError("shares", path, f"has no share of client {missing[0]}")
+        by_name = dict(zip(names, values))
+        values = np.array([by_name[name] for name in log.clients])
+    if len(values) != n:
+        raise ParameterError("shares", path, f"has {len(values)} shares, the log {n} clients")
+    return np.asarray(values)
+
+
+def _help() -> str:
+    lines = [USAGE.strip(), ""]
+    for p in parameters_of(Options):
+        default = f"; default: {p.default}" if p.default else ""
+        lines += flag_lines(p.name, f"{p.help}{default}")
+    return "\n".join(lines)

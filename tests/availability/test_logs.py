@@ -1,0 +1,111 @@
+"""Logs of who was online when, as they come."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from f3ast_tff.availability.logs import AvailabilityLog, log_of_frame, read_log
+from f3ast_tff.core.errors import DataError
+
+# Device b is online from hour 1 to 3, a from 0 to 2 and from 3 on; the log ends at hour 4.
+MASKS = [[1, 0], [1, 1], [0, 1], [1, 0]]
+HOUR = 3600
+EVENTS = f"device,time,online\nb,{HOUR},1\na,0,1\na,{2 * HOUR},0\nb,{3 * HOUR},0\na,{3 * HOUR},1\n"
+FORMS = {
+    "events": f"{EVENTS}b,{4 * HOUR},0\n",
+    "words": "Client_ID,Timestamp,State\n"
+    "b,1,on\nb,3,off\na,0,Online\na,2,OFFLINE\na,3,online\nb,4,off\n",
+    "dates": "device,time,online\nb,2024-06-01T01:00:00Z,true\na,2024-06-01T00:00:00Z,true\n"
+    "a,2024-06-01T02:00:00Z,false\nb,2024-06-01T03:00:00Z,false\n"
+    "a,2024-06-01T03:00:00Z,true\nb,2024-06-01T04:00:00Z,false\n",
+    "milliseconds": "device,time,online\n"
+    + "".join(
+        f"{device},{(475_000 + int(hour)) * HOUR * 1000},{online}\n"
+        for device, hour, online in ("b11", "a01", "a20", "b30", "a31", "b40")
+    ),
+    "spans": f"client,start,end\na,0,{2 * HOUR}\na,{3 * HOUR},{4 * HOUR}\nb,{HOUR},{3 * HOUR}\n",
+    "spans that overlap, and one without an end": f"client,start,end\na,0,{HOUR}\na,0,{2 * HOUR}\n"
+    f"a,{3 * HOUR},\nb,{HOUR},{3 * HOUR}\nb,{HOUR},{2 * HOUR}\nb,{4 * HOUR},{4 * HOUR}\n",
+    "masks with names": "a,b\n1,0\n1,1\n0,1\n1,0\n",
+    "masks with rounds": "round,a,b\n1,True,False\n2,True,True\n3,False,True\n4,True,False\n",
+}
+
+
+def table(log: AvailabilityLog) -> list[list[int]]:
+    rounds = range(1, log.masks.shape[0] + 1)
+    return [log.masks.row(t).astype(int).tolist() for t in rounds]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_say_the_same(tmp_path: Path, form: str) -> None:
+    (tmp_path / "log.csv").write_text(FORMS[form])
+    seconds = 1 if form == "words" else HOUR
+    for log in (
+        read_log(tmp_path / "log.csv", seconds),
+        log_of_frame(pd.read_csv(io.StringIO(FORMS[form])), seconds),
+    ):
+        assert table(log) == MASKS
+        assert log.clients == ("a", "b")
+        clock = None if form.startswith("masks") else seconds
+        assert log.round_seconds == clock
+
+
+def test_numbered_devices_are_in_their_order(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("device,start,end\n10,0,3600\n9,0,7200\n")
+    log = read_log(tmp_path / "log.csv")
+    assert log.clients == ("9", "10") and table(log) == [[1, 1], [1, 0]]
+
+
+def test_a_frame_of_dates() -> None:
+    """A time zone counts: 02:00 in Rome is midnight in UTC."""
+    frame = pd.read_csv(io.StringIO(FORMS["dates"]))
+    for zone in ("UTC", "Europe/Rome"):
+        frame["time"] = pd.to_datetime(frame["time"], utc=True).dt.tz_convert(zone)
+        log = log_of_frame(frame)
+        assert table(log) == MASKS and log.start == 0
+
+
+def test_files_of_arrays_and_traces(tmp_path: Path) -> None:
+    masks = np.array(MASKS, bool)
+    np.savez(tmp_path / "any.npz", who=masks)
+    np.savetxt(tmp_path / "plain.csv", masks, fmt="%d", delimiter=",")
+    devices = '{"a": [[0, 7200]], "b": [[3600, 3600]]}'
+    (tmp_path / "away.json").write_text(f'{{"devices": {devices}}}')
+    for name in ("any.npz", "plain.csv"):
+        assert table(read_log(tmp_path / name)) == MASKS
+    assert table(read_log(tmp_path / "away.json")) == [[0, 1], [0, 0]]
+
+
+REFUSED = {
+    "no device": ("device,start,end\n,1,2\n", "column 'device', row 0: has no device"),
+    "no time": ("device,when,online\na,1,1\n", "has no column time, as in device,time,online"),
+    "no end": ("device,start\na,1\n", "has no column end, as in"),
+    "a time": ("device,time,online\na,1,1\nb,x,0\n", "column 'time', row 1 is 'x': must be sec"),
+    "a gap": ("device,start,end\na,,2\nb,1,2\n", "column 'start', row 0 is '': must be seconds"),
+    "a state": ("device,time,online\na,1,maybe\n", "column 'online', row 0 is 'maybe': must be 0"),
+    "an order": ("device,start,end\na,5,3\n", "column 'end', row 0: is before its start"),
+    "a mask": ("a,b\n0,1\n0,2\n", "column 'b', row 1 is '2': must be 0 or 1"),
+    "no rows": ("device,time,online\n", "it has no rows"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_read_names_the_column(tmp_path: Path, case: str) -> None:
+    content, message = REFUSED[case]
+    path = tmp_path / "log.csv"
+    path.write_text(content)
+    with pytest.raises(DataError) as raised:
+        read_log(path)
+    assert str(raised.value).startswith(f"{path}: {message}")
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"log.txt: must end in .csv, .npy, .npz, .json or .pkl"):
+        read_log(tmp_path / "log.txt")
+    with pytest.raises(DataError, match=r"gone.csv: there is no such file"):
+        read_log(tmp_path / "gone.csv")

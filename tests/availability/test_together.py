@@ -1,0 +1,57 @@
+"""Whether clients are available together, measured."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+
+from f3ast_tff.availability import AvailabilityConfig
+from f3ast_tff.availability.mask_files import packed_masks
+from f3ast_tff.availability.together import measure_together, measured_and_said
+from f3ast_tff.settings import builtin_registry
+
+P = np.full(60, 1 / 60)
+ROUNDS = range(1, 1001)
+# Those that need neither data nor a file.
+NAMES = (
+    *("scarce", "home_devices", "smartphones", "uneven", "alternating", "four_classes"),
+    *("markov_clusters", "periodic_groups", "minimum_separation", "markov_transition"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_measure_finds_what_processes_declare(name: str) -> None:
+    config: AvailabilityConfig = builtin_registry().components["availability"][name].config()
+    process = config.build(P, 1)
+    found = measure_together(np.array([process.mask(t) for t in ROUNDS]))
+    assert found.positive == config.positively_correlated
+    assert found.objective == ("p" if config.positively_correlated else "p_squared")
+
+
+def test_groups_that_take_turns() -> None:
+    """Of 59 other clients 29 are of the same group, with correlation 1; the others do not count."""
+    turns = (np.arange(200)[:, None] // 5 + np.arange(60)) % 2 == 0
+    found = measure_together(turns)
+    assert found.correlation == pytest.approx(29 / 59, abs=0.02)
+    assert found.low > 0.4
+
+
+def test_a_short_log_leaves_the_safe_case() -> None:
+    """31 rounds are too few; always and never available clients go with nobody."""
+    draws = np.random.default_rng(0).random((400, 60)) < 0.3
+    short = measure_together(draws[:31])
+    assert np.isnan(short.correlation) and short.objective == "p"
+    assert "fewer than 32 rounds" in str(short)
+    draws[:, :20] = [False, True] * 10
+    assert measure_together(draws).objective == "p_squared"
+
+
+def test_the_objective_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    draws = np.random.default_rng(0).random((400, 60)) < 0.3
+    with caplog.at_level(logging.WARNING):
+        measured_and_said(packed_masks(draws, "x"), "mine.csv")
+    (record,) = caplog.records
+    assert record.getMessage().startswith("mine.csv: clients do not come and go together: ")
+    assert record.getMessage().endswith("], so availability_objective=p_squared")

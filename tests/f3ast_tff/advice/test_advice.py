@@ -1,0 +1,71 @@
+"""`advise`: the objective, K, clients that are never online, and the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from f3ast_tff import advise
+from f3ast_tff.availability.log_measures import measure_log
+from f3ast_tff.core.errors import DataError, ParameterError
+
+INDEPENDENT = np.random.default_rng(0).random((240, 30)) < 0.3
+
+
+def test_measures_of_a_log_by_hand() -> None:
+    """Days of 2 rounds: 0 and 1 are there in the first, 1 not on days 2 and 3; 2 never."""
+    masks = np.zeros((8, 3), bool)
+    masks[::2, :2] = True
+    masks[2:6, 1] = False
+    found = measure_log(masks, 2)
+    assert found.share.tolist() == [0.5, 0.25, 0]
+    assert found.longest_absence.tolist() == [1, 5, 8]
+    assert found.num_online.tolist() == [2, 0, 1, 0, 1, 0, 2, 0]
+    assert found.by_hour is not None
+    np.testing.assert_allclose(found.by_hour, [0.5, 0])
+    np.testing.assert_allclose(measure_log(masks, 2, first=1).by_hour, [0, 0.5])
+    assert measure_log(masks, 5).by_hour is None
+
+
+def test_what_independent_clients_ask_for() -> None:
+    found = advise(INDEPENDENT, ks=[2, 4, 12])
+    assert found.objective == "p_squared"
+    assert [each.k for each in found.plans] == [2, 4, 12]
+    assert found.k == 4
+    assert len(found.unreachable) == 0
+    page = str(found)
+    assert "--availability_objective=p_squared, H(r) = sum of p_k^2 / r_k" in page
+    assert "K = 4: H(r*) is 1.0" in page
+    assert max(map(len, page.splitlines())) <= 100
+
+
+def test_clients_that_come_by_night_and_one_that_never_comes() -> None:
+    masks = INDEPENDENT & (np.arange(240)[:, None] % 24 < 8)
+    masks[:, 7] = False
+    found = advise(pd.DataFrame(masks), np.arange(1.0, 31), [3])
+    assert found.objective == "p"
+    assert found.unreachable.tolist() == [7]
+    assert found.fedavg[7] == 0 and found.fedavg.sum() == pytest.approx(1)
+    page = str(found)
+    assert "never            1 clients, 1.7% of p: no method reaches them" in page
+    assert "0.0% in hour" in page and "p_k = n_k / n" in page
+    assert len(found.plans[0].rates) == 29
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"p": np.ones(3)}, ParameterError, "shares = shape .3,.: must be 30 numbers above 0"),
+        ({"p": np.zeros(30)}, ParameterError, "must be 30 numbers above 0"),
+        ({"ks": []}, ParameterError, "clients_per_round = : must be at least 1 each"),
+        ({"ks": [3, 0]}, ParameterError, "clients_per_round = 3,0: must be at least 1 each"),
+        ({"masks": np.zeros((3, 2), bool)}, ParameterError, "nobody is online"),
+        ({"masks": np.full((3, 2), 2)}, DataError, "masks: row 0, column 0 is 2: must be 0 or 1"),
+    ],
+)
+def test_refused(given: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        advise(**{"masks": INDEPENDENT, **given})

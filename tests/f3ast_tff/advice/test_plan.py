@@ -1,0 +1,44 @@
+"""What a log does to FedAvg and F3AST."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from f3ast_tff.advice.plan import plan, total_variation, trained_by_fedavg
+
+
+def test_what_fedavg_trains() -> None:
+    """Alone in round 1, client 0 weighs 1; in round 2, p_0 / (p_0 + p_1) = 1 / 4; none in 3."""
+    masks = np.array([[1, 0], [1, 1], [0, 0]], bool)
+    found = trained_by_fedavg(masks, np.array([0.25, 0.75]))
+    np.testing.assert_allclose(found, [5 / 8, 3 / 8])
+    assert total_variation(np.array([0.25, 0.75]), found) == pytest.approx(3 / 8)
+
+
+@pytest.mark.parametrize(("objective", "bound"), [("p", 2.0), ("p_squared", 1.0)])
+def test_two_clients_who_take_turns(objective: str, bound: float) -> None:
+    """Each is there in every second round: r* = (1/2, 1/2), H = 2 (1/2) / (1/2), 2 (1/4) / (1/2).
+
+    If both were always there, K = 1 would give the same rates and H.
+    """
+    masks = np.array([[1, 0], [0, 1]] * 20, bool)
+    found = plan(masks, np.full(2, 0.5), 1, objective)
+    np.testing.assert_allclose(found.rates, 0.5)
+    assert found.bound == pytest.approx(bound)
+    assert found.bound_if_always == pytest.approx(found.bound)
+    assert found.short_rounds == 0
+    assert found.largest_weight == pytest.approx(1.0)
+    assert found.bias_later < 0.01
+
+
+def test_f3ast_removes_the_bias_of_fedavg() -> None:
+    """Half of the clients are online in 9 rounds of 10, the others in 3."""
+    q = np.repeat([0.9, 0.3], 10)
+    masks = np.random.default_rng(0).random((500, 20)) < q
+    p = np.full(20, 0.05)
+    found = plan(masks, p, 3, "p_squared")
+    assert total_variation(p, trained_by_fedavg(masks, p)) > 0.2
+    assert found.bias_later < 0.02
+    assert found.rates.sum() == pytest.approx(3, abs=0.05)
+    assert plan(masks, p, 15, "p_squared").short_rounds > 0.5

@@ -1,0 +1,35 @@
+"""The advice of the kept study, and its regret where a kind of availability is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from f3ast_tff.advice.study import Study, read_studies
+from f3ast_tff.analysis.advice_regret import main, regret_table
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_regret_by_hand() -> None:
+    """Without `x`, b leads (.5 to .4) and costs .6 there; without `y`, a leads and costs .1."""
+    scores = pd.DataFrame({"x": [0.9, 0.3], "y": [0.4, 0.5]}, index=["a", "b"])
+    study = Study(scores, pd.DataFrame(index=["a", "b"]))
+    assert study.best == "a"
+    assert study.regrets().to_dict() == pytest.approx({"x": 0.6, "y": 0.1})
+    assert study.regrets("b").to_dict() == pytest.approx({"x": 0.6, "y": 0.0})
+
+
+def test_the_page_states_the_regrets_of_the_kept_study(capsys: pytest.CaptureFixture[str]) -> None:
+    table = regret_table(read_studies())
+    assert table in (ROOT / "docs/advise.md").read_text()
+    assert main(["advice_regret"]) == 0
+    assert capsys.readouterr().out.strip() == table
+
+
+def test_the_advice_beats_fedavg_where_it_was_not_chosen() -> None:
+    for study in read_studies().values():
+        assert study.scores.shape[1] == 12
+        assert study.regrets().mean() < study.regrets("FedAvg").mean() / 2

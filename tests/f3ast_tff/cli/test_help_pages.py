@@ -1,0 +1,50 @@
+"""What the commands say when they are asked for help, or for nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import pytest
+
+from f3ast_tff.campaigns.grid_file import built_in_campaigns
+from f3ast_tff.cli.help_pages import COMMON
+from f3ast_tff.cli.main import COMMANDS, main
+from f3ast_tff.settings.resolve import resolve
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_commands_have_a_line_each(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["f3ast-tff", *arguments]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    named = [line.split()[1] for line in lines if line.startswith("  f3ast-tff ")]
+    assert named == list(COMMANDS)
+    assert len(lines) < 20 and max(map(len, lines)) <= 100
+
+
+def test_run_shows_the_common_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["f3ast-tff", "run", "--help"]) == 0
+    out = capsys.readouterr().out
+    flags = [line[4:] for line in out.splitlines() if line.startswith("  --")]
+    assert flags == [*COMMON, "plugin"] and len(flags) == 12
+    assert "f3ast-tff run --help=all" in out
+
+
+def test_campaign_alone_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["f3ast-tff", "campaign"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[3:]] == built_in_campaigns()
+    assert max(map(len, lines)) <= 100
+    assert main(["f3ast-tff", "campaign", "--help"]) == 0
+    assert "--estimate" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("there", "logger"), [(True, "tensorboard"), (False, "csv")])
+def test_nothing_is_logged_where_tensorboard_is_not_there(
+    there: bool, logger: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: Any = importlib.util.find_spec("json") if there else None
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: found)
+    assert resolve({}).settings["logger"] == logger
