@@ -55,8 +55,17 @@ BETTER, WORSE, CLOSE, NO_VERDICT = "better", "worse", "too close to call", "no v
 _PERIODS = {"final": "at the last round", "mean_of_last_10_percent": "in the last 10%"}
 VERDICTS = (BETTER, WORSE, CLOSE, NO_VERDICT)
 COLUMNS = (
-    *("where", "a", "b", "difference", "low", "high"),
-    *("p", "draws", "pairs", "verdict", "sentence"),
+    "where",
+    "a",
+    "b",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "draws",
+    "pairs",
+    "verdict",
+    "sentence",
 )
 _WORDS = {HOLDS: BETTER, REVERSED: WORSE, OPEN: CLOSE, None: NO_VERDICT}
 

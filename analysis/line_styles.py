@@ -25,7 +25,13 @@ _STYLES: dict[str, Style] = {
 }
 # All others have, in turn, the first that the picture leaves free.
 _COLOURS = (
-    *("#CC79A7", "#000000", "#882255", "#44AA99", "#332288", "#999933", "#999999"),
+    "#CC79A7",
+    "#000000",
+    "#882255",
+    "#44AA99",
+    "#332288",
+    "#999933",
+    "#999999",
     *(colour for colour, _, _ in _STYLES.values()),
 )
 _DASHES = ((0, (8, 2)), (0, (2, 1)), (0, (6, 2, 2, 2)), (0, (3, 3)), (0, (9, 1, 4, 1)))

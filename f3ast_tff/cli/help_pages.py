@@ -7,7 +7,7 @@ import textwrap
 from f3ast_tff.campaigns.grid_file import built_in_campaigns, find_grid_file, read_grid_file
 from f3ast_tff.cli.flags import CAMPAIGN, FLAGFILE_HELP, setting_flags
 from f3ast_tff.cli.parameter_flags import PLUGIN, PLUGIN_HELP, flag_lines
-from f3ast_tff.settings import Registry, parameters_of
+from f3ast_tff.settings import Registry, builtin_registry, parameters_of
 from f3ast_tff.settings.describe import by_takers, kind_text, parameter_text
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
@@ -31,22 +31,32 @@ f3ast-tff campaign mine.toml --estimate
 It writes <output_dir>/<campaign>/: manifest.json and runs/<run>/ for each run.
 """
 _ALL = "All settings, with the parameters of every component: f3ast-tff run --help=all"
-# The dozen flags that most runs are described by.
+# The flags that describe most runs.
 COMMON = (
-    *("task", "algorithm", "availability", "clients_per_round", "rounds", "seed", "data_seed"),
-    *("client_lr", "server_lr", "engine", "output_dir"),
+    "task",
+    "algorithm",
+    "availability",
+    "clients_per_round",
+    "rounds",
+    "seed",
+    "data_seed",
+    "client_lr",
+    "server_lr",
+    "engine",
+    "output_dir",
 )
 
 
 def short_help(command: str, registry: Registry) -> str:
-    """Returns the help page of `run` or `campaign`: the flags that it is mostly given."""
+    """Returns the help page of `run` or `campaign`: common flags, and those of plug-ins."""
     if command == "campaign":
         lines = [_CAMPAIGN.strip(), ""]
         for p in CAMPAIGN.values():
             lines += flag_lines(p.name, p.help)
         return "\n".join([*lines, "", "Settings given here hold for every run.", _ALL])
     lines, settings = [_RUN.strip(), ""], setting_flags(registry)
-    for name in COMMON:
+    of_plugins = [name for name in settings if name not in setting_flags(builtin_registry())]
+    for name in (*COMMON, *of_plugins):
         if name in KINDS:
             text = f"{kind_text(name)}; one of {', '.join(registry.names(name))}"
         else:

@@ -148,7 +148,8 @@ def test_whether_a_method_pools_the_data(make_run: MakeRun, tmp_path: Path) -> N
 def test_the_files_that_a_run_has_read(make_run: MakeRun, tmp_path: Path) -> None:
     table = tmp_path / "A.csv"
     table.write_text("1,0\n")
-    recorded = resolve({"availability": "table", "table_file": str(table)}).describe()
+    settings = {"availability": "table", "table_file": str(table), "clients_per_round": 1}
+    recorded = resolve(settings).describe()
     (run,) = load_runs(make_run("a", described={**recorded, "data_sha256": "ab"}))
     assert run.input_files == {"table_file": hashlib.sha256(b"1,0\n").hexdigest()}
     assert run.data_sha256 == "ab"

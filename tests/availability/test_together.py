@@ -16,8 +16,16 @@ P = np.full(60, 1 / 60)
 ROUNDS = range(1, 1001)
 # Those that need neither data nor a file.
 NAMES = (
-    *("scarce", "home_devices", "smartphones", "uneven", "alternating", "four_classes"),
-    *("markov_clusters", "periodic_groups", "minimum_separation", "markov_transition"),
+    "scarce",
+    "home_devices",
+    "smartphones",
+    "uneven",
+    "alternating",
+    "four_classes",
+    "markov_clusters",
+    "periodic_groups",
+    "minimum_separation",
+    "markov_transition",
 )
 
 
