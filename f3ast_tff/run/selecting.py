@@ -68,10 +68,13 @@ def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
     """Returns the clients of a round, `int [m]`.
 
     Raises:
+        ParameterError: If `now.available` is not `bool [N]`.
         ComponentError: If the strategy returns no ids of clients, clients that are not available,
             a client twice, or more clients than the constraint allows. See
             `BaseStrategy.may_select` for a strategy that may.
     """
+    if now.available.dtype != np.bool_ or now.available.ndim != 1:
+        raise ParameterError("available", now.available, "must be bool [N]")
     try:
         ids = strategy.select(now)
     except ParameterError:
@@ -127,7 +130,10 @@ def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np
 
     Raises:
         ComponentError: If the strategy returns another cohort, or weights that are not finite.
+        ParameterError: If `delivered` is not `bool [m]`.
     """
+    if delivered.dtype != np.bool_ or delivered.shape != ids.shape:
+        raise ParameterError("delivered", delivered, f"must be bool [{len(ids)}]")
     try:
         cohort = strategy.weigh(now, ids, delivered)
     except ParameterError:
