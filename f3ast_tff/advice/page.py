@@ -129,8 +129,9 @@ def _plans(advice: Advice) -> list[str]:
     heavy, light = np.percentile(ratio, (95, 5))
     lines = [
         f"Bias of FedAvg: total variation {advice.fedavg_bias:.3f} between p and what it trains",
-        f"  whatever K; 5% of the clients count {heavy:.1f} times what p gives them or more, "
-        f"5% {light:.2f} times or less",
+        f"  the same for every K; 5% of the clients get at least {heavy:.1f} times the weight that "
+        f"p gives them,",
+        f"  5% at most {light:.2f} times",
         "",
         "Best rates r* and F3AST, by clients per round K",
         f"  {'K':>5} {'rounds with':>12} {'H(r*)':>9} {'if all were':>12} {'largest':>9} "
@@ -155,7 +156,9 @@ def _plans(advice: Advice) -> list[str]:
 
 def _method(advice: Advice) -> list[str]:
     equal = np.allclose(advice.p, advice.p[0])
-    study = read_studies()["equal" if equal else "examples"]
+    share = "equal" if equal else "examples"
+    study = read_studies()[share]
+    chosen = study.settings.loc[study.best]
     plain = study.settings["aggregation"].isin(_PLAIN)
     simple = str(study.scores[plain.reindex(study.scores.index)].mean(axis="columns").idxmax())
     regrets = study.regrets()
@@ -164,10 +167,11 @@ def _method(advice: Advice) -> list[str]:
         f"Method: {study.best}",
         f"  the best of the kept study by mean accuracy, {_mean(study, study.best)} (FedAvg "
         f"{_mean(study, 'FedAvg')}),",
-        f"  with {words}, over {len(regrets)} kinds of availability; chosen without the kind it is "
-        "then used on,",
-        f"  it is {regrets.mean():.3f} below the best method there on average, {regrets.max():.3f} "
-        "at most",
+        f"  with {words}, over {len(regrets)} kinds of availability. Leaving out one kind at a "
+        f"time: {regrets.mean():.3f}",
+        f"  below the best method there on average, {regrets.max():.3f} at most",
+        f"  as flags: --algorithm={chosen['algorithm']} --aggregation={chosen['aggregation']} "
+        f"--client_share={share} --clients_per_round={advice.k}",
     ]
     if simple != study.best:
         lines.append(f"  if clients keep nothing between rounds: {simple}, {_mean(study, simple)}")

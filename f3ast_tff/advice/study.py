@@ -21,7 +21,7 @@ class Study:
 
     Attributes:
         scores: Mean accuracy over draws; a row per method, by name, a column per availability.
-        settings: Aggregation and tuned learning rates; a row per method.
+        settings: Algorithm, aggregation and tuned learning rates; a row per method.
     """
 
     scores: pd.DataFrame
@@ -67,5 +67,5 @@ def read_studies(path: Path = STUDY) -> dict[str, Study]:
     for share, part in runs.groupby(SHARE):
         scores = part.pivot_table("accuracy", "method", "availability", aggfunc="mean")
         settings = part.drop_duplicates("method").set_index("method")
-        found[str(share)] = Study(scores, settings[["aggregation", *RATES]])
+        found[str(share)] = Study(scores, settings[["algorithm", "aggregation", *RATES]])
     return found

@@ -160,6 +160,10 @@ def _shares(path: Path, log: AvailabilityLog) -> np.ndarray:
         missing = [name for name in log.clients if name not in set(names)]
         if missing:
             raise ParameterError("shares", path, f"has no share of client {missing[0]}")
+        unknown = sorted({*names} - {*log.clients})
+        if unknown:
+            reason = f"has a share of client {unknown[0]}, who is not in the log"
+            raise ParameterError("shares", path, reason)
         by_name = dict(zip(names, values))
         values = np.array([by_name[name] for name in log.clients])
     if len(values) != n:

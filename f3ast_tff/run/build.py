@@ -27,8 +27,10 @@ from f3ast_tff.models import Model
 from f3ast_tff.optimizers.schedules import client_schedule
 from f3ast_tff.run.delivering import Payload
 from f3ast_tff.run.round_loop import Experiment
+from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.registry import builtin_registry
 
 # The released code seeds availability with the constant 1 (R13).
 _RELEASED_AVAILABILITY_SEED = 1
@@ -203,27 +205,28 @@ class Builder:
         """
         settings, world = self._settings, self.asked_world
         strategy: Strategy = self._build("algorithm", world)
-        if self._configs["algorithm"].made:
-            self._check_made(strategy)
+        if component_of(self._configs["algorithm"]) not in builtin_registry().all():
+            self._check_own(strategy)
         if settings["client_share_of"] == "present":
             strategy = self._of_those_present(strategy)
         if settings["selection_separation"]:
             strategy = Separated(strategy, settings["selection_separation"], world.num_clients)
         return strategy
 
-    def _check_made(self, strategy: Strategy) -> None:
-        """Refuses a strategy that expects another aggregation or loss than the run has."""
+    def _check_own(self, strategy: Strategy) -> None:
+        """Refuses a user's strategy that expects another aggregation or loss than the run has."""
         name = type(strategy).__name__
         meant_for = getattr(strategy, "aggregation", None)
         if meant_for is not None and not self._configs["aggregation"].takes_weights(meant_for):
             allowed = (
-                f"the weights of {name} are meant for {meant_for}: give aggregation={meant_for!r}"
+                f"the weights of {name} are meant for {meant_for}: give aggregation={meant_for!r}, "
+                "or name it in the Config"
             )
             raise ParameterError("aggregation", self._settings["aggregation"], allowed)
         loss, asked = self._configs["algorithm"].client_loss, getattr(strategy, "client_loss", None)
         if asked not in (None, loss):
             allowed = (
-                f"{name} asks for client_loss {asked!r}, which the function must say as attribute"
+                f"{name} asks for client_loss {asked!r}, which its Config or function must name"
             )
             raise ParameterError("algorithm", self._settings["algorithm"], allowed)
 

@@ -124,6 +124,11 @@ def _refuse_taken(
     label = f"its {component.kind} {component.name}"
     if any(o.kind == component.kind and o.name == component.name for o in others):
         raise ParameterError("plugin", plugin.source, f"{label}: the name is taken")
+    # An object given in Python, whose plug-in has no source, is displayed by its class.
+    displayed = [o.display for o in others if o.kind == component.kind]
+    if plugin.source and component.display in displayed:
+        reason = f"{label}: its display name {component.display} is taken"
+        raise ParameterError("plugin", plugin.source, reason)
     for parameter in component.parameters:
         if parameter.name in reserved:
             reason = f"{label}: its parameter {parameter.name}: the name is taken"

@@ -41,6 +41,16 @@ def test_refused(arguments: list[str], message: str, capsys: pytest.CaptureFixtu
     assert message in capsys.readouterr().err
 
 
+def test_shares_of_a_client_that_the_log_lacks_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, shares = tmp_path / "log.csv", tmp_path / "shares.csv"
+    log.write_text("device,time,online\na,0,1\nb,0,1\nb,7200,0\n")
+    shares.write_text("client,examples\na,1\nb,2\nc,3\n")
+    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}"]) == 2
+    assert "has a share of client c, who is not in the log" in capsys.readouterr().err
+
+
 def test_a_trace_with_several_lists_asks_for_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from f3ast_tff.availability import AvailabilityConfig
 from f3ast_tff.settings import parameter, register
 
-@register({kind!r}, {name!r}, "Mine", about="mine")
+@register({kind!r}, {name!r}, {display!r}, about="mine")
 @dataclass(frozen=True)
 class Config(AvailabilityConfig):
     {parameter}: {annotation} = parameter({default}, "mine")
@@ -35,6 +35,7 @@ def write(path: Path, **changes: str) -> str:
     values = {
         "kind": "availability",
         "name": "mine",
+        "display": "Mine",
         "parameter": "mine_q",
         "annotation": "float",
         "default": "0.5",
@@ -147,6 +148,7 @@ def test_a_missing_file_is_not_found(source: str) -> None:
     ("changes", "says"),
     [
         ({"name": "scarce"}, "its availability scarce: the name is taken"),
+        ({"display": "Scarce"}, "its availability mine: its display name Scarce is taken"),
         ({"parameter": "rounds"}, "its parameter rounds: the name is taken"),
         ({"parameter": "task", "annotation": "str"}, "its parameter task: the name is taken"),
         (
