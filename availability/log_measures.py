@@ -43,14 +43,6 @@ class LogMeasures:
         """N."""
         return len(self.share)
 
-    @property
-    def day_swing(self) -> float:
-        """Largest mean over the hours of a day, over the least; NaN without hours."""
-        if self.by_hour is None:
-            return np.nan
-        least = float(self.by_hour.min())
-        return float(self.by_hour.max()) / least if least > 0 else np.inf
-
 
 def measure_log(masks: np.ndarray, rounds_per_day: int = 24, first: int = 0) -> LogMeasures:
     """Measures a log.

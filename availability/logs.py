@@ -42,7 +42,7 @@ _WORDS = {
     **dict.fromkeys((*_NO, "disconnected", "un_avl"), False),
 }
 # Seconds beyond are milliseconds: some 5,000 years.
-_MOST_SECONDS = 1e11
+_MAX_SECONDS = 1e11
 # A byte each.
 _MAX_STATES = 2**31
 _HEADER_BYTES = 2**24
@@ -212,17 +212,24 @@ def _seconds(column: Any, name: str, gap: float | None = None) -> np.ndarray:
     values = np.full(len(column), np.nan)
     if column.dtype.kind != "M":
         values = pd.to_numeric(column.where(~empty), errors="coerce").to_numpy(float)
-    if not np.isfinite(values).any():
+    allowed = "must be seconds, or dates as 2024-06-01T18:00:00Z"
+    if np.isfinite(values).any():
+        allowed = "must be seconds or milliseconds since 1970, as other rows are"
+        large = np.abs(values) > _MAX_SECONDS
+        small = np.abs(values) <= _MAX_SECONDS
+        if large.any() and small.any():
+            fewer = large if large.sum() < small.sum() else small
+            values = np.where(fewer, np.nan, values)
+        elif large.any():
+            values = values / 1000
+    else:
         dates = pd.to_datetime(column.where(~empty), errors="coerce", utc=True)
         zero = pd.Timestamp(0, tz="UTC")
         values = ((dates - zero) / pd.Timedelta(seconds=1)).to_numpy(float)
-    elif np.nanmax(np.abs(values), initial=0) > _MOST_SECONDS:
-        values = values / 1000
     values = np.where(empty, np.nan if gap is None else gap, values)
     wrong = np.flatnonzero(np.isnan(values))
     if len(wrong):
         said = repr(str(column.iloc[wrong[0]]))
-        allowed = "must be seconds, or dates as 2024-06-01T18:00:00Z"
         raise DataError(f"{name}: column {column.name!r}, row {wrong[0]} is {said}: {allowed}")
     return values
 

@@ -102,7 +102,7 @@ class AvailabilityConfig:
         """Returns whether, by default, p_k are shares among those present in a round.
 
         Args:
-            known: All settings, resolved when asked for (`components.defaults.Known`).
+            known: All settings, resolved when asked for (`settings.defaults.Known`).
         """
         return False
 

@@ -18,7 +18,7 @@ _FEWEST_ROUNDS = 32
 # Independent built-in processes stay below in 1000 rounds, all others are above.
 _LEAST = 0.01
 # More clients would need more than some 30 MB of pairs.
-_MOST_CLIENTS = 1000
+_MAX_CLIENTS = 1000
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Together:
 
 def shown_clients(num_clients: int) -> np.ndarray:
     """Returns the clients that are measured, at most 1000, evenly spaced, `int64 [n]`."""
-    shown = min(num_clients, _MOST_CLIENTS)
+    shown = min(num_clients, _MAX_CLIENTS)
     return np.unique(np.linspace(0, num_clients - 1, shown).astype(np.int64))
 
 

@@ -44,7 +44,7 @@ def differences_section(
     text = (
         f"{said} {'Higher' if higher_is_better(score) else 'Lower'} is better. Two methods are "
         "compared where task, availability and all settings agree, except their own. Too close to "
-        "call: the interval holds 0, and more draws make it shorter."
+        "call: the interval holds 0. More draws make it shorter; choose their number beforehand."
     )
     blocks: list[Block] = [Text(text)]
     for where, part in table.groupby("where", sort=False):
@@ -60,10 +60,9 @@ def _grid(table: pd.DataFrame, name: str) -> Grid:
     rows = tuple(
         (
             f"{row['a']} − {row['b']}",
-            *(
-                NOTHING if math.isnan(x) else f"{x:+.4f}"
-                for x in (row["difference"], row["low"], row["high"])
-            ),
+            _number(row["difference"]),
+            _number(row["low"]),
+            _number(row["high"]),
             NOTHING if math.isnan(row["p"]) else f"{row['p']:.4f}",
             str(row["draws"]),
             str(row["pairs"]),

@@ -67,6 +67,7 @@ def advise(
     return Advice(
         measures,
         shares,
+        log.clients or tuple(map(str, range(n))),
         np.flatnonzero(~there),
         trained_by_fedavg(table, shares),
         plans,

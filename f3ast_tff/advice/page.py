@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,8 @@ _BARS = "▁▂▃▄▅▆▇█"
 _PLAIN = ("sum", "mean")
 # Largest ratio of H(r*) to the least H with all clients always online.
 _DEAR = 1.25
+_MAX_NAMED = 5
+_LINE = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +27,7 @@ class Advice:
     Attributes:
         measures: Online clients by round and by client.
         p: Client shares, `float64 [N]`.
+        clients: Name of each client; its number where the log has no names.
         unreachable: Clients that are never online, `int64 [m]`; no method trains them.
         fedavg: Weight that FedAvg gives to each client in the long run, `float64 [N]`.
         plans: Rates, H and biases for each K, among the clients that are ever online.
@@ -32,6 +36,7 @@ class Advice:
 
     measures: LogMeasures
     p: np.ndarray
+    clients: tuple[str, ...]
     unreachable: np.ndarray
     fedavg: np.ndarray
     plans: tuple[Plan, ...]
@@ -127,11 +132,14 @@ def _plans(advice: Advice) -> list[str]:
     p, trained = advice.p, advice.fedavg
     ratio = trained / p
     heavy, light = np.percentile(ratio, (95, 5))
+    neglected = np.argsort(ratio, kind="stable")[:_MAX_NAMED].tolist()
+    least = ", ".join(f"{advice.clients[k]} {ratio[k]:.2f}" for k in neglected)
     lines = [
         f"Bias of FedAvg: total variation {advice.fedavg_bias:.3f} between p and what it trains",
         f"  the same for every K; 5% of the clients get at least {heavy:.1f} times the weight that "
         f"p gives them,",
         f"  5% at most {light:.2f} times",
+        "  " + textwrap.shorten(f"least: {least}", _LINE - 2, placeholder=" ..."),
         "",
         "Best rates r* and F3AST, by clients per round K",
         f"  {'K':>5} {'rounds with':>12} {'H(r*)':>9} {'if all were':>12} {'largest':>9} "

@@ -19,9 +19,9 @@ BETA = 0.001
 _SETTLING = 4
 # Gap of H(r*), as a share of it: the page shows three digits.
 _TOLERANCE = 1e-3
-_MOST_STEPS = 3000
+_MAX_STEPS = 3000
 # Rounds times clients that the best rates are computed on; of more, rounds evenly spaced.
-_MOST_STATES = 2_000_000
+_MAX_STATES = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def plan(masks: np.ndarray, p: np.ndarray, k: int, objective: str) -> Plan:
         k: K, at least 1.
         objective: `"p"` or `"p_squared"`, the case of eq. (3).
     """
-    spaced = np.unique(np.linspace(0, len(masks) - 1, max(_MOST_STATES // len(p), 1)).astype(int))
+    spaced = np.unique(np.linspace(0, len(masks) - 1, max(_MAX_STATES // len(p), 1)).astype(int))
     # Clients that these rounds miss add their first round.
     unseen = ~masks[spaced].any(axis=0)
     rounds = np.union1d(spaced, masks[:, unseen].argmax(axis=0))
@@ -91,7 +91,7 @@ def plan(masks: np.ndarray, p: np.ndarray, k: int, objective: str) -> Plan:
         objective,
         StatesOracle(sampled_states(masks[rounds], k)),
         tolerance=_TOLERANCE,
-        max_steps=_MOST_STEPS,
+        max_steps=_MAX_STEPS,
     )
     at_first, later = _trained_by_f3ast(masks, p, k, objective)
     ideal, scale = best_if_all_available(p, k, objective)

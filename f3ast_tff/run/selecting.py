@@ -11,7 +11,7 @@ from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 class Availability(Protocol):
@@ -114,8 +114,8 @@ def _breaches(now: Round, ids: np.ndarray) -> Iterator[tuple[str, str]]:
 
 def _listed(ids: np.ndarray) -> str:
     """Names clients, the first five of many."""
-    some = ", ".join(map(str, ids[:_MOST_NAMED].tolist()))
-    more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
+    some = ", ".join(map(str, ids[:_MAX_NAMED].tolist()))
+    more = f" and {len(ids) - _MAX_NAMED} more" if len(ids) > _MAX_NAMED else ""
     return f"client{'s' if len(ids) > 1 else ''} {some}{more}"
 
 

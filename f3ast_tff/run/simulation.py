@@ -140,7 +140,7 @@ class Simulation:
 
 
 class _Callbacks:
-    """The functions given, as a `training.round_loop.Callback`."""
+    """The functions given, as a `run.callbacks.Callback`."""
 
     def __init__(self, on_round: OnRound | None, on_evaluation: OnEvaluation | None) -> None:
         self._on_round = on_round
@@ -206,7 +206,8 @@ def simulate(
 
     Args:
         task: A name, or `FederatedData`.
-        algorithm: A name, a `Strategy`, or a function from `StrategyContext` to one.
+        algorithm: A name, a `Strategy`, which is copied, or a function from `StrategyContext` to
+            one.
         availability: A name, an `AvailabilityProcess`, or masks `bool [T, N]`, repeated.
         rounds: Number of rounds; by default the task's.
         engine: `"fused"` or `"tff"`.
@@ -253,14 +254,14 @@ def simulate(
         for seed in seeds:
             drawn = {"data_seed": seed} if draws else {}
             place = None if folder is None else Path(folder) / str(seed)
-            # A strategy has state: each run takes a new copy.
-            given = {"task": task, "algorithm": copy.deepcopy(algorithm), **drawn, **common}
+            given = {"task": task, "algorithm": algorithm, **drawn, **common}
             run = simulate(availability=availability, folder=place, seed=seed, **given)
             found.append(run)
         return _results({"": found})
     _check_files(folder, settings)
     registry = registry_with(plugins)
-    chosen = {"task": task, "algorithm": algorithm, "availability": availability}
+    # A strategy has state: each run takes a new copy.
+    chosen = {"task": task, "algorithm": copy.deepcopy(algorithm), "availability": availability}
     given = {**chosen, "engine": engine, "rounds": rounds, **settings}
     if folder is not None:
         place = Path(folder).expanduser()

@@ -32,7 +32,7 @@ class Parameter:
         name: Name of the field, of the setting and of the flag.
         kind: `int`, `float`, `str` or `bool`.
         optional: Whether `None` is allowed.
-        default: A value, or one of `components.defaults`.
+        default: A value, or one of `settings.defaults`.
         help: One line.
         choices: Allowed texts, matched without regard to case; empty for any.
         minimum: Least allowed value.

@@ -86,6 +86,14 @@ REFUSED = {
     "no time": ("device,when,online\na,1,1\n", "has no column time, as in device,time,online"),
     "no end": ("device,start\na,1\n", "has no column end, as in"),
     "a time": ("device,time,online\na,1,1\nb,x,0\n", "column 'time', row 1 is 'x': must be sec"),
+    "two units": (
+        "device,time,online\na,1700000000,1\nb,1700000000000,0\nb,1700003600,1\n",
+        "column 'time', row 1 is '1700000000000': must be seconds or milliseconds",
+    ),
+    "a date": (
+        "device,time,online\na,1,1\nb,2024-06-01T18:00:00Z,0\n",
+        "column 'time', row 1 is '2024-06-01T18:00:00Z': must be seconds or milliseconds",
+    ),
     "a gap": ("device,start,end\na,,2\nb,1,2\n", "column 'start', row 0 is '': must be seconds"),
     "a state": ("device,time,online\na,1,maybe\n", "column 'online', row 0 is 'maybe': must be 0"),
     "an order": ("device,start,end\na,5,3\n", "column 'end', row 0: is before its start"),

@@ -50,6 +50,17 @@ def test_adding_a_component_takes_one_file(name: str) -> None:
             assert component.name not in path.read_text(), path
 
 
+def test_a_plugin_whose_strategy_means_another_aggregation_is_refused(tmp_path: Path) -> None:
+    """Its `Config` would let it run with F3AST's sum."""
+    plugin = (PLUGINS / "greedy_loss.py").read_text()
+    named = '    aggregation: ClassVar[str] = "mean"\n'
+    place = plugin.rindex(named)
+    (tmp_path / "mine.py").write_text(plugin[:place] + plugin[place + len(named) :])
+    arguments = ["run", "--plugin=mine.py", "--algorithm=greedy_loss", *SMALL, "--run_name=x"]
+    done = command(*arguments, cwd=tmp_path, code=2)
+    assert "--aggregation=sum: the weights of GreedyLoss are meant for mean" in done.stderr
+
+
 # The others run on the command line as part of a campaign, below.
 ALONE = ("greedy_loss", "smoothed_varp")
 

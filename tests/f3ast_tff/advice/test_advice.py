@@ -53,6 +53,9 @@ def test_clients_that_come_by_night_and_one_that_never_comes() -> None:
     assert "never            1 clients, 1.7% of p: no method reaches them" in page
     assert "0.0% in hour" in page and "p_k = n_k / n" in page
     assert len(found.plans[0].rates) == 29
+    assert "least: 7 0.00, " in page
+    named = advise(pd.DataFrame(masks, columns=[f"phone-{k:02}" for k in range(30)]), ks=[3])
+    assert "least: phone-07 0.00, phone-" in str(named)
 
 
 @pytest.mark.parametrize(

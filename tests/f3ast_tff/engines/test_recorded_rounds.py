@@ -20,8 +20,6 @@ from tests.f3ast_tff.engines.recorded_rounds import (
 
 # XLA takes a minute to compile these.
 LARGE = ("cafed_cnn", "character_lstm", "resnet18", "resnet18_released")
-# TFF's part of the others is slow: a server's state, a memory, losses asked for and clipping.
-FAST_ON_TFF = ("fedadam", "fedavg_then_fedlaavg", "poc_released")
 
 
 def composition(case: str) -> tuple[str, ...]:
@@ -31,12 +29,12 @@ def composition(case: str) -> tuple[str, ...]:
     return tuple(str(settings[kind]) for kind in kinds)
 
 
-def slow(case: str, fast: bool) -> object:
-    return case if fast else pytest.param(case, marks=pytest.mark.slow)
-
-
 @pytest.mark.parametrize(
-    "case", [slow(case, case not in LARGE) for case in sorted(CASES, key=composition)]
+    "case",
+    [
+        pytest.param(case, marks=[pytest.mark.slow] if case in LARGE else [])
+        for case in sorted(CASES, key=composition)
+    ],
 )
 def test_the_fused_engine_repeats(case: str) -> None:
     """Same cohorts, weights, outcomes and models: needs no TFF."""
@@ -46,7 +44,8 @@ def test_the_fused_engine_repeats(case: str) -> None:
 
 
 @pytest.mark.tff
-@pytest.mark.parametrize("case", [slow(case, case in FAST_ON_TFF) for case in CASES])
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
 def test_tff_repeats(case: str) -> None:
     assert_alike(played(case, engine="tff"), recorded(case)[0], REPEATED)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.core.errors import ComponentError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods import BaseStrategy, Round, RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Proportional
@@ -13,7 +13,7 @@ from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.wrappers import Separated
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
-from f3ast_tff.run.selecting import select_clients
+from f3ast_tff.run.selecting import select_clients, weigh_updates
 
 N = 12
 AVAILABLE = np.arange(N) < 8
@@ -74,6 +74,17 @@ def test_what_keeps_to_the_rules_passes(ids: tuple[int, ...], constraint: RoundC
     """A method may exclude clients of a group whose minimum is 2, as CA-Fed does."""
     now = Round(1, AVAILABLE, constraint)
     assert select_clients(Returns(*ids), now).tolist() == list(ids)
+
+
+def test_masks_that_are_none_are_refused() -> None:
+    """NumPy would take zeros and ones as ids of clients."""
+    strategy, ids = Proportional(P, np.ones(N)), np.array([3, 1])
+    for available in (AVAILABLE.astype(int), np.array([1, 3]), AVAILABLE[None]):
+        with pytest.raises(ParameterError, match=r"available = .*: must be bool \[N\]"):
+            select_clients(strategy, Round(1, available, NUMBER))
+    for delivered in (np.array([0, 1]), np.array([True])):
+        with pytest.raises(ParameterError, match=r"delivered = .*: must be bool \[2\]"):
+            weigh_updates(strategy, Round(1, AVAILABLE, NUMBER), ids, delivered)
 
 
 def test_no_ids_of_any_type_is_an_empty_round() -> None:

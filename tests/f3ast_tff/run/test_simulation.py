@@ -16,7 +16,7 @@ from f3ast_tff.analysis.runs import load_runs
 from f3ast_tff.availability import HomeDevicesConfig, ScarceConfig
 from f3ast_tff.core.errors import ComponentError, ParameterError, RunFolderError
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.methods.f3ast import F3ASTConfig
+from f3ast_tff.methods.f3ast import F3AST, F3ASTConfig
 from f3ast_tff.methods.fedavg import Uniform
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
@@ -133,6 +133,13 @@ def test_objects_of_ones_own() -> None:
     assert set(model.tree(result.weights)) == {"w", "b"}
     assert result.configuration.components["algorithm"].display == "FirstClients"
     assert result.configuration.settings["algorithm"] == "first_clients"
+
+
+def test_a_strategy_is_copied() -> None:
+    """Its rates would go on from the first run."""
+    strategy = F3AST.start(np.arange(1, 9) / 36, 2, rate_beta=0.5)
+    runs = [simulate(data(), strategy, "always", rounds=6, clients_per_round=2) for _ in range(2)]
+    np.testing.assert_array_equal(*(run.selection["selected"] for run in runs))
 
 
 def test_a_strategy_from_the_world() -> None:
