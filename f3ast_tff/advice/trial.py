@@ -12,7 +12,7 @@ from f3ast_tff.analysis.method_differences import corrected_intervals
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.study_methods import method_name
-from f3ast_tff.analysis.study_runs import RATES
+from f3ast_tff.analysis.study_runs import RATES, SCORES_OF
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.run.simulation import simulate
 
@@ -22,7 +22,6 @@ DRAWS = 5
 ROUNDS = 500
 # As in the kept study, whose learning rates are used.
 _LOCAL_STEPS = 5
-_SCORES = {"examples": "test_sample_accuracy", "equal": "test_user_accuracy"}
 _TASK = "synthetic"
 
 
@@ -133,7 +132,7 @@ def trial(
     common = {"rounds": ROUNDS, "client_share": share, "clients_per_round": k, **settings}
     if task == _TASK:
         common = {"local_steps": _LOCAL_STEPS, **common}
-    score = _SCORES[share]
+    score = f"test_{SCORES_OF[share][0]}_accuracy"
     scores: dict[str, dict[Pair, float]] = {method: {} for method in methods}
     for draw in range(draws):
         for method in methods:
