@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, cast
 
@@ -94,6 +94,10 @@ class CombinatorConfig(AvailabilityConfig):
     def needs_labels(self) -> bool:
         """Whether a part does."""
         return any(part.needs_labels for part in self.parts)
+
+    def for_clients(self, names: Sequence[str]) -> CombinatorConfig:
+        """See `AvailabilityConfig.for_clients`."""
+        return replace(self, parts=tuple(part.for_clients(names) for part in self.parts))
 
     def build_parts(
         self, p: np.ndarray, seed: int, labels: np.ndarray | None

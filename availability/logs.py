@@ -14,6 +14,8 @@ client is available in a round if it is online when the round starts.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from reprlib import repr
@@ -22,10 +24,18 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.device_traces import DeviceTraces
-from f3ast_tff.availability.mask_files import FORMS, Masks, packed_masks, read_masks
+from f3ast_tff.availability.mask_files import (
+    FORMS,
+    Masks,
+    masks_of_clients,
+    packed_masks,
+    read_masks,
+)
 from f3ast_tff.availability.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
 from f3ast_tff.core.data_files import open_regular
 from f3ast_tff.core.errors import DataError
+
+_LOGGER = logging.getLogger(__name__)
 
 DAY = 86_400
 ROUND_SECONDS = 3600
@@ -43,6 +53,7 @@ _WORDS = {
 }
 # Seconds beyond are milliseconds: some 5,000 years.
 _MAX_SECONDS = 1e11
+_LOG_FORMS = "device,time,online or device,start,end"
 # A byte each.
 _MAX_STATES = 2**31
 _HEADER_BYTES = 2**24
@@ -66,6 +77,37 @@ class AvailabilityLog:
     start: float | None = None
     events: int = 0
 
+    def of_clients(self, names: Sequence[str]) -> AvailabilityLog:
+        """Returns the log of the clients that hold data, in the data's order.
+
+        They are found by name. A log and data without a name in common are matched by place.
+
+        Args:
+            names: Name of each client that holds data.
+
+        Raises:
+            DataError: If the log has some of these clients and lacks another.
+        """
+        column = {name: k for k, name in enumerate(self.clients)}
+        missing = [name for name in names if name not in column]
+        if not column or len(missing) == len(names):
+            if column:
+                _LOGGER.warning("log and data have no client name in common: matched by place")
+            return self
+        if missing:
+            raise DataError(
+                f"the log names {len(names) - len(missing)} of the {len(names)} clients that hold "
+                f"data, and lacks {missing[0]!r}"
+            )
+        if len(column) > len(names):
+            _LOGGER.warning(
+                "%d of the log's %d clients hold no data and are left out",
+                len(column) - len(names),
+                len(column),
+            )
+        places = np.array([column[name] for name in names])
+        return replace(self, masks=masks_of_clients(self.masks, places), clients=tuple(names))
+
 
 def read_log(
     path: Path, round_seconds: int = ROUND_SECONDS, states: str = "", eligible: str = ELIGIBLE
@@ -83,14 +125,16 @@ def read_log(
         ParameterError: See `trace_files.read_traces`.
     """
     form = path.suffix.lower()
-    if form == ".csv" and path.is_file() and _has_header(path):
-        import pandas as pd
-
-        try:
-            frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-        except (OSError, ValueError) as error:
-            raise DataError(f"{path}: {' '.join(str(error).split())}") from error
-        return log_of_frame(frame, round_seconds, str(path))
+    if form == ".csv" and path.is_file():
+        first = _first_line(path)
+        separator = max(",;\t", key=first.count)
+        entries = [entry.strip() for entry in first.split(separator)]
+        words = [entry for entry in entries if not _is_number(entry)]
+        if len(words) == len(entries) or entries[0].lower() in (*_ROUNDS, ""):
+            return log_of_frame(_read_csv(path, separator), round_seconds, str(path))
+        if words:
+            allowed = f"must be zeros and ones, or names of columns, such as {_LOG_FORMS}"
+            raise DataError(f"{path}: line 1 has {repr(words[0])}: {allowed}")
     if form in (".json", ".pkl") or path.name == FEDSCALE_NAME:
         traces = read_traces(path, states, eligible)
         return _resampled(_from_first_sight(traces), round_seconds, str(path))
@@ -127,7 +171,8 @@ def log_of_frame(
         ended = _seconds(frame[end], name, gap=np.inf)
         early = np.flatnonzero(ended < began)
         if len(early):
-            raise DataError(f"{name}: column {end!r}, row {early[0]}: is before its {start}")
+            row = _row(frame, early[0])
+            raise DataError(f"{name}: column {end!r}, {row}: is before its {start}")
         last = np.maximum(began, np.where(np.isinf(ended), began, ended)).max()
         times = np.concatenate([began, np.minimum(ended, last)])
         steps = np.repeat([1, -1], len(frame))
@@ -141,8 +186,7 @@ def log_of_frame(
         wanted = {"start": start, "end": end} if of_spans else {"time": time, "online": state}
         lacks = " or ".join(column for column, found in wanted.items() if found is None)
         there = ", ".join(map(str, frame.columns))
-        forms = "device,time,online or device,start,end"
-        raise DataError(f"{name}: has no column {lacks}, as in {forms}; it has {there}")
+        raise DataError(f"{name}: has no column {lacks}, as in {_LOG_FORMS}; it has {there}")
     found, place = np.unique(devices, return_inverse=True)
     order = np.lexsort((times, place))
     place, times, steps = place[order], times[order], steps[order]
@@ -153,11 +197,23 @@ def log_of_frame(
     return replace(_resampled(traces, round_seconds, name), events=len(frame))
 
 
-def _has_header(path: Path) -> bool:
-    """Whether the first line is names: no entry of it is a number."""
+def _first_line(path: Path) -> str:
     with open_regular(path) as file:
-        line = file.readline(_HEADER_BYTES).decode("utf-8-sig", "replace")
-    return bool(line.strip()) and not any(map(_is_number, line.split(",")))
+        return file.readline(_HEADER_BYTES).decode("utf-8-sig", "replace").strip() or "0"
+
+
+def _read_csv(path: Path, separator: str) -> Any:
+    """The table as text, its rows numbered by their lines."""
+    import pandas as pd
+
+    try:
+        frame = pd.read_csv(
+            path, sep=separator, dtype=str, keep_default_na=False, skip_blank_lines=False
+        )
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: {' '.join(str(error).split())}") from error
+    frame.index = pd.RangeIndex(2, len(frame) + 2, name="line")
+    return frame[(frame != "").any(axis=1)]
 
 
 def _is_number(text: str) -> bool:
@@ -183,7 +239,9 @@ def _names(column: Any, name: str) -> np.ndarray:
         texts = column.astype(str).str.strip()
         gaps = np.flatnonzero((texts == "") | column.isna())
         if len(gaps):
-            raise DataError(f"{name}: column {column.name!r}, row {gaps[0]}: has no device")
+            raise DataError(
+                f"{name}: column {column.name!r}, {_row(column, gaps[0])}: has no device"
+            )
         if texts.str.fullmatch(r"\d{1,18}").all():
             return np.asarray(texts.astype(np.int64))
         return np.array(texts.tolist(), str)
@@ -200,7 +258,8 @@ def _online(column: Any, name: str) -> np.ndarray:
     if len(wrong):
         said = repr(str(column.iloc[wrong[0]]))
         allowed = "must be 0 or 1, true or false, online or offline"
-        raise DataError(f"{name}: column {column.name!r}, row {wrong[0]} is {said}: {allowed}")
+        row = _row(column, wrong[0])
+        raise DataError(f"{name}: column {column.name!r}, {row} is {said}: {allowed}")
     return known.to_numpy(bool)
 
 
@@ -230,8 +289,14 @@ def _seconds(column: Any, name: str, gap: float | None = None) -> np.ndarray:
     wrong = np.flatnonzero(np.isnan(values))
     if len(wrong):
         said = repr(str(column.iloc[wrong[0]]))
-        raise DataError(f"{name}: column {column.name!r}, row {wrong[0]} is {said}: {allowed}")
+        row = _row(column, wrong[0])
+        raise DataError(f"{name}: column {column.name!r}, {row} is {said}: {allowed}")
     return values
+
+
+def _row(table: Any, place: int) -> str:
+    """Names a row: `line 7` of a file, `row 5` of a frame."""
+    return f"{table.index.name or 'row'} {table.index[place]}"
 
 
 def _from_first_sight(traces: DeviceTraces) -> DeviceTraces:

@@ -178,6 +178,13 @@ def packed_masks(table: np.ndarray, name: str) -> PackedMasks:
     return PackedMasks(np.packbits(table != 0, axis=1), (table.shape[0], table.shape[1]))
 
 
+def masks_of_clients(masks: Masks, places: np.ndarray) -> PackedMasks:
+    """Returns the masks of some clients alone, in this order, `int [m]`."""
+    rounds = masks.shape[0]
+    bits = np.stack([np.packbits(masks.row(t)[places]) for t in range(1, rounds + 1)])
+    return PackedMasks(bits, (rounds, len(places)))
+
+
 def _numbers(text: str) -> np.ndarray:
     lines = [line for line in text.splitlines() if line.strip()]
     rows = []
@@ -202,7 +209,9 @@ def _of_arrays(arrays: dict[str, np.ndarray]) -> Masks:
         ((name, table),) = arrays.items()
         return packed_masks(table, f"its array {name!r}")
     found = arrays.get("shape")
-    if found is None or found.shape != (2,) or found.dtype.kind not in "iu" or found.min() < 1:
+    if found is None:
+        raise ValueError(f"it has the arrays {', '.join(sorted(arrays))}: must have one")
+    if found.shape != (2,) or found.dtype.kind not in "iu" or found.min() < 1:
         raise ValueError("its shape must be two integers, each at least 1")
     shape = int(found[0]), int(found[1])
     if "packed" in arrays:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -66,6 +66,14 @@ class AvailabilityConfig:
         That is nu, `float64 [N, C]`: see `label_distribution.label_distribution`.
         """
         return False
+
+    def for_clients(self, names: Sequence[str]) -> AvailabilityConfig:
+        """Returns the `Config` for data whose clients have names; of a log, its clients of these.
+
+        Args:
+            names: Name of each client, N of them.
+        """
+        return self
 
     def build(self, p: np.ndarray, seed: int) -> AvailabilityProcess:
         """Returns the process.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,25 +26,31 @@ class Table:
     periodic = True
 
     def __init__(
-        self, table: np.ndarray | Masks | Path | str, round_seconds: int = ROUND_SECONDS
+        self,
+        table: np.ndarray | Masks | AvailabilityLog | Path | str,
+        round_seconds: int = ROUND_SECONDS,
     ) -> None:
         """Takes the matrix.
 
         Args:
-            table: Zeros and ones (or booleans), `[T, N]`, masks, or a file that `read_log` reads.
+            table: Zeros and ones (or booleans), `[T, N]`, masks, a log, or a file that `read_log`
+                reads.
             round_seconds: Length of a round, for a file with a clock.
 
         Raises:
             DataError: If it cannot be read, is empty, or has another entry than 0 or 1.
         """
-        self.masks: Masks
-        if isinstance(table, np.ndarray):
-            self.masks = packed_masks(table, "table")
-        elif not isinstance(table, (str, Path)):
-            self.masks = table
-        else:
-            self.masks = _log(Path(table), round_seconds).masks
+        if isinstance(table, (str, Path)):
+            table = _log(Path(table), round_seconds)
+        elif isinstance(table, np.ndarray):
+            table = packed_masks(table, "table")
+        self.log = table if isinstance(table, AvailabilityLog) else AvailabilityLog(table)
+        self.masks: Masks = self.log.masks
         self.num_clients = self.masks.shape[1]
+
+    def of_clients(self, names: Sequence[str]) -> Table:
+        """Returns the table of the clients that hold data: see `AvailabilityLog.of_clients`."""
+        return Table(self.log.of_clients(names)) if names else self
 
     @cached_property
     def together(self) -> Together:
@@ -52,7 +59,7 @@ class Table:
 
     def __getstate__(self) -> dict[str, Any]:
         """What identifies it: without the measure."""
-        return {"masks": self.masks, "num_clients": self.num_clients}
+        return {"masks": self.masks, "clients": self.log.clients}
 
     @property
     def stationary(self) -> np.ndarray:
@@ -101,6 +108,7 @@ class TableConfig(AvailabilityConfig):
         minimum=1,
         units="seconds",
     )
+    clients: tuple[str, ...] = ()
 
     @classmethod
     def measured(cls, known: Any) -> Together | None:
@@ -121,9 +129,13 @@ class TableConfig(AvailabilityConfig):
             return None
         return log.masks.shape[1]
 
+    def for_clients(self, names: Sequence[str]) -> TableConfig:
+        """See `AvailabilityConfig.for_clients`."""
+        return replace(self, clients=tuple(names))
+
     def build(self, p: np.ndarray, seed: int) -> Table:
         """See `AvailabilityConfig.build`."""
-        table = Table(Path(self.table_file), self.table_round_seconds)
+        table = Table(Path(self.table_file), self.table_round_seconds).of_clients(self.clients)
         if table.num_clients != len(p):
             allowed = f"has {table.num_clients} columns, must have one for each of {len(p)} clients"
             raise ParameterError("table_file", self.table_file, allowed)

@@ -74,8 +74,8 @@ def find_grid_file(name_or_file: str) -> Path:
     if path.suffix == ".toml":
         raise ParameterError("campaign", name_or_file, "not found")
     nearest = difflib.get_close_matches(name_or_file.lower(), built_in, 1)
-    hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    allowed = f"must be one of {', '.join(built_in)}, or a file that ends in .toml{hint}"
+    hint = f"did you mean {nearest[0]}? It " if nearest else ""
+    allowed = f"{hint}must be a file that ends in .toml, or one of {', '.join(built_in)}"
     raise ParameterError("campaign", name_or_file, allowed)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,19 +117,14 @@ def _trial(log: AvailabilityLog, k: int, options: Options, given: Mapping[str, A
     if "client_share" in settings:
         settings["share"] = settings.pop("client_share")
     say(f"trial with K = {k}: {len(methods) * options.draws} runs")
-    # The page has said it: rounds without anybody, the objective.
-    logging.disable(logging.WARNING)
-    try:
-        found = trial(
-            Table(log.masks),
-            k,
-            methods,
-            draws=options.draws,
-            on_run=lambda method, draw: say(f"draw {draw}, {method} ..."),
-            **settings,
-        )
-    finally:
-        logging.disable(logging.NOTSET)
+    found = trial(
+        Table(log),
+        k,
+        methods,
+        draws=options.draws,
+        on_run=lambda method, draw: say(f"draw {draw}, {method} ..."),
+        **settings,
+    )
     print(f"\n{found}")
 
 

@@ -125,8 +125,8 @@ def _run(arguments: Sequence[str], command: str, signals: Signals) -> int:
 
         return campaign(parsed, signals)
     if command == "campaign" or parsed.campaign:
-        given = next(iter(parsed.campaign), None)
-        return fail(f"--{given} needs --campaign" if given else "a campaign must be named")
+        given = "".join(f" --{name}" for name in parsed.campaign)
+        return fail(f"a campaign must be named: f3ast-tff campaign NAME{given}")
     from f3ast_tff.cli.run import run
 
     return run(parsed.settings, parsed.registry, signals)

@@ -63,15 +63,24 @@ def say(line: str) -> None:
 
 
 class _Said(logging.Handler):
+    """Says each message once, however many runs or rounds bring it."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._lines: set[str] = set()
+
     def emit(self, record: logging.LogRecord) -> None:
         # Python's warnings bring their line of code along.
-        say(one_line(f"{record.levelname}: {record.getMessage()}".partition("\n")[0]))
+        line = one_line(f"{record.levelname}: {record.getMessage()}".partition("\n")[0])
+        if line not in self._lines:
+            self._lines.add(line)
+            say(line)
 
 
 @contextmanager
 def warnings_said() -> Iterator[None]:
     """Prints logged warnings and errors, and Python's `warnings`, with `say`."""
-    handler, logger = _Said(logging.WARNING), logging.getLogger()
+    handler, logger = _Said(), logging.getLogger()
     logger.addHandler(handler)
     logging.captureWarnings(True)
     try:

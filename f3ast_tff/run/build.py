@@ -174,13 +174,18 @@ class Builder:
         settings, sizes, work = self._settings, self.data.train.sizes, self.work
         p = client_share(sizes, work, settings["client_share"])
         seed = self.availability_seed
+        config, train = self._configs["availability"], self.data.train
+        if train.names is not None:
+            config = config.for_clients(train.names.tolist())
         labels = []
-        if self._configs["availability"].needs_labels:
-            labels = [label_distribution(self.data.train, self.data.num_classes)]
+        if config.needs_labels:
+            labels = [label_distribution(train, self.data.num_classes)]
+        process = config.build(p, seed, *labels)
+        KINDS["availability"].check_object(process)
         return StrategyContext(
             p=p,
             sizes=sizes,
-            availability=self._build("availability", p, seed, *labels),
+            availability=process,
             constraint=self._build("constraint", len(p), seed, self.model_bytes),
             rounds=settings["rounds"],
             seed=settings["seed"],

@@ -114,6 +114,7 @@ class _Run:
         )
         self.rows: list[Row] = []
         self.round_number = 0
+        self._warned: set[str] = set()
         self.seconds_before = 0.0
         self.block_seconds: list[float] = []
         self.saved_round = 0
@@ -166,7 +167,7 @@ class _Run:
         outcomes = self._execute(rounds[0], block)
         for t, available, answers, outcome in zip(rounds, num_available, block, outcomes):
             self.history.append(available, answers, outcome.num_dropped, outcome.rejected)
-            _warn_of_trouble(t, answers, outcome)
+            self._warn(t, _troubles(answers, outcome))
             for callback in self.callbacks:
                 callback.on_round(t, answers.cohort, outcome)
         end = self.round_number = rounds[-1]
@@ -178,6 +179,13 @@ class _Run:
         if due or end == parts.rounds:
             self.save()
         return len(rounds), row
+
+    def _warn(self, t: int, troubles: dict[str, str]) -> None:
+        """Logs the first round of each kind of trouble."""
+        for kind, what in troubles.items():
+            if kind not in self._warned:
+                self._warned.add(kind)
+                logging.warning("round %d: %s (said once; the summary counts them)", t, what)
 
     def _execute(self, first_round: int, block: Sequence[Answers]) -> list[RoundOutcome]:
         cohorts = [answers.cohort for answers in block]
@@ -312,19 +320,24 @@ def _outcome_for_strategy(answers: Answers, outcome: RoundOutcome) -> Outcome:
     return Outcome(answers.asked, delivered, losses)
 
 
-def _warn_of_trouble(t: int, answers: Answers, outcome: RoundOutcome) -> None:
-    """Logs a round in which no update arrived, or one or their aggregate is not finite."""
+def _troubles(answers: Answers, outcome: RoundOutcome) -> dict[str, str]:
+    """What went wrong in a round, by kind: no update arrived, or something is not finite."""
     dropped, delivered = outcome.num_dropped, len(answers.cohort)
+    found = {}
     if delivered == 0:
         done = "model left alone" if outcome.rejected else "step along the remembered updates"
         asked = len(answers.asked)
-        why = f"no update of {asked} clients was delivered" if asked else "no client available"
-        why = f"failed, too few updates of {asked} clients arrived" if answers.failed else why
-        logging.warning("round %d: %s, %s", t, why, done)
+        kind, why = "nobody", "no client available"
+        if asked:
+            kind, why = "lost", f"no update of {asked} clients was delivered"
+        if answers.failed:
+            kind, why = "failed", f"failed, too few updates of {asked} clients arrived"
+        found[kind] = f"{why}, {done}"
     elif dropped:
-        logging.warning("round %d: dropped %d non-finite updates of %d", t, dropped, delivered)
+        found["dropped"] = f"dropped {dropped} non-finite updates of {delivered}"
     if outcome.rejected and dropped < delivered:
-        logging.warning("round %d: the aggregate is not finite, model left alone", t)
+        found["rejected"] = "the aggregate is not finite, model left alone"
+    return found
 
 
 def train(

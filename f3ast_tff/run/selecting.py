@@ -140,7 +140,10 @@ def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np
         raise
     except ValueError as error:  # Such as a cohort with more weights than clients.
         raise _refused(strategy, "weigh", now, f"failed: {error}") from error
-    if not isinstance(cohort, Cohort) or not np.array_equal(cohort.ids, ids[delivered]):
+    if not isinstance(cohort, Cohort):
+        reason = f"must return a Cohort of ids and weights, not {type(cohort).__name__}"
+        raise _refused(strategy, "weigh", now, reason)
+    if not np.array_equal(cohort.ids, ids[delivered]):
         raise _refused(strategy, "weigh", now, "must return the cohort of the clients delivered")
     weights = cohort.weights
     if weights.dtype.kind not in "fiu":

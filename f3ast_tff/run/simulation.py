@@ -282,14 +282,15 @@ def simulate(
 
 
 def compare(
-    methods: Mapping[str, Simulation | Results | Mapping[str, Any]],
+    methods: Mapping[str, Any],
     seeds: Iterable[int] | None = None,
     **settings: Any,
 ) -> Results:
     """Puts methods beside each other.
 
     Args:
-        methods: Results of `simulate`, or settings to run, by the method's name.
+        methods: By the method's name: results of `simulate`, or what to run, as `algorithm` of
+            `simulate` or as a mapping of settings.
         seeds: Seeds of the methods to run, as of `simulate`.
         **settings: Settings of all methods to run.
 
@@ -299,15 +300,18 @@ def compare(
     Raises:
         ParameterError: If there is no method, or `simulate` refuses a setting.
     """
+    from f3ast_tff.analysis.results_frame import Results
+
     if not methods:
         raise ParameterError("methods", {}, "must hold at least one")
     each = None if seeds is None else list(seeds)
     found: dict[str, Any] = {}
     for name, given in methods.items():
-        if isinstance(given, Mapping):
-            found[name] = simulate(**{**settings, **given, "seeds": each})
-        else:
+        if isinstance(given, (Simulation, Results)):
             found[name] = given
+        else:
+            own = given if isinstance(given, Mapping) else {"algorithm": given}
+            found[name] = simulate(**{**settings, **own, "seeds": each})
     return _results(found)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from f3ast_tff.availability import Table
 from f3ast_tff.availability.logs import log_of_frame
 from f3ast_tff.availability.mask_files import PackedMasks, packed_masks
+from f3ast_tff.availability.table import TableConfig
 from f3ast_tff.availability.together import Together, measured_and_said, shown_clients
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.settings import Registry, parameters_of, register
@@ -61,8 +62,8 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
                 plugins.append(Plugin(f"{kind} {component.name}", "", digest, (component,)))
             continue
         if kind == "availability" and hasattr(value, "columns"):
-            # Its masks identify it, which pandas' own bookkeeping does not.
-            value = Table(log_of_frame(value).masks)
+            # Its masks and names identify it, which pandas' own bookkeeping does not.
+            value = Table(log_of_frame(value))
         config = _config_of(kind, value, registry)
         settings[kind] = component_of(config).name
         plugins.append(
@@ -94,6 +95,10 @@ def _config_of(kind: str, value: Any, registry: Registry) -> type:
                 "must be bool [T, N]"
             )
         value = Table(value)
+    if kind == "algorithm" and inspect.isclass(value) and hasattr(value, "select"):
+        name = value.__name__
+        allowed = f"is a class: give an object, {name}(...), or a function that makes one of a run"
+        raise ParameterError(kind, name, f"{allowed}: lambda world: {name}(world.p)")
     makes = kind == "algorithm" and callable(value) and not hasattr(value, "select")
     if not makes:
         KINDS[kind].check_object(value)
@@ -150,6 +155,10 @@ def _facts_of_availability(value: Any) -> dict[str, Any]:
         facts["measured"] = staticmethod(measured)
     if isinstance(value, Table):
         facts["num_clients_of"] = staticmethod(lambda known: value.num_clients)
+        facts["__annotations__"] = {"clients": tuple[str, ...]}
+        facts["clients"] = ()
+        facts["for_clients"] = TableConfig.for_clients
+        facts["build"] = lambda self, p, seed: value.of_clients(self.clients)
     return facts
 
 

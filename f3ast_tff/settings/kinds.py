@@ -26,6 +26,7 @@ class Kind:
         build_arguments: Arguments of `Config.build`.
         members: Attributes of a built object.
         method_specific: Whether compared methods may differ in it.
+        of_file: What to give for a file in place of a component's name.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Kind:
     build_arguments: tuple[str, ...]
     members: tuple[str, ...] = ()
     method_specific: bool = False
+    of_file: str = ""
 
     @property
     def base_class(self) -> Any:
@@ -65,6 +67,7 @@ _ALL = (
         default="synthetic",
         build_arguments=(),
         members=("train", "test", "num_classes"),
+        of_file="task=file and data_file",
     ),
     Kind(
         "model",
@@ -113,6 +116,7 @@ _ALL = (
         default="home_devices",
         build_arguments=("p", "seed"),
         members=("num_clients", "mask"),
+        of_file="availability=table and table_file",
     ),
     Kind(
         "constraint",

@@ -225,5 +225,5 @@ def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
     if found is not None:
         return found
     nearest = difflib.get_close_matches(value.lower(), by_lower, 1)
-    hint = f"; did you mean {by_lower[nearest[0]]}?" if nearest else ""
-    raise ParameterError(name, value, f"must be one of {', '.join(allowed)}{hint}")
+    hint = f"did you mean {by_lower[nearest[0]]}? It " if nearest else ""
+    raise ParameterError(name, value, f"{hint}must be one of {', '.join(allowed)}")

@@ -15,6 +15,8 @@ from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import Parameter, one_of
 from f3ast_tff.settings.plugins import Plugin, installed_plugins, load_plugin
 
+_DATA_FILES = (".csv", ".json", ".npy", ".npz", ".parquet", ".pkl", ".pq")
+
 
 @dataclass(frozen=True)
 class Registry:
@@ -46,6 +48,8 @@ class Registry:
         Raises:
             ParameterError: If there is none; names the nearest.
         """
+        if (hint := KINDS[kind].of_file) and name.lower().endswith(_DATA_FILES):
+            raise ParameterError(kind, name, f"is a file's name: give {hint}={name}")
         return self.components[kind][one_of(kind, name, self.names(kind))]
 
     def all(self) -> list[Component]:

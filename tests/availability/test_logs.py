@@ -55,6 +55,19 @@ def test_forms_say_the_same(tmp_path: Path, form: str) -> None:
         assert log.round_seconds == clock
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_other_separators(tmp_path: Path, separator: str) -> None:
+    (tmp_path / "log.csv").write_text(FORMS["spans"].replace(",", separator))
+    assert table(read_log(tmp_path / "log.csv", HOUR)) == MASKS
+
+
+def test_clients_may_be_numbers_beside_rounds(tmp_path: Path) -> None:
+    frame = pd.DataFrame([[1, 0], [1, 1]])
+    frame.to_csv(tmp_path / "log.csv")
+    log = read_log(tmp_path / "log.csv")
+    assert log.clients == ("0", "1") and table(log) == [[1, 0], [1, 1]]
+
+
 def test_numbered_devices_are_in_their_order(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("device,start,end\n10,0,3600\n9,0,7200\n")
     log = read_log(tmp_path / "log.csv")
@@ -82,22 +95,23 @@ def test_files_of_arrays_and_traces(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "no device": ("device,start,end\n,1,2\n", "column 'device', row 0: has no device"),
+    "no device": ("device,start,end\n,1,2\n", "column 'device', line 2: has no device"),
     "no time": ("device,when,online\na,1,1\n", "has no column time, as in device,time,online"),
     "no end": ("device,start\na,1\n", "has no column end, as in"),
-    "a time": ("device,time,online\na,1,1\nb,x,0\n", "column 'time', row 1 is 'x': must be sec"),
+    "a time": ("device,time,online\na,1,1\nb,x,0\n", "column 'time', line 3 is 'x': must be sec"),
     "two units": (
         "device,time,online\na,1700000000,1\nb,1700000000000,0\nb,1700003600,1\n",
-        "column 'time', row 1 is '1700000000000': must be seconds or milliseconds",
+        "column 'time', line 3 is '1700000000000': must be seconds or milliseconds",
     ),
     "a date": (
         "device,time,online\na,1,1\nb,2024-06-01T18:00:00Z,0\n",
-        "column 'time', row 1 is '2024-06-01T18:00:00Z': must be seconds or milliseconds",
+        "column 'time', line 3 is '2024-06-01T18:00:00Z': must be seconds or milliseconds",
     ),
-    "a gap": ("device,start,end\na,,2\nb,1,2\n", "column 'start', row 0 is '': must be seconds"),
-    "a state": ("device,time,online\na,1,maybe\n", "column 'online', row 0 is 'maybe': must be 0"),
-    "an order": ("device,start,end\na,5,3\n", "column 'end', row 0: is before its start"),
-    "a mask": ("a,b\n0,1\n0,2\n", "column 'b', row 1 is '2': must be 0 or 1"),
+    "a gap": ("device,start,end\na,,2\nb,1,2\n", "column 'start', line 2 is '': must be seconds"),
+    "a state": ("device,time,online\na,1,maybe\n", "column 'online', line 2 is 'maybe': must be 0"),
+    "an order": ("device,start,end\na,5,3\n", "column 'end', line 2: is before its start"),
+    "a mask": ("a,b\n0,1\n0,2\n", "column 'b', line 3 is '2': must be 0 or 1"),
+    "no header": ("a,1,1\nb,2,0\n", "line 1 has 'a': must be zeros and ones, or names of"),
     "no rows": ("device,time,online\n", "it has no rows"),
 }
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import Table
+from f3ast_tff.availability.logs import AvailabilityLog
+from f3ast_tff.availability.mask_files import packed_masks
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.settings.resolve import resolve
 
@@ -27,6 +29,18 @@ def test_rows_in_turn_and_again() -> None:
     assert process.mask(1).tolist() == [True, False, False]
 
 
+def test_clients_of_data_are_found_by_name(caplog: pytest.LogCaptureFixture) -> None:
+    table = Table(AvailabilityLog(packed_masks(MATRIX, "log"), ("a", "b", "c")))
+    assert table.of_clients(["b", "a"]).mask(2).tolist() == [True, True]
+    assert table.of_clients(["b", "a"]).mask(1).tolist() == [False, True]
+    assert "1 of the log's 3 clients hold no data and are left out" in caplog.text
+    with pytest.raises(DataError, match="names 1 of the 2 clients that hold data, and lacks 'd'"):
+        table.of_clients(["d", "a"])
+    # By place.
+    assert table.of_clients(["x", "y", "z"]).mask(1).tolist() == [True, False, False]
+    assert "no client name in common: matched by place" in caplog.text
+
+
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32])
 def test_npy_files(tmp_path: Path, dtype: type) -> None:
     np.save(tmp_path / "t.npy", MATRIX.astype(dtype))
@@ -44,8 +58,8 @@ def test_csv_files(tmp_path: Path) -> None:
         ("1,0\n1,2\n", r"row 1, column 1 is 2.0: must be 0 or 1"),
         ("1,nan\n", r"row 0, column 1 is nan: must be 0 or 1"),
         ("1,0\n1\n", "row 2 has 1 entries, row 1 has 2"),
-        ("1,yes\n", "row 1 has 'yes'"),
-        ("1," + "y" * 10_000, "row 1 has 'yy"),
+        ("1,yes\n", "line 1 has 'yes'"),
+        ("1," + "y" * 10_000, "line 1 has 'yy"),
         ("", "neither 0"),
     ],
 )

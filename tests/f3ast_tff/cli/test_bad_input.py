@@ -36,7 +36,7 @@ BAD = {
     "nearest_name": (["--availability=smartphone"], ["did you mean smartphones?"]),
     "no_campaign": (["campaign", "--rounds=1"], ["a campaign must be named"]),
     "unknown_campaign": (["campaign", "tabel3"], ["tabel3", "did you mean table3?"]),
-    "not_of_a_run": (["--list"], ["--list", "--campaign"]),
+    "not_of_a_run": (["--list"], ["a campaign must be named", "--list"]),
     "missing_plugin": (["--plugin=missing.py"], ["--plugin=missing.py: not found"]),
     "two_folders": (["--run_name=a/b"], ["--run_name=a/b", "one folder"]),
     "missing_flagfile": (["--flagfile=missing.flags"], ["missing.flags"]),

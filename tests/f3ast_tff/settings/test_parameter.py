@@ -89,7 +89,7 @@ def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
         ("share", None, "must be given"),
         ("count", 1, "must be at least 2"),
         ("count", 2.0, "must be an integer"),
-        ("mode", "fats", "must be one of Fast, slow; did you mean Fast?"),
+        ("mode", "fats", "did you mean Fast? It must be one of Fast, slow"),
         ("mode", 3, "must be a text"),
         ("flag", 1, "must be true or false"),
     ],

@@ -108,7 +108,7 @@ BELOW_1 = "above 0 and below 1"
 BAD: list[tuple[str, Any, str]] = [
     ("task", "imagenet", "must be one of synthetic, synthetic_linear, cifar100"),
     ("algorithm", "fedsgd", "must be one of fedavg, fedadam, f3ast, f3ast_adam"),
-    ("algorithm", "f3sat", "; did you mean f3ast?"),
+    ("algorithm", "f3sat", "did you mean f3ast? It must be one of fedavg"),
     ("algorithm", 3, "must be a name"),
     ("availability", "never", "must be one of always, scarce, home_devices"),
     ("constraint", "sometimes:3", "must be one of fixed, "),
