@@ -84,6 +84,15 @@ class RunGroup:
         """Settings that methods may differ in."""
         return {n: v for n, v in self.settings.items() if n in self.method_settings}
 
+    @property
+    def num_guessing(self) -> int:
+        """How many runs end with a sample loss that is not below a guess's, ln C."""
+        loss = self.first.guess_loss
+        if loss is None:
+            return 0
+        # Not finite: no better either.
+        return sum(not value < loss for value in self.scores("sample_loss", "final").values())
+
     def setting(self, name: str) -> Any:
         """Returns a setting, `None` where the runs do not have it."""
         return self.settings.get(name)

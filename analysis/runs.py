@@ -13,7 +13,13 @@ import pandas as pd
 
 from f3ast_tff.core.data_files import read_json
 from f3ast_tff.core.messages import is_plain, one_line
-from f3ast_tff.run.results import DamagedResult, check_result, read_metrics, read_summary
+from f3ast_tff.run.results import (
+    ERROR_FILE,
+    DamagedResult,
+    check_result,
+    read_metrics,
+    read_summary,
+)
 from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.kinds import METHOD_KINDS
 
@@ -146,9 +152,13 @@ def run_folders(folder: Path | str) -> list[Path]:
 
 
 def unfinished_line(run: Run) -> str:
-    """Returns how far an unfinished run came."""
+    """Returns how far an unfinished run came, and the error that ended it, if one is kept."""
     last = int(run.metrics["round"].iloc[-1]) if len(run.metrics) else 0
-    return f"{run.path}: {last} of {run.settings['rounds']} rounds evaluated"
+    line = f"{run.path}: {last} of {run.settings['rounds']} rounds evaluated"
+    trace = run.path / ERROR_FILE
+    lines = trace.read_text(errors="replace").split("\n") if trace.is_file() else []
+    said = [text for text in lines if text.strip()]
+    return f"{line}; {said[-1].strip()}" if said else line
 
 
 def finished_runs(runs: Sequence[Run]) -> list[Run]:

@@ -56,6 +56,9 @@ def build(
         reading_tables = {}
     empty = tuple(section.title for section in sections if not section.blocks and of_papers)
     compared, differences = differences_section(pure, score, period, baseline)
+    if compared.blocks and (left := len(collected.unfinished)):
+        said = f"{left} unfinished run{'s are' if left > 1 else ' is'} left out: see Summary."
+        compared = Section(compared.title, [*compared.blocks, Text(said)])
     document_sections = [
         compared,
         summary(collected, named if of_papers else [], damaged),

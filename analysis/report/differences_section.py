@@ -10,7 +10,14 @@ import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.curves import Trace, plain
-from f3ast_tff.analysis.differences import BETTER, WORSE, differences, heading, methods_of
+from f3ast_tff.analysis.differences import (
+    BETTER,
+    WORSE,
+    Methods,
+    differences,
+    heading,
+    methods_of,
+)
 from f3ast_tff.analysis.line_styles import literal
 from f3ast_tff.analysis.report.document import Block, Grid, Listing, Picture, Section, Text
 from f3ast_tff.analysis.report.figures import PANEL_WIDTH, new_figure, to_show
@@ -24,6 +31,11 @@ _CHARACTERS = 58
 _NO_WHERE = "None of the settings below"
 _COLOURS = {BETTER: "#0072B2", WORSE: "#D55E00"}
 _OPEN_COLOUR = "#777777"
+# A client drawn more than once is the papers' own sampling with replacement.
+_MAY = {
+    "too_many": "more clients than the constraint allows",
+    "unavailable": "clients that are not available",
+}
 
 
 def differences_section(
@@ -51,9 +63,26 @@ def differences_section(
         lines = tuple(part["sentence"])
         none = _NO_WHERE if table["where"].nunique() > 1 else "All runs"
         blocks.append(Listing(str(where) or none, lines, folded=len(table) > _MAX_ROWS))
+    if notes := _notes(methods):
+        blocks.append(Listing("Beside these", notes, folded=False))
     if table["difference"].notna().any():
         blocks.append(_forest(table, name))
     return Section(title, [*blocks, _grid(table, name)]), table
+
+
+def _notes(methods: Methods) -> tuple[str, ...]:
+    """Methods that break a rule of selection, or end no better than a guess."""
+    lines = []
+    for group in methods.groups:
+        label = methods.labels[group]
+        summaries = [run.summary or {} for run in group.runs.values()]
+        rules = {rule for summary in summaries for rule in summary.get("may_select", ())}
+        if said := [words for rule, words in _MAY.items() if rule in rules]:
+            lines.append(f"{label} may select {' and '.join(said)}.")
+        if count := group.num_guessing:
+            many = f"{count} of {len(group.runs)} runs"
+            lines.append(f"{label}: {many} end no better than a guess among the classes.")
+    return tuple(dict.fromkeys(lines))
 
 
 def _grid(table: pd.DataFrame, name: str) -> Grid:
@@ -70,9 +99,11 @@ def _grid(table: pd.DataFrame, name: str) -> Grid:
         )
         for row in table.to_dict("records")
     )
+    several = table["where"].nunique() > 1
+    groups = tuple(where or _NO_WHERE for where in table["where"]) if several else ()
     head = ("A − B", "difference", "low", "high", "p (Holm)", "draws", "pairs", "A is")
     caption = f"Paired differences in {name}"
-    return Grid("differences", caption, head, rows, folded=True, groups=tuple(table["where"]))
+    return Grid("differences", caption, head, rows, folded=True, groups=groups)
 
 
 def _number(value: float) -> str:

@@ -44,25 +44,16 @@ def results_sections(
     return sections
 
 
-def guessing(group: RunGroup) -> int:
-    """Returns how many runs end with a sample loss that is not below a guess's, ln C."""
-    loss = group.first.guess_loss
-    if loss is None:
-        return 0
-    # Not finite: no better either.
-    return sum(not value < loss for value in group.scores("sample_loss", "final").values())
-
-
 def _grid(name: str, groups: Sequence[RunGroup], period: str) -> Grid:
     told = told_apart(groups)
     order = in_order(groups, "availability")
     ordered = sorted(groups, key=lambda g: order.index(g.settings["availability"]))
     rows, headings = [], []
-    lost = any(guessing(group) for group in groups)
+    lost = any(group.num_guessing for group in groups)
     for group in ordered:
         scores = [score(group, metric, period) for metric in SCORES]
         texts = map(spread_text, scores)
-        count = guessing(group)
+        count = group.num_guessing
         ends = [f"{count} of {len(group.runs)}" if count else ""] if lost else []
         rows.append((labelled(group, told[group]), over(scores[0]), *texts, *ends))
         headings.append(group.first.display("availability"))

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from f3ast_tff.analysis.report import layout
 from f3ast_tff.analysis.report.document import Block, Grid, Listing, Section, Text
-from f3ast_tff.analysis.report.results_section import guessing
 from f3ast_tff.analysis.report.tables import FilledTable
 from f3ast_tff.analysis.report.variants import PUBLISHED
 from f3ast_tff.analysis.run_groups import Collected
@@ -35,7 +34,7 @@ def summary(
         "that differ by data draw and seed alone."
     )
     blocks: list[Block] = [Text(read)]
-    if lost := sum(guessing(group) for group in collected.groups):
+    if lost := sum(group.num_guessing for group in collected.groups):
         text = f"{lost} of them end no better than a guess among the classes: sample loss at least "
         blocks.append(Text(f"{text}ln C; the last column of Runs counts them."))
     if one_availability(collected.groups):

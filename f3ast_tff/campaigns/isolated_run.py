@@ -27,6 +27,7 @@ from f3ast_tff.core.errors import (
 )
 from f3ast_tff.core.messages import one_line
 from f3ast_tff.core.signals import Stop
+from f3ast_tff.run.results import ERROR_FILE
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings import Registry
 from f3ast_tff.settings.configuration import Configuration
@@ -137,7 +138,7 @@ def run_isolated(
         Interrupted: If `stop` was requested; the run has a checkpoint.
     """
     started, clock = now(), time.monotonic()
-    trace = configuration.folder / "error.txt"
+    trace = configuration.folder / ERROR_FILE
     error = None
     try:
         # The campaign reads how far a run is from its checkpoints.

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from f3ast_tff.models import Model
 
+# Of a campaign's run: the traceback of what ended it.
+ERROR_FILE = "error.txt"
 SUMMARY = "summary.json"
 _SELECTION = "selection.npz"
 SEALED = ("metrics.csv", _SELECTION)

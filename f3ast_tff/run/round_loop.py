@@ -297,7 +297,9 @@ class _Run:
     def _summary(self) -> dict[str, Any]:
         # Without the first block, which compiles, unless it is the only one.
         timed = self.block_seconds[1:] or self.block_seconds or [np.nan]
+        rules = getattr(self.experiment.strategy, "may_select", ())
         return {
+            **({"may_select": sorted(rules)} if rules else {}),
             "rounds": self.round_number,
             **summarise(self.rows),
             "empty_rounds": self.history.num_empty,

@@ -19,8 +19,11 @@ Losses = Callable[[np.ndarray], np.ndarray]
 
 
 def no_losses(ids: np.ndarray) -> np.ndarray:
-    """Losses where there is no model: for strategies that ask nobody, see `needs_losses`."""
-    raise RuntimeError(f"asked clients {ids} for their losses, but there is no model")
+    """Losses of a `Round` without them: for strategies that ask nobody, see `needs_losses`."""
+    raise RuntimeError(
+        f"asked clients {ids} for their losses, but the round has none: "
+        "Round(t, available, constraint, losses)"
+    )
 
 
 def asked_once(losses: Losses) -> Losses:
