@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,8 @@ def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
         raise CampaignError(f"{path}: is not TOML: {' '.join(str(error).split())}") from error
     if may_refer and set(content) == {"about", _ALIAS}:
         # Tables of the same runs share them.
-        return read_grid_file(_beside(path, content[_ALIAS]), may_refer=False)
+        shared = read_grid_file(_beside(path, content[_ALIAS]), may_refer=False)
+        return replace(shared, about=str(content["about"]).strip())
     for key, value in content.items():
         if key not in ("about", *_TABLES):
             allowed = ", ".join(("about", *_TABLES)) + f", or about and {_ALIAS} alone"

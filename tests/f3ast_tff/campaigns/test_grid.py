@@ -209,7 +209,7 @@ WRONG = {
     "twice": ("[grid]\nseed = [1, 1]", ["[grid] seed = [1, 1]: names a value twice"]),
     "wrong_value": (
         '[grid]\nalgorithm = ["fedavg", "fedsgd"]',
-        ["[grid] algorithm = 'fedsgd': must be one of fedavg, "],
+        ["[grid] algorithm = 'fedsgd': ", "must be one of fedavg, "],
     ),
     "wrong_value_of_all": ("[settings]\nrounds = 0", ["[settings] rounds = 0: must be at least 1"]),
     "wrong_value_of_a_variant": (
@@ -252,7 +252,7 @@ def test_what_is_wrong_is_one_line_that_names_the_place(
 @pytest.mark.parametrize("name", ["algorithm", "rounds"])
 def test_a_wrong_override_names_its_parameter(name: str, write_grid: WriteGrid) -> None:
     wrong = {"algorithm": "fedsgd", "rounds": 0}[name]
-    with pytest.raises(ParameterError, match=f"{name} = {wrong}: must be"):
+    with pytest.raises(ParameterError, match=f"{name} = {wrong}: .*must be"):
         plan(write_grid(SMALL), {name: wrong})
     with pytest.raises(ParameterError, match="run_name = x: runs of a campaign are named by"):
         plan(write_grid(SMALL), {"run_name": "x"})
