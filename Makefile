@@ -8,6 +8,8 @@ STAMP := $(VENV)/.installed
 DOCS := $(VENV)/.docs
 # Flower needs a newer protobuf than TensorFlow: an environment of its own.
 FLOWER := .venv-flower
+# pfl-research has no release for Python 3.13.
+PFL := .venv-pfl
 UV ?= uv
 # The interpreter that .venv is made with, such as python3.13; by default see tools/bootstrap.sh.
 PYTHON ?=
@@ -81,6 +83,9 @@ record-tff: $(STAMP)  ## Record what TFF computes, for Pythons without it (CASES
 test-flower: $(FLOWER)/.installed  ## Run the tests of Flower, in an environment of their own
 	FLWR_TELEMETRY_ENABLED=0 $(FLOWER)/bin/python -m pytest tests/f3ast_tff/flower tests/examples/test_flower_synthetic.py
 
+test-pfl: $(PFL)/.installed  ## Run the tests of pfl-research, in an environment of Python 3.12
+	$(PFL)/bin/python -m pytest tests/f3ast_tff/test_pfl.py
+
 lint: style types  ## Check style, formatting and types
 
 style: $(STAMP)
@@ -131,6 +136,9 @@ lock:  ## Regenerate the .txt files of requirements/ from their .in files (needs
 	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 	  requirements/flower.in -o requirements/flower.txt
+	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
+	  requirements/pfl.in -o requirements/pfl.txt
 	$(UV) pip compile --quiet --universal --python-version 3.9 --only-binary :all: \
 	  --override requirements/overrides.txt --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock  (requirements/overrides.txt says why it overrides pins)" \
@@ -145,11 +153,14 @@ $(STAMP): requirements/lock.txt requirements/fused.txt
 $(FLOWER)/.installed: requirements/flower.txt
 	@PYTHON='$(PYTHON)' tools/bootstrap.sh $(FLOWER) flower.txt
 
+$(PFL)/.installed: requirements/pfl.txt
+	@PYTHON='$(or $(PYTHON),python3.12)' tools/bootstrap.sh $(PFL) pfl.txt
+
 $(DOCS): $(STAMP) requirements/docs.txt
 	$(PY) -m pip install -qq --disable-pip-version-check --no-input \
 	  --no-deps --require-hashes --only-binary :all: -r requirements/docs.txt
 	@touch $@
 
 clean:  ## Remove .venv, caches and build products (not runs/)
-	rm -rf $(VENV) $(FLOWER) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(FLOWER) $(PFL) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

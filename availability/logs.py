@@ -42,8 +42,8 @@ ROUND_SECONDS = 3600
 _DEVICES = ("device", "device_id", "client", "client_id", "node", "node_id", "user", "user_id")
 _TIMES = ("time", "timestamp", "date", "datetime", "t")
 _STATES = ("online", "available", "state", "status", "connected")
-_STARTS = ("start", "begin", "from", "online_from")
-_ENDS = ("end", "stop", "to", "until", "online_until")
+_STARTS = ("start", "start_time", "begin", "from", "online_from", "connected_at", "login")
+_ENDS = ("end", "end_time", "stop", "to", "until", "online_until", "disconnected_at", "logout")
 _ROUNDS = ("round", "hour", *_TIMES)
 _YES = ("1", "1.0", "true", "t", "yes", "y", "on", "online", "up", "available", "connected")
 _NO = ("0", "0.0", "false", "f", "no", "n", "off", "offline", "down", "unavailable")
@@ -95,9 +95,10 @@ class AvailabilityLog:
                 _LOGGER.warning("log and data have no client name in common: matched by place")
             return self
         if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise DataError(
                 f"the log names {len(names) - len(missing)} of the {len(names)} clients that hold "
-                f"data, and lacks {missing[0]!r}"
+                f"data, and lacks {missing[0]!r}{more}: leave them out of the data"
             )
         if len(column) > len(names):
             _LOGGER.warning(
@@ -173,6 +174,13 @@ def log_of_frame(
         if len(early):
             row = _row(frame, early[0])
             raise DataError(f"{name}: column {end!r}, {row}: is before its {start}")
+        if count := int(np.isinf(ended).sum()):
+            _LOGGER.warning(
+                "%s: %d of %d spans have no end, and last until the log's end",
+                name,
+                count,
+                len(ended),
+            )
         last = np.maximum(began, np.where(np.isinf(ended), began, ended)).max()
         times = np.concatenate([began, np.minimum(ended, last)])
         steps = np.repeat([1, -1], len(frame))
@@ -183,10 +191,18 @@ def log_of_frame(
         devices, steps = _names(frame[device], name), np.where(online, 1, 0)
     else:
         of_spans = start is not None or end is not None
-        wanted = {"start": start, "end": end} if of_spans else {"time": time, "online": state}
-        lacks = " or ".join(column for column, found in wanted.items() if found is None)
+        wanted = {"start": (start, _STARTS), "end": (end, _ENDS)}
+        if not of_spans:
+            wanted = {"time": (time, _TIMES), "online": (state, _STATES)}
+        lacks = " or ".join(column for column, (found, _) in wanted.items() if found is None)
+        other = ", ".join(
+            each for found, group in wanted.values() if found is None for each in group
+        )
         there = ", ".join(map(str, frame.columns))
-        raise DataError(f"{name}: has no column {lacks}, as in {_LOG_FORMS}; it has {there}")
+        raise DataError(
+            f"{name}: has no column {lacks}, as in {_LOG_FORMS}; it has {there}. Names that are "
+            f"known: {other}"
+        )
     found, place = np.unique(devices, return_inverse=True)
     order = np.lexsort((times, place))
     place, times, steps = place[order], times[order], steps[order]

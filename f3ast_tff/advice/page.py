@@ -62,6 +62,20 @@ class Advice:
         cheap = [each.k for each in self.plans if each.bound <= _DEAR * each.bound_if_always]
         return max(cheap) if cheap else min(each.k for each in self.plans)
 
+    @property
+    def flags(self) -> str:
+        """Flags of `f3ast-tff run` that choose the method, its objective and K."""
+        study = read_studies()[self._share]
+        chosen = study.settings.loc[study.best]
+        return (
+            f"--algorithm={chosen['algorithm']} --aggregation={chosen['aggregation']} "
+            f"--client_share={self._share} --clients_per_round={self.k}"
+        )
+
+    @property
+    def _share(self) -> str:
+        return "equal" if np.allclose(self.p, self.p[0]) else "examples"
+
     def __str__(self) -> str:
         """Returns the page, as text."""
         return page(self)
@@ -163,27 +177,22 @@ def _plans(advice: Advice) -> list[str]:
 
 
 def _method(advice: Advice) -> list[str]:
-    equal = np.allclose(advice.p, advice.p[0])
-    share = "equal" if equal else "examples"
-    study = read_studies()[share]
-    chosen = study.settings.loc[study.best]
+    study = read_studies()[advice._share]
     plain = study.settings["aggregation"].isin(_PLAIN)
     simple = str(study.scores[plain.reindex(study.scores.index)].mean(axis="columns").idxmax())
     regrets = study.regrets()
-    words = "p_k = 1 / N" if equal else "p_k = n_k / n"
+    words = "p_k = 1 / N" if advice._share == "equal" else "p_k = n_k / n"
     lines = [
-        f"Method: {study.best}",
-        f"  the best of the kept study by mean accuracy, {_mean(study, study.best)} (FedAvg "
-        f"{_mean(study, 'FedAvg')}),",
-        f"  with {words}, over {len(regrets)} kinds of availability. Leaving out one kind at a "
-        f"time: {regrets.mean():.3f}",
-        f"  below the best method there on average, {regrets.max():.3f} at most",
-        f"  as flags: --algorithm={chosen['algorithm']} --aggregation={chosen['aggregation']} "
-        f"--client_share={share} --clients_per_round={advice.k}",
+        f"Method to begin with: {study.best}",
+        "  not from this log: it has the best mean accuracy of the kept study on Synthetic,",
+        f"  {_mean(study, study.best)} (FedAvg {_mean(study, 'FedAvg')}), with {words}, over "
+        f"{len(regrets)} kinds of availability. Leaving out one",
+        f"  kind at a time: {regrets.mean():.3f} below the best method there on average, "
+        f"{regrets.max():.3f} at most",
     ]
     if simple != study.best:
         lines.append(f"  if clients keep nothing between rounds: {simple}, {_mean(study, simple)}")
-    return [*lines, "  --trial runs methods on this log, and says whether they differ"]
+    return lines
 
 
 def _mean(study: Study, method: str) -> str:

@@ -13,6 +13,7 @@ from f3ast_tff.analysis.paired_difference import PairedDifference, paired_differ
 from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.study_methods import method_name
 from f3ast_tff.analysis.study_runs import RATES, SCORES_OF
+from f3ast_tff.analysis.verdicts import FEWEST_DRAWS
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.run.simulation import simulate
 
@@ -70,7 +71,9 @@ class Trial:
             )
         level = self.level
         verdict = f"{best} is the best"
-        if len(level) > 1:
+        if draws < FEWEST_DRAWS:
+            verdict = f"no verdict: {FEWEST_DRAWS} draws are needed"
+        elif len(level) > 1:
             verdict = f"too close to call: {', '.join(level)}"
         return "\n".join([f"Trial: {name}, mean of {draws} draws", *lines, f"  {verdict}"])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,11 +102,26 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any]) -> None:
     day = options.rounds_per_day
     if day is None and log.round_seconds is not None and DAY % log.round_seconds == 0:
         day = DAY // log.round_seconds
-    p = _shares(Path(options.shares), log) if options.shares else None
+    p = None
+    if options.shares:
+        log, p = _with_shares(Path(options.shares), log)
+    if options.trial:
+        log, p = _with_data(log, p, given)
     found = advise(log, p, _numbers(options.clients_per_round), rounds_per_day=day)
     entries = f", {log.events} entries" if log.events else ""
     print(f"{path}{entries}: {found}")
-    if options.trial:
+    task = {name: value for name, value in given.items() if name not in ("rounds", "client_share")}
+    flags = {"availability": "table", "table_file": path, **task}
+    if options.round_seconds != ROUND_SECONDS:
+        flags["table_round_seconds"] = options.round_seconds
+    words = " ".join(f"--{name}={shlex.quote(str(value))}" for name, value in flags.items())
+    command = textwrap.wrap(
+        f"f3ast-tff run {words} {found.flags}", 94, break_long_words=False, break_on_hyphens=False
+    )
+    print("\nRun it\n  " + " \\\n    ".join(command))
+    if not options.trial:
+        print("--trial runs methods on this log, and says whether they differ")
+    else:
         _trial(log, found.k, options, given)
 
 
@@ -136,8 +153,24 @@ def _numbers(text: str) -> list[int]:
         raise ParameterError("clients_per_round", text, allowed) from error
 
 
-def _shares(path: Path, log: AvailabilityLog) -> np.ndarray:
-    """Shares in the order of the log's clients, `float64 [N]`."""
+def _with_data(
+    log: AvailabilityLog, p: np.ndarray | None, given: Mapping[str, Any]
+) -> tuple[AvailabilityLog, np.ndarray | None]:
+    """The log of the clients with data of one's own, and their shares."""
+    if given.get("task") != "file":
+        return log, p
+    from f3ast_tff.run.build import Builder
+    from f3ast_tff.settings.resolve import resolve
+
+    train = Builder(resolve({**given, "availability": "always"}, builtin_registry())).data.train
+    log = log.of_clients([train.name(k) for k in range(train.num_clients)])
+    if given.get("client_share") == "examples":
+        p = train.sizes / train.sizes.sum()
+    return log, p
+
+
+def _with_shares(path: Path, log: AvailabilityLog) -> tuple[AvailabilityLog, np.ndarray]:
+    """The log of the clients that have a share, and the shares in its order, `float64 [N]`."""
     import pandas as pd
 
     try:
@@ -148,21 +181,20 @@ def _shares(path: Path, log: AvailabilityLog) -> np.ndarray:
     except (OSError, ValueError, IndexError) as error:
         reason = " ".join(str(error).split())
         raise ParameterError("shares", path, f"cannot be read: {reason}") from error
-    n = log.masks.shape[1]
     if frame.shape[1] > 1 and log.clients:
-        names = frame.iloc[:, 0].str.strip().to_numpy()
-        missing = [name for name in log.clients if name not in set(names)]
-        if missing:
-            raise ParameterError("shares", path, f"has no share of client {missing[0]}")
-        unknown = sorted({*names} - {*log.clients})
-        if unknown:
-            reason = f"has a share of client {unknown[0]}, who is not in the log"
-            raise ParameterError("shares", path, reason)
-        by_name = dict(zip(names, values))
-        values = np.array([by_name[name] for name in log.clients])
+        names = frame.iloc[:, 0].str.strip().tolist()
+        if len({*names}) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            allowed = f"names client {twice} twice: must be a line per client, client,share"
+            raise ParameterError("shares", path, allowed)
+        try:
+            log = log.of_clients(names)
+        except DataError as error:
+            raise ParameterError("shares", path, str(error)) from error
+    n = log.masks.shape[1]
     if len(values) != n:
         raise ParameterError("shares", path, f"has {len(values)} shares, the log {n} clients")
-    return np.asarray(values)
+    return log, np.asarray(values)
 
 
 def _help() -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from f3ast_tff.settings import REQUIRED, Derived, Parameter, Published, Reading, Registry
@@ -70,7 +71,7 @@ def default_text(parameter: Parameter, registry: Registry) -> str:
         own = next(p for p in component.parameters if p.name == parameter.name)
         texts.setdefault(_default(own, registry, component), []).append(component.name)
     if len(texts) > 1:
-        each = ", ".join(f"{' and '.join(names)} {text}" for text, names in texts.items())
+        each = ", ".join(f"{text} ({', '.join(names)})" for text, names in texts.items())
         return f"default: {each}"
     text = next(iter(texts)) if texts else _default(parameter, registry, None)
     if isinstance(parameter.default, Reading) or parameter.default is REQUIRED:
@@ -130,25 +131,32 @@ def markdown(registry: Registry) -> str:
             "",
             f"{kind_text(kind)}.",
             "",
-            "| name | in tables | what it is |",
+            "| name | in tables | about |",
         ]
         lines.append("|---|---|---|")
         for component in registry.components[kind].values():
             lines.append(f"| `{component.name}` | {component.display} | {component.about} |")
-        rows = [
-            (", ".join(f"`{name}`" for name in takers) or "all", parameter)
-            for takers, parameters in by_takers(registry, kind).items()
-            for parameter in parameters
-        ]
-        if rows:
-            lines += ["", "| parameter | of | meaning |", "|---|---|---|"]
-            lines += [f"| `--{p.name}` | {of} | {parameter_text(p, registry)} |" for of, p in rows]
+        for takers, parameters in by_takers(registry, kind).items():
+            names = ", ".join(f"`{name}`" for name in takers)
+            lines += ["", *_wrapped(f"Parameters of {names or 'all'}:"), ""]
+            lines += _entries(parameters, registry)
     for heading, config in GROUPS.items():
-        lines += ["", f"## {heading}", "", "| parameter | meaning |", "|---|---|"]
-        lines += [
-            f"| `--{p.name}` | {parameter_text(p, registry)} |" for p in parameters_of(config)
-        ]
+        lines += ["", f"## {heading}", "", *_entries(parameters_of(config), registry)]
     return "\n".join(lines) + "\n"
+
+
+def _entries(parameters: Iterable[Parameter], registry: Registry) -> list[str]:
+    return [
+        line
+        for each in parameters
+        for line in _wrapped(f"- `--{each.name}`: {parameter_text(each, registry)}.", indent="  ")
+    ]
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text, 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 if __name__ == "__main__":

@@ -214,8 +214,14 @@ def _kind(spec: Field) -> tuple[type, bool]:
     return _KINDS[kinds[0]], "None" in names
 
 
-def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
+def one_of(name: str, value: str, allowed: Sequence[str], beside: str = "") -> str:
     """Returns the allowed text that the value names, without regard to case.
+
+    Args:
+        name: Name of the parameter.
+        value: Its value.
+        allowed: Texts that it may be.
+        beside: Added to the message: what else would do.
 
     Raises:
         ParameterError: If there is none; names the nearest.
@@ -226,4 +232,4 @@ def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
         return found
     nearest = difflib.get_close_matches(value.lower(), by_lower, 1)
     hint = f"did you mean {by_lower[nearest[0]]}? It " if nearest else ""
-    raise ParameterError(name, value, f"{hint}must be one of {', '.join(allowed)}")
+    raise ParameterError(name, value, f"{hint}must be one of {', '.join(allowed)}{beside}")

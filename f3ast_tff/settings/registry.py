@@ -50,7 +50,8 @@ class Registry:
         """
         if (hint := KINDS[kind].of_file) and name.lower().endswith(_DATA_FILES):
             raise ParameterError(kind, name, f"is a file's name: give {hint}={name}")
-        return self.components[kind][one_of(kind, name, self.names(kind))]
+        beside = "; one of a plug-in needs its plugin=FILE" if KINDS[kind].members else ""
+        return self.components[kind][one_of(kind, name, self.names(kind), beside)]
 
     def all(self) -> list[Component]:
         """Returns all components, kind by kind."""

@@ -25,12 +25,14 @@ def made(**scores: list[float]) -> Trial:
 
 
 def test_the_best_or_too_close_to_call() -> None:
-    clear = made(a=[0.8, 0.81, 0.79, 0.8], b=[0.6, 0.61, 0.6, 0.59])
+    clear = made(a=[0.8, 0.81, 0.79, 0.8, 0.8], b=[0.6, 0.61, 0.6, 0.59, 0.6])
     assert clear.level == ["a"] and "a is the best" in str(clear)
     assert "b 0.600  -0.200 [-0.2" in str(clear)
-    close = made(a=[0.8, 0.7, 0.9, 0.8], b=[0.7, 0.8, 0.8, 0.85], c=[0.1, 0.1, 0.1, 0.1])
+    close = made(a=[0.8, 0.7, 0.9, 0.8, 0.8], b=[0.7, 0.8, 0.8, 0.85, 0.8], c=[0.1] * 5)
     assert close.ranked == ["a", "b", "c"]
     assert close.level == ["a", "b"] and "too close to call: a, b" in str(close)
+    few = made(a=[0.8, 0.81, 0.79, 0.8], b=[0.6, 0.61, 0.6, 0.59])
+    assert str(few).endswith("no verdict: 5 draws are needed")
 
 
 def test_methods_have_the_learning_rates_of_the_study() -> None:

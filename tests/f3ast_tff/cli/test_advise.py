@@ -17,7 +17,8 @@ def test_the_page_of_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["f3ast-tff", "advise", LOG, "--clients_per_round=3,6"]) == 0
     out = capsys.readouterr().out
     page = (ROOT / "docs/advise.md").read_text()
-    assert out.partition(": ")[2] in page
+    # The command below names the log by its whole path here.
+    assert out.partition(": ")[2].partition("Run it")[0] in page
     names = [f"phone-{k:02d},{k + 1}" for k in reversed(range(40))]
     (tmp_path / "shares.csv").write_text("\n".join(["client,examples", *names]))
     given = [f"--shares={tmp_path / 'shares.csv'}", "--clients_per_round=3"]
@@ -48,7 +49,30 @@ def test_shares_of_a_client_that_the_log_lacks_are_refused(
     log.write_text("device,time,online\na,0,1\nb,0,1\nb,7200,0\n")
     shares.write_text("client,examples\na,1\nb,2\nc,3\n")
     assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}"]) == 2
-    assert "has a share of client c, who is not in the log" in capsys.readouterr().err
+    said = "names 2 of the 3 clients that hold data, and lacks 'c': leave them out"
+    assert said in capsys.readouterr().err
+    shares.write_text("client,label\na,1\na,0\nb,1\n")
+    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}"]) == 2
+    assert "names client a twice" in capsys.readouterr().err
+
+
+def test_advice_and_trial_are_about_the_clients_that_hold_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Client c, who is always online, holds none; of b's spans one has no end."""
+    log, data = tmp_path / "log.csv", tmp_path / "data.csv"
+    log.write_text(
+        "connected_at;device;disconnected_at\n0;c;7200\n0;a;3600\n3600;b;\n7200;a;9000\n"
+    )
+    rows = [f"{name},{k % 2},{k}" for name in "ab" for k in range(6)]
+    data.write_text("\n".join(["client,label,x", *rows]))
+    given = ["--trial", "--task=file", f"--data_file={data}", "--methods=fedavg,f3ast"]
+    small = ["--rounds=2", "--draws=2", "--clients_per_round=1"]
+    assert main(["f3ast-tff", "advise", str(log), *given, *small]) == 0
+    out, err = capsys.readouterr()
+    assert "1 of 4 spans have no end" in err and "1 of the log's 3 clients hold no data" in err
+    assert ": 2 clients, 3 rounds" in out and "no verdict: 5 draws are needed" in out
+    assert f"--table_file={log} --task=file --data_file={data}" in " ".join(out.replace("\\", "").split())
 
 
 def test_a_trace_with_several_lists_asks_for_one(

@@ -1,0 +1,100 @@
+"""pfl-research: the selection methods of this package as the cohorts of a federated dataset.
+
+`pip install 'f3ast-tff[pfl]'`, on Python 3.10 to 3.12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from pfl.aggregate.weighting import WeightingStrategy
+from pfl.data.federated_dataset import FederatedDatasetBase
+from pfl.metrics import Metrics
+
+from f3ast_tff.availability.constraints import RoundConstraint
+from f3ast_tff.availability.process import AvailabilityProcess
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.methods.parts.strategy import Round, Strategy
+from f3ast_tff.run.selecting import select_clients, weigh_updates
+
+
+class AvailableUsers(FederatedDatasetBase):
+    """Users that a selection method picks among the available ones; every cohort is a round.
+
+    pfl has no round without users: rounds in which nobody is selected go by before the next cohort.
+
+    Attributes:
+        weights: Weight of each user of the last cohort, by the user's id.
+        round_number: Round t of the last cohort, 0 before the first.
+    """
+
+    def __init__(
+        self,
+        make_dataset: Callable[[Any], Any],
+        strategy: Strategy,
+        availability: AvailabilityProcess,
+        users: Sequence[Any] | None = None,
+    ) -> None:
+        """Starts before round 1.
+
+        Args:
+            make_dataset: Makes the pfl dataset of a user id, whose `user_id` it is.
+            strategy: A method that has been started, such as `F3AST.start(p, k)`.
+            availability: Who is available when, N clients.
+            users: Id of each client; by default 0 .. N - 1.
+
+        Raises:
+            ParameterError: If the method asks for losses or needs another aggregation.
+        """
+        super().__init__()
+        aggregation = getattr(strategy, "aggregation", "sum")
+        if aggregation not in ("sum", "mean") or strategy.needs_losses or strategy.needs_outcome:
+            allowed = "must weigh for sum or mean, and ask for no losses"
+            raise ParameterError("strategy", type(strategy).__name__, allowed)
+        self.sums, self.round_number, self.weights = aggregation == "sum", 0, dict[Any, float]()
+        self._make_dataset, self._strategy = make_dataset, strategy
+        self._availability = availability
+        self._users = range(availability.num_clients) if users is None else users
+
+    def __next__(self) -> tuple[Any, int]:
+        """Returns the one user of a cohort of size 1, and a seed."""
+        return next(iter(self.get_cohort(1)))
+
+    def get_cohort(self, cohort_size: int) -> Iterator[tuple[Any, int]]:
+        """Yields the datasets of the next cohort, K = `cohort_size`, each with a seed."""
+        self.weights = {}
+        while not self.weights:
+            self.round_number += 1
+            mask = self._availability.mask(self.round_number)
+            now = Round(self.round_number, mask, RoundConstraint(cohort_size))
+            ids = select_clients(self._strategy, now)
+            cohort = weigh_updates(self._strategy, now, ids, np.ones(len(ids), bool))
+            self.weights = {self._users[k]: float(w) for k, w in zip(cohort.ids, cohort.weights)}
+        seeds, workers = [self._get_seed() for _ in self.weights], self._get_ops().distributed
+        for place, user in enumerate(self.weights):
+            if place % workers.world_size == workers.global_rank:
+                yield self._make_dataset(user), seeds[place]
+
+
+class CohortWeights(WeightingStrategy):
+    """Weighs each user's statistics by `AvailableUsers.weights`; the last postprocessor.
+
+    With a method that sums, as F3AST does, the statistics leave the server with weight 1: dividing
+    by the sum of the weights would undo p_k / r_k.
+    """
+
+    def __init__(self, users: AvailableUsers) -> None:
+        """Takes the dataset that trains."""
+        self._users = users
+
+    def postprocess_one_user(self, *, stats: Any, user_context: Any) -> tuple[Any, Metrics]:
+        """See `WeightingStrategy`."""
+        stats.reweight(self._users.weights[user_context.user_id])
+        return stats, Metrics()
+
+    def postprocess_server(self, *, stats: Any, **_: Any) -> tuple[Any, Metrics]:
+        """See `pfl.postprocessor.base.Postprocessor`."""
+        stats.weight = 1.0 if self._users.sums else stats.weight
+        return stats, Metrics()
