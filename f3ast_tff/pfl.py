@@ -13,9 +13,9 @@ from pfl.aggregate.weighting import WeightingStrategy
 from pfl.data.federated_dataset import FederatedDatasetBase
 from pfl.metrics import Metrics
 
-from f3ast_tff.availability.constraints import RoundConstraint
 from f3ast_tff.availability.process import AvailabilityProcess
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Round, Strategy
 from f3ast_tff.run.selecting import select_clients, weigh_updates
 
@@ -64,16 +64,18 @@ class AvailableUsers(FederatedDatasetBase):
 
     def get_cohort(self, cohort_size: int) -> Iterator[tuple[Any, int]]:
         """Yields the datasets of the next cohort, K = `cohort_size`, each with a seed."""
-        self.weights = {}
-        while not self.weights:
+        members: list[Any] = []
+        while not members:
             self.round_number += 1
             mask = self._availability.mask(self.round_number)
             now = Round(self.round_number, mask, RoundConstraint(cohort_size))
             ids = select_clients(self._strategy, now)
             cohort = weigh_updates(self._strategy, now, ids, np.ones(len(ids), bool))
-            self.weights = {self._users[k]: float(w) for k, w in zip(cohort.ids, cohort.weights)}
-        seeds, workers = [self._get_seed() for _ in self.weights], self._get_ops().distributed
-        for place, user in enumerate(self.weights):
+            # A user that was drawn twice trains twice.
+            members = [self._users[k] for k in cohort.ids]
+        self.weights = dict(zip(members, cohort.weights.tolist()))
+        seeds, workers = [self._get_seed() for _ in members], self._get_ops().distributed
+        for place, user in enumerate(members):
             if place % workers.world_size == workers.global_rank:
                 yield self._make_dataset(user), seeds[place]
 

@@ -72,7 +72,8 @@ def test_advice_and_trial_are_about_the_clients_that_hold_data(
     out, err = capsys.readouterr()
     assert "1 of 4 spans have no end" in err and "1 of the log's 3 clients hold no data" in err
     assert ": 2 clients, 3 rounds" in out and "no verdict: 5 draws are needed" in out
-    assert f"--table_file={log} --task=file --data_file={data}" in " ".join(out.replace("\\", "").split())
+    command = " ".join(out.replace("\\", "").split())
+    assert f"--table_file={log} --task=file --data_file={data}" in command
 
 
 def test_a_trace_with_several_lists_asks_for_one(
