@@ -63,6 +63,8 @@ _CELL = ("algorithm", "task", "availability")
 def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
     """Returns by group the settings that differ between groups of its method.
 
+    An aggregation that is not the algorithm's own is told in any case.
+
     Readings that follow from the preset are left out where presets differ: the preset names them.
     """
     found: dict[RunGroup, dict[str, Any]] = {}
@@ -72,8 +74,18 @@ def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
         for group in members:
             left_out = set(readings()) - set(switched(group)) if presets else set()
             shown = [n for n in names if group.has(n) and n not in left_out]
+            if "aggregation" not in shown and _has_another_aggregation(group):
+                shown.append("aggregation")
             found[group] = {name: group.setting(name) for name in shown}
     return {group: found[group] for group in groups}
+
+
+def _has_another_aggregation(group: RunGroup) -> bool:
+    known = builtin_registry().components["algorithm"].get(group.algorithm)
+    return known is not None and group.setting("aggregation") not in (
+        None,
+        known.config.aggregation,
+    )
 
 
 def _differing(groups: Sequence[RunGroup]) -> list[str]:

@@ -333,6 +333,7 @@ class Builder:
             delivery=delivery,
             payload=self.payload,
             p=world.p,
+            client_names=self.data.train.names,
             data_sha256=None if self._folder is None else self.data.sha256(),
             checkpoint_seconds=settings["checkpoint_seconds"],
             client_scores=settings["client_scores"],

@@ -62,6 +62,7 @@ class Experiment:
         delivery: Tells which updates arrive.
         payload: Bytes that a client gets and sends.
         p: Client shares p_k, `float64 [N]`, for the run's files; `None` leaves them out.
+        client_names: Name of each client, for the run's files; `None` where they are numbers.
         data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
         checkpoint_seconds: Time after which a checkpoint is written at the next round boundary.
         client_scores: Whether each evaluation writes the scores of every client.
@@ -82,6 +83,7 @@ class Experiment:
     delivery: Delivery = field(default_factory=Certain)
     payload: Payload = Payload()
     p: np.ndarray | None = None
+    client_names: np.ndarray | None = None
     data_sha256: str | None = None
     checkpoint_seconds: float = math.inf
     client_scores: bool = False
@@ -279,9 +281,10 @@ class _Run:
         self._write_masks()
         state = self.experiment.strategy.state()
         final = {f"final_{name}": value for name, value in state.items()}
-        p = self.experiment.p
-        shares = {} if p is None else {"p": np.asarray(p, np.float64)}
-        selection = {**self.history.arrays(), **self.trace.arrays(), **shares, **final}
+        p, names = self.experiment.p, self.experiment.client_names
+        clients = {} if p is None else {"p": np.asarray(p, np.float64)}
+        clients |= {} if names is None else {"client_names": np.asarray(names, str)}
+        selection = {**self.history.arrays(), **self.trace.arrays(), **clients, **final}
         if self.files is not None and not self.block_seconds:
             # All rounds were executed before: so may the end have been.
             summary = self.files.summary()

@@ -177,6 +177,7 @@ def test_a_log_is_matched_with_data_by_the_clients_names(form: str, tmp_path: Pa
     data = FederatedData.from_arrays(np.eye(4), [0, 1, 0, 1], owners, test=None)
     found = simulate(task=data, rounds=2, clients_per_round=1, **settings)
     assert found.selection["selected"].tolist() == [[1], [1]]
+    assert found.selection["client_names"].tolist() == ["a", "b"]
 
 
 def test_callbacks_come_in_order() -> None:
