@@ -20,27 +20,27 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import ScaledPixels
 from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.engines.jax.engine import FusedEngine
-from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffoldAggregationConfig
-from f3ast_tff.methods.fedawe import FedAweAggregationConfig
-from f3ast_tff.methods.fedvarp import FedVarpAggregationConfig
-from f3ast_tff.methods.mifa import MifaAggregationConfig
-from f3ast_tff.methods.mimic import MimicAggregationConfig
+from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffold
+from f3ast_tff.methods.fedawe import FedAwe
+from f3ast_tff.methods.fedvarp import FedVarp
+from f3ast_tff.methods.mifa import Mifa
+from f3ast_tff.methods.mimic import Mimic
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.methods.scaffold import ScaffoldAggregationConfig
-from f3ast_tff.methods.sum_and_mean import MeanConfig
+from f3ast_tff.methods.scaffold import Scaffold
+from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.models.small_cnn import cafed_cnn
 from f3ast_tff.optimizers import Sgd
 
 AIM = 1.3
 N, K, EXAMPLES = 100, 10, 500
 AGGREGATIONS = {
-    "fedavg": MeanConfig(),
-    "mifa": MifaAggregationConfig("zero"),
-    "fedvarp": FedVarpAggregationConfig("mean"),
-    "mimic": MimicAggregationConfig(),
-    "fedawe": FedAweAggregationConfig(),
-    "scaffold": ScaffoldAggregationConfig("mean"),
-    "amplified_scaffold": AmplifiedScaffoldAggregationConfig("mean"),
+    "fedavg": WeightedMean(),
+    "mifa": Mifa("zero"),
+    "fedvarp": FedVarp("mean"),
+    "mimic": Mimic(),
+    "fedawe": FedAwe(),
+    "scaffold": Scaffold("mean"),
+    "amplified_scaffold": AmplifiedScaffold("mean"),
 }
 
 
@@ -69,13 +69,13 @@ def main(argv: Sequence[str] | None = None) -> int:
                 work=LocalTraining(32),
                 client_optimizer=Sgd(0.03),
                 server_optimizer=Sgd(1.0),
-                aggregation=config.build(),
+                aggregation=aggregation,
                 p=p,
                 cohort_size=K,
             ),
             device="cpu",
         )
-        for name, config in AGGREGATIONS.items()
+        for name, aggregation in AGGREGATIONS.items()
     }
     rng = np.random.default_rng(1)
     print(machine(), flush=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
+from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
 from f3ast_tff.settings import parameter, register
 
@@ -43,27 +43,16 @@ class RunningMeans(Memory):
         return server["average_y"]
 
 
+@register("aggregation", "smoothed_varp", "Smoothed VARP", about="FedVARP over running means")
 @dataclass(frozen=True)
 class SmoothedVarp(Aggregation):
     """The weighted mean, corrected by `RunningMeans`."""
 
     normalise: ClassVar[bool] = True
 
-    part: float
+    smoothing: float = parameter(0.5, "part that a running mean moves", above=0, maximum=1)
 
     @property
     def memory(self) -> RunningMeans:
         """Makes the rules."""
-        return RunningMeans(self.part)
-
-
-@register("aggregation", "smoothed_varp", "Smoothed VARP", about="FedVARP over running means")
-@dataclass(frozen=True)
-class SmoothedVarpConfig(AggregationConfig):
-    """Configuration of `SmoothedVarp`."""
-
-    smoothing: float = parameter(0.5, "part that a running mean moves", above=0, maximum=1)
-
-    def build(self) -> SmoothedVarp:
-        """Builds the aggregation."""
-        return SmoothedVarp(self.smoothing)
+        return RunningMeans(self.smoothing)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Memory, RoundContext, Values
-from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig
+from f3ast_tff.methods.parts.update_memory import SumOrMean
 from f3ast_tff.settings import parameter, register
 
 
@@ -25,8 +24,8 @@ class PeriodStart(Memory):
         gain: eta, above 0.
     """
 
-    period: int = 500
-    gain: float = 10.0
+    period: int
+    gain: float
 
     server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"period_start": "model"})
 
@@ -41,34 +40,6 @@ class PeriodStart(Memory):
         return {**server, "period_start": now.xp.where(ends, model, start)}, model
 
 
-@dataclass(frozen=True)
-class Amplified(Aggregation):
-    """The weighted sum of the updates, and a memory of the period.
-
-    Attributes:
-        remembers: The memory.
-    """
-
-    remembers: PeriodStart = PeriodStart()
-
-    @property
-    def memory(self) -> PeriodStart:
-        """See `Aggregation.memory`."""
-        return self.remembers
-
-
-@dataclass(frozen=True)
-class AmplifiedMean(Amplified):
-    """The weighted mean of them."""
-
-    normalise: ClassVar[bool] = True
-
-
-def amplified(config: CohortWeightsConfig, memory: PeriodStart) -> Amplified:
-    """Returns the mean or the sum that a configuration asks for, with this memory."""
-    return (AmplifiedMean if config.cohort_weights == "mean" else Amplified)(memory)
-
-
 @register(
     "aggregation",
     "amplified_fedavg",
@@ -77,15 +48,16 @@ def amplified(config: CohortWeightsConfig, memory: PeriodStart) -> Amplified:
     order=10,
 )
 @dataclass(frozen=True)
-class AmplifiedAggregationConfig(CohortWeightsConfig):
-    """Configuration of `Amplified` with `PeriodStart`."""
+class AmplifiedFedAvg(SumOrMean):
+    """The weighted sum or mean of the updates, amplified by `PeriodStart`."""
 
     amplified_period: int = parameter(500, "rounds of a period", minimum=1)
     amplified_gain: float = parameter(10.0, "factor of what a period has moved", above=0)
 
-    def build(self) -> Amplified:
-        """See `AggregationConfig.build`."""
-        return amplified(self, PeriodStart(self.amplified_period, self.amplified_gain))
+    @property
+    def memory(self) -> PeriodStart:
+        """See `Aggregation.memory`."""
+        return PeriodStart(self.amplified_period, self.amplified_gain)
 
 
 @register(

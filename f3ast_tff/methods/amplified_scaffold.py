@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.amplified_fedavg import Amplified, PeriodStart, amplified
+from f3ast_tff.methods.amplified_fedavg import PeriodStart
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, RoundContext, Values
-from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig
+from f3ast_tff.methods.parts.update_memory import SumOrMean
 from f3ast_tff.methods.scaffold import mean_gradient
 from f3ast_tff.settings import parameter, register
 
@@ -80,17 +80,18 @@ class PeriodControls(PeriodStart):
     order=11,
 )
 @dataclass(frozen=True)
-class AmplifiedScaffoldAggregationConfig(CohortWeightsConfig):
-    """Configuration of `Amplified` with `PeriodControls`."""
+class AmplifiedScaffold(SumOrMean):
+    """The weighted sum or mean of the updates, with `PeriodControls`."""
 
     control_period: int = parameter(50, "rounds of a period of Amplified SCAFFOLD", minimum=1)
     control_gain: float = parameter(
         1.5, "factor of what a period has moved in Amplified SCAFFOLD", above=0
     )
 
-    def build(self) -> Amplified:
-        """See `AggregationConfig.build`."""
-        return amplified(self, PeriodControls(self.control_period, self.control_gain))
+    @property
+    def memory(self) -> PeriodControls:
+        """See `Aggregation.memory`."""
+        return PeriodControls(self.control_period, self.control_gain)
 
 
 @register(

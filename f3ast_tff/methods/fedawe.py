@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
+from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
 from f3ast_tff.settings import parameter, register
@@ -30,9 +30,9 @@ class OwnModels(Memory):
         scores_own_models: Whether sum_j p_j x_j is scored, in place of w.
     """
 
-    echo_rate: float = 1.0
-    clip_norm: float | None = None
-    scores_own_models: bool = True
+    echo_rate: float
+    clip_norm: float | None
+    scores_own_models: bool
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"model": "model"})
     numbers: ClassVar[tuple[str, ...]] = ("last_round",)
@@ -65,24 +65,6 @@ class OwnModels(Memory):
         return server["average_model"] if self.scores_own_models else model
 
 
-@dataclass(frozen=True)
-class FedAwe(Aggregation):
-    """Delta of `OwnModels`.
-
-    Attributes:
-        own_models: The memory.
-    """
-
-    normalise: ClassVar[bool] = True
-
-    own_models: OwnModels = OwnModels()
-
-    @property
-    def memory(self) -> OwnModels:
-        """See `Aggregation.memory`."""
-        return self.own_models
-
-
 @register(
     "aggregation",
     "fedawe",
@@ -91,8 +73,10 @@ class FedAwe(Aggregation):
     order=8,
 )
 @dataclass(frozen=True)
-class FedAweAggregationConfig(AggregationConfig):
-    """Configuration of `FedAwe`."""
+class FedAwe(Aggregation):
+    """Delta of `OwnModels`."""
+
+    normalise: ClassVar[bool] = True
 
     fedawe_rate: float = parameter(
         1.0, "eta_g, how far a client follows its update for each round since its last", above=0
@@ -109,10 +93,11 @@ class FedAweAggregationConfig(AggregationConfig):
         choices=("own_models", "server_model"),
     )
 
-    def build(self) -> FedAwe:
-        """See `AggregationConfig.build`."""
+    @property
+    def memory(self) -> OwnModels:
+        """See `Aggregation.memory`."""
         own_models = self.fedawe_scored == "own_models"
-        return FedAwe(OwnModels(self.fedawe_rate, self.fedawe_clip, own_models))
+        return OwnModels(self.fedawe_rate, self.fedawe_clip, own_models)
 
 
 @register(

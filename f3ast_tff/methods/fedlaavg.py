@@ -11,11 +11,11 @@ import numpy as np
 from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.fedavg import BaselineConfig
-from f3ast_tff.methods.parts.aggregation import AggregationConfig
+from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, StrategyContext, TiesConfig
 from f3ast_tff.methods.parts.choosing import admit_by_priority
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy, check_saved
-from f3ast_tff.methods.parts.update_memory import CorrectedSum
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
 from f3ast_tff.settings import Derived, parameter, register
 
 
@@ -137,8 +137,8 @@ class Switching(BaseStrategy):
     "aggregation", "fedlaavg", "FedLaAvg", about="average of all clients' latest updates", order=3
 )
 @dataclass(frozen=True)
-class FedLaAvgAggregationConfig(AggregationConfig):
-    """Configuration of FedLaAvg: with weights p_k, Delta = g_t, the average of eqs. (4) to (6).
+class FedLaAvg(Aggregation):
+    """Delta of `UpdateMemory`: with weights p_k the average g_t of eqs. (4) to (6).
 
     With multiple local steps (App. E) a client's "gradient" is its update over the learning rate.
     """
@@ -152,9 +152,10 @@ class FedLaAvgAggregationConfig(AggregationConfig):
         minimum=1,
     )
 
-    def build(self) -> CorrectedSum:
-        """See `AggregationConfig.build`."""
-        return CorrectedSum(first_round=self.memory_from_round)
+    @property
+    def memory(self) -> UpdateMemory:
+        """See `Aggregation.memory`."""
+        return UpdateMemory(first_round=self.memory_from_round)
 
 
 @register(

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, StrategyContext
 from f3ast_tff.methods.parts.strategy import Strategy
-from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig, CorrectedSum
+from f3ast_tff.methods.parts.update_memory import SumOrMean, UpdateMemory
 from f3ast_tff.methods.unbiased import Unbiased
 from f3ast_tff.settings import parameter, register
 
@@ -22,16 +22,17 @@ from f3ast_tff.settings import parameter, register
     order=6,
 )
 @dataclass(frozen=True)
-class FedStaleAggregationConfig(CohortWeightsConfig):
-    """Configuration of FedStale."""
+class FedStale(SumOrMean):
+    """Delta of `UpdateMemory`; empty rounds leave the model."""
 
     fedstale_beta: float = parameter(
         0.5, "how much remembered updates count, as in the released scripts", minimum=0, maximum=1
     )
 
-    def build(self) -> CorrectedSum:
-        """See `AggregationConfig.build`."""
-        return self.corrected(self.fedstale_beta)
+    @property
+    def memory(self) -> UpdateMemory:
+        """See `Aggregation.memory`."""
+        return UpdateMemory(self.fedstale_beta, moves_alone=False)
 
 
 @register(

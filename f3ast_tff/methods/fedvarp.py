@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
-from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig, CorrectedSum
+from f3ast_tff.methods.parts.update_memory import SumOrMean, UpdateMemory
 from f3ast_tff.settings import register
 
 
@@ -18,15 +18,16 @@ from f3ast_tff.settings import register
     order=5,
 )
 @dataclass(frozen=True)
-class FedVarpAggregationConfig(CohortWeightsConfig):
-    """Configuration of FedVARP: Delta = mean_S (D_k - y_k) + sum_j p_j y_j, beta = 1.
+class FedVarp(SumOrMean):
+    """Delta = mean_S (D_k - y_k) + sum_j p_j y_j, beta = 1; empty rounds leave the model.
 
     With weights p_k / r_k the mean is a sum: F3AST's selection under this correction.
     """
 
-    def build(self) -> CorrectedSum:
-        """See `AggregationConfig.build`."""
-        return self.corrected(1.0)
+    @property
+    def memory(self) -> UpdateMemory:
+        """See `Aggregation.memory`."""
+        return UpdateMemory(moves_alone=False)
 
 
 @register(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from f3ast_tff.methods.parts.aggregation import AggregationConfig
+from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
-from f3ast_tff.methods.parts.update_memory import CorrectedSum
+from f3ast_tff.methods.parts.update_memory import UpdateMemory
 from f3ast_tff.settings import parameter, register
 
 
@@ -19,8 +19,8 @@ from f3ast_tff.settings import parameter, register
     order=4,
 )
 @dataclass(frozen=True)
-class MifaAggregationConfig(AggregationConfig):
-    """Configuration of MIFA, Algorithm 1: with weights p_k and beta = 1.
+class Mifa(Aggregation):
+    """Algorithm 1: Delta of `UpdateMemory` with weights p_k and beta = 1.
 
     The model moves in every round, also in one without clients. The analysis has everybody there
     in the first round. Waiting makes up for that, as the model stays until all have been there
@@ -37,9 +37,10 @@ class MifaAggregationConfig(AggregationConfig):
         choices=("zero", "wait"),
     )
 
-    def build(self) -> CorrectedSum:
-        """See `AggregationConfig.build`."""
-        return CorrectedSum(waits=self.mifa_start == "wait")
+    @property
+    def memory(self) -> UpdateMemory:
+        """See `Aggregation.memory`."""
+        return UpdateMemory(waits=self.mifa_start == "wait")
 
 
 @register(

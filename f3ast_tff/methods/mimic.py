@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
+from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
 from f3ast_tff.settings import register
@@ -40,6 +40,13 @@ class OffsetMemory(Memory):
         return {"offset": kept["offset"] + delta / now.learning_rate}
 
 
+@register(
+    "aggregation",
+    "mimic",
+    "MimiC",
+    about="mean of the updates, each plus what it lacked to the whole step in its last round",
+    order=7,
+)
 @dataclass(frozen=True)
 class Mimic(Aggregation):
     """Delta of `OffsetMemory`."""
@@ -50,22 +57,6 @@ class Mimic(Aggregation):
     def memory(self) -> OffsetMemory:
         """See `Aggregation.memory`."""
         return OffsetMemory()
-
-
-@register(
-    "aggregation",
-    "mimic",
-    "MimiC",
-    about="mean of the updates, each plus what it lacked to the whole step in its last round",
-    order=7,
-)
-@dataclass(frozen=True)
-class MimicAggregationConfig(AggregationConfig):
-    """Configuration of `Mimic`."""
-
-    def build(self) -> Mimic:
-        """See `AggregationConfig.build`."""
-        return Mimic()
 
 
 @register(

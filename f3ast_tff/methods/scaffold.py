@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
-from f3ast_tff.methods.parts.update_memory import CohortWeightsConfig
+from f3ast_tff.methods.parts.update_memory import SumOrMean
 from f3ast_tff.settings import register
 
 
@@ -48,23 +47,6 @@ class Controls(Memory):
         return {"control": now.xp.where(client.steps > 0, mean, control)}
 
 
-@dataclass(frozen=True)
-class Scaffold(Aggregation):
-    """The weighted sum of updates that were made with `Controls`."""
-
-    @property
-    def memory(self) -> Controls:
-        """See `Aggregation.memory`."""
-        return Controls()
-
-
-@dataclass(frozen=True)
-class ScaffoldMean(Scaffold):
-    """The weighted mean of them."""
-
-    normalise: ClassVar[bool] = True
-
-
 @register(
     "aggregation",
     "scaffold",
@@ -73,12 +55,13 @@ class ScaffoldMean(Scaffold):
     order=9,
 )
 @dataclass(frozen=True)
-class ScaffoldAggregationConfig(CohortWeightsConfig):
-    """Configuration of `Scaffold`."""
+class Scaffold(SumOrMean):
+    """The weighted sum or mean of updates that were made with `Controls`."""
 
-    def build(self) -> Scaffold:
-        """See `AggregationConfig.build`."""
-        return ScaffoldMean() if self.cohort_weights == "mean" else Scaffold()
+    @property
+    def memory(self) -> Controls:
+        """See `Aggregation.memory`."""
+        return Controls()
 
 
 @register(

@@ -5,40 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
+from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.settings import register
-
-
-@dataclass(frozen=True)
-class WeightedSum(Aggregation):
-    """Delta = sum_k w_k v_k; with w_k = p_k / r_k it is unbiased (Lemma B.1)."""
 
 
 @register("aggregation", "sum", "Sum", about="sum of w_k v_k, the weights as they are", order=1)
 @dataclass(frozen=True)
-class SumConfig(AggregationConfig):
-    """Configuration of `WeightedSum`."""
+class WeightedSum(Aggregation):
+    """Delta = sum_k w_k v_k; with w_k = p_k / r_k it is unbiased (Lemma B.1)."""
 
     # Weights meant for a mean need not sum to anything near 1.
     takes: ClassVar[tuple[str, ...]] = ("fedlaavg", "mifa", "fedstale")
 
-    def build(self) -> WeightedSum:
-        """See `AggregationConfig.build`."""
-        return WeightedSum()
 
-
+@register("aggregation", "mean", "Mean", about="sum of w_k v_k over the sum of w_k", order=2)
 @dataclass(frozen=True)
 class WeightedMean(Aggregation):
     """Delta = sum_k w_k v_k / sum_k w_k."""
 
     normalise: ClassVar[bool] = True
-
-
-@register("aggregation", "mean", "Mean", about="sum of w_k v_k over the sum of w_k", order=2)
-@dataclass(frozen=True)
-class MeanConfig(AggregationConfig):
-    """Configuration of `WeightedMean`."""
-
-    def build(self) -> WeightedMean:
-        """See `AggregationConfig.build`."""
-        return WeightedMean()

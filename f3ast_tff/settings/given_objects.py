@@ -52,7 +52,8 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
         value = settings.get(kind)
         if value is None or isinstance(value, str):
             continue
-        component = getattr(value, "component", None)
+        # A class that derives from a component's is another one.
+        component = vars(value if inspect.isclass(value) else type(value)).get("component")
         if component is not None and component.kind == kind:
             arguments = getattr(value, "arguments", "")
             settings[kind] = f"{component.name}:{arguments}" if arguments else component.name
@@ -86,6 +87,8 @@ def _fields_of(config: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _config_of(kind: str, value: Any, registry: Registry) -> type:
+    if KINDS[kind].build_arguments and isinstance(value, KINDS[kind].base_class):
+        raise ComponentError(f"{kind} {type(value).__name__}: lacks the decorator @register")
     if not KINDS[kind].members:
         raise ParameterError(kind, value, f"must be one of {', '.join(registry.names(kind))}")
     if kind == "availability" and isinstance(value, np.ndarray):

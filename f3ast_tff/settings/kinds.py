@@ -100,7 +100,7 @@ _ALL = (
         "aggregation",
         help="from the cohort's updates to the server's step",
         package="methods",
-        base="methods.parts.aggregation:AggregationConfig",
+        base="methods.parts.aggregation:Aggregation",
         default=Derived(
             lambda known: known.config_class("algorithm").aggregation, "the algorithm's"
         ),

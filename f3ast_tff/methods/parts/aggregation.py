@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from f3ast_tff.core.errors import ParameterError
@@ -20,13 +19,21 @@ class Aggregation:
     v_k is the update of client k, w_k its weight in the cohort; updates that are not finite are
     left out. The server optimizer then steps along Delta. With a `memory` clients may start
     elsewhere, correct their gradients and send more than v_k, and the server may add to Delta.
-    Base of all aggregations; pure functions.
+    Base of all aggregations, whose fields are their parameters; pure functions.
 
     Attributes:
-        normalise: Whether Delta is the weighted mean, not the sum.
+        engines: Engines that can execute it.
+        takes: See `takes_weights`: the other aggregations whose weights make sense here; `None`:
+            all.
     """
 
-    normalise: ClassVar[bool] = False
+    engines: ClassVar[tuple[str, ...]] = ("fused", "tff")
+    takes: ClassVar[tuple[str, ...] | None] = None
+
+    @property
+    def normalise(self) -> bool:
+        """Whether Delta is the weighted mean, not the sum."""
+        return False
 
     def in_jax(self, delta: list[Any]) -> list[Any]:
         """Returns the direction of the server optimizer's step.
@@ -46,23 +53,9 @@ class Aggregation:
         """Rules of the server's memory, if any."""
         return None
 
-
-@dataclass(frozen=True)
-class AggregationConfig:
-    """Base of an aggregation's `Config`.
-
-    Attributes:
-        engines: Engines that can execute it.
-        takes: See `takes_weights`: the other aggregations whose weights make sense here; `None`:
-            all.
-    """
-
-    engines: ClassVar[tuple[str, ...]] = ("fused", "tff")
-    takes: ClassVar[tuple[str, ...] | None] = None
-
     def build(self) -> Aggregation:
-        """Returns the aggregation."""
-        raise TypeError(f"{type(self).__name__} does not say what it builds")
+        """Returns the aggregation: itself, unless a plug-in wraps another."""
+        return self
 
     def takes_weights(self, meant_for: str) -> bool:
         """Whether an algorithm's weights make sense in this aggregation.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
+from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
 from f3ast_tff.settings import Derived, parameter
 
@@ -82,43 +82,14 @@ class UpdateMemory(Memory):
         return (present | remembers) & (complete | (not self.waits))
 
 
-@dataclass(frozen=True)
-class CorrectedSum(Aggregation):
-    """Delta of `UpdateMemory`, the cohort's weights a_k as they are.
-
-    Attributes:
-        beta: How much remembered updates count, in [0, 1].
-        first_round: Round from which they count.
-        waits: Whether the model waits for every client's first update.
-        moves_alone: Whether the model moves in rounds without clients too.
-    """
-
-    beta: float = 1.0
-    first_round: int = 1
-    waits: bool = False
-    moves_alone: bool = True
-
-    @property
-    def memory(self) -> UpdateMemory:
-        """See `Aggregation.memory`."""
-        return UpdateMemory(self.beta, self.first_round, self.waits, self.moves_alone)
-
-
-@dataclass(frozen=True)
-class CorrectedMean(CorrectedSum):
-    """Delta of `UpdateMemory`, the cohort's weights over their sum."""
-
-    normalise: ClassVar[bool] = True
-
-
 def _as_meant(known: Any) -> str:
     meant_for = known.config_class("algorithm").aggregation
     return "sum" if meant_for in _OVER_RATES else "mean"
 
 
 @dataclass(frozen=True)
-class CohortWeightsConfig(AggregationConfig):
-    """Base of the `Config` of a memory that goes with any cohort's sum or mean."""
+class SumOrMean(Aggregation):
+    """Base of aggregations whose memory goes with any cohort's sum or mean."""
 
     cohort_weights: str = parameter(
         Derived(_as_meant, "sum where the algorithm weighs by p over a rate, else mean"),
@@ -126,11 +97,11 @@ class CohortWeightsConfig(AggregationConfig):
         choices=("mean", "sum"),
     )
 
-    def takes_weights(self, meant_for: str) -> bool:
-        """See `AggregationConfig.takes_weights`: a mean takes all, a sum those meant for one."""
-        return self.cohort_weights == "mean" or meant_for in (*_OVER_RATES, "fedlaavg", "mifa")
+    @property
+    def normalise(self) -> bool:
+        """See `Aggregation.normalise`."""
+        return self.cohort_weights == "mean"
 
-    def corrected(self, beta: float) -> CorrectedSum:
-        """Returns `UpdateMemory`'s aggregation with this beta; empty rounds leave the model."""
-        form = CorrectedMean if self.cohort_weights == "mean" else CorrectedSum
-        return form(beta, moves_alone=False)
+    def takes_weights(self, meant_for: str) -> bool:
+        """See `Aggregation.takes_weights`: a mean takes all, a sum those meant for one."""
+        return self.normalise or meant_for in (*_OVER_RATES, "fedlaavg", "mifa")

@@ -10,9 +10,9 @@ import pytest
 
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines import RoundOutcome
+from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.methods.parts.update_memory import CorrectedSum
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
@@ -102,7 +102,7 @@ def test_with_a_memory(
     name: str, make_engine: Callable[..., Any], alone: list[dict[int, float]]
 ) -> None:
     """A client that is dropped keeps its place."""
-    parts = (DATA, WORK, Sgd(1.0), CorrectedSum())
+    parts = (DATA, WORK, Sgd(1.0), Mifa())
     engine = make_engine(name, *parts, p=np.full(6, 1 / 6), cohort_size=6)
     outcome, nobody = engine.run_rounds(1, [COHORTS[0], COHORTS[2]], by_client=True)
     losses = alone[0]

@@ -11,10 +11,10 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.jax.engine import FusedEngine
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent
+from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
-from f3ast_tff.methods.parts.update_memory import CorrectedSum
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.engines.tiny import engine_parts
@@ -40,7 +40,7 @@ def fedavg_at_period_ends(periods: int) -> list[float]:
 
 
 def fedlaavg(rounds: int) -> list[float]:
-    strategy, server = LongestAbsent(P), RulesInNumpy(CorrectedSum(), P, np.zeros(1))
+    strategy, server = LongestAbsent(P), RulesInNumpy(Mifa(), P, np.zeros(1))
     path = []
     for t in range(1, rounds + 1):
         cohort = cohort_of(strategy, Round(t, world().mask(t), RoundConstraint(1)))
@@ -82,5 +82,5 @@ def test_so_does_an_engine() -> None:
         logits = engine.weights()[1]
         return float(np.exp(logits[0]) / np.exp(logits).sum())
 
-    assert probability_of_class_0(CorrectedSum()) == pytest.approx(0.5, abs=1e-3)
+    assert probability_of_class_0(Mifa()) == pytest.approx(0.5, abs=1e-3)
     assert probability_of_class_0(WeightedMean()) > 0.57

@@ -16,9 +16,9 @@ import pytest
 
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.methods.fedawe import FedAwe, OwnModels
+from f3ast_tff.methods.fedawe import FedAwe
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.methods.scaffold import Scaffold, ScaffoldMean
+from f3ast_tff.methods.scaffold import Scaffold
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Geometric, Sgd
 from tests.f3ast_tff.engines.test_memory_methods import ONE_ENGINE, biases, s
@@ -34,7 +34,7 @@ WORK = LocalTraining(8, drop_remainder=True, seed=3)
 SERVER, CLIENT = Sgd(1.0, momentum=0.5), Sgd(0.05, schedule=Geometric(0.95))
 State = dict[str, np.ndarray]
 # A clip that some rounds meet.
-KINDS = {**EVERY, "fedawe": FedAwe(OwnModels(clip_norm=0.1))}
+KINDS = {**EVERY, "fedawe": FedAwe(fedawe_clip=0.1)}
 # TFF's process is that of FedVARP, and so are most rules.
 ALIKE_FEDVARP = ("mifa", "mifa_waits", "fedstale", "mimic")
 # Amplified SCAFFOLD has what both have.
@@ -242,7 +242,7 @@ def test_a_client_without_a_step_is_there_all_the_same(both: OfKind) -> None:
 @pytest.mark.parametrize(
     "aggregation",
     [
-        pytest.param(Scaffold(), id="scaffold"),
+        pytest.param(Scaffold("sum"), id="scaffold"),
         pytest.param(KINDS["fedawe"], id="fedawe", marks=pytest.mark.slow),
     ],
 )
@@ -312,7 +312,7 @@ def test_scaffold_of_equal_clients_by_hand(name: str, make_engine: Callable[...,
     s(2a) - 1 + 1/2 + c.
     """
     rounds = [([0], [0.5]), ([1], [0.5]), ([0], [0.5])]
-    found = biases(make_engine, name, ScaffoldMean(), rounds, p=EQUAL)
+    found = biases(make_engine, name, Scaffold("mean"), rounds, p=EQUAL)
     a2 = 3 / 8 - s(1 / 2) / 2
     a3 = a2 - (s(2 * a2) - 1 / 2 + (s(1 / 2) - 1 / 2) / 2) / 2
     np.testing.assert_allclose(found, [1 / 4, a2, a3], rtol=5e-6)

@@ -16,14 +16,14 @@ import pytest
 
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.methods.amplified_fedavg import AmplifiedMean, PeriodStart
-from f3ast_tff.methods.amplified_scaffold import PeriodControls
-from f3ast_tff.methods.fedawe import FedAwe, OwnModels
-from f3ast_tff.methods.fedstale import FedStaleAggregationConfig
+from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
+from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffold
+from f3ast_tff.methods.fedawe import FedAwe
+from f3ast_tff.methods.fedstale import FedStale
 from f3ast_tff.methods.mimic import Mimic
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.methods.scaffold import Scaffold, ScaffoldMean
+from f3ast_tff.methods.scaffold import Scaffold
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.engines.tiny import tiny_data
@@ -169,9 +169,9 @@ def test_fedawe_with_another_rate_and_a_clip(name: str, make_engine: Callable[..
     a = 1/8 + 1/2 * 1/4. The clip leaves x_k alone.
     """
     rounds = [([0], [1.0]), ([1], [1.0]), ([0], [1.0])]
-    found = biases(make_engine, name, FedAwe(OwnModels(0.5)), rounds)
+    found = biases(make_engine, name, FedAwe(0.5), rounds)
     np.testing.assert_allclose(found, [1 / 8, -1 / 4, 1 / 8 + (1 - s(1 / 4)) / 2], rtol=5e-6)
-    found = biases(make_engine, name, FedAwe(OwnModels(0.5, np.sqrt(2) / 4)), rounds)
+    found = biases(make_engine, name, FedAwe(0.5, np.sqrt(2) / 4), rounds)
     np.testing.assert_allclose(found, [1 / 8, -1 / 8, 1 / 4], rtol=5e-6)
 
 
@@ -191,7 +191,7 @@ def test_fedawe_scores_the_mean_of_all_models(name: str, make_engine: Callable[.
             mean = p @ [x_0, x_1]
             expected = [np.log1p(np.exp(-2 * mean)), np.log1p(np.exp(2 * mean))]
             np.testing.assert_allclose(engine.evaluate().loss, expected, rtol=1e-5)
-        parts = (labelled([0], [1]), work, Sgd(1.0), FedAwe(OwnModels(scores_own_models=False)))
+        parts = (labelled([0], [1]), work, Sgd(1.0), FedAwe(fedawe_scored="server_model"))
         engine = make_engine(name, *parts, client=Sgd(0.5), p=p, cohort_size=2)
         engine.run_rounds(1, [Cohort(np.array([0]), np.ones(1))])
         expected = [np.log1p(np.exp(-1 / 2)), np.log1p(np.exp(1 / 2))]
@@ -210,7 +210,7 @@ def test_scaffold_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     Round 3, client 0: along g_0 - c_0 + c.
     """
     rounds = [([0], [1.0]), ([1], [1.0]), ([0], [1.0])]
-    found = biases(make_engine, name, ScaffoldMean(), rounds, steps=2)
+    found = biases(make_engine, name, Scaffold("mean"), rounds, steps=2)
     a1 = 3 / 4 - s(1 / 2) / 2
     b = a1 - (s(2 * a1) - a1 / 4) / 2
     a2 = b - (s(2 * b) - a1 / 4) / 2
@@ -230,7 +230,7 @@ def test_amplified_fedavg_by_hand(name: str, make_engine: Callable[..., Any]) ->
     a4 = a2 + 3 (a3 - a2).
     """
     rounds = [([0], [1.0]), ([1], [1.0]), ([0], [1.0]), ([], [])]
-    found = biases(make_engine, name, AmplifiedMean(PeriodStart(2, 3.0)), rounds)
+    found = biases(make_engine, name, AmplifiedFedAvg("mean", 2, 3.0), rounds)
     a2 = 3 / 4 - 3 / 2 * s(1 / 2)
     a3 = a2 + (1 - s(2 * a2)) / 2
     np.testing.assert_allclose(found, [1 / 4, a2, a3, a2 + 3 * (a3 - a2)], rtol=5e-6)
@@ -247,7 +247,7 @@ def test_amplified_scaffold_by_hand(name: str, make_engine: Callable[..., Any]) 
     Round 5, client 1: c_1 is now the mean of its g in round 3, c_0 of those in round 4.
     """
     rounds = [([0], [1.0]), ([0], [1.0]), ([1], [1.0]), ([0], [1.0]), ([1], [1.0])]
-    found = biases(make_engine, name, AmplifiedMean(PeriodControls(2, 2.0)), rounds, steps=2)
+    found = biases(make_engine, name, AmplifiedScaffold("mean", 2, 2.0), rounds, steps=2)
 
     def two_steps(a: float, label: int, offset: float) -> tuple[float, float]:
         """Where they lead, and the mean of g."""
@@ -321,21 +321,21 @@ def test_fedstale_between_its_neighbours(make_engine: Callable[..., Any]) -> Non
     """
     p, pi = np.full(N, 1 / N), np.array([0.3, 0.9, 0.5, 0.4, 0.8, 0.6])
     known = sampled(p / pi, empty=4)
-    forgetful = path(make_engine, FedStaleAggregationConfig("sum", 0.0).build(), known, p)
+    forgetful = path(make_engine, FedStale("sum", 0.0), known, p)
     expected = path(make_engine, WeightedSum(), known, p)
     np.testing.assert_allclose(forgetful, expected, rtol=0, atol=1e-6)
     halves = sampled(np.full(N, 1 / 3))
-    whole = path(make_engine, FedStaleAggregationConfig("sum", 1.0).build(), halves, p)
+    whole = path(make_engine, FedStale("sum", 1.0), halves, p)
     varp = path(make_engine, FEDVARP, halves, p)
     np.testing.assert_allclose(whole, varp, rtol=0, atol=2e-6)
-    between = path(make_engine, FedStaleAggregationConfig("sum", 0.5).build(), halves, p)
+    between = path(make_engine, FedStale("sum", 0.5), halves, p)
     assert np.abs(between - varp).max() > 1e-3
 
 
 AMPLIFIED = {
-    "by one": AmplifiedMean(PeriodStart(3, 1.0)),
-    "never": AmplifiedMean(PeriodStart(11, 5.0)),
-    "by one, controls never": AmplifiedMean(PeriodControls(11, 1.0)),
+    "by one": AmplifiedFedAvg("mean", 3, 1.0),
+    "never": AmplifiedFedAvg("mean", 11, 5.0),
+    "by one, controls never": AmplifiedScaffold("mean", 11, 1.0),
 }
 
 
@@ -347,7 +347,7 @@ def test_not_amplified_it_is_fedavg(case: str, make_engine: Callable[..., Any]) 
     expected = path(make_engine, WeightedMean(), rounds, p)
     found = path(make_engine, AMPLIFIED[case], rounds, p)
     np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
-    amplified = path(make_engine, AmplifiedMean(PeriodStart(3, 1.5)), rounds, p)
+    amplified = path(make_engine, AmplifiedFedAvg("mean", 3, 1.5), rounds, p)
     np.testing.assert_allclose(amplified[:2], expected[:2], rtol=0, atol=2e-6)
     assert np.abs(amplified[2] - expected[2]).max() > 1e-3
 
@@ -361,9 +361,9 @@ def test_scaffold_with_identical_clients_is_fedavg(make_engine: Callable[..., An
     p, work = np.full(N, 1 / N), LocalTraining(len(y), epochs=3)
     everybody = [Cohort(np.arange(N), p)] * 10
     expected = path(make_engine, WeightedMean(), everybody, p, data, work)
-    found = path(make_engine, Scaffold(), everybody, p, data, work)
+    found = path(make_engine, Scaffold("sum"), everybody, p, data, work)
     np.testing.assert_allclose(found, expected, rtol=0, atol=3e-6)
     # Clients that differ drift, which SCAFFOLD corrects from the second round on.
-    unlike = [path(make_engine, kind, everybody, p) for kind in (Scaffold(), WeightedMean())]
+    unlike = [path(make_engine, kind, everybody, p) for kind in (Scaffold("sum"), WeightedMean())]
     np.testing.assert_allclose(unlike[0][0], unlike[1][0], rtol=0, atol=2e-6)
     assert np.abs(unlike[0][-1] - unlike[1][-1]).max() > 1e-3

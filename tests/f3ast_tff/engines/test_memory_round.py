@@ -11,8 +11,9 @@ import pytest
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines import Engine, RoundOutcome
+from f3ast_tff.methods.fedlaavg import FedLaAvg
+from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.methods.parts.update_memory import CorrectedSum
 from f3ast_tff.optimizers import Geometric, Sgd
 from tests.f3ast_tff.engines import reference
 from tests.f3ast_tff.engines.tiny import NUM_CLASSES, NUM_FEATURES, tiny_data, with_nan_client
@@ -33,7 +34,7 @@ def make(
     make_engine: Callable[..., Any], name: str, data: FederatedData, first_round: int = 1
 ) -> Engine:
     client = Sgd(LR, schedule=Geometric(DECAY))
-    parts = (data, WORK, Sgd(1.0), CorrectedSum(first_round=first_round))
+    parts = (data, WORK, Sgd(1.0), FedLaAvg(first_round))
     return make_engine(name, *parts, client=client, p=P, cohort_size=N)
 
 
@@ -122,7 +123,7 @@ def test_empty_round_by_hand(name: str, make_engine: Callable[..., Any]) -> None
     """
     p = np.array([0.25, 0.75])
     pair = ClientExamples(np.zeros((2, 1), np.float32), np.array([0, 1], np.int32), np.arange(3))
-    parts = (FederatedData(pair, pair, 2), LocalTraining(1), Sgd(1.0), CorrectedSum())
+    parts = (FederatedData(pair, pair, 2), LocalTraining(1), Sgd(1.0), Mifa())
     client = Sgd(0.5, schedule=Geometric(0.5))
     engine = make_engine(name, *parts, client=client, p=p, cohort_size=1)
     rounds = [Cohort(np.array(ids, int), p[ids]) for ids in ([0], [], [1])]

@@ -30,20 +30,20 @@ import pytest
 
 from f3ast_tff.availability import Turns
 from f3ast_tff.core.randomness import generator
-from f3ast_tff.methods.amplified_fedavg import AmplifiedMean, PeriodStart
-from f3ast_tff.methods.amplified_scaffold import PeriodControls
+from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
+from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffold
 from f3ast_tff.methods.fedavg import Uniform
 from f3ast_tff.methods.fedawe import FedAwe
-from f3ast_tff.methods.fedstale import FedStaleAggregationConfig
-from f3ast_tff.methods.fedvarp import FedVarpAggregationConfig
-from f3ast_tff.methods.mifa import MifaAggregationConfig
-from f3ast_tff.methods.mimic import MimicAggregationConfig
+from f3ast_tff.methods.fedstale import FedStale
+from f3ast_tff.methods.fedvarp import FedVarp
+from f3ast_tff.methods.mifa import Mifa
+from f3ast_tff.methods.mimic import Mimic
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Round, cohort_of
-from f3ast_tff.methods.scaffold import ScaffoldMean
+from f3ast_tff.methods.scaffold import Scaffold
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.methods.unbiased import Unbiased
 from tests.f3ast_tff.methods.rules_in_numpy import RulesInNumpy
@@ -65,16 +65,16 @@ def methods(pi: np.ndarray) -> dict[str, tuple[Any, Aggregation]]:
         "fedavg": (plain, WeightedMean()),
         "fedavg_all": (AllAvailable(p), WeightedSum()),
         "unbiased": (known, WeightedSum()),
-        "mifa": (AllAvailable(p), MifaAggregationConfig("wait").build()),
-        "fedvarp": (plain, FedVarpAggregationConfig("mean").build()),
-        "fedstale": (known, FedStaleAggregationConfig("sum", 0.5).build()),
-        "mimic": (plain, MimicAggregationConfig().build()),
+        "mifa": (AllAvailable(p), Mifa("wait")),
+        "fedvarp": (plain, FedVarp("mean")),
+        "fedstale": (known, FedStale("sum", 0.5)),
+        "mimic": (plain, Mimic()),
         "fedawe": (plain, FedAwe()),
-        "scaffold": (plain, ScaffoldMean()),
-        "amplified_fedavg": (plain, AmplifiedMean(PeriodStart(PERIOD, GAIN))),
-        "amplified_scaffold": (plain, AmplifiedMean(PeriodControls(PERIOD, GAIN))),
+        "scaffold": (plain, Scaffold("mean")),
+        "amplified_fedavg": (plain, AmplifiedFedAvg("mean", PERIOD, GAIN)),
+        "amplified_scaffold": (plain, AmplifiedScaffold("mean", PERIOD, GAIN)),
         # Not a published method: beta = 1/2 with weights that do not know pi.
-        "fedstale, plain mean": (plain, FedStaleAggregationConfig("mean", 0.5).build()),
+        "fedstale, plain mean": (plain, FedStale("mean", 0.5)),
     }
 
 

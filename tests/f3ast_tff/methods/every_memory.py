@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from f3ast_tff.methods.amplified_fedavg import AmplifiedMean, PeriodStart
-from f3ast_tff.methods.amplified_scaffold import PeriodControls
+from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
+from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffold
 from f3ast_tff.methods.fedawe import FedAwe
-from f3ast_tff.methods.fedstale import FedStaleAggregationConfig
-from f3ast_tff.methods.fedvarp import FedVarpAggregationConfig
-from f3ast_tff.methods.mifa import MifaAggregationConfig
+from f3ast_tff.methods.fedstale import FedStale
+from f3ast_tff.methods.fedvarp import FedVarp
+from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.mimic import Mimic
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.scaffold import Scaffold
 
-MIFA = MifaAggregationConfig("zero").build()
-MIFA_WAITS = MifaAggregationConfig("wait").build()
-FEDVARP = FedVarpAggregationConfig("mean").build()
-FEDSTALE = FedStaleAggregationConfig("sum").build()
-AMPLIFIED = AmplifiedMean(PeriodStart(3, 2.0))
-AMPLIFIED_SCAFFOLD = AmplifiedMean(PeriodControls(3, 2.0))
+MIFA = Mifa("zero")
+MIFA_WAITS = Mifa("wait")
+FEDVARP = FedVarp("mean")
+FEDSTALE = FedStale("sum")
+AMPLIFIED = AmplifiedFedAvg("mean", 3, 2.0)
+AMPLIFIED_SCAFFOLD = AmplifiedScaffold("mean", 3, 2.0)
 
 EVERY: dict[str, Aggregation] = {
     "mifa": MIFA,
@@ -26,7 +26,7 @@ EVERY: dict[str, Aggregation] = {
     "fedstale": FEDSTALE,
     "mimic": Mimic(),
     "fedawe": FedAwe(),
-    "scaffold": Scaffold(),
+    "scaffold": Scaffold("sum"),
     "amplified_fedavg": AMPLIFIED,
     "amplified_scaffold": AMPLIFIED_SCAFFOLD,
 }

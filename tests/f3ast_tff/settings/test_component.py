@@ -46,7 +46,7 @@ def test_the_decorator_returns_the_class_with_its_component() -> None:
             config(AlgorithmConfig, build=None),
             r"its build must take \(self, world\)",
         ),
-        ("aggregation", "x", "x", config(), "must derive from AggregationConfig"),
+        ("aggregation", "x", "x", config(), "must derive from Aggregation"),
         (
             "task",
             "x",

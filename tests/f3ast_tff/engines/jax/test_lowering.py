@@ -166,7 +166,7 @@ def test_nor_for_another_form_of_waves(form: str) -> None:
 
 
 def test_nor_with_a_memory_of_clients_which_is_changed_in_place() -> None:
-    program = lowered("softmax", "two_lanes", Scaffold(), by_client=True)
+    program = lowered("softmax", "two_lanes", Scaffold("sum"), by_client=True)
     check(program)
     assert "tf.aliasing_output" in program or "jax.buffer_donor" in program
 

@@ -11,12 +11,12 @@ import pytest
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.methods.amplified_fedavg import AmplifiedAggregationConfig
-from f3ast_tff.methods.fedlaavg import FedLaAvgAggregationConfig
-from f3ast_tff.methods.parts.aggregation import Aggregation, AggregationConfig
+from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
+from f3ast_tff.methods.fedlaavg import FedLaAvg
+from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.methods.scaffold import ScaffoldAggregationConfig
-from f3ast_tff.methods.sum_and_mean import SumConfig, WeightedMean, WeightedSum
+from f3ast_tff.methods.scaffold import Scaffold
+from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Sgd
 from f3ast_tff.settings import register
 from tests.f3ast_tff.engines.conftest import make_engine  # noqa: F401 - a fixture
@@ -24,7 +24,7 @@ from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 
 WORK = LocalTraining(4, seed=3)
-FEDLAAVG, SCAFFOLD = FedLaAvgAggregationConfig(1), ScaffoldAggregationConfig("mean")
+FEDLAAVG, SCAFFOLD = FedLaAvg(1), Scaffold("mean")
 PLAIN_SGD: dict[str, Any] = {"engine": "fused", "client_optimizer": "sgd", "client_momentum": 0.0}
 COHORT = Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2]))
 
@@ -45,25 +45,17 @@ class SignedRoot(Aggregation):
         return [tf.sign(leaf) * tf.sqrt(tf.abs(leaf)) for leaf in delta]
 
 
+@register("aggregation", "jax_alone", about="twice the sum")
+@dataclass(frozen=True)
 class JaxAlone(Aggregation):
     def in_jax(self, delta: list[Any]) -> list[Any]:
         return [2 * leaf for leaf in delta]
 
 
-@register("aggregation", "jax_alone", about="twice the sum")
-@dataclass(frozen=True)
-class JaxAloneConfig(AggregationConfig):
-    def build(self) -> JaxAlone:
-        return JaxAlone()
-
-
 @register("aggregation", "fused_alone", about="the sum, on one engine")
 @dataclass(frozen=True)
-class FusedAloneConfig(AggregationConfig):
+class FusedAlone(Aggregation):
     engines: ClassVar[tuple[str, ...]] = ("fused",)
-
-    def build(self) -> WeightedSum:
-        return WeightedSum()
 
 
 def step(engine: Any) -> tuple[np.ndarray, float]:
@@ -115,8 +107,8 @@ def test_without_a_form_of_its_own_nothing_is_added() -> None:
 @pytest.mark.parametrize(
     ("config", "settings", "message"),
     [
-        (JaxAloneConfig(), {"engine": "tff"}, "aggregation = jax_alone: defines no in_tf, so"),
-        (FusedAloneConfig(), {"engine": "tff"}, "fused_alone: only runs with engine fused"),
+        (JaxAlone(), {"engine": "tff"}, "aggregation = jax_alone: defines no in_tf, so"),
+        (FusedAlone(), {"engine": "tff"}, "fused_alone: only runs with engine fused"),
         (FEDLAAVG, {"engine": "fused", "num_workers": 2}, "num_workers = 2: must not be"),
         (SCAFFOLD, {"engine": "tff", "client_optimizer": "adam"}, "client_optimizer = adam: must"),
         (SCAFFOLD, {**PLAIN_SGD, "client_momentum": 0.9}, "client_momentum = 0.9: must be 0"),
@@ -124,7 +116,7 @@ def test_without_a_form_of_its_own_nothing_is_added() -> None:
     ],
 )
 def test_engines_that_cannot_execute_it_are_refused(
-    config: AggregationConfig, settings: dict[str, Any], message: str
+    config: Aggregation, settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ParameterError, match=message):
         config.check(settings)
@@ -134,11 +126,9 @@ def test_engines_that_cannot_execute_it_are_refused(
 def test_others_are_not(engine: str) -> None:
     """A memory of the server alone goes with workers."""
     settings = {**PLAIN_SGD, "engine": engine, "num_workers": None, "tff_runtime": "tf"}
-    for config in (SumConfig(), FEDLAAVG, SCAFFOLD):
+    for config in (WeightedSum(), FEDLAAVG, SCAFFOLD):
         config.check(settings)
-    AmplifiedAggregationConfig("mean").check(
-        {**settings, "client_optimizer": "adam", "num_workers": 2}
-    )
+    AmplifiedFedAvg("mean").check({**settings, "client_optimizer": "adam", "num_workers": 2})
     if engine == "fused":
-        JaxAloneConfig().check(settings)
-        FusedAloneConfig().check(settings)
+        JaxAlone().check(settings)
+        FusedAlone().check(settings)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from f3ast_tff.methods.fedlaavg import FedLaAvg
+from f3ast_tff.methods.fedstale import FedStale
+from f3ast_tff.methods.mifa import Mifa
+from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.methods.parts.update_memory import CorrectedMean, CorrectedSum
 from tests.f3ast_tff.methods.rules_in_numpy import RulesInNumpy, Train, updates_of
 
 N, SIZE = 7, 4
@@ -22,7 +25,7 @@ def cohort(ids: list[int] | np.ndarray, weights: np.ndarray | None = None) -> Co
 NOBODY = cohort([])
 
 
-def server(aggregation: CorrectedSum, p: np.ndarray = P, size: int = SIZE) -> RulesInNumpy:
+def server(aggregation: Aggregation, p: np.ndarray = P, size: int = SIZE) -> RulesInNumpy:
     return RulesInNumpy(aggregation, p, np.zeros(size, np.float32))
 
 
@@ -39,7 +42,7 @@ def random_rounds(rounds: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 def test_average_is_that_of_everybodys_latest_update() -> None:
     """FedLaAvg's eqs. (4) to (6): weights p_k, beta = 1; Delta is the average g_t itself."""
-    rules, latest = server(CorrectedSum()), np.zeros((N, SIZE))
+    rules, latest = server(Mifa()), np.zeros((N, SIZE))
     for t, (ids, updates) in enumerate(random_rounds(200), start=1):
         latest[ids] = updates[ids]
         delta, _ = rules.round(t, cohort(ids), updates_of(updates))
@@ -48,18 +51,18 @@ def test_average_is_that_of_everybodys_latest_update() -> None:
         np.testing.assert_allclose(rules.kept["server_average_update"], P @ latest, atol=3e-7)
 
 
-@pytest.mark.parametrize("kind", [CorrectedSum, CorrectedMean])
+@pytest.mark.parametrize("cohort_weights", ["sum", "mean"])
 @pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
-def test_delta_is_the_formula_for_any_weights(beta: float, kind: type[CorrectedSum]) -> None:
+def test_delta_is_the_formula_for_any_weights(beta: float, cohort_weights: str) -> None:
     """sum_{k in S} a_k (D_k - beta y_k) + beta sum_j p_j y_j, a_k the weights or over their sum.
 
     Some cohorts hold a client twice, as sampling with replacement does.
     """
-    rules, latest = server(kind(beta)), np.zeros((N, SIZE))
+    rules, latest = server(FedStale(cohort_weights, beta)), np.zeros((N, SIZE))
     rng = np.random.default_rng(1)
     for t in range(1, 60):
         ids, weights = rng.integers(N, size=5), rng.random(5) + 0.1
-        a = weights / weights.sum() if kind is CorrectedMean else weights
+        a = weights / weights.sum() if cohort_weights == "mean" else weights
         updates = rng.normal(size=(N, SIZE)).astype(np.float32)
         expected = a @ (updates[ids] - beta * latest[ids]) + beta * P @ latest
         delta, _ = rules.round(t, cohort(ids, weights), updates_of(updates))
@@ -69,7 +72,7 @@ def test_delta_is_the_formula_for_any_weights(beta: float, kind: type[CorrectedS
 
 def test_updates_are_remembered_per_learning_rate() -> None:
     """Eq. (5): today's rate times g_t; a decay must not leave old updates at their old size."""
-    rules = server(CorrectedSum())
+    rules = server(Mifa())
     rules.round(1, cohort([0]), everybody_sends(0.5), rate=0.1)
     np.testing.assert_allclose(rules.kept["server_average_update"], 0.3 * 5, rtol=1e-6)
     delta, _ = rules.round(2, cohort([1]), everybody_sends(0.0), rate=0.02)
@@ -78,7 +81,7 @@ def test_updates_are_remembered_per_learning_rate() -> None:
 
 def test_before_its_first_round_it_notes_and_the_model_follows_the_mean() -> None:
     """Round 2 is client 1's mean, with weight 0.05 of 0.05; from round 3 on p_0 y_0 counts."""
-    rules = server(CorrectedSum(first_round=3))
+    rules = server(FedLaAvg(3))
     first, _ = rules.round(1, cohort([0]), everybody_sends(1.0))
     second, _ = rules.round(2, cohort([1]), everybody_sends(2.0))
     nobody, advanced = rules.round(2, NOBODY, everybody_sends(0.0))
@@ -89,7 +92,7 @@ def test_before_its_first_round_it_notes_and_the_model_follows_the_mean() -> Non
 
 
 def test_steps_when_empty_from_its_first_round_and_once_there_is_an_update() -> None:
-    rules = server(CorrectedSum(first_round=3))
+    rules = server(FedLaAvg(3))
     moves = []
     for t, ids in ((3, []), (1, [0]), (2, []), (3, []), (4, [])):
         delta, advanced = rules.round(t, cohort(ids), everybody_sends(1.0), rate=0.5)
@@ -101,7 +104,7 @@ def test_steps_when_empty_from_its_first_round_and_once_there_is_an_update() -> 
 
 
 def test_of_beta_zero_nothing_is_left_in_an_empty_round() -> None:
-    rules = server(CorrectedSum(0.0))
+    rules = server(FedStale("sum", 0.0))
     rules.round(1, cohort([0]), everybody_sends(1.0))
     before = rules.model.copy()
     delta, advanced = rules.round(2, NOBODY, everybody_sends(1.0))
@@ -112,7 +115,7 @@ def test_of_beta_zero_nothing_is_left_in_an_empty_round() -> None:
 def test_it_waits_for_all_who_count() -> None:
     """Of p = (1/2, 0, 1/2) client 1 counts for nothing; client 2 is the last to come."""
     p = np.array([0.5, 0.0, 0.5])
-    rules, found = server(CorrectedSum(waits=True), p, 1), []
+    rules, found = server(Mifa("wait"), p, 1), []
     for t, ids in enumerate(([0], [], [0, 1], [2], [], [1]), start=1):
         now = Cohort(np.array(ids, int), p[ids])
         _, advanced = rules.round(t, now, everybody_sends(1.0, 1, 3))
@@ -120,28 +123,13 @@ def test_it_waits_for_all_who_count() -> None:
         found.append((advanced.moves, float(rules.model[0])))
     assert found == [(False, 0), (False, 0), (False, 0), (True, 1), (True, 2), (True, 3)]
     assert rules.kept["server_total_seen"] == 2
-    others = server(CorrectedSum(waits=True), p, 1)
+    others = server(Mifa("wait"), p, 1)
     _, advanced = others.round(1, Cohort(np.array([0, 2]), p[[0, 2]]), everybody_sends(1.0, 1, 3))
     assert advanced is not None and advanced.moves
 
 
 def test_client_twice_in_a_cohort_is_remembered_once() -> None:
-    rules = server(CorrectedSum())
+    rules = server(Mifa())
     rules.round(1, cohort([2, 0, 2]), everybody_sends(1.0))
     np.testing.assert_allclose(rules.kept["server_average_update"], P[0] + P[2], rtol=1e-6)
     assert rules.kept["server_total_seen"] == 2
-
-
-@pytest.mark.parametrize(("kind", "a"), [(CorrectedSum, 6.0), (CorrectedMean, 0.75)])
-def test_aggregation_hands_its_parameters_to_the_rules(kind: type[CorrectedSum], a: float) -> None:
-    """Weights 2, 6 of clients 0, 1: a = (2, 6), or (1/4, 3/4) in a mean.
-
-    Client 1 alone has an update, 1; in round 2 both send 0. With beta = 1/2 Delta is
-    1/2 (p_1 - a_1) = 1/2 (0.05 - a_1).
-    """
-    rules = server(kind(0.5, first_round=2))
-    rules.round(1, cohort([1]), everybody_sends(1.0))
-    delta, _ = rules.round(2, cohort([0, 1], np.array([2.0, 6.0])), everybody_sends(0.0))
-    np.testing.assert_allclose(delta, 0.5 * (0.05 - a), rtol=1e-6)
-    _, advanced = server(kind(waits=True)).round(1, cohort([0]), everybody_sends(1.0))
-    assert advanced is not None and not advanced.moves
