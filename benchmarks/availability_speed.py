@@ -22,7 +22,6 @@ from f3ast_tff.availability import (
     AvailabilityProcess,
     DeviceTraces,
     HomeDevicesConfig,
-    MinimumSeparation,
     Mix,
     NonStationary,
     Product,
@@ -33,6 +32,7 @@ from f3ast_tff.availability import (
 from f3ast_tff.availability.combined import draw_members
 from f3ast_tff.availability.turns import cyclic
 from f3ast_tff.settings import builtin_registry
+from tests.availability.test_together import NAMES
 
 # Independent clients, 10^7 of them: `mask` must stay below this.
 LIMIT = 0.1
@@ -68,17 +68,7 @@ MAKERS: dict[str, Callable[[int], AvailabilityProcess]] = {
         name: lambda n, name=name: (
             builtin_registry().find("availability", name).config().build(shares(n), 0)
         )
-        for name in (
-            "always",
-            "scarce",
-            "home_devices",
-            "smartphones",
-            "uneven",
-            "alternating",
-            "four_classes",
-            "markov_clusters",
-            "periodic_groups",
-        )
+        for name in ("always", *NAMES)
     },
     "trace": lambda n: TraceConfig(trace_start=0.0, trace_shift="days").follow(devices(), n, 0),
     "table": lambda n: Table(np.random.default_rng(0).random((10, n)) < 0.5),
@@ -87,7 +77,6 @@ MAKERS: dict[str, Callable[[int], AvailabilityProcess]] = {
     "arrival_departure": lambda n: ArrivalDepartureConfig(presence_rounds=2 * RESUMED_AT).build(
         shares(n), 0
     ),
-    "minimum_separation": lambda n: MinimumSeparation(np.full(n, 0.1), 0, 5),
     "product": lambda n: Product(parts(n)),
     "mix": lambda n: Mix(parts(n), draw_members([1, 1], n, 0)),
 }

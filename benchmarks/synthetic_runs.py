@@ -8,22 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from f3ast_tff.run.metrics import COLUMNS
 from f3ast_tff.run.rate_trace import traced_rounds
 from f3ast_tff.settings.resolve import resolve
 
-COLUMNS = (
-    "round",
-    "train_loss",
-    "test_sample_accuracy",
-    "test_sample_loss",
-    "test_user_accuracy",
-    "test_user_loss",
-    "num_available",
-    "num_selected",
-    "update_norm",
-    "wall_seconds",
-)
 LEVELS = {"fedavg": 0.7, "fedadam": 0.75, "f3ast": 0.8, "f3ast_adam": 0.82, "poc": 0.65}
 
 
@@ -46,14 +36,22 @@ def write_run(folder: Path, given: Mapping[str, Any]) -> None:
     level = LEVELS[settings["algorithm"]] + random.normal(0, 0.01)
     accuracy = level * (1 - np.exp(-rounds / 80)) + random.normal(0, 0.01, len(rounds))
     loss = 2.3 - 2 * accuracy
-    rows = np.column_stack(
-        [rounds, loss, accuracy, loss, accuracy - 0.1, loss + 0.2, *[np.full(len(rounds), 10)] * 4]
+    metrics = pd.DataFrame(
+        {
+            **dict.fromkeys(COLUMNS, 10.0),
+            "round": rounds,
+            "train_loss": loss,
+            "test_sample_accuracy": accuracy,
+            "test_sample_loss": loss,
+            "test_user_accuracy": accuracy - 0.1,
+            "test_user_loss": loss + 0.2,
+            "simulated_seconds": np.nan,
+        }
     )
-    lines = [",".join([str(int(row[0])), *map(repr, row[1:].tolist())]) for row in rows]
-    (folder / "metrics.csv").write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
-    final = dict(zip(COLUMNS, rows[-1].tolist()))
+    metrics.to_csv(folder / "metrics.csv", index=False)
+    final = json.loads(metrics.iloc[-1].to_json())
     final["round"] = int(final["round"])
-    last = dict(zip(COLUMNS[1:], rows[-max(1, len(rows) // 10) :, 1:].mean(axis=0).tolist()))
+    last = json.loads(metrics.iloc[-max(1, len(rounds) // 10) :, 1:].mean().to_json())
     summary = {"rounds": settings["rounds"], "final": final, "mean_of_last_10_percent": last}
     (folder / "summary.json").write_text(json.dumps(summary))
     _write_selection(folder, settings, random)

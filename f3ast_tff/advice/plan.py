@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.methods.f3ast import F3AST
+from f3ast_tff.methods.f3ast import F3AST, F3ASTConfig
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.objective import best_if_all_available, variance_bound
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Round
 from f3ast_tff.rate_region import StatesOracle, optimal_rates, sampled_states
 
-# The default of `--rate_beta`.
-BETA = 0.001
 # Rounds in which rates settle, in 1 / beta.
 _SETTLING = 4
 # Gap of H(r*), as a share of it: the page shows three digits.
@@ -112,8 +110,9 @@ def _trained_by_f3ast(
     masks: np.ndarray, p: np.ndarray, k: int, objective: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """The weights of its updates, of sum 1, in rounds 1 to 1 / beta and after they settle."""
-    strategy = F3AST(p, ParticipationRates(p, beta=BETA), objective)
-    first, settled = int(1 / BETA), int(_SETTLING / BETA)
+    beta = F3ASTConfig.rate_beta
+    strategy = F3AST(p, ParticipationRates(p, beta), objective)
+    first, settled = int(1 / beta), int(_SETTLING / beta)
     # Whole turns of the log, so that no hour counts twice.
     turns = -(-first // len(masks)) * len(masks)
     totals = np.zeros((2, len(p)))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from f3ast_tff.run.metrics import COLUMNS
 from f3ast_tff.settings import builtin_registry, parameters_of
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import METHOD_KINDS
@@ -28,18 +29,6 @@ SETTINGS = {
     "batch_size": 20,
     "seed": 0,
 }
-COLUMNS = (
-    "round",
-    "train_loss",
-    "test_sample_accuracy",
-    "test_sample_loss",
-    "test_user_accuracy",
-    "test_user_loss",
-    "num_available",
-    "num_selected",
-    "update_norm",
-    "wall_seconds",
-)
 
 MakeRun = Callable[..., Path]
 
@@ -145,4 +134,4 @@ def _row(number: int, accuracy: float | None, loss: float | None) -> dict[str, A
         None if accuracy is None else accuracy / 2,
         None if loss is None else loss * 2,
     )
-    return dict(zip(COLUMNS, (number, 1.5, *scores, 9, 2, 0.1, 3.25)))
+    return dict(zip(COLUMNS, (number, 1.5, *scores, 9, 2, 2, 800, 800, None, 0.1, 3.25)))
