@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import Registry, parameters_of
-from f3ast_tff.settings.conditions import conditions
+from f3ast_tff.settings.conditions import (
+    MAX_VALUES,
+    ValueRefused,
+    conditions,
+    integer_range,
+)
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 
-# Of at most 18 digits each: counted before they are listed.
-_RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
-MAX_VALUES = 10_000
 # An axis whose value d stands for `data_seed` d and `seed` d: data, availability and all else.
 DRAW = "draw"
 # Where a run goes is the campaign's to say.
 _NOT_OF_A_RUN = ("output_dir", "run_name")
 _WORDS = {str: "a text", int: "an integer", float: "a number", bool: "true or false"}
-
-
-class ValueRefused(ValueError):
-    """Says what is allowed."""
 
 
 def setting_types(registry: Registry) -> dict[str, type]:
@@ -55,23 +52,6 @@ def with_own_draw(settings: Mapping[str, Any]) -> dict[str, Any]:
     seed = settings["seed"]
     same = settings.get("data_seed", seed) == seed
     return {**settings, DRAW: seed if same else None}
-
-
-def integer_range(text: str) -> list[int]:
-    """Returns the integers that a text such as `"0-9"` or `"3"` stands for, both ends included.
-
-    Raises:
-        ValueRefused: If it is no such text, or stands for too many.
-    """
-    found = _RANGE.fullmatch(text)
-    if found is None:
-        raise ValueRefused("must be a range such as 0-9")
-    values = range(int(found[1]), int(found[2] or found[1]) + 1)
-    if not values:
-        raise ValueRefused("must be a range such as 0-9")
-    if len(values) > MAX_VALUES:
-        raise ValueRefused(f"must be at most {MAX_VALUES} values, not {len(values)}")
-    return list(values)
 
 
 def one(types: Mapping[str, type], name: str, value: Any) -> Any:

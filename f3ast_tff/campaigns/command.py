@@ -67,8 +67,6 @@ class Options:
         minutes: Time limit; runs then stop with checkpoints. `None` for no limit.
         processes: Parallel runs; `None` for one per GPU, or one per core.
         ray_address: Address of a Ray cluster; `None` for this machine.
-        seeds: Range that replaces the file's seeds.
-        draws: Range that replaces the file's draws of data and seed.
         where: Conditions on the runs, see `runs_where`; `None` for all runs.
     """
 
@@ -78,8 +76,6 @@ class Options:
     minutes: float | None = None
     processes: int | None = None
     ray_address: str | None = None
-    seeds: str | None = None
-    draws: str | None = None
     where: str | None = None
 
 
@@ -116,8 +112,6 @@ def _run_campaign(
     campaign = plan(
         find_grid_file(options.campaign),
         given,
-        seeds=options.seeds,
-        draws=options.draws,
         where=options.where,
         registry=registry,
     )

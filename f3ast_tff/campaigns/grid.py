@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Callable
@@ -18,6 +18,7 @@ from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.run.run_names import name_part, run_name
 from f3ast_tff.settings import Registry, builtin_registry
+from f3ast_tff.settings.conditions import ValueRefused
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.resolve import applicable, resolve
 
@@ -66,8 +67,6 @@ class _Point:
 def plan(
     path: Path,
     overrides: Mapping[str, Any],
-    seeds: str | None = None,
-    draws: str | None = None,
     where: str | None = None,
     registry: Registry | None = None,
 ) -> Campaign:
@@ -77,10 +76,8 @@ def plan(
 
     Args:
         path: File of the campaign.
-        overrides: Settings for all runs that replace the file's; a list of values is an axis.
-            `output_dir` is the parent of the campaign's folder.
-        seeds: Range such as `"0-9"` that replaces the file's seeds.
-        draws: Range that replaces the file's draws, see `axes.DRAW`.
+        overrides: Settings for all runs, and `axes.DRAW`, that replace the file's; a list of
+            values is an axis. `output_dir` is the parent of the campaign's folder.
         where: Conditions on the runs, see `runs_where`.
         registry: Known components; by default this package's.
 
@@ -98,9 +95,6 @@ def plan(
         allowed = "runs of a campaign are named by what varies"
         raise ParameterError("run_name", overrides["run_name"], allowed)
     folder = Path(overrides.pop("output_dir", "runs")).expanduser() / content.name
-    for axis, wanted in (("seed", seeds), (axes.DRAW, draws)):
-        if wanted is not None:
-            content = _with_axis(content, overrides, axis, wanted)
     planner = _Planner(content, overrides, registry, folder / "runs")
     runs: dict[str, PlannedRun] = {}
     for point in _points(content, overrides, axes.setting_types(registry)):
@@ -149,23 +143,6 @@ def by_value(
     return tuple(sorted(runs, key=place))
 
 
-def _with_axis(content: GridFile, overrides: Mapping[str, Any], axis: str, values: str) -> GridFile:
-    if axis in overrides:
-        raise ParameterError(f"{axis}s", values, f"must not be given with {axis}")
-    given = {**content.settings, **content.grid}
-    for other in ("seed", "data_seed") if axis == axes.DRAW else (axes.DRAW,):
-        if other in given:
-            allowed = f"must not be given: this campaign has {other} = {given[other]}"
-            raise ParameterError(f"{axis}s", values, allowed)
-    try:
-        wanted = axes.integer_range(values)
-    except axes.ValueRefused as error:
-        raise ParameterError(f"{axis}s", values, str(error)) from error
-    settings = {name: value for name, value in content.settings.items() if name != axis}
-    # The axis keeps its place, so that names of runs stay.
-    return replace(content, settings=settings, grid={**content.grid, axis: wanted})
-
-
 def _points(
     content: GridFile, overrides: Mapping[str, Any], types: Mapping[str, type]
 ) -> Iterator[_Point]:
@@ -207,7 +184,7 @@ def _checked(
     for name, value in table.items():
         try:
             found[name] = check(name, value)
-        except axes.ValueRefused as error:
+        except ValueRefused as error:
             raise CampaignError(f"{path}: {section} {name} = {value!r}: {error}") from error
     return found
 
@@ -273,7 +250,7 @@ class _Planner:
         for setting in (*given, *drawn):
             self._idle.pop((setting, None), None)
             self._idle.pop((setting, point.variant), None)
-        self._used.update(given)
+        self._used.update(given, drawn)
         return PlannedRun(name, configuration)
 
     def refuse_idle(self) -> None:

@@ -20,6 +20,8 @@ def campaign(parsed: Parsed, signals: Signals) -> int:
     signals.message = _INTERRUPTED
     options = dict(parsed.campaign)
     settings = dict(parsed.settings)
+    if "draw" in options:
+        settings["draw"] = options.pop("draw")
     options["list_only"] = options.pop("list", False)
     options["ray_address"] = settings.pop("ray_address", None)
     try:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from f3ast_tff.cli.parameter_flags import (
 from f3ast_tff.core.data_files import read_text
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import Parameter, Registry, parameter, parameters_of
+from f3ast_tff.settings.conditions import ValueRefused, integer_range
 from f3ast_tff.settings.describe import kind_text
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
@@ -46,8 +48,9 @@ class CampaignFlags:
     processes: int | None = parameter(
         None, "runs at a time; default: one per GPU, else one per core", minimum=1
     )
-    seeds: str | None = parameter(None, "seeds in place of the campaign's, such as 0-9")
-    draws: str | None = parameter(None, "draws in place of the campaign's, such as 0-11")
+    draw: str | None = parameter(
+        None, "draws in place of the campaign's, such as 0-11: each is data_seed and seed at once"
+    )
     where: str | None = parameter(
         None,
         "run a part of the campaign: SETTING=VALUE,..., such as task=cifar100,algorithm=fedavg",
@@ -56,6 +59,7 @@ class CampaignFlags:
 
 CAMPAIGN = {p.name: p for p in parameters_of(CampaignFlags)}
 FLAGFILE_HELP = "a file with one flag a line, or the name of a built-in one"
+_RANGE = re.compile("[0-9]+-[0-9]+")
 _FLAGFILES = Path(__file__).resolve().parent.parent / "flagfiles"
 
 
@@ -64,8 +68,8 @@ class Parsed:
     """A parsed command line.
 
     Attributes:
-        settings: Given settings by name; a comma list as a list.
-        campaign: Given flags of `CAMPAIGN`, by name.
+        settings: Given settings by name; several values as a list.
+        campaign: Given flags of `CAMPAIGN`, by name; `draw` as its draws.
         registry: The components at hand, plug-ins' included.
     """
 
@@ -88,14 +92,19 @@ def parse(arguments: Sequence[str]) -> Parsed:
     given = parse_flags(words, {**parameters, **CAMPAIGN}, plugins=True)
     of_campaign = {n: p.checked(given.pop(n)) for n, p in CAMPAIGN.items() if n in given}
     given.update({name: _typed(parameters[name], texts) for name, texts in lists.items()})
+    if "draw" in of_campaign:
+        draws = _typed(replace(parameters["seed"], name="draw"), of_campaign["draw"].split(","))
+        of_campaign["draw"] = draws if len(draws) > 1 else draws[0]
     return Parsed(given, of_campaign, registry)
 
 
 def _typed(parameter: Parameter, texts: Sequence[str]) -> list[Any]:
-    """The values of a comma list, in the type of their flag."""
+    """The values of a list, in the type of their flag."""
     found: list[Any] = []
     if not all(texts):
         raise ParameterError(parameter.name, ",".join(texts), "has an empty value")
+    if parameter.kind is int:
+        texts = [each for text in texts for each in _integers(parameter.name, text)]
     for text in texts:
         given = parse_flags([f"--{parameter.name}={text}"], {parameter.name: parameter})
         found.append(given[parameter.name])
@@ -104,15 +113,26 @@ def _typed(parameter: Parameter, texts: Sequence[str]) -> list[Any]:
     return found
 
 
+def _integers(name: str, text: str) -> list[str]:
+    """The integers of a range such as `0-9`; any other text as it is."""
+    if not _RANGE.fullmatch(text):
+        return [text]
+    try:
+        return list(map(str, integer_range(text)))
+    except ValueRefused as error:
+        raise ParameterError(name, text, str(error)) from error
+
+
 def split_lists(
     words: Sequence[str], parameters: Mapping[str, Parameter]
 ) -> tuple[list[str], dict[str, list[str]]]:
-    """Takes comma lists out of a command line, such as `--algorithm=f3ast,fedavg`.
+    """Takes lists out of a command line, such as `--algorithm=f3ast,fedavg` and `--seed=0-4`.
 
     Args:
         words: The arguments; a value may follow its flag as a separate word.
         parameters: Every setting by the name of its flag. Components, numbers and settings with
-            fixed choices take lists; a text with a colon, such as `cycle:5,10`, is one value.
+            fixed choices take comma lists; a text with a colon, such as `cycle:5,10`, is one
+            value. Integers take ranges too.
 
     Returns:
         The other words, and the values of each list by name. Of a setting given several times the
@@ -140,6 +160,8 @@ def split_lists(
 
 
 def _takes_lists(parameter: Parameter, value: str) -> bool:
+    if parameter.kind is int and _RANGE.fullmatch(value):
+        return True
     if "," not in value or ":" in value:
         return False
     of_kind = parameter.name in KINDS and parameter.name != "constraint"

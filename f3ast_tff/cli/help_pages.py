@@ -15,7 +15,7 @@ from f3ast_tff.settings.kinds import KINDS
 _WIDTH = 92
 _LINE = 100
 _RUN = """
-Runs an experiment, or several: --algorithm=f3ast,fedavg --seed=0,1,2 is six.
+Runs an experiment, or several: --algorithm=f3ast,fedavg --seed=0-2 is six.
 
 f3ast-tff run --algorithm=f3ast --availability=smartphones --rounds=200 --seed=1
 
@@ -25,7 +25,7 @@ checkpoints/ and TensorBoard events. The same command goes on with what was inte
 _CAMPAIGN = """
 Runs a grid, or goes on with it. `f3ast-tff campaign` alone lists the built-in ones.
 
-f3ast-tff campaign table3_synthetic --draws=0-4
+f3ast-tff campaign table3_synthetic --draw=0-4
 f3ast-tff campaign mine.toml --estimate
 
 It writes <output_dir>/<campaign>/: manifest.json and runs/<run>/ for each run.

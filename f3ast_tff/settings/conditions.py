@@ -1,8 +1,35 @@
-"""Conditions on settings as a flag says them: SETTING=VALUE, with commas between."""
+"""Texts that say several values: ranges of integers, and conditions SETTING=VALUE."""
 
 from __future__ import annotations
 
+import re
+
 from f3ast_tff.core.errors import ParameterError
+
+# Of at most 18 digits each: counted before they are listed.
+_RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
+MAX_VALUES = 10_000
+
+
+class ValueRefused(ValueError):
+    """Says what is allowed."""
+
+
+def integer_range(text: str) -> list[int]:
+    """Returns the integers that a text such as `"0-9"` or `"3"` stands for, both ends included.
+
+    Raises:
+        ValueRefused: If it is no such text, or stands for too many.
+    """
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        raise ValueRefused("must be a range such as 0-9")
+    values = range(int(found[1]), int(found[2] or found[1]) + 1)
+    if not values:
+        raise ValueRefused("must be a range such as 0-9")
+    if len(values) > MAX_VALUES:
+        raise ValueRefused(f"must be at most {MAX_VALUES} values, not {len(values)}")
+    return list(values)
 
 
 def conditions(text: str) -> dict[str, list[str]]:

@@ -173,7 +173,7 @@ def test_a_wrong_table(results: Path) -> None:
     ("old", "new", "said"),
     [
         ("tiny.toml", "tiny.toml --rounds=4", "rounds [2, 3], the command's [2, 4]"),
-        ("tiny.toml", "tiny.toml --draws=0-2", "1 times missing in the file: ('synthetic', 'fed"),
+        ("tiny.toml", "tiny.toml --draw=0-2", "1 times missing in the file: ('synthetic', 'fed"),
         ("tiny.toml", "small.toml", "f3ast-tff campaign small.toml: "),
         ("--every=2", "", "rounds [2, 3], the command's [1, 2, 3]"),
         ("--out analysis/results/tiny.csv", "--out scores.csv", "0 tidy_scores commands write it"),

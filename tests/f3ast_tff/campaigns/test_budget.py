@@ -122,7 +122,7 @@ def test_running_runs_end_with_a_checkpoint_and_go_on(
     write_grid: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     grid = write_grid(SMALL)
-    arguments = [f"--campaign={grid}", f"--output_dir={tmp_path}", "--processes=1", "--seeds=0"]
+    arguments = [f"--campaign={grid}", f"--output_dir={tmp_path}", "--processes=1", "--seed=0"]
     long = ["--rounds=1000000", "--eval_every=1000"]
     assert main(["f3ast-tff", *arguments, *long, "--minutes=0.3"]) == 75
     assert "2 runs left, 1 of them begun" in capsys.readouterr().out

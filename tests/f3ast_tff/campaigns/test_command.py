@@ -117,11 +117,11 @@ def test_finished_runs_get_what_they_lack(
     """No process is started for that; what no run gets is one line for all of them."""
     grid, where = write_grid(SMALL), {"output_dir": str(tmp_path)}
     monkeypatch.setattr(FusedConfig, "build", lambda self, parts: FakeEngine(12))
-    runs = plan(grid, where, seeds="0").runs
+    runs = plan(grid, {**where, "seed": 0}).runs
     for each in runs:
         assert run_isolated(each.configuration, {}, "me").state == "finished"
     entries = [(each.folder / "summary.json").read_bytes() for each in runs]
-    arguments = [f"--campaign={grid}", f"--output_dir={tmp_path}", "--seeds=0"]
+    arguments = [f"--campaign={grid}", f"--output_dir={tmp_path}", "--seed=0"]
     outputs = ["--write_masks=csv", "--keep_checkpoints=0", "--client_scores"]
     assert command(*arguments, *outputs) == 0
     out, err = capsys.readouterr()
@@ -145,7 +145,7 @@ def test_the_list_runs_nothing(
 ) -> None:
     grid = write_grid('about = "A\ntest."'.replace("\n", " ") + SMALL)
     folder = tmp_path / "out"
-    assert command(f"--campaign={grid}", f"--output_dir={folder}", "--list", "--seeds=4") == 0
+    assert command(f"--campaign={grid}", f"--output_dir={folder}", "--list", "--seed=4") == 0
     out, err = capsys.readouterr()
     assert out.splitlines() == [
         "mine: A test.",
@@ -164,7 +164,7 @@ def test_plugins_reach_the_processes_that_run_them(
     plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
     grid = write_grid(SMALL.replace('["fedavg", "f3ast"]', '["fedavg", "First_Ones"]'))
     arguments = [f"--campaign={grid}", f"--output_dir={tmp_path}", f"--plugin={plugin}"]
-    assert command(*arguments, "--seeds=0", "--first_weight=0.25", "--processes=1") == 0
+    assert command(*arguments, "--seed=0", "--first_weight=0.25", "--processes=1") == 0
     assert "2 of 2 runs finished" in capsys.readouterr().out
     entries = manifest(tmp_path / "mine")
     assert list(entries) == ["fedavg-seed0", "first_ones-seed0"]
@@ -172,7 +172,7 @@ def test_plugins_reach_the_processes_that_run_them(
     assert "first_weight" not in entries["fedavg-seed0"]["settings"]
 
     plugin.write_text(PLUGIN.replace("WEIGHT", "0.75"))
-    assert command(*arguments, "--seeds=0", "--first_weight=0.25") == 2
+    assert command(*arguments, "--seed=0", "--first_weight=0.25") == 2
     assert "a plug-in in use is another, or has changed" in capsys.readouterr().err
 
 
@@ -181,7 +181,8 @@ WRONG = {
     "no_list": (["--list"], ["--list needs --campaign"]),
     "unknown": (["--campaign=table5"], ["--campaign=table5", "table3_synthetic", ".toml"]),
     "processes_0": (["--campaign=fig2", "--processes=0"], ["--processes=0: must be at least 1"]),
-    "seeds": (["--campaign=fig2", "--seeds=x"], ["--seeds=x: must be a range such as 0-9"]),
+    "seed": (["--campaign=fig2", "--seed=9-0"], ["--seed=9-0: must be a range such as 0-9"]),
+    "draw": (["--campaign=fig2", "--draw=0,0"], ["--draw=0,0: names a value twice"]),
     "rounds_0": (["--campaign=fig2", "--rounds=0"], ["--rounds=0: must be at least 1"]),
     "run_name": (["--campaign=fig2", "--run_name=x"], ["--run_name=x", "named by what varies"]),
     "in_the_file": (["--campaign=FILE"], ["mine.toml: [settings] rounds = -1: must be at least"]),

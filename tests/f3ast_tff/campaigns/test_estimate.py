@@ -220,7 +220,7 @@ def test_what_is_measured_is_what_steps_take(
 ) -> None:
     """In processes of their own; the time itself depends on the machine."""
     arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--processes=2"]
-    assert main(["f3ast-tff", *arguments, "--seeds=0", "--estimate"]) == 0
+    assert main(["f3ast-tff", *arguments, "--seed=0", "--estimate"]) == 0
     assert "2 runs left, 2 at a time: " in capsys.readouterr().out
     (run,) = planned(tmp_path, "a", num_clients=12, device="cpu")
     cost = CostFile().find(run)

@@ -28,7 +28,7 @@ WriteGrid = Callable[..., Path]
 def test_killed_workers_and_campaigns_lose_nothing(write_grid: WriteGrid, tmp_path: Path) -> None:
     """`kill -9` to a worker, Ctrl-C, `kill -9` to the campaign; each in the middle of a run."""
     grid, undisturbed, folder = write_grid(SMALL), tmp_path / "undisturbed", tmp_path / "out"
-    arguments = [*LONG, "--processes=1", "--seeds=0"]
+    arguments = [*LONG, "--processes=1", "--seed=0"]
     checkpoints = folder / "mine/runs/fedavg-seed0/checkpoints"
 
     def reached(round_number: int) -> Callable[[], bool]:
@@ -64,7 +64,7 @@ def test_killed_workers_and_campaigns_lose_nothing(write_grid: WriteGrid, tmp_pa
 @pytest.mark.slow
 def test_ten_random_kills_lose_nothing(write_grid: WriteGrid, tmp_path: Path) -> None:
     grid, undisturbed, folder = write_grid(SMALL), tmp_path / "undisturbed", tmp_path / "out"
-    arguments = [*LONG, "--processes=2", "--seeds=0-5"]
+    arguments = [*LONG, "--processes=2", "--seed=0-5"]
     assert start(grid, undisturbed, *arguments).wait(timeout=600) == 0, log_of(undisturbed)
     for kill in range(10):
         # Anywhere between the start of Python and the end of the run that comes next.

@@ -58,7 +58,7 @@ def test_a_run_whose_actor_is_killed_goes_on(
     cluster: RayCluster, write_grid: WriteGrid, tmp_path: Path
 ) -> None:
     folder = tmp_path / "out"
-    arguments = ["--seeds=7", *LONG, f"--ray_address={cluster.address}"]
+    arguments = ["--seed=7", *LONG, f"--ray_address={cluster.address}"]
     process = start(write_grid(SMALL), folder, *arguments)
     wait_until(lambda: bool(actors_in_a_run(cluster, folder)), process, folder)
     actors_in_a_run(cluster, folder)[0].kill()

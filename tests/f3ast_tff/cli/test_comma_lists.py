@@ -41,6 +41,14 @@ def test_numbers_components_and_choices_take_lists() -> None:
     }
 
 
+def test_integers_take_ranges() -> None:
+    words = ["--seed=0-2,7", "--rounds", "5-6", "--run_name=1-2", "--campaign=fig2", "--draw=3-4"]
+    parsed = parse(words)
+    assert parsed.settings == {"seed": [0, 1, 2, 7], "rounds": [5, 6], "run_name": "1-2"}
+    assert parsed.campaign["draw"] == [3, 4]
+    assert parse(["--draw=3"]).campaign["draw"] == 3
+
+
 @pytest.mark.parametrize("single", [["--seed=7"], ["--seed", "7"], ["-seed=7"]])
 @pytest.mark.parametrize("several", [["--seed=0,1"], ["--seed", "0,1"]])
 def test_what_is_said_later_holds(single: list[str], several: list[str], tmp_path: Path) -> None:
@@ -61,7 +69,15 @@ def test_a_value_of_its_own_is_no_flag() -> None:
     }
 
 
-@pytest.mark.parametrize(("word", "says"), [("--seed=1,1", "twice"), ("--seed=1,", "empty")])
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("--seed=1,1", "twice"),
+        ("--seed=0-2,1", "twice"),
+        ("--seed=1,", "empty"),
+        ("--seed=9-0", "be a range"),
+    ],
+)
 def test_lists_name_each_value_once(word: str, says: str) -> None:
     with pytest.raises(ParameterError, match=says):
         parse([word])
