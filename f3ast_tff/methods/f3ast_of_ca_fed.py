@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, RateBetaConfig, StrategyContext
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
 from f3ast_tff.methods.parts.choosing import ranked
@@ -40,8 +39,6 @@ class F3ASTOfCAFed(BaseStrategy):
 
     def __post_init__(self) -> None:
         check_shares(self.p, self.knowledge)
-        if not 0 <= self.beta < 1:
-            raise ParameterError("rate_beta", self.beta, "must be at least 0 and below 1")
 
     def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""

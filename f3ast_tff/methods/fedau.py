@@ -8,10 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.all_available import AllAvailable
-from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy, check_saved
+from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
 from f3ast_tff.settings import parameter, register
 
 
@@ -41,8 +40,6 @@ class FedAU(AllAvailable):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.cutoff is not None and self.cutoff < 1:
-            raise ParameterError("fedau_cutoff", self.cutoff, "must be at least 1")
         n = len(self.p)
         # omega_k, how many intervals have ended, and rounds since the last one did.
         self._mean = np.ones(n)
@@ -82,24 +79,13 @@ class FedAU(AllAvailable):
         """Returns 1 / omega_k; see `BaseStrategy.participation_rates`."""
         return 1 / self._mean
 
-    def state(self) -> dict[str, np.ndarray]:
+    def remembered(self) -> dict[str, np.ndarray]:
         """Returns the three numbers of each client."""
         return {
-            "mean_interval": self._mean.copy(),
-            "intervals_ended": self._ended.copy(),
-            "interval_rounds": self._rounds.copy(),
+            "mean_interval": self._mean,
+            "intervals_ended": self._ended,
+            "interval_rounds": self._rounds,
         }
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned.
-
-        Raises:
-            ValueError: If a part is missing, or is of another number of clients.
-        """
-        check_saved(state, self.state(), "intervals")
-        self._mean[:] = state["mean_interval"]
-        self._ended[:] = state["intervals_ended"]
-        self._rounds[:] = state["interval_rounds"]
 
 
 @register(

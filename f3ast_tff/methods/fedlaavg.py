@@ -14,7 +14,7 @@ from f3ast_tff.methods.fedavg import BaselineConfig
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, StrategyContext, TiesConfig
 from f3ast_tff.methods.parts.choosing import admit_by_priority
-from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy, check_saved
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.methods.parts.update_memory import UpdateMemory
 from f3ast_tff.settings import Derived, parameter, register
 
@@ -70,18 +70,9 @@ class LongestAbsent(BaseStrategy):
         """Round in which each client last took part, 0 for never, `int64 [N]`; a new array."""
         return self._last.copy()
 
-    def state(self) -> dict[str, np.ndarray]:
+    def remembered(self) -> dict[str, np.ndarray]:
         """Returns the round of each client's last participation."""
-        return {"last_participation": self.last_participation}
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned.
-
-        Raises:
-            ValueError: If it is missing, or of another number of clients.
-        """
-        check_saved(state, {"last_participation": self._last}, "selections")
-        self._last[:] = state["last_participation"]
+        return {"last_participation": self._last}
 
 
 @dataclass
@@ -124,13 +115,9 @@ class Switching(BaseStrategy):
     def _phase(self, now: Round) -> Strategy:
         return self.then if now.number >= self.switch_round else self.first
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Returns the state of the second phase's strategy."""
-        return self.then.state()
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned; see `LongestAbsent.restore`."""
-        self.then.restore(state)
+    def remembered(self) -> dict[str, np.ndarray]:
+        """Returns what the second phase's strategy remembers."""
+        return self.then.remembered()
 
 
 @register(

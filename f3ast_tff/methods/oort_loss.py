@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.choosing import draw_by_weight
@@ -17,7 +16,6 @@ from f3ast_tff.methods.parts.strategy import (
     Outcome,
     Round,
     Strategy,
-    check_saved,
 )
 from f3ast_tff.settings import parameter, register
 
@@ -71,14 +69,6 @@ class OortLoss(BaseStrategy):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, value, lowest in (
-            ("oort_exploration", self.exploration, self.exploration >= 0),
-            ("oort_exploration_decay", self.decay, self.decay > 0),
-            ("oort_exploration_min", self.least, self.least >= 0),
-            ("oort_cutoff", self.cutoff, self.cutoff > 0),
-        ):
-            if not (lowest and value <= 1):
-                raise ParameterError(name, value, "must be a share, at most 1")
         # Utility of each client, and the round in which it last took part, 0 for never.
         self._utility = np.zeros(len(self.sizes))
         self._last = np.zeros(len(self.sizes), np.int64)
@@ -149,19 +139,9 @@ class OortLoss(BaseStrategy):
         self._last[ids] = round_number
         self._utility[ids] = self._found[ids]
 
-    def state(self) -> dict[str, np.ndarray]:
+    def remembered(self) -> dict[str, np.ndarray]:
         """Returns the utility of each client, and when it last took part."""
-        return {"utility": self._utility.copy(), "last_participation": self._last.copy()}
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned.
-
-        Raises:
-            ValueError: If a part is missing, or is of another number of clients.
-        """
-        check_saved(state, self.state(), "utilities")
-        self._utility[:] = state["utility"]
-        self._last[:] = state["last_participation"]
+        return {"utility": self._utility, "last_participation": self._last}
 
 
 @register(

@@ -98,9 +98,6 @@ class MoreAvailable(Unbiased):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.least_pi <= 1:
-            allowed = "must be above 0 and at most 1"
-            raise ParameterError("more_available_pi", self.least_pi, allowed)
         if isinstance(self.knowledge, KnownAvailability) and not np.any(
             self.knowledge.pi >= self.least_pi
         ):

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.models import initializers
 from f3ast_tff.models.model import ModelConfig, unreadable
@@ -41,20 +40,12 @@ class ResNet18:
         image: Side of the images, pixels; weights do not depend on it.
         num_classes: Number of classes.
         examples_at_once: See `Model`.
-
-    Raises:
-        ParameterError: For another variant.
     """
 
     variant: str = "released"
     image: int = 24
     num_classes: int = 100
     examples_at_once: int = 250
-
-    def __post_init__(self) -> None:
-        if self.variant not in VARIANTS:
-            allowed = f"must be one of {', '.join(VARIANTS)}"
-            raise ParameterError("resnet_variant", self.variant, allowed)
 
     @property
     def strides(self) -> tuple[int, ...]:

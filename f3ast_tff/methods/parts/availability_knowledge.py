@@ -8,7 +8,6 @@ from typing import Protocol
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.strategy import check_saved
 
 
@@ -132,16 +131,6 @@ class AvailabilityPrior:
     stayed_inactive: np.ndarray
     left_inactive: np.ndarray
 
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            values = getattr(self, each.name)
-            if values.ndim != 1 or values.shape != self.active.shape:
-                raise ValueError(f"{each.name} has shape {values.shape}: must be [N]")
-            wrong = np.flatnonzero(~((values > 0) & np.isfinite(values)))
-            if len(wrong):
-                k = wrong[0]
-                raise ValueError(f"{each.name}[{k}] = {values[k]}: must be above 0 and finite")
-
     @classmethod
     def uniform(cls, num_clients: int) -> AvailabilityPrior:
         """Nothing is known: Beta(1, 1) throughout, so that pi_k = 1/2 and lambda_k = 0 at first."""
@@ -159,9 +148,6 @@ class AvailabilityPrior:
             pi: True pi_k, `float [N]`, each in (0, 1).
             eigenvalue: True lambda_k, `float [N]`, such that no transition is certain.
             rounds: How much weight the prior has, above 0.
-
-        Raises:
-            ValueError: If a count is not above 0.
         """
         pi, eigenvalue = (np.asarray(values, np.float64) for values in (pi, eigenvalue))
         after_inactive = (1 - eigenvalue) * pi
@@ -179,8 +165,6 @@ class AvailabilityPrior:
         Raises:
             ValueError: If the history is of other clients.
         """
-        if history.ndim != 2:
-            raise ValueError(f"history has shape {history.shape}: must be [T, N]")
         for mask in history:
             mask_checked(mask, len(self.active))
         before, now = history[:-1], history[1:]
@@ -188,10 +172,6 @@ class AvailabilityPrior:
         return AvailabilityPrior(
             *(getattr(self, each.name) + np.sum(s, axis=0) for each, s in zip(fields(self), seen))
         )
-
-
-AVAILABILITY_FROM = ("counts", "chain")
-TRANSITIONS_PER = ("visit", "round")
 
 
 class EstimatedAvailability:
@@ -227,18 +207,9 @@ class EstimatedAvailability:
 
         Args:
             prior: What is believed before the first round.
-            availability_from: One of `AVAILABILITY_FROM`.
-            transitions_per: One of `TRANSITIONS_PER`; `"round"` is the released code's.
-
-        Raises:
-            ParameterError: If a reading is not one of these.
+            availability_from: `"counts"` or `"chain"`.
+            transitions_per: `"visit"` or `"round"`, the released code's.
         """
-        for name, value, allowed in (
-            ("availability_from", availability_from, AVAILABILITY_FROM),
-            ("transitions_per", transitions_per, TRANSITIONS_PER),
-        ):
-            if value not in allowed:
-                raise ParameterError(name, value, f"must be one of {', '.join(allowed)}")
         self._prior = prior
         self._from_chain = availability_from == "chain"
         self._per_round = transitions_per == "round"

@@ -6,7 +6,6 @@ import copy
 
 import numpy as np
 
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.methods.parts.strategy import check_saved
@@ -38,23 +37,17 @@ class LossEstimates:
             minima: F*_k where they are known, `float [N]`, as in the released code, which trains
                 each client alone; `None` for the paper's running minima (with `initial`, it counts
                 among them).
-
-        Raises:
-            ParameterError: If beta is not allowed.
-            ValueError: If an array is not of N finite numbers.
         """
-        if not 0 < beta <= 1:
-            raise ParameterError("loss_beta", beta, "must be above 0 and at most 1")
         self._beta = beta
         self._known_minima = minima is not None
         self._values = np.zeros(num_clients)
         self._minima = np.zeros(num_clients)
         self._started = initial is not None
         if initial is not None:
-            self._values = _checked("initial", initial, num_clients)
+            self._values = np.array(initial, np.float64)
             self._minima = self._values.copy()
         if minima is not None:
-            self._minima = _checked("minima", minima, num_clients)
+            self._minima = np.array(minima, np.float64)
 
     def after(self, ids: np.ndarray, losses: np.ndarray) -> LossEstimates:
         """Returns the estimates with the reports of one more round.
@@ -62,13 +55,8 @@ class LossEstimates:
         Args:
             ids: Clients that reported, distinct, `int [m]`.
             losses: Their losses, `float [m]`. A loss that is not finite counts as not reported.
-
-        Raises:
-            ValueError: If there are not as many losses as clients.
         """
         ids, reported = np.asarray(ids), np.asarray(losses, np.float64)
-        if reported.shape != ids.shape:
-            raise ValueError(f"losses {reported.shape} and ids {ids.shape} must be [m]")
         ids, reported = ids[np.isfinite(reported)], reported[np.isfinite(reported)]
         if len(ids) == 0:
             return self
@@ -126,13 +114,6 @@ class LossEstimates:
         self._values = state["values"].astype(np.float64)
         self._minima = state["minima"].astype(np.float64)
         self._started = bool(state["started"])
-
-
-def _checked(name: str, values: np.ndarray, num_clients: int) -> np.ndarray:
-    checked = np.array(values, np.float64)
-    if checked.shape != (num_clients,) or not np.all(np.isfinite(checked)):
-        raise ValueError(f"{name} {checked.shape}: must be {num_clients} finite numbers")
-    return checked
 
 
 _MAX_STEPS = 1000

@@ -265,14 +265,26 @@ class BaseStrategy:
         """
         return None
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Returns nothing to save."""
+    def remembered(self) -> dict[str, np.ndarray]:
+        """Returns the arrays that rounds move in place, by their names in a checkpoint."""
         return {}
 
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns copies of what is `remembered`."""
+        return {name: array.copy() for name, array in self.remembered().items()}
+
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Checks that there is nothing to take back."""
-        if state:
+        """Takes back what `state` returned.
+
+        Raises:
+            ValueError: If a part is missing, unknown, or of another number of clients.
+        """
+        own = self.remembered()
+        if not own and state:
             raise ValueError(f"unexpected saved state: {sorted(state)}")
+        check_saved(state, own, "arrays")
+        for name, array in own.items():
+            array[:] = state[name]
 
 
 def cohort_of(strategy: Strategy, now: Round, delivered: np.ndarray | None = None) -> Cohort:

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.f3ast_of_ca_fed import F3ASTOfCAFed
 from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
 from f3ast_tff.methods.parts.constraint import RoundConstraint
@@ -49,9 +48,6 @@ def test_equal_clients_go_by_id() -> None:
 
 def test_bad_values() -> None:
     activity = KnownAvailability(np.array([0.5, 0.0]))
-    for beta in (-0.1, 1.0):
-        with pytest.raises(ParameterError, match="rate_beta"):
-            F3ASTOfCAFed(np.array([0.5, 0.5]), activity, beta)
     with pytest.raises(ValueError, match="client 1 is available"):
         cohort_of(
             F3ASTOfCAFed(np.array([0.5, 0.5]), activity, 0.0),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.constraint import RoundConstraint
@@ -113,8 +112,6 @@ def test_a_restored_strategy_repeats_bit_for_bit(cut: int) -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(ParameterError, match="fedau_cutoff = 0: must be at least 1"):
-        FedAU(P, cutoff=0)
     with pytest.raises(ValueError, match="lack interval_rounds, intervals_ended, mean_interval"):
         FedAU(P).restore({})
     with pytest.raises(ValueError, match="shape"):

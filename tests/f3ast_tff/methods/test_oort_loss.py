@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.engines.client_loss import mean_losses
 from f3ast_tff.engines.engine import ExampleScores
 from f3ast_tff.methods.oort_loss import OortLoss
@@ -216,20 +215,6 @@ def test_a_restored_strategy_repeats_bit_for_bit(cut: int, kind: str) -> None:
         np.testing.assert_array_equal(a.ids, b.ids)
     for name, value in whole.state().items():
         np.testing.assert_array_equal(resumed.state()[name], value)
-
-
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ({"exploration": 1.5}, "oort_exploration"),
-        ({"decay": 0.0}, "oort_exploration_decay"),
-        ({"least": -0.1}, "oort_exploration_min"),
-        ({"cutoff": 0.0}, "oort_cutoff"),
-    ],
-)
-def test_bad_parameters(given: dict[str, float], name: str) -> None:
-    with pytest.raises(ParameterError, match=f"{name} = "):
-        OortLoss(SIZES, **given)
 
 
 def test_bad_states() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.models import ModelConfig, ResNet18, SmallCNN, SoftmaxRegression
+from f3ast_tff.models import ModelConfig, SmallCNN, SoftmaxRegression
 from f3ast_tff.models.small_cnn import shrunk
 from f3ast_tff.settings import builtin_registry, register
 from tests.f3ast_tff.models.compiling import run
@@ -46,11 +46,6 @@ def test_vmap_over_weights_is_one_client_after_the_other(network: Network) -> No
     for client, weights in enumerate(clients):
         alone = run(apply, weights, inputs[client])
         np.testing.assert_allclose(together[client], alone, atol=1e-5)
-
-
-def test_other_variants_are_refused() -> None:
-    with pytest.raises(ParameterError, match="= wide: must be one of released, strided"):
-        ResNet18("wide")
 
 
 def test_shapes_that_cannot_be_are_refused() -> None:

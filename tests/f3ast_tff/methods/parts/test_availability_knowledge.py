@@ -217,22 +217,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: KnownAvailability(PI).after(1, np.ones(3, bool)), r"must be bool \[2\]"),
     (lambda: KnownAvailability(PI).after(1, ONE), r"must be bool \[2\]"),
     (lambda: KnownAvailability(PI).restore({"pi": PI}), "unexpected"),
-    (
-        lambda: AvailabilityPrior(ONE, np.array([1.0, 0.0]), ONE, ONE, ONE, ONE),
-        r"inactive\[1\] = 0.0: must be above 0",
-    ),
-    (lambda: AvailabilityPrior(ONE, ONE, ONE, ONE, ONE, np.ones(3)), "left_inactive has shape"),
-    (lambda: AvailabilityPrior.from_chain(np.ones(1), np.zeros(1), 100), r"inactive\[0\]"),
-    (lambda: TWO_ALIKE.after(np.ones(2, bool)), r"must be \[T, N\]"),
     (lambda: TWO_ALIKE.after(np.ones((4, 3), bool)), r"must be bool \[2\]"),
-    (
-        lambda: EstimatedAvailability(TWO_ALIKE, availability_from="guess"),
-        "availability_from = guess: must be one of counts, chain",
-    ),
-    (
-        lambda: EstimatedAvailability(TWO_ALIKE, transitions_per="x"),
-        "transitions_per = x: must be one of visit, round",
-    ),
     (lambda: EstimatedAvailability(TWO_ALIKE).after(1, np.ones(3, bool)), r"must be bool \[2\]"),
     (
         lambda: EstimatedAvailability(TWO_ALIKE).restore({}),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.loss_estimates import LossEstimates
 
 
@@ -86,16 +85,7 @@ def test_restored_estimates_go_on_alike(minima: np.ndarray | None) -> None:
         np.testing.assert_array_equal(resumed.gap, whole.gap)
 
 
-def test_bad_values() -> None:
-    for beta in (0.0, 1.5, float("nan")):
-        with pytest.raises(ParameterError, match=f"loss_beta = {beta}: must be above 0"):
-            LossEstimates(2, beta)
-    with pytest.raises(ValueError, match=r"minima \(3,\): must be 2 finite numbers"):
-        LossEstimates(2, minima=np.zeros(3))
-    with pytest.raises(ValueError, match="initial"):
-        LossEstimates(2, initial=np.array([0, np.nan]))
-    with pytest.raises(ValueError, match=r"must be \[m\]"):
-        report(LossEstimates(2), [0, 1], [1.0])
+def test_a_state_of_other_clients_is_refused() -> None:
     with pytest.raises(ValueError, match="saved losses lack minima, started, values"):
         LossEstimates(2).restore({})
     with pytest.raises(ValueError, match="saved values has shape"):
