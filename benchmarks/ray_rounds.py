@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.noise import noise
-from benchmarks.timing import interleaved, machine
+from benchmarks.timing import interleaved, machine, noise
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing, ScaledPixels

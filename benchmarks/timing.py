@@ -1,4 +1,4 @@
-"""Timing several things side by side, so that noise hits all of them alike."""
+"""What benchmarks share: timing side by side, so that noise hits all alike, and made-up images."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
+
+from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 
 
 def interleaved(tasks: Mapping[str, Callable[[int], object]], repeats: int) -> dict[str, float]:
@@ -25,3 +27,12 @@ def interleaved(tasks: Mapping[str, Callable[[int], object]], repeats: int) -> d
 def machine() -> str:
     """Returns what the figures were measured on."""
     return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+
+
+def noise(num_classes: int, num_clients: int = 20, size: int = 100) -> FederatedData:
+    """Returns noise in CIFAR's shape, which costs what images cost; `size` examples per client."""
+    rng = np.random.default_rng(0)
+    n = num_clients * size
+    images = rng.integers(0, 256, (n, 32, 32, 3), dtype=np.uint8)
+    split = ClientExamples(images, rng.integers(0, num_classes, n), np.arange(0, n + 1, size))
+    return FederatedData(split, split, num_classes)

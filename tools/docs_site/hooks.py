@@ -5,6 +5,7 @@ MkDocs calls the functions named `on_...`; `mkdocs.yml` names this file.
 
 from __future__ import annotations
 
+import ast
 import os
 import posixpath
 import re
@@ -18,7 +19,7 @@ from mkdocs.structure.files import File, Files
 
 from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.describe import parameter_text
-from tools.docs_site import availability_pictures, notebooks, plugin_page
+from tools.docs_site import availability_pictures, notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
 # Pages from outside docs/: file in the repository, page of the site.
@@ -51,7 +52,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     whole = {path: page for path, page in PAGES.items() if path.endswith(".md")}
     added = {page: (ROOT / path).read_text() for path, page in whole.items()}
     added["index.md"] = "---\nhide: [navigation]\n---\n" + added["index.md"]
-    added["examples/plugins.md"] = plugin_page.markdown(ROOT / "examples/plugins")
+    added["examples/plugins.md"] = _plugin_page(ROOT / "examples/plugins")
     execute = os.environ.get("DOCS_EXECUTE", "1") != "0"
     for path in sorted((ROOT / "examples").glob("*.ipynb")):
         with tempfile.TemporaryDirectory() as folder:
@@ -116,3 +117,17 @@ def _table(kind: str, names: list[str]) -> str:
     lines = ["| parameter | of | meaning |", "|---|---|---|"]
     lines += [f"| `--{name}` | {', '.join(of)} | {text} |" for name, (of, text) in rows.items()]
     return "\n".join(lines)
+
+
+def _plugin_page(folder: Path) -> str:
+    """The sources of a folder of plug-ins as a page, each below its first line."""
+    lines = [
+        "# Plug-ins",
+        "",
+        "Components in one file each. [Adding a component](../docs/extending.md) explains them.",
+    ]
+    for path in sorted(folder.glob("*.py")):
+        source = path.read_text()
+        first = (ast.get_docstring(ast.parse(source)) or path.stem).splitlines()[0]
+        lines += ["", f"## `{path.name}`", "", first, "", "```python", source.rstrip(), "```"]
+    return "\n".join(lines) + "\n"
