@@ -17,15 +17,13 @@ from typing import Any
 
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, now
 from f3ast_tff.core.errors import (
-    CheckpointError,
+    EXPECTED,
     ComponentError,
-    DataError,
-    EngineError,
     Interrupted,
     ParameterError,
     RunFolderError,
 )
-from f3ast_tff.core.messages import one_line
+from f3ast_tff.core.messages import one_line, one_line_of
 from f3ast_tff.core.signals import Stop
 from f3ast_tff.run.results import ERROR_FILE
 from f3ast_tff.run.run_experiment import run_experiment
@@ -35,15 +33,6 @@ from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.settings.resolve import resolve
 
 COMPILED = ".compiled"
-# What says all there is to say in one line.
-_EXPECTED = (
-    CheckpointError,
-    ComponentError,
-    DataError,
-    EngineError,
-    ParameterError,
-    RunFolderError,
-)
 # A campaign killed a moment ago may still be letting go of the folder.
 _PATIENCE_S = 30.0
 # Compositions whose programs a process keeps in JAX's caches before it empties them.
@@ -178,7 +167,4 @@ def _forget_programs() -> None:
 
 
 def _in_one_line(error: Exception) -> str:
-    text = one_line(error)
-    if isinstance(error, _EXPECTED):
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return one_line(error) if isinstance(error, EXPECTED) else one_line_of(error)

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import f3ast_tff
+from f3ast_tff.core.errors import PluginError
 from f3ast_tff.core.messages import print_any_character
+from f3ast_tff.core.plugin_errors import plugins_named
 from f3ast_tff.core.signals import Signals
 
 SHORT_HELP = ("--help", "-help", "-h", "--helpshort")
@@ -53,7 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Before anything slow is imported.
         signals.install()
     try:
-        code = _main(sys.argv if argv is None else argv, signals)
+        with plugins_named():
+            code = _main(sys.argv if argv is None else argv, signals)
         sys.stdout.flush()
     except BrokenPipeError:
         # For example after `| head`.
@@ -65,6 +68,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Commands report files that they cannot write; this is stdout on a full disk.
         _discard_output()
         code = fail_of_machine(error)
+    except PluginError as error:
+        from f3ast_tff.cli.failures import FAILED, fail
+
+        code = fail(error, FAILED)
     signals.ignore()
     return code
 

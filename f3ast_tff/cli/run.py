@@ -18,6 +18,7 @@ from f3ast_tff.core.errors import (
     EngineError,
     Interrupted,
     ParameterError,
+    PluginError,
     RunFolderError,
 )
 from f3ast_tff.core.progress import say, warnings_said
@@ -80,7 +81,7 @@ def _run(configuration: Configuration, names: Container[str], signals: Signals) 
             )
     except (CheckpointError, ComponentError, DataError, ParameterError, RunFolderError) as error:
         return fail(error, BAD_INPUT, names)
-    except EngineError as error:
+    except (EngineError, PluginError) as error:
         return fail(error, FAILED)
     except BrokenPipeError:
         raise

@@ -50,6 +50,10 @@ class ComponentError(TypeError):
     """A component breaks the protocol of its kind; names the component and the missing part."""
 
 
+class PluginError(RuntimeError):
+    """A plug-in's code raised an error; names the plug-in, the method, the error and the place."""
+
+
 class RunFolderError(RuntimeError):
     """A run folder cannot be used: other settings, in use, or not writable."""
 
@@ -64,6 +68,18 @@ class EngineError(RuntimeError):
 
 class DataError(RuntimeError):
     """A data file is missing, damaged or of the wrong form; names the file and the place."""
+
+
+# What says all there is to say in one line.
+EXPECTED = (
+    CheckpointError,
+    ComponentError,
+    DataError,
+    EngineError,
+    ParameterError,
+    PluginError,
+    RunFolderError,
+)
 
 
 class Interrupted(Exception):

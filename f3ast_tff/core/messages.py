@@ -41,6 +41,16 @@ def one_line(text: object) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}... ({len(line)} characters)"
 
 
+def one_line_of(error: BaseException) -> str:
+    """Returns an error of unknown origin with its type in one line, if need be without its text."""
+    try:
+        text = one_line(error)
+    except Exception:  # Its `__str__` is a stranger's too.
+        text = ""
+    name = type(error).__name__
+    return f"{name}: {text}" if text else name
+
+
 def is_plain(text: str) -> bool:
     """Returns whether a text has no control character and can be written as UTF-8."""
     return text.isprintable() or all(unicodedata.category(c) not in ("Cc", "Cs") for c in text)

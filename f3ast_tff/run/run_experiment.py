@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from f3ast_tff.core.errors import RunFolderError
+from f3ast_tff.core.plugin_errors import plugins_named
 from f3ast_tff.run.extension import extend_run
 from f3ast_tff.run.outputs import masks_file, not_added, record_masks
 from f3ast_tff.run.provenance import cores, provenance
@@ -58,6 +59,7 @@ def run_experiment(
         EngineError: If the engine is lost; the last checkpoint stays.
         Interrupted: If `stop` was requested.
         ParameterError: If the data or this machine contradicts a setting.
+        PluginError: If a plug-in's code raised an error; its traceback is in the run's log.
         RunFolderError: If the folder is in use, not writable, or of another run.
     """
     engine = configuration.configs["engine"]
@@ -78,7 +80,9 @@ def run_experiment(
                 closing(RunFolder(folder, configuration.identity, patience_s))
             )
             stack.enter_context(run_log(folder))
-            summary = None if with_model else finished_summary(folder)
+        stack.enter_context(plugins_named())
+        if opened is not None:
+            summary = None if with_model else finished_summary(opened.path)
             if summary is not None:
                 left_out = add_outputs(opened, configuration)
                 return RunResult(summary, finished_before=True, not_added=left_out)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from f3ast_tff.core.atomic import atomic_write, remove_temporaries
 from f3ast_tff.core.data_files import check_appendable, read_json
-from f3ast_tff.core.errors import RunFolderError, is_of_a_path
+from f3ast_tff.core.errors import PluginError, RunFolderError, is_of_a_path
 from f3ast_tff.core.messages import LineFormatter
 
 LOG = "run.log"
@@ -180,7 +181,8 @@ def json_values(value: Any) -> Any:
 def run_log(folder: Path) -> Iterator[None]:
     """Appends warnings, and records of this package's loggers, to `run.log` in a run's folder.
 
-    The file is made with its first line: a run that cannot start leaves none.
+    The file is made with its first line: a run that cannot start leaves none. A plug-in's error in
+    a run that has started is written with its traceback.
 
     Raises:
         OSError: If something else than a file is there.
@@ -195,6 +197,10 @@ def run_log(folder: Path) -> Iterator[None]:
     own.setLevel(logging.INFO)
     try:
         yield
+    except PluginError as error:
+        if (folder / LOG).exists():
+            handler.handle(own.makeRecord(_OWN, logging.ERROR, "", 0, error, (), sys.exc_info()))
+        raise
     finally:
         own.setLevel(level)
         root.removeHandler(handler)

@@ -75,12 +75,7 @@ def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
     """
     if now.available.dtype != np.bool_ or now.available.ndim != 1:
         raise ParameterError("available", now.available, "must be bool [N]")
-    try:
-        ids = strategy.select(now)
-    except ParameterError:
-        raise
-    except ValueError as error:
-        raise _refused(strategy, "select", now, f"failed: {error}") from error
+    ids = strategy.select(now)
     if not isinstance(ids, np.ndarray) or ids.ndim != 1:
         returned = f"returned {type(ids).__name__}: must be an array of client ids"
         raise _refused(strategy, "select", now, returned)
@@ -134,12 +129,7 @@ def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np
     """
     if delivered.dtype != np.bool_ or delivered.shape != ids.shape:
         raise ParameterError("delivered", delivered, f"must be bool [{len(ids)}]")
-    try:
-        cohort = strategy.weigh(now, ids, delivered)
-    except ParameterError:
-        raise
-    except ValueError as error:  # Such as a cohort with more weights than clients.
-        raise _refused(strategy, "weigh", now, f"failed: {error}") from error
+    cohort = strategy.weigh(now, ids, delivered)
     if not isinstance(cohort, Cohort):
         reason = f"must return a Cohort of ids and weights, not {type(cohort).__name__}"
         raise _refused(strategy, "weigh", now, reason)

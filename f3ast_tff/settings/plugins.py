@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import importlib.util
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.machinery import SourceFileLoader
@@ -14,6 +15,8 @@ from types import ModuleType
 from typing import Any
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.messages import one_line_of
+from f3ast_tff.core.plugin_errors import MARK, is_ctrl_c
 from f3ast_tff.settings.component import Component, registered_in
 
 GROUP = "f3ast_tff"
@@ -49,25 +52,30 @@ def load_plugin(source: str) -> Plugin:
     """
     is_file = source.endswith(".py") or "/" in source
     try:
-        if is_file:
-            path = Path(source).expanduser().resolve()
-            if not path.is_file():
-                raise ParameterError("plugin", source, "not found")
-            content = path.read_bytes()
-            digest = hashlib.sha256(content).hexdigest()
-            name, place, module = path.stem, str(path), _import_file(path, content, digest)
-        else:
-            module = importlib.import_module(source)
-            name, place, digest = source, source, _digest(module)
-        components = tuple(
-            component for part in _modules(module) for component in registered_in(part)
-        )
+        # Whatever the plug-in puts in their place, the streams of this process stay.
+        with redirect_stdout(sys.stdout), redirect_stderr(sys.stderr):
+            if is_file:
+                path = Path(source).expanduser().resolve()
+                if not path.is_file():
+                    raise ParameterError("plugin", source, "not found")
+                content = path.read_bytes()
+                digest = hashlib.sha256(content).hexdigest()
+                name, place, module = path.stem, str(path), _import_file(path, content, digest)
+            else:
+                module = importlib.import_module(source)
+                name, place, digest = source, source, _digest(module)
+        modules = _modules(module)
+        components = tuple(component for part in modules for component in registered_in(part))
     except ParameterError:
         raise
     # Whatever a stranger's code does when it is imported is said in one line.
-    except (Exception, SystemExit) as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ParameterError("plugin", source, f"cannot be imported: {reason}") from error
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise
+        reason = f"cannot be imported: {one_line_of(error)}"
+        raise ParameterError("plugin", source, reason) from error
+    for part in modules:
+        setattr(part, MARK, name)
     if not components:
         raise ParameterError("plugin", source, "registers no component")
     return Plugin(name, place, digest, components)

@@ -292,7 +292,6 @@ BROKEN: dict[str, tuple[Any, Callable[[np.ndarray], Any], str]] = {
         f"weigh in round 1 returned weights that are not finite, nan for client {TWO[1]}",
     ),
     "texts": (TWO, weights("a", "b"), "weigh in round 1 returned weights of dtype <U1: must be nu"),
-    "lengths": (TWO, weights(1, 1, 1), "weigh in round 1 failed: ids (2,) and weights (3,)"),
 }
 
 

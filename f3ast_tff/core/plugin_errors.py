@@ -1,0 +1,48 @@
+"""What a plug-in's code raises, said in one line that names it."""
+
+from __future__ import annotations
+
+import signal
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from f3ast_tff.core.errors import EXPECTED, PluginError
+from f3ast_tff.core.messages import one_line_of
+
+# Among the names of a plug-in's modules: the plug-in's name.
+MARK = "__f3ast_tff_plugin__"
+
+
+@contextmanager
+def plugins_named() -> Iterator[None]:
+    """Turns what a plug-in's code raises, `SystemExit` too, into an error that names it.
+
+    Raises:
+        PluginError: In place of any error but `EXPECTED` ones that has come through a plug-in.
+    """
+    try:
+        yield
+    except (*EXPECTED, BrokenPipeError):
+        raise
+    except BaseException as error:
+        frames = [
+            (frame, line)
+            for frame, line in traceback.walk_tb(error.__traceback__)
+            if MARK in frame.f_globals
+        ]
+        if not frames or is_ctrl_c(error):
+            raise
+        (called, _), (last, line) = frames[0], frames[-1]
+        owner, method = called.f_locals.get("self"), called.f_code.co_name
+        raise PluginError(
+            f"plug-in {called.f_globals[MARK]}: "
+            f"{method if owner is None else f'{type(owner).__name__}.{method}'} raised "
+            f"{one_line_of(error)} ({last.f_code.co_filename}:{line})"
+        ) from error
+
+
+def is_ctrl_c(error: BaseException) -> bool:
+    """Whether Python raised it for Ctrl-C, as it does where the signal is not handled."""
+    handled = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    return isinstance(error, KeyboardInterrupt) and not handled

@@ -1,0 +1,177 @@
+"""A plug-in whose code fails is named in one line, and the run has failed: exit code 1."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from f3ast_tff import simulate
+from f3ast_tff.cli.main import main
+from f3ast_tff.core.errors import PluginError
+from f3ast_tff.engines.components import FusedConfig
+from tests.fake_engine import FakeEngine
+
+# Fails in round 3, in `FAILING`.
+PLUGIN = """
+from dataclasses import dataclass
+import numpy as np
+from f3ast_tff.availability import AvailabilityConfig
+from f3ast_tff.methods import BaseStrategy, Cohort
+from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
+from f3ast_tff.settings import register
+
+class Bad(Exception):
+    def __str__(self):
+        return 1 / 0
+
+def fail(method, now):
+    if method == "FAILING" and now == 3:
+        raise ERROR
+
+class Mine(BaseStrategy):
+    def select(self, now):
+        fail("select", now.number)
+        return np.flatnonzero(now.available)[: now.constraint.k]
+
+    def weigh(self, now, ids, delivered):
+        fail("weigh", now.number)
+        return Cohort(ids[delivered], np.ones(delivered.sum()))
+
+class Process:
+    num_clients = 10
+
+    def mask(self, t):
+        fail("mask", t)
+        return np.ones(10, bool)
+
+@register("algorithm", "mine", about="mine")
+@dataclass(frozen=True)
+class Config(AlgorithmConfig):
+    def build(self, world):
+        fail("build", world.rounds)
+        return Mine()
+
+@register("availability", "my_process", about="mine")
+@dataclass(frozen=True)
+class ProcessConfig(AvailabilityConfig):
+    @classmethod
+    def check(cls, settings):
+        fail("check", settings["rounds"])
+
+    def build(self, p, seed):
+        return Process()
+"""
+LINE = 1 + PLUGIN.splitlines().index("        raise ERROR")
+RUN = ["run", "--algorithm=mine", "--availability=my_process", "--num_clients=10"]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No engine, and signals handled as the command handles them."""
+    monkeypatch.setattr(FusedConfig, "build", lambda self, parts: FakeEngine(10))
+    monkeypatch.setattr(FusedConfig, "prepare_environment", lambda self, environment: None)
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def write(folder: Path, failing: str, error: str) -> Path:
+    path = folder / "mine.py"
+    path.write_text(PLUGIN.replace("FAILING", failing).replace("ERROR", error))
+    return path
+
+
+def run(plugin: Path, folder: Path, rounds: int) -> int:
+    files = [f"--output_dir={folder}", "--run_name=x", "--logger=csv"]
+    return main(["x", *RUN, f"--plugin={plugin}", f"--rounds={rounds}", "--eval_every=1", *files])
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        ("SystemExit(0)", "SystemExit: 0"),
+        ("KeyboardInterrupt()", "KeyboardInterrupt"),
+        ("Bad()", "Bad"),
+        ('RuntimeError("one\\ntwo\\x1b[2J")', "RuntimeError: one two?[2J"),
+        ('FileNotFoundError(2, "not there", "x.csv")', "FileNotFoundError: [Errno 2] not there: "),
+        ('ValueError("odd")', "ValueError: odd"),
+    ],
+)
+def test_what_a_strategy_raises_is_one_line_and_exit_code_1(
+    error: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin = write(tmp_path, "select", error)
+    assert run(plugin, tmp_path, 6) == 1
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith(f"error: plug-in mine: Mine.select raised {says}")
+    assert line.endswith(f" ({plugin}:{LINE})")
+    log = (tmp_path / "x/run.log").read_text()
+    assert log.count("Traceback") >= 1 and "in select\n" in log and "round_loop.py" in log
+    assert not (tmp_path / "x/summary.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("failing", "rounds", "called"),
+    [
+        ("weigh", 6, "Mine.weigh"),
+        ("mask", 6, "Process.mask"),
+        ("build", 3, "Config.build"),
+        ("check", 3, "check"),
+    ],
+)
+def test_the_method_is_named_wherever_it_is_called(
+    failing: str, rounds: int, called: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin = write(tmp_path, failing, 'KeyError("x")')
+    assert run(plugin, tmp_path, rounds) == 1
+    error = f"error: plug-in mine: {called} raised KeyError: 'x' ({plugin}:{LINE})\n"
+    assert capsys.readouterr().err.endswith(error)
+    # A start that fails leaves no folder.
+    assert (tmp_path / "x").exists() == (rounds == 6)
+
+
+def test_the_availability_command_names_it_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin = write(tmp_path, "mask", 'OSError("x")')
+    words = ["availability", "--availability=my_process", f"--plugin={plugin}", "--num_clients=10"]
+    assert main(["x", *words]) == 1
+    assert "error: plug-in mine: Process.mask raised OSError: x (" in capsys.readouterr().err
+
+
+def test_in_python_the_cause_is_kept_and_ctrl_c_is_left_alone(tmp_path: Path) -> None:
+    small = {"num_clients": 10, "rounds": 6, "algorithm": "mine"}
+    with pytest.raises(PluginError, match="Mine.select raised OSError: x") as caught:
+        simulate(plugins=[str(write(tmp_path, "select", 'OSError("x")'))], **small)
+    assert isinstance(caught.value.__cause__, OSError)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(plugins=[str(write(tmp_path, "select", "KeyboardInterrupt"))], **small)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("raise KeyboardInterrupt", "cannot be imported: KeyboardInterrupt"),
+        (PLUGIN + "\nraise Bad", "cannot be imported: Bad"),
+    ],
+)
+def test_what_is_raised_at_import_is_one_line(
+    content: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(content)
+    assert run(plugin, tmp_path, 6) == 2
+    assert capsys.readouterr().err == f"error: --plugin={plugin}: {says}\n"
+
+
+def test_streams_that_a_plugin_takes_away_come_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin = write(tmp_path, "none", "None")
+    plugin.write_text(f"import sys\nsys.stdout = sys.stderr = None\n{plugin.read_text()}")
+    assert run(plugin, tmp_path, 2) == 0
+    assert "finished: round 2" in capsys.readouterr().out
