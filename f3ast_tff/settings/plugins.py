@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import importlib.util
 import sys
+from collections.abc import Iterable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib import metadata
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -31,7 +32,8 @@ class Plugin:
     Attributes:
         name: The file's stem, or the module's dotted name.
         source: Absolute path or dotted name, to load it in another process too.
-        sha256: Digest of its source; of all modules where it is a package.
+        sha256: Digest of its source: of a file with the modules beside it that it imports, or of
+            all modules of its package.
         components: Registered components.
     """
 
@@ -58,12 +60,15 @@ def load_plugin(source: str) -> Plugin:
                 path = Path(source).expanduser().resolve()
                 if not path.is_file():
                     raise ParameterError("plugin", source, "not found")
+                if path.suffix != ".py":
+                    raise ParameterError("plugin", source, "must be a Python file")
                 content = path.read_bytes()
-                digest = hashlib.sha256(content).hexdigest()
+                beside = _imported_beside(path, content)
+                digest = _digest(path.parent, beside, hashlib.sha256(content))
                 name, place, module = path.stem, str(path), _import_file(path, content, digest)
             else:
                 module = importlib.import_module(source)
-                name, place, digest = source, source, _digest(module)
+                name, place, digest = source, source, _digest_of_package(module)
         modules = _modules(module)
         components = tuple(component for part in modules for component in registered_in(part))
     except ParameterError:
@@ -94,8 +99,7 @@ def _import_file(path: Path, content: bytes, digest: str) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or not isinstance(spec.loader, SourceFileLoader):
-        raise ParameterError("plugin", path, "must be a Python file")
+    assert spec is not None
     module = importlib.util.module_from_spec(spec)
     # Before it runs: dataclasses look their module up.
     sys.modules[name] = module
@@ -116,13 +120,37 @@ def _modules(module: ModuleType) -> list[ModuleType]:
     return [module, *(sys.modules[name] for name in names)]
 
 
-def _digest(module: ModuleType) -> str:
-    if module.__file__ is None:
+def _imported_beside(path: Path, content: bytes) -> list[Path]:
+    """The modules and packages of a file's folder that its code imports anywhere, and so on."""
+    found: set[Path] = set()
+    left = [(path, content)]
+    while left:
+        file, source = left.pop()
+        for node in ast.walk(ast.parse(source, str(file))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            for top in {name.partition(".")[0] for name in names} - {"f3ast_tff"}:
+                module = path.parent / f"{top}.py"
+                files = {module} if module.is_file() else set((path.parent / top).rglob("*.py"))
+                left += [(each, each.read_bytes()) for each in files - found - {path}]
+                found |= files - {path}
+    return sorted(found)
+
+
+def _digest_of_package(module: ModuleType) -> str:
+    """The digest of the package that a module is in, or of the module."""
+    package = sys.modules[module.__name__.partition(".")[0]]
+    file = Path(package.__file__ or module.__file__ or "")
+    if not file.name:
         raise ParameterError("plugin", module.__name__, "has no source file")
-    file = Path(module.__file__)
     files = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
-    digest = hashlib.sha256()
-    for part in files:
-        digest.update(part.relative_to(file.parent).as_posix().encode() + b"\0")
-        digest.update(part.read_bytes() + b"\0")
-    return digest.hexdigest()
+    return _digest(file.parent, files, hashlib.sha256())
+
+
+def _digest(folder: Path, files: Iterable[Path], digest: Any) -> str:
+    """Adds files, their places in a folder and their contents, to a digest."""
+    for file in files:
+        digest.update(file.relative_to(folder).as_posix().encode() + b"\0")
+        digest.update(file.read_bytes() + b"\0")
+    return str(digest.hexdigest())

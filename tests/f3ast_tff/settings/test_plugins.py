@@ -65,6 +65,28 @@ def test_a_changed_file_is_another_plugin(tmp_path: Path) -> None:
     assert [p.components[0].parameters[0].default for p in (before, after)] == [0.5, 0.25]
 
 
+@pytest.mark.parametrize("changed", ["helper.py", "deep.py", "late/part.py"])
+def test_a_file_counts_with_the_modules_beside_it_that_it_imports(
+    changed: str, tmp_path: Path
+) -> None:
+    """Within a function too, and what these import; another file of the folder does not count."""
+    (tmp_path / "late").mkdir()
+    for name in ("deep.py", "other.py", "late/__init__.py", "late/part.py", "late/data.csv"):
+        (tmp_path / name).write_text("x = 1\n")
+    (tmp_path / "helper.py").write_text("if False:\n    import deep, os\n")
+    source = write(tmp_path / "mine.py")
+    alone = load_plugin(source).sha256
+    inside = "\ndef late():\n    import late.part\n    from helper import f\n    import f3ast_tff\n"
+    (tmp_path / "mine.py").write_text(Path(source).read_text() + inside)
+    before = load_plugin(source).sha256
+    assert before not in (alone, hashlib.sha256(Path(source).read_bytes()).hexdigest())
+    for name in ("other.py", "late/data.csv"):
+        (tmp_path / name).write_text("x = 2\n")
+    assert load_plugin(source).sha256 == before
+    (tmp_path / changed).write_text("x = 2\n")
+    assert load_plugin(source).sha256 != before
+
+
 def test_what_runs_is_what_the_digest_is_of(tmp_path: Path) -> None:
     """Not a compiled file of the content before, of the same second and size."""
     source = write(tmp_path / "mine.py")
@@ -97,8 +119,9 @@ def test_a_package_counts_with_all_its_modules(
     (package / "__init__.py").write_text("from a_package_of_plugins import part\n")
     write(package / "part.py")
     monkeypatch.syspath_prepend(str(tmp_path))
-    plugin = load_plugin("a_package_of_plugins")
+    plugin, module = (load_plugin(f"a_package_of_plugins{part}") for part in ("", ".part"))
     assert [c.name for c in plugin.components] == ["mine"]
+    assert module.sha256 == plugin.sha256
     write(package / "part.py", default="0.25")
     assert load_plugin("a_package_of_plugins").sha256 != plugin.sha256
 
