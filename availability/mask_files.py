@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.lib import format as npy
 
-from f3ast_tff.core.array_files import open_npy, read_npz
+from f3ast_tff.core.array_files import open_npy, read_npz, write_npz
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.data_files import open_regular, read_text
 from f3ast_tff.core.errors import DataError
@@ -98,8 +98,7 @@ def write_masks(path: Path, masks: Iterable[np.ndarray], shape: tuple[int, int])
     form = path.suffix.lower()
     with atomic_write(path, "wb") as file:
         if form == ".npz":
-            smaller: dict[str, Any] = dict(_smaller(masks, shape))
-            np.savez(file, **smaller)
+            write_npz(file, _smaller(masks, shape))
             return
         if form == ".npy":
             header: dict[str, Any] = {"descr": "|b1", "fortran_order": False, "shape": shape}

@@ -30,13 +30,25 @@ def atomic_write(path: Path, mode: str = "w", **kwargs: Any) -> Iterator[IO[Any]
         raise OSError(errno.EPERM, "it is a device", str(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with open(temporary, mode, **kwargs) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        with naming(path):
+            with open(temporary, mode, **kwargs) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Has errors that name no file, such as that of a full disk, name this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 @contextmanager

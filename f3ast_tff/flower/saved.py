@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from f3ast_tff.core.array_files import load_npz
+from f3ast_tff.core.array_files import load_npz, write_npz
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.errors import CheckpointError
 
@@ -35,7 +35,7 @@ def save_round(path: Path, saved: SavedRound) -> None:
     strategy = {_STRATEGY + name: value for name, value in saved.strategy.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, "wb") as file:
-        np.savez(file, allow_pickle=False, round=np.array(saved.number), **model, **strategy)
+        write_npz(file, {"round": np.array(saved.number), **model, **strategy})
 
 
 def load_round(path: Path) -> SavedRound | None:

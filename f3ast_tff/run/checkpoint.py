@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from f3ast_tff.core.array_files import read_npz
+from f3ast_tff.core.array_files import read_npz, write_npz
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.data_files import open_regular
 from f3ast_tff.core.errors import CheckpointError
@@ -67,9 +67,9 @@ class CheckpointStore:
         }
         path = self._folder / f"round_{checkpoint.round_number:08d}.npz"
         with atomic_write(path, "wb") as file:
-            hashed = _Hashed(file)
-            arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), **checkpoint.arrays}
-            np.savez(hashed, **arrays)
+            hashed: Any = _Hashed(file)
+            arrays = {"header": np.array(json.dumps(header)), **checkpoint.arrays}
+            write_npz(hashed, arrays)
             # Behind a zip's end, where np.load does not look.
             file.write(hashed.sha256.digest())
         self.keep(KEPT_WHILE_RUNNING)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.core.atomic import atomic_write, naming
 from f3ast_tff.engines.engine import ClientScores, RoundOutcome
 from f3ast_tff.run.delivering import Answers
 from f3ast_tff.run.history import Totals
@@ -80,7 +80,7 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
 
 def append_csv(path: Path, row: Row) -> None:
     """Adds a row to a file made by `write_csv`."""
-    with open(path, "a", newline="") as file:
+    with naming(path), open(path, "a", newline="") as file:
         csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(row)
 
 

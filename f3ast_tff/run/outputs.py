@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.mask_files import FORMS, write_masks
-from f3ast_tff.core.array_files import load_npz
+from f3ast_tff.core.array_files import load_npz, write_npz
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.engines.engine import ClientScores
 from f3ast_tff.run.selecting import Availability, available_clients
@@ -64,7 +64,7 @@ def write_client_scores(run_folder: Path, round_number: int, scores: ClientScore
     for name, sums in (("accuracy", scores.correct), ("loss", scores.loss)):
         means[name] = np.divide(sums, scores.count, out=np.full(len(sums), np.nan), where=has)
     with atomic_write(path, "wb") as file:
-        np.savez_compressed(file, count=scores.count.astype(np.int64), **means)
+        write_npz(file, {"count": scores.count.astype(np.int64), **means}, compressed=True)
 
 
 def scores_file(run_folder: Path, round_number: int) -> Path:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.core.array_files import write_npz
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.errors import CheckpointError
 from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
@@ -84,8 +85,7 @@ class RunFiles:
         """
         write_csv(self._folder.file("metrics.csv"), rows)
         with atomic_write(self._folder.file("selection.npz"), "wb") as file:
-            arrays: dict[str, Any] = dict(selection)
-            np.savez_compressed(file, **arrays)
+            write_npz(file, selection, compressed=True)
         self._folder.write_json(SUMMARY, seal(self._folder.path, json_values(summary)))
 
     def summary(self) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from f3ast_tff.core.atomic import atomic_write, remove_temporaries
+from f3ast_tff.core.atomic import atomic_write, naming, remove_temporaries
 from f3ast_tff.core.data_files import check_appendable, read_json
 from f3ast_tff.core.errors import PluginError, RunFolderError, is_of_a_path
 from f3ast_tff.core.messages import LineFormatter
@@ -188,7 +188,7 @@ def run_log(folder: Path) -> Iterator[None]:
         OSError: If something else than a file is there.
     """
     check_appendable(folder / LOG)
-    handler = logging.FileHandler(folder / LOG, delay=True, encoding="utf-8")
+    handler = _LogFile(folder / LOG, delay=True, encoding="utf-8")
     handler.addFilter(lambda record: record.levelno >= logging.WARNING or _is_own(record))
     handler.setFormatter(LineFormatter("%(asctime)s %(levelname)s: %(message)s"))
     root, own = logging.getLogger(), logging.getLogger(_OWN)
@@ -204,7 +204,17 @@ def run_log(folder: Path) -> Iterator[None]:
     finally:
         own.setLevel(level)
         root.removeHandler(handler)
-        handler.close()
+        with naming(folder / LOG):
+            handler.close()
+
+
+class _LogFile(logging.FileHandler):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Ends the run, as any other file would that cannot be written."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            return super().handleError(record)
+        with naming(Path(self.baseFilename)):
+            raise
 
 
 def _is_own(record: logging.LogRecord) -> bool:

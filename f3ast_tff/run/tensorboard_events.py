@@ -13,6 +13,8 @@ from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 from tensorboard.summary.writer.record_writer import RecordWriter
 
+from f3ast_tff.core.atomic import naming
+
 _HPARAMS_TAG = "_hparams_/session_start_info"
 
 
@@ -50,8 +52,9 @@ class TensorBoardEvents:
             self._file.close()
 
     def _write(self, event: Event) -> None:
-        self._records.write(event.SerializeToString())
-        self._file.flush()
+        with naming(Path(self._file.name)):
+            self._records.write(event.SerializeToString())
+            self._file.flush()
 
 
 def _hparams(settings: Mapping[str, Any], started: float) -> Summary:

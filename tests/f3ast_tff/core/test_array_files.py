@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import gc
 import io
 import os
 import pickle
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from f3ast_tff.core import array_files
-from f3ast_tff.core.array_files import load_npz, open_npy, read_npz
+from f3ast_tff.core.array_files import load_npz, open_npy, read_npz, write_npz
 
 ARRAYS = {
     "matrix": np.arange(6, dtype=np.float32).reshape(2, 3),
@@ -105,3 +108,29 @@ def test_more_bytes_than_stated_are_refused(
     monkeypatch.setattr(array_files, "_MAX_ARRAYS_BYTES", 10**6)
     with pytest.raises(ValueError, match="more than 1000000"):
         load_npz(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_what_is_written_is_what_numpy_writes(compressed: bool) -> None:
+    arrays = {"a/x": np.arange(5.0), "header": np.array("text"), "none": np.zeros((3, 0), bool)}
+    ours, theirs = io.BytesIO(), io.BytesIO()
+    write_npz(ours, arrays, compressed=compressed)
+    (np.savez_compressed if compressed else np.savez)(theirs, **arrays)
+    assert ours.getvalue() == theirs.getvalue()
+    with pytest.raises(ValueError, match="Object arrays cannot be saved"):
+        write_npz(io.BytesIO(), {"x": np.array([None])})
+
+
+@pytest.mark.parametrize("room", [0, 10, 200, 400])
+def test_a_full_disk_leaves_nothing_to_the_collection_of_garbage(room: int, tmp_path: Path) -> None:
+    """Which would print a traceback: here, a warning that is an error."""
+
+    class Full(io.FileIO):
+        def write(self, data: Any) -> int:
+            if self.tell() + len(data) > room:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return super().write(data)
+
+    with pytest.raises(OSError, match="No space"), Full(tmp_path / "x.npz", "wb") as file:
+        write_npz(file, {"x": np.arange(30.0)})
+    gc.collect()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -52,10 +53,11 @@ def test_a_crash_while_replacing_leaves_what_was_there(
     path.write_text("old")
 
     def no_space(*_: object) -> None:
-        raise OSError("no space left on device")
+        raise OSError(28, "no space left on device")
 
     monkeypatch.setattr("os.fsync", no_space)
-    with pytest.raises(OSError, match="no space"), atomic_write(path) as file:
+    says = re.escape(f"no space left on device: '{path}'")
+    with pytest.raises(OSError, match=says), atomic_write(path) as file:
         file.write("new")
     assert path.read_text() == "old"
     assert names(tmp_path) == ["file.txt"]
