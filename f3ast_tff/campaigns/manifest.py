@@ -14,6 +14,7 @@ from f3ast_tff.campaigns.grid_file import CampaignError
 from f3ast_tff.campaigns.runs import FINISHED, Outcome, PlannedRun, at, now
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.data_files import read_json
+from f3ast_tff.run.results import SEALED
 
 NAME = "manifest.json"
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
@@ -131,7 +132,7 @@ def _entry(run: PlannedRun, before: Mapping[str, Any]) -> dict[str, Any]:
     if not runs.is_finished(run):
         return {**entry, **_of_folder(run)}
     entry.update(_of_folder(run), state=FINISHED)
-    if before.get("state") == FINISHED and before.get("files") == entry["files"]:
+    if before.get("state") == FINISHED and _results(before) == _results(entry):
         return {**entry, **{name: before.get(name) for name in _KEPT}}
     if before.get("state") == FINISHED:
         logging.warning("%s: results are not those that %s recorded", run.folder, NAME)
@@ -139,6 +140,12 @@ def _entry(run: PlannedRun, before: Mapping[str, Any]) -> dict[str, Any]:
     times = [runs.modified(run.folder / name) for name in ("config.json", "summary.json")]
     started, ended = (None if stamp is None else at(stamp) for stamp in times)
     return {**entry, "started": started, "ended": ended}
+
+
+def _results(entry: Mapping[str, Any]) -> list[Any]:
+    """SHA-256 of a run's results; the summary changes when it seals masks that are added."""
+    files = entry.get("files")
+    return [files.get(name) for name in SEALED] if isinstance(files, dict) else []
 
 
 def _ended(entry: dict[str, Any]) -> dict[str, Any]:

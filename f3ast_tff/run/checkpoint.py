@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -81,8 +82,11 @@ class CheckpointStore:
         for old in paths[: max(0, len(paths) - newest)]:
             old.unlink()
 
-    def load_newest(self) -> Checkpoint | None:
+    def load_newest(self, before: float = math.inf) -> Checkpoint | None:
         """Returns the newest sound checkpoint; damaged ones are named and passed over.
+
+        Args:
+            before: Checkpoints of this round and later ones do not count.
 
         Returns:
             The checkpoint, or `None` if there is no checkpoint file at all.
@@ -93,7 +97,9 @@ class CheckpointStore:
         reasons = []
         for path in reversed(self._paths()):
             try:
-                return self._load(path)
+                checkpoint = self._load(path)
+                if checkpoint.round_number < before:
+                    return checkpoint
             except CheckpointError as error:
                 logging.warning("%s; trying the one before", error)
                 reasons.append(str(error))
@@ -151,6 +157,15 @@ class _Hashed:
 
     def read(self, size: int = -1) -> bytes:
         raise OSError("write-only")
+
+
+def is_whole(path: Path) -> bool:
+    """Returns whether a file of a checkpoint can be read and has its checksum."""
+    try:
+        with open_regular(path) as file:
+            return _is_whole(file)
+    except (OSError, ValueError):
+        return False
 
 
 def _is_whole(file: IO[bytes]) -> bool:

@@ -15,7 +15,7 @@ from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.data_files import read_json
 from f3ast_tff.core.errors import CheckpointError, RunFolderError
 from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
-from f3ast_tff.run.outputs import remove_masks, scores_file
+from f3ast_tff.run.outputs import masks_there, scores_file
 from f3ast_tff.run.rate_trace import traced_rounds
 from f3ast_tff.run.results import SUMMARY
 from f3ast_tff.run.run_folder import RunFolder, run_id_of
@@ -100,7 +100,8 @@ def _extend(
     (path / SUMMARY).unlink(missing_ok=True)
     (path / "selection.npz").unlink(missing_ok=True)
     # The loop takes existing masks as complete.
-    remove_masks(path)
+    for masks in masks_there(path):
+        masks.unlink()
     if rounds % every:
         scores_file(path, rounds).unlink(missing_ok=True)
     content["settings"]["rounds"] = content["identity"]["rounds"] = now["rounds"]

@@ -12,9 +12,8 @@ from f3ast_tff.availability.mask_files import FORMS, write_masks
 from f3ast_tff.core.array_files import load_npz, write_npz
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.engines.engine import ClientScores
+from f3ast_tff.run.results import CLIENT_SCORES
 from f3ast_tff.run.selecting import Availability, available_clients
-
-CLIENT_SCORES = "client_scores"
 
 
 def masks_file(run_folder: Path, form: str) -> Path | None:
@@ -34,10 +33,9 @@ def record_masks(path: Path, availability: Availability, rounds: int, num_client
     write_masks(path, _masks(availability, rounds, num_clients), (rounds, num_clients))
 
 
-def remove_masks(run_folder: Path) -> None:
-    """Removes the files of all forms."""
-    for form in FORMS:
-        (run_folder / f"masks{form}").unlink(missing_ok=True)
+def masks_there(run_folder: Path) -> list[Path]:
+    """Returns the files of masks that a run has, of any form."""
+    return [path for form in FORMS if (path := run_folder / f"masks{form}").exists()]
 
 
 def _masks(availability: Availability, rounds: int, num_clients: int) -> Iterator[np.ndarray]:

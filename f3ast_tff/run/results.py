@@ -6,6 +6,8 @@ import hashlib
 import io
 import json
 import logging
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,7 @@ import numpy as np
 
 from f3ast_tff.core.array_files import load_npz
 from f3ast_tff.core.data_files import hash_of, read_json, read_text
+from f3ast_tff.run.checkpoint import is_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +28,11 @@ if TYPE_CHECKING:
 ERROR_FILE = "error.txt"
 SUMMARY = "summary.json"
 _SELECTION = "selection.npz"
+# Of every run.
 SEALED = ("metrics.csv", _SELECTION)
+CLIENT_SCORES = "client_scores"
+# Of runs that were asked for them.
+_ON_REQUEST = re.compile(rf"masks\.(csv|npy|npz)|{CLIENT_SCORES}/round_([0-9]{{8,18}})\.npz")
 _FILES, _OWN = "files", "sha256"
 
 
@@ -77,10 +84,13 @@ def seal(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a summary with SHA-256 digests of the result files and of itself.
 
     Args:
-        folder: The run's folder, with the result files.
+        folder: The run's folder, with the result files, masks and client scores.
         summary: JSON values.
     """
-    content = {**summary, _FILES: {name: hash_of(folder / name) for name in SEALED}}
+    there = [path for pattern in ("masks.*", f"{CLIENT_SCORES}/*") for path in folder.glob(pattern)]
+    names = sorted(path.relative_to(folder).as_posix() for path in there if path.is_file())
+    sealed = [*SEALED, *filter(_ON_REQUEST.fullmatch, names)]
+    content = {**summary, _FILES: {name: hash_of(folder / name) for name in sealed}}
     return {**content, _OWN: _sha256(content)}
 
 
@@ -103,24 +113,61 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
     if not isinstance(content, dict) or not isinstance(content.get("final"), dict):
         raise DamagedResult(f"{path} is damaged: it is no summary")
     if _OWN in content or _FILES in content:
-        sealed = content.pop(_OWN, None)
-        if sealed != _sha256(content) or not isinstance(content.get(_FILES), dict):
+        sealed, files = content.pop(_OWN, None), content.get(_FILES)
+        if sealed != _sha256(content) or not isinstance(files, dict):
             raise DamagedResult(f"{path} is damaged: it has another SHA-256 than it says")
+        if not all(name in SEALED or _ON_REQUEST.fullmatch(name) for name in files):
+            raise DamagedResult(f"{path} is damaged: it names files that are no results")
     return content
 
 
 def sound_summary(folder: Path) -> dict[str, Any] | None:
-    """Returns the summary of a finished run whose results are all sound; `None` if unfinished.
+    """Returns the summary of a finished run whose files are all sound; `None` if unfinished.
 
     Raises:
-        DamagedResult: If a result is missing or damaged.
+        DamagedResult: If a result is missing or damaged, or a checkpoint is damaged.
     """
     summary = read_summary(folder)
     if summary is None:
         return None
-    for name in SEALED:
-        check_result(folder / name, sha256_in(summary, name))
+    check_results(folder, summary)
+    for path in (folder / "checkpoints").glob("round_*.npz"):
+        if not is_whole(path):
+            raise DamagedResult(f"{path} is damaged: its checksum is another one")
     return without_seal(summary)
+
+
+def check_results(folder: Path, summary: Mapping[str, Any]) -> None:
+    """Checks every result of a finished run against its summary, from `read_summary`.
+
+    Masks, and all client scores together, may have been removed.
+
+    Raises:
+        DamagedResult: If one is missing or damaged.
+    """
+    for name in (*SEALED, *_on_request(folder, summary)):
+        check_result(folder / name, sha256_in(summary, name))
+
+
+def _on_request(folder: Path, summary: Mapping[str, Any]) -> list[str]:
+    names = sorted(set(summary.get(_FILES, ())) - set(SEALED))
+    return [name for name in names if (folder / name.partition("/")[0]).exists()]
+
+
+def first_lost_scores(folder: Path) -> float:
+    """Returns the first round whose client scores are sealed, and missing or damaged; else inf."""
+    try:
+        summary = read_summary(folder) or {}
+    except DamagedResult:
+        return math.inf
+    for name in _on_request(folder, summary):
+        found = _ON_REQUEST.fullmatch(name)
+        try:
+            check_result(folder / name, sha256_in(summary, name))
+        except DamagedResult:
+            if found and found[2]:
+                return int(found[2])
+    return math.inf
 
 
 def finished_summary(folder: Path) -> dict[str, Any] | None:

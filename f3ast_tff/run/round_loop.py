@@ -8,11 +8,11 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from f3ast_tff.core.atomic import remove_temporaries
 from f3ast_tff.core.errors import CheckpointError, Interrupted
 from f3ast_tff.core.process_memory import peak_memory_mib
 from f3ast_tff.core.signals import NeverStop, Stop
@@ -26,7 +26,7 @@ from f3ast_tff.run.delivering import Answers, Payload, deliver
 from f3ast_tff.run.history import SelectionHistory
 from f3ast_tff.run.metrics import Row, metrics_row, summarise
 from f3ast_tff.run.metrics_loggers import MetricsLogger, scalars_of
-from f3ast_tff.run.outputs import masks_file, record_masks, write_client_scores
+from f3ast_tff.run.outputs import masks_file, masks_there, record_masks, write_client_scores
 from f3ast_tff.run.rate_trace import RateTrace
 from f3ast_tff.run.results import RunResult
 from f3ast_tff.run.run_files import RunFiles
@@ -270,31 +270,43 @@ class _Run:
         self.files.save(Checkpoint(self.round_number, arrays, meta))
         self.saved_round, self.saved_at = self.round_number, time.perf_counter()
 
-    def _write_masks(self) -> None:
-        """Writes the masks, unless a finished run has them."""
-        parts = self.experiment
-        path = None if self.folder is None else masks_file(self.folder.path, parts.write_masks)
-        if path is not None and (self.block_seconds or not path.exists()):
+    def _write_masks(self, folder: Path, finished: bool) -> bool:
+        """Writes the masks that are asked for, and others that are there; of a finished run none.
+
+        Args:
+            folder: The run's folder.
+            finished: Whether the run had finished: its sound masks stay.
+
+        Returns:
+            Whether there was any to write.
+        """
+        parts, there = self.experiment, masks_there(folder)
+        asked = masks_file(folder, parts.write_masks)
+        missing = [asked] if asked is not None and asked not in there else []
+        for path in (wanted := missing if finished else [*there, *missing]):
             record_masks(path, parts.availability, parts.rounds, parts.num_clients)
+        return bool(wanted)
 
     def finish(self) -> RunResult:
-        self._write_masks()
         state = self.experiment.strategy.state()
         final = {f"final_{name}": value for name, value in state.items()}
         p, names = self.experiment.p, self.experiment.client_names
         clients = {} if p is None else {"p": np.asarray(p, np.float64)}
         clients |= {} if names is None else {"client_names": np.asarray(names, str)}
         selection = {**self.history.arrays(), **self.trace.arrays(), **clients, **final}
-        if self.files is not None and not self.block_seconds:
-            # All rounds were executed before: so may the end have been.
-            summary = self.files.summary()
-            if summary is not None:
-                self.files.keep(self.experiment.keep_checkpoints)
-                return RunResult(summary, self.rows, selection, finished_before=True)
-        result = RunResult(self._summary(), self.rows, selection)
-        if self.files is not None:
+        if self.files is None or self.folder is None:
+            return RunResult(self._summary(), self.rows, selection)
+        # If all rounds were executed before, so may the end have been.
+        before = None if self.block_seconds else self.files.summary()
+        added = self._write_masks(self.folder.path, before is not None)
+        if before is None:
+            result = RunResult(self._summary(), self.rows, selection)
             self.files.finish(self.rows, selection, result.summary)
-            self.files.keep(self.experiment.keep_checkpoints)
+        else:
+            result = RunResult(before, self.rows, selection, finished_before=True)
+            if added:
+                self.files.seal(before)
+        self.files.keep(self.experiment.keep_checkpoints)
         return result
 
     def _summary(self) -> dict[str, Any]:
@@ -376,9 +388,6 @@ def train(
     with ExitStack() as stack:
         for logger in loggers:
             stack.callback(logger.close)
-        if folder is not None:
-            for path in (folder.path, folder.file("checkpoints")):
-                remove_temporaries(path)
         run = _Run(experiment, folder, callbacks, loggers)
         stack.enter_context(stop.hold())
         _LOG.info("rounds %d to %d", run.round_number + 1, experiment.rounds)

@@ -16,6 +16,7 @@ from f3ast_tff.run.results import (
     SUMMARY,
     DamagedResult,
     finished_summary,
+    first_lost_scores,
     seal,
     sound_summary,
 )
@@ -31,13 +32,13 @@ class RunFiles:
         self._store = CheckpointStore(folder.file("checkpoints"), folder.run_id)
 
     def load(self) -> Checkpoint | None:
-        """Returns the newest sound checkpoint; see `CheckpointStore.load_newest`.
+        """Returns the newest sound checkpoint before damaged client scores, if any.
 
         Raises:
             CheckpointError: If none of several is sound, results are damaged and there is none, or
                 the run has finished and kept none.
         """
-        checkpoint = self._store.load_newest()
+        checkpoint = self._store.load_newest(first_lost_scores(self._folder.path))
         if checkpoint is None:
             try:
                 finished = sound_summary(self._folder.path) is not None
@@ -86,6 +87,10 @@ class RunFiles:
         write_csv(self._folder.file("metrics.csv"), rows)
         with atomic_write(self._folder.file("selection.npz"), "wb") as file:
             write_npz(file, selection, compressed=True)
+        self.seal(summary)
+
+    def seal(self, summary: Mapping[str, Any]) -> None:
+        """Writes `summary.json` with the seals of all files that are there."""
         self._folder.write_json(SUMMARY, seal(self._folder.path, json_values(summary)))
 
     def summary(self) -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ from f3ast_tff.core.atomic import atomic_write, naming, remove_temporaries
 from f3ast_tff.core.data_files import check_appendable, read_json
 from f3ast_tff.core.errors import PluginError, RunFolderError, is_of_a_path
 from f3ast_tff.core.messages import LineFormatter
+from f3ast_tff.run.results import CLIENT_SCORES
 
 LOG = "run.log"
 # Logger of this package; of others, only warnings are logged.
@@ -61,6 +62,8 @@ class RunFolder:
         except RunFolderError:
             self.close()
             raise
+        for folder in (path, path / "checkpoints", path / CLIENT_SCORES):
+            remove_temporaries(folder)
 
     def _refuse_other_settings(self) -> None:
         config = self.file("config.json")
@@ -102,7 +105,6 @@ class RunFolder:
         self._lock.release()
         if self.path not in self._made or self.file("config.json").exists():
             return
-        remove_temporaries(self.path)
         with contextlib.suppress(OSError):
             if {entry.name for entry in self.path.iterdir()} <= {".lock"}:
                 self.file(".lock").unlink(missing_ok=True)

@@ -17,11 +17,10 @@ from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.run.outputs import read_client_scores
 from f3ast_tff.run.results import (
     DamagedResult,
-    check_result,
+    check_results,
     read_metrics,
     read_selection,
     read_summary,
-    sha256_in,
     without_seal,
 )
 from f3ast_tff.run.run_folder import run_id_of
@@ -78,9 +77,11 @@ def load_run(folder: str | os.PathLike[str]) -> SavedRun:
         raise RunFolderError(f"{path / 'config.json'} is not of a run") from error
     try:
         summary = read_summary(path)
+        if summary is not None:
+            check_results(path, summary)
         checkpoint = _newest(path, identity)
         selection = _selection(path, summary, checkpoint)
-        metrics = _metrics(path, summary)
+        metrics = _metrics(path / "metrics.csv", summary is not None)
         scores = read_client_scores(path)
     except (CheckpointError, DamagedResult, OSError, ValueError) as error:
         raise RunFolderError(f"{path}: {' '.join(str(error).split())}") from error
@@ -98,13 +99,11 @@ def _newest(path: Path, identity: Mapping[str, Any]) -> Checkpoint | None:
     return CheckpointStore(checkpoints, run_id_of(json.loads(json.dumps(identity)))).load_newest()
 
 
-def _metrics(path: Path, summary: Mapping[str, Any] | None) -> pd.DataFrame:
-    table = path / "metrics.csv"
-    if summary is None and not table.exists():
+def _metrics(table: Path, finished: bool) -> pd.DataFrame:
+    if not finished and not table.exists():
         import pandas as pd
 
         return pd.DataFrame()
-    check_result(table, sha256_in(summary, table.name))
     return read_metrics(table)
 
 

@@ -16,6 +16,7 @@ from f3ast_tff.cli.main import main
 from f3ast_tff.cli.run import run
 from f3ast_tff.core.signals import Signals
 from f3ast_tff.engines.components import FusedConfig
+from f3ast_tff.run.results import sound_summary
 from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.settings.registry import builtin_registry
 from tests.f3ast_tff.campaigns.campaigns import PLUGIN, SMALL, manifest, metrics
@@ -120,7 +121,7 @@ def test_finished_runs_get_what_they_lack(
     runs = plan(grid, {**where, "seed": 0}).runs
     for each in runs:
         assert run_isolated(each.configuration, {}, "me").state == "finished"
-    entries = [(each.folder / "summary.json").read_bytes() for each in runs]
+    summaries = [sound_summary(each.folder) for each in runs]
     arguments = [f"--campaign={grid}", f"--output_dir={tmp_path}", "--seed=0"]
     outputs = ["--write_masks=csv", "--keep_checkpoints=0", "--client_scores"]
     assert command(*arguments, *outputs) == 0
@@ -130,7 +131,10 @@ def test_finished_runs_get_what_they_lack(
     for each in runs:
         assert len((each.folder / "masks.csv").read_text().splitlines()) == 12
         assert not list((each.folder / "checkpoints").iterdir())
-    assert entries == [(each.folder / "summary.json").read_bytes() for each in runs]
+    assert summaries == [sound_summary(each.folder) for each in runs]
+    # The seals of the masks are no other results.
+    assert command(*arguments, *outputs) == 0
+    assert capsys.readouterr().err == err
 
     (runs[0].folder / "masks.csv").unlink()
     held = RunFolder(runs[0].folder, runs[0].configuration.identity)

@@ -95,6 +95,8 @@ def run(
     loggers: Sequence[MetricsLogger] = (),
     delivery: Delivery | None = None,
     write_masks: str = "none",
+    client_scores: bool = False,
+    keep_checkpoints: int = 1,
     availability: AvailabilityProcess | None = None,
 ) -> tuple[RunResult, FakeEngine, SilentProgress]:
     """Runs in fresh parts, as a process of its own would; returns result, engine, progress."""
@@ -113,6 +115,8 @@ def run(
         payload=Payload(bytes_down=100, bytes_up=10),
         p=P,
         write_masks=write_masks,
+        client_scores=client_scores,
+        keep_checkpoints=keep_checkpoints,
     )
     if folder is None:
         return train(parts, None, progress, callbacks, loggers), engine, progress

@@ -15,7 +15,7 @@ from f3ast_tff.availability.mask_files import read_masks
 from f3ast_tff.core.errors import RunFolderError
 from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.run.outputs import lacks_outputs, not_added
-from f3ast_tff.run.results import sound_summary
+from f3ast_tff.run.results import DamagedResult, sound_summary
 from f3ast_tff.run.run_experiment import add_outputs, run_experiment
 from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.settings.configuration import Configuration
@@ -54,10 +54,12 @@ def left_out(folder: RunFolder, wanted: Configuration) -> list[str]:
 @pytest.mark.parametrize("form", ["csv", "npy", "npz"])
 def test_masks_are_those_of_the_run(form: str, folder: RunFolder, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in tmp_path.glob("x/*.*")}
+    del before[tmp_path / "x/summary.json"]
     wanted = configuration(tmp_path, write_masks=form, keep_checkpoints=2)
     assert lacks_outputs(folder.path, wanted.settings)
     add_outputs(folder, wanted)
     assert not lacks_outputs(folder.path, wanted.settings)
+    assert sound_summary(folder.path) is not None
     masks = read_masks(folder.file(f"masks.{form}"))
     assert masks.shape == (ROUNDS, N)
     with np.load(folder.file("selection.npz")) as selection:
@@ -65,6 +67,9 @@ def test_masks_are_those_of_the_run(form: str, folder: RunFolder, tmp_path: Path
             assert masks.row(t).sum() == selection["num_available"][t - 1]
             assert masks.row(t)[selection["selected"][t - 1]].all()
     assert all(path.read_bytes() == content for path, content in before.items())
+    folder.file(f"masks.{form}").write_bytes(b"0")
+    with pytest.raises(DamagedResult, match=f"masks.{form} is damaged"):
+        sound_summary(folder.path)
 
 
 def test_masks_of_other_data_are_refused(folder: RunFolder, tmp_path: Path) -> None:

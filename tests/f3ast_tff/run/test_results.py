@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -14,13 +15,13 @@ from f3ast_tff.run import run_files
 from f3ast_tff.run.results import DamagedResult, finished_summary, sound_summary
 from tests.f3ast_tff.run.small_run import STRATEGIES, assert_same_results, run
 
-RESULTS = ("metrics.csv", "selection.npz", "summary.json")
+RESULTS = ("metrics.csv", "selection.npz", "summary.json", "masks.npz")
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results") / "run"
-    run(folder, STRATEGIES["f3ast"])
+    run(folder, STRATEGIES["f3ast"], write_masks="npz")
     return folder
 
 
@@ -52,6 +53,10 @@ def test_damage_is_found_and_made_good(
 ) -> None:
     assert finished_summary(folder) is not None
     damage(folder / name)
+    if (name, damage) == ("masks.npz", Path.unlink):
+        # They can be asked for again.
+        assert finished_summary(folder) is not None
+        return
     # Without a summary a run has not finished.
     unfinished = (name, damage) == ("summary.json", Path.unlink)
     assert finished_summary(folder) is None
@@ -59,8 +64,60 @@ def test_damage_is_found_and_made_good(
     result, engine, _ = run(folder, STRATEGIES["f3ast"])
     assert engine.rounds_run == []
     assert_same_results(folder, finished)
+    assert (folder / "masks.npz").read_bytes() == (finished / "masks.npz").read_bytes()
     assert sound_summary(folder) is not None
     assert result.summary["rounds"] == 7
+    sealed = json.loads((folder / "summary.json").read_text())["files"]
+    assert sealed.keys() == {"metrics.csv", "selection.npz", "masks.npz"}
+
+
+@pytest.mark.parametrize("damage", [cut, Path.unlink])
+@pytest.mark.parametrize("round_number", [3, 7])
+def test_damaged_client_scores_are_made_anew_from_an_earlier_checkpoint(
+    round_number: int, damage: Callable[[Path], None], tmp_path: Path
+) -> None:
+    """Checkpoints are of rounds 6 and 7, evaluations of rounds 3, 6 and 7."""
+    given = {"client_scores": True, "keep_checkpoints": 2}
+    run(tmp_path, STRATEGIES["f3ast"], **given)  # type: ignore[arg-type]
+    files = {path: path.read_bytes() for path in (tmp_path / "client_scores").iterdir()}
+    damaged = tmp_path / f"client_scores/round_{round_number:08d}.npz"
+    damage(damaged)
+    if round_number == 3:
+        with pytest.raises(CheckpointError, match=r"round_00000003.npz is .* no checkpoint"):
+            run(tmp_path, STRATEGIES["f3ast"], **given)  # type: ignore[arg-type]
+        return
+    _, engine, _ = run(tmp_path, STRATEGIES["f3ast"], **given)  # type: ignore[arg-type]
+    assert engine.blocks[0][0] == 7
+    assert {path: path.read_bytes() for path in files} == files
+    shutil.rmtree(tmp_path / "client_scores")
+    assert sound_summary(tmp_path) is not None
+
+
+@pytest.mark.parametrize("kept", [1, 2])
+def test_a_damaged_checkpoint_of_a_finished_run_is_found(
+    kept: int, finished: Path, tmp_path: Path
+) -> None:
+    run(tmp_path, STRATEGIES["f3ast"], keep_checkpoints=kept)
+    newest = tmp_path / "checkpoints/round_00000007.npz"
+    cut(newest)
+    assert finished_summary(tmp_path) is None
+    if kept == 1:
+        with pytest.raises(CheckpointError, match="round_00000007.npz is damaged"):
+            run(tmp_path, STRATEGIES["f3ast"])
+        return
+    run(tmp_path, STRATEGIES["f3ast"], keep_checkpoints=kept)
+    assert finished_summary(tmp_path) is not None
+    assert_same_results(tmp_path, finished)
+
+
+def test_a_seal_of_a_file_elsewhere_is_refused(folder: Path) -> None:
+    summary = json.loads((folder / "summary.json").read_text())
+    del summary["sha256"]
+    summary["files"]["../secret"] = "0" * 64
+    sha256 = hashlib.sha256(json.dumps(summary, sort_keys=True).encode()).hexdigest()
+    (folder / "summary.json").write_text(json.dumps({**summary, "sha256": sha256}))
+    with pytest.raises(DamagedResult, match="it names files that are no results"):
+        sound_summary(folder)
 
 
 def test_what_was_not_on_the_disk_is_written_at_the_end(
