@@ -106,6 +106,7 @@ class LocalProcess:
         theirs.close()
         self.name = f"process {self._process.pid}"
         self._since = now()
+        self._busy = False
 
     @property
     def alive(self) -> bool:
@@ -114,7 +115,7 @@ class LocalProcess:
 
     def submit(self, run: PlannedRun) -> None:
         """See `Worker.submit`."""
-        self._since = now()
+        self._since, self._busy = now(), True
         try:
             self.pipe.send(run.order)
         except BrokenPipeError:
@@ -127,6 +128,8 @@ class LocalProcess:
             outcome: Outcome = self.pipe.recv()
         except (EOFError, ConnectionResetError):
             return Outcome(LOST, self._cause_of_death(), self._since, now(), 0.0, self.name)
+        finally:
+            self._busy = False
         return outcome
 
     def _cause_of_death(self) -> str:
@@ -142,6 +145,10 @@ class LocalProcess:
 
     def close(self) -> None:
         """See `Worker.close`."""
+        if not self._busy:
+            # It then ends by itself, and TensorFlow removes its files in the temporary folder.
+            self.pipe.close()
+            self._process.join(_UNWIND_S)
         self._process.terminate()
         self._process.join(_UNWIND_S)
         if self._process.is_alive():

@@ -12,6 +12,7 @@ from f3ast_tff.campaigns import processes
 from f3ast_tff.campaigns.processes import (
     FRACTION,
     VISIBLE,
+    LocalProcess,
     LocalProcesses,
     default_processes,
     gpu_variables,
@@ -95,3 +96,10 @@ def test_a_process_that_has_ended_leaves_its_gpu(
     assert workers.start(ON_GPU).gpu == "7"
     monkeypatch.setenv(VISIBLE, "")
     assert LocalProcesses(2, tmp_path, {}).start(ON_GPU).gpu == ""
+
+
+def test_a_process_without_a_run_ends_by_itself(tmp_path: Path) -> None:
+    """As TensorFlow needs to remove its files in the temporary folder: `os._exit` would skip it."""
+    process = LocalProcess(tmp_path, {})
+    process.close()
+    assert process._process.exitcode == 0
