@@ -1,0 +1,196 @@
+"""Runs in forked processes, each ended at a numbered write, fsync, rename or removal of a file.
+
+    python -m tests.fuzz.kill_points ENGINE
+
+Takes an order per line, JSON, and answers each in a line. Frameworks are imported once, before the
+forks. The engine `fake` is `tests.fake_engine`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import importlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+_ROOT = Path(__file__).parents[2]
+_MODULES = ("cli.run", "run.build", "run.round_loop", "run.metrics_loggers", "run.extension")
+
+
+class Ended(NamedTuple):
+    """How a run ended.
+
+    Attributes:
+        code: Exit code; -9 if it was killed.
+        points: Points that it passed; 0 if it was killed.
+        err: What it said on stderr.
+    """
+
+    code: int
+    points: int
+    err: str
+
+
+class Disk:
+    """Counts what is done to files below a folder, and intervenes at one point."""
+
+    def __init__(self, folder: str, at: int, how: str) -> None:
+        """Takes the place.
+
+        Args:
+            folder: What counts.
+            at: The number of the point, from 1; 0 for none.
+            how: `"kill"`: SIGKILL instead of it; `"torn"`: SIGKILL half-way, if it is a write;
+                `"full"`: the disk is full from there on.
+        """
+        self._folder = os.path.abspath(folder) + os.sep
+        self._at, self._how = at, how
+        self.points = 0
+
+    def counts(self, path: Any) -> bool:
+        return isinstance(path, (str, os.PathLike)) and os.path.abspath(path).startswith(
+            self._folder
+        )
+
+    def point(self, half: Callable[[], object] = lambda: None, takes_room: bool = False) -> None:
+        self.points += 1
+        if self._how == "full" and takes_room and 0 < self._at <= self.points:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        if self._how != "full" and self.points == self._at:
+            if self._how == "torn":
+                half()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def install(self) -> None:
+        """Takes the place of the functions of Python by which files are written."""
+        disk, opened, replace, fsync = self, io.open, os.replace, os.fsync
+        unlink = os.unlink
+
+        class File(io.FileIO):
+            def write(self, data: Any) -> int:
+                disk.point(lambda: io.FileIO.write(self, bytes(data)[: len(data) // 2]), True)
+                return super().write(data)
+
+        def counted_open(
+            file: Any, mode: str = "r", buffering: int = -1, *text: Any, **by_name: Any
+        ) -> IO[Any]:
+            if not disk.counts(file) or not set(mode) & set("wax"):
+                return opened(file, mode, buffering, *text, **by_name)
+            buffer = io.BufferedWriter(File(file, mode.replace("b", "")))
+            return buffer if "b" in mode else io.TextIOWrapper(buffer, *text, **by_name)
+
+        def counted_replace(source: Any, target: Any) -> None:
+            if disk.counts(target):
+                disk.point()
+            replace(source, target)
+
+        def counted_fsync(number: int) -> None:
+            disk.point(takes_room=True)
+            fsync(number)
+
+        def counted_unlink(path: Any) -> None:
+            if disk.counts(path) and os.path.lexists(path):
+                disk.point()
+            unlink(path)
+
+        builtins.open = io.open = counted_open  # type: ignore[assignment]
+        os.replace, os.fsync = counted_replace, counted_fsync  # type: ignore[assignment]
+        os.unlink = counted_unlink  # type: ignore[assignment]
+
+
+class Forks:
+    """The program below, in a process; `with Forks(engine) as forks:` ends it."""
+
+    def __init__(self, engine: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.fuzz.kill_points", engine],
+            cwd=_ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, folder: Path, words: Sequence[str], at: int = 0, how: str = "kill") -> Ended:
+        """Runs `f3ast-tff run`, all its files below a folder."""
+        given = [f"--output_dir={folder}", "--run_name=run", *words]
+        order = {"words": given, "folder": str(folder), "at": at, "how": how}
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return Ended(*json.loads(self._process.stdout.readline()))
+
+    def __enter__(self) -> Forks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate(timeout=60)
+
+
+def _use_fake_engine() -> None:
+    from f3ast_tff.engines.components import FusedConfig
+    from f3ast_tff.run import run_experiment
+    from tests.fake_engine import FakeEngine
+
+    def build(config: Any, parts: Any) -> FakeEngine:
+        return FakeEngine(parts.data.train.num_clients, block_rounds=3)
+
+    changed: Any = FusedConfig
+    changed.build, changed.check_installed = build, lambda self: None
+    changed.prepare_environment = lambda self, environment: None
+    # Starts git twice.
+    vars(run_experiment)["provenance"] = dict
+
+
+def _run(order: dict[str, Any], answer: int) -> None:
+    """In the forked process."""
+    from f3ast_tff.cli.main import main
+
+    disk = Disk(order["folder"], order["at"], order["how"])
+    disk.install()
+    try:
+        code = main(["f3ast-tff", "run", *order["words"]])
+    except BaseException:
+        traceback.print_exc()
+        code = 99
+    sys.stderr.flush()
+    os.write(answer, json.dumps([code, disk.points]).encode())
+    os._exit(0)
+
+
+def _serve(engine: str) -> None:
+    modules = [
+        *_MODULES,
+        *({"fake": [], "tff": ["engines.tff.engine"]}.get(engine, ["engines.jax.engine"])),
+    ]
+    for name in modules:
+        importlib.import_module(f"f3ast_tff.{name}")
+    if engine == "fake":
+        _use_fake_engine()
+    for line in sys.stdin:
+        order = json.loads(line)
+        reader, writer = os.pipe()
+        said = Path(order["folder"]).with_suffix(".err")
+        child = os.fork()
+        if child == 0:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+            _run(order, writer)
+        os.close(writer)
+        _, status = os.waitpid(child, 0)
+        found = os.read(reader, 100)
+        os.close(reader)
+        code, points = json.loads(found) if found else (os.waitstatus_to_exitcode(status), 0)
+        print(json.dumps([code, points, said.read_text()]), flush=True)
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])

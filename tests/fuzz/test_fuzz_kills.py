@@ -1,0 +1,166 @@
+"""Runs killed at numbered writes, fsyncs, renames and removals, or on a disk that is full then.
+
+Gone on with, they end bit for bit as undisturbed ones: results, masks, client scores, checkpoints.
+`F3AST_FUZZ_SEED`, which is printed, repeats a run of this.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.f3ast_tff.run.small_run import csv_without_seconds
+from tests.fuzz.generate import Failures, cases
+from tests.fuzz.kill_points import Forks
+
+ROUNDS = 10
+_SMALL = (
+    "--num_clients=8",
+    "--clients_per_round=3",
+    "--eval_every=3",
+    "--checkpoint_every=2",
+    "--device=cpu",
+)
+# A strategy with a state, from a plug-in.
+_PLUGIN = Path(__file__).parents[2] / "examples/plugins/greedy_loss.py"
+_FIVE_MORE = tuple(f"--rounds={rounds}" for rounds in (ROUNDS - 5, ROUNDS))
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A run, and what is asked of a finished one.
+
+    Attributes:
+        words: Flags of the run.
+        first: Flags of a run that has finished in the folder before; none for a new folder.
+    """
+
+    words: tuple[str, ...]
+    first: tuple[str, ...] = ()
+
+
+_SCENARIOS = {
+    "outputs": Scenario(("--client_scores", "--write_masks=npz", "--keep_checkpoints=2")),
+    "plugin": Scenario((f"--plugin={_PLUGIN}", "--algorithm=greedy_loss", "--write_masks=csv")),
+    "memory": Scenario(("--algorithm=mifa", "--client_scores", "--logger=csv")),
+    "longer": Scenario(("--client_scores", _FIVE_MORE[1]), ("--client_scores", _FIVE_MORE[0])),
+    "masks": Scenario(("--write_masks=npy", "--keep_checkpoints=0"), ("--keep_checkpoints=2",)),
+}
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """A scenario that ran through: its folder, one before its last command, and its points."""
+
+    folder: Path
+    before: Path
+    points: int
+
+
+class Kills:
+    """Kills runs of one engine."""
+
+    def __init__(self, forks: Forks, place: Path, words: tuple[str, ...]) -> None:
+        self._forks, self._place, self._words = forks, place, words
+        self._undisturbed: dict[str, Undisturbed] = {}
+
+    def _run(self, folder: Path, words: tuple[str, ...], **given: Any) -> Any:
+        rounds = () if any(word.startswith("--rounds=") for word in words) else _FIVE_MORE[1:]
+        return self._forks.run(folder, [*_SMALL, *self._words, *rounds, *words], **given)
+
+    def undisturbed(self, name: str) -> Undisturbed:
+        if name not in self._undisturbed:
+            folder, before = self._place / name, self._place / f"{name}-before"
+            before.mkdir(parents=True)
+            if _SCENARIOS[name].first:
+                assert self._run(before, _SCENARIOS[name].first).code == 0
+            shutil.copytree(before, folder)
+            ended = self._run(folder, _SCENARIOS[name].words)
+            assert ended.code == 0 and ended.points > 0, ended
+            self._undisturbed[name] = Undisturbed(folder, before, ended.points)
+        return self._undisturbed[name]
+
+    def case(self, number: int, rng: Any) -> str:
+        """Ends a run one to three times, goes on with it to its end, and compares."""
+        name = rng.choice(sorted(_SCENARIOS))
+        undisturbed, words = self.undisturbed(name), _SCENARIOS[name].words
+        folder = self._place / str(number)
+        shutil.copytree(undisturbed.before, folder)
+        how = ""
+        for _ in range(rng.choice([1, 1, 1, 2, 3])):
+            how = rng.choice(["kill", "kill", "torn", "torn", "full"])
+            ended = self._run(folder, words, at=rng.randint(1, undisturbed.points), how=how)
+            if ended.code == 0:
+                # The run that goes on has fewer points.
+                break
+            last = ended.err.splitlines()[-1] if ended.err else ""
+            if how == "full":
+                assert ended.code == 1 and "Traceback" not in ended.err, ended
+                assert last.startswith(f"error: {folder}/run/") and "No space left" in last, ended
+            else:
+                assert ended.code == -9, ended
+        ended = self._run(folder, words)
+        assert ended.code == 0 and "Traceback" not in ended.err, ended
+        assert_same_files(folder / "run", undisturbed.folder / "run")
+        shutil.rmtree(folder)
+        return f"{name} {how}"
+
+
+def assert_same_files(one: Path, other: Path) -> None:
+    """All files of two runs, apart from time, logs and TensorBoard's."""
+
+    def names(folder: Path) -> set[str]:
+        found = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+        return {name for name in found if not name.startswith("events.") and name != "run.log"}
+
+    assert names(one) == names(other)
+    assert csv_without_seconds(one) == csv_without_seconds(other)
+    for name in names(one):
+        if name.startswith(("masks", "client_scores")):
+            assert (one / name).read_bytes() == (other / name).read_bytes(), name
+        elif name.endswith(".npz"):
+            with np.load(one / name) as ours, np.load(other / name) as theirs:
+                assert ours.files == theirs.files
+                for array in set(ours.files) - {"header"}:
+                    assert ours[array].tobytes() == theirs[array].tobytes(), (name, array)
+
+
+@contextmanager
+def kills_of(engine: str, place: Path, *words: str) -> Iterator[Callable[[int, Any], str]]:
+    with Forks(engine) as forks:
+        yield Kills(forks, place / engine, words).case
+
+
+def kill_all(name: str, number: int, kill: Callable[[int, Any], str], most_s: float) -> None:
+    failures, done = Failures(most_s), dict[str, int]()
+    for case, rng in cases(name, number):
+        with failures.case(case, name):
+            what = kill(case, rng)
+            done[what] = done.get(what, 0) + 1
+    print(done)
+    failures.check()
+
+
+def test_runs_of_a_made_up_engine(tmp_path: Path) -> None:
+    with kills_of("fake", tmp_path) as kill:
+        kill_all("kills", 20, kill, 300)
+
+
+@pytest.mark.slow
+def test_runs_of_the_fused_engine(tmp_path: Path) -> None:
+    with kills_of("fused", tmp_path) as kill:
+        kill_all("kills fused", 180, kill, 300)
+
+
+@pytest.mark.slow
+@pytest.mark.tff
+def test_runs_of_tff(tmp_path: Path) -> None:
+    with kills_of("tff", tmp_path, "--engine=tff") as kill:
+        kill_all("kills tff", 20, kill, 1200)
