@@ -63,7 +63,7 @@ test-slow: $(STAMP) $(DOCS)  ## Run the tests marked slow
 test-page: $(STAMP)  ## Open a report's page, and the site of `make docs`, in headless Chromium (CHROMIUM)
 	@command -v $(CHROMIUM) >/dev/null || { \
 	  echo "error: $(CHROMIUM) is not there: apt-get install chromium, or set CHROMIUM" >&2; exit 1; }
-	CHROMIUM=$(CHROMIUM) $(PY) -m pytest -m page tests/analysis/report/test_report_page.py tests/test_site_page.py
+	CHROMIUM=$(CHROMIUM) $(PY) -m pytest -m page tests/analysis/report tests/test_site_page.py
 
 test-ray: $(STAMP)  ## Run the tests on Ray clusters that are not slow
 	$(PY) -m pytest -m "ray and not slow" $(RAY_TESTS)

@@ -283,7 +283,7 @@ def in_order(groups: Iterable[RunGroup], kind: str) -> list[str]:
 def describe(condition: Mapping[str, Any], names: Iterable[str]) -> str:
     """Returns a condition in words: the settings of these names."""
     phrases = [
-        _PHRASES.get(name, f"{name} {{}}").format(condition[name])
+        _PHRASES[name].format(condition[name]) if name in _PHRASES else f"{name} {condition[name]}"
         for name in names
         if condition[name] != "" and (condition[name] is not None or name not in _WHERE_THERE)
     ]

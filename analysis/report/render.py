@@ -7,8 +7,10 @@ import hashlib
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import markupsafe
@@ -23,6 +25,7 @@ from f3ast_tff.core.data_files import hash_of, read_json
 
 FORMATS = ("svg", "png", "pdf")
 _PNG_DPI = 150
+_DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # Longer lines of a cell may be broken.
 _LONG = 34
 _CLASSES = {
@@ -84,7 +87,11 @@ def to_html(document: Document, svgs: dict[str, bytes]) -> str:
     folder = Path(__file__).parent
     loader = jinja2.FileSystemLoader(folder)
     environment = jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+        loader=loader,
+        autoescape=True,
+        finalize=_in_reading_order,
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
     )
     environment.filters.update(
         cell_class=_cell_class,
@@ -182,8 +189,14 @@ def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+def _in_reading_order(value: Any) -> Any:
+    """Shows characters that turn the reading order of what follows as `?`."""
+    is_text = isinstance(value, str) and not isinstance(value, markupsafe.Markup)
+    return _DIRECTIONS.sub("?", value) if is_text else value
+
+
 def _escape(text: str) -> str:
-    text = text.replace("&", "&amp;").replace("<", "&lt;")
+    text = _in_reading_order(text).replace("&", "&amp;").replace("<", "&lt;")
     return "".join(f"\\{c}" if c in "\\|*_[]`" else c for c in text)
 
 

@@ -1,0 +1,98 @@
+"""A report on runs with hostile names, in a real browser; `make test-page` runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.synthetic_runs import write_run
+from f3ast_tff.cli.report import main
+from tests.analysis.report.chromium import Chromium
+
+pytestmark = pytest.mark.page
+PROGRAM = os.environ.get("CHROMIUM", "chromium")
+RUN = "hacked = 1"
+HOSTILE = (
+    f"<script>{RUN}</script>",
+    f"</script><script>{RUN}</script>",
+    f'"><img src=x onerror="{RUN}">',
+    f"' onmouseover='{RUN}' x='",
+    f"<svg onload={RUN}>",
+    f"<a href=javascript:{RUN}>x</a>",
+    "&lt;b&gt; {{ 7 * 7 }} {% raw %}",
+    "a\nb\tc",
+    "right \u202eto left\u202c",
+    "$\\frac{1}{0}$ $",
+)
+
+
+def spoil(folder: Path, text: str) -> None:
+    """Puts a text wherever a run says a word of its own: a plug-in's names, settings, a warning."""
+    path = folder / "config.json"
+    config: dict[str, Any] = json.loads(path.read_text())
+    for kind in ("algorithm", "availability", "task"):
+        config["components"][kind].update(display=f"{text} {kind}", about=text)
+    config["plugins"] = [{"name": text, "source": text, "sha256": "0", "kinds": ["algorithm"]}]
+    config["settings"].update({"own": text, text: text, "algorithm": text, "run_name": text})
+    path.write_text(json.dumps(config))
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    for number, text in enumerate(HOSTILE):
+        for seed in range(2):
+            run = folder / "runs" / f"run{number}{seed}"
+            write_run(run, {"seed": seed, "rounds": 300, "algorithm": "fedavg"})
+            spoil(run, text)
+            if (number, seed) == (0, 1):
+                (run / "summary.json").write_text("{")
+            # A command takes no such name; a folder has any.
+            run.rename(run.with_name(f"{text.replace('/', '|')} {seed}"))
+    out = folder / "report"
+    assert main(["report", f"--runs={folder / 'runs'}", f"--out={out}"]) == 0
+    return out / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    if shutil.which(PROGRAM) is None:
+        pytest.fail(f"{PROGRAM} is not there: apt-get install chromium, or set CHROMIUM")
+    with Chromium(PROGRAM, tmp_path_factory.mktemp("profile")) as started:
+        started.open(page)
+        yield started
+
+
+def test_nothing_of_a_name_runs_or_is_fetched(browser: Chromium, page: Path) -> None:
+    browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    browser.evaluate(
+        "document.querySelectorAll('*').forEach(e => e.dispatchEvent(new Event('mouseover')))"
+    )
+    assert browser.evaluate("typeof hacked") == "undefined"
+    assert browser.evaluate("document.scripts.length") == 1
+    foreign = "document.querySelectorAll('[onerror],[onload],[onmouseover],body svg[onload]')"
+    assert browser.evaluate(f"{foreign}.length") == 0
+    assert browser.evaluate("[...document.links].every(a => a.hash)") is True
+    urls = [event["request"]["url"] for event in browser.said("Network.requestWillBeSent")]
+    assert all(url == page.as_uri() or url.startswith("data:") for url in urls)
+    assert browser.said("Log.entryAdded") == browser.said("Runtime.exceptionThrown") == []
+    assert browser.said("Page.javascriptDialogOpening") == []
+
+
+def test_names_are_shown_as_they_are(browser: Chromium) -> None:
+    text = browser.evaluate("document.body.textContent")
+    for name in HOSTILE[1:7]:
+        assert name in text, name
+
+
+def test_no_name_reverses_the_text_that_follows(browser: Chromium) -> None:
+    assert (
+        browser.evaluate("/[\\u202a-\\u202e\\u2066-\\u2069]/.test(document.body.textContent)")
+        is False
+    )
