@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +26,9 @@ from f3ast_tff.core.signals import Signals
 LOG = "workers.log"
 # For the round in progress and its checkpoint.
 _UNWIND_S = 30.0
+# A terminal sends these to all its processes; the campaign ends its workers. Blocked from before a
+# worker starts, until it ignores them.
+_OF_A_TERMINAL = (signal.SIGINT, signal.SIGHUP)
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 FRACTION = "XLA_PYTHON_CLIENT_MEM_FRACTION"
 # Share of a GPU's memory for all its processes; CUDA needs the rest.
@@ -102,7 +106,13 @@ class LocalProcess:
             args=(theirs, campaign, dict(provenance), dict(variables)),
             daemon=True,
         )
-        self._process.start()
+        # It unblocks Ctrl-C when it starts.
+        resource_tracker.ensure_running()
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _OF_A_TERMINAL)
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         theirs.close()
         self.name = f"process {self._process.pid}"
         self._since = now()
@@ -162,9 +172,9 @@ def _serve(
     pipe: Connection, campaign: Path, provenance: dict[str, Any], variables: dict[str, str]
 ) -> None:
     """Runs orders in a spawned process until its pipe closes."""
-    # A terminal sends these to all its processes; the campaign ends its workers.
-    for signum in (signal.SIGINT, signal.SIGHUP):
+    for signum in _OF_A_TERMINAL:
         signal.signal(signum, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _OF_A_TERMINAL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     signals = Signals()
     signals.install()

@@ -1,12 +1,17 @@
-"""Runs ended at random moments, by signals and by `kill -9`: gone on with, they end the same."""
+"""Runs ended at random moments, by signals and by `kill -9`: gone on with, they end the same.
+
+Ctrl-C at swept moments, sent as a terminal does, to the process and its children.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,7 +19,7 @@ import psutil
 import pytest
 
 from tests.f3ast_tff.run.small_run import csv_without_seconds, selection
-from tests.fuzz.generate import Failures, cases
+from tests.fuzz.generate import Failures, cases, count
 
 pytestmark = pytest.mark.slow
 _ROOT = Path(__file__).parents[2]
@@ -33,17 +38,30 @@ _COMMAND = (
     "--device=cpu",
     "--run_name=run",
 )
+_GRID = """
+[settings]
+num_clients = 12
+clients_per_round = 4
+rounds = 600
+eval_every = 50
+checkpoint_every = 10
+device = "cpu"
+[grid]
+algorithm = ["fedavg", "f3ast"]
+"""
 _SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-def start(folder: Path) -> subprocess.Popen[str]:
+def start(folder: Path, command: Sequence[str] = _COMMAND) -> subprocess.Popen[str]:
+    """Starts a command, the leader of its group as under a terminal."""
     return subprocess.Popen(
-        [*_COMMAND, f"--output_dir={folder}"],
+        [*command, f"--output_dir={folder}"],
         cwd=_ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
         # A shell in the background has its children ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
@@ -93,12 +111,56 @@ def test_ended_runs(tmp_path: Path) -> None:
             last = start(folder)
             _, err = last.communicate(timeout=120)
             assert last.returncode == 0 and "Traceback" not in err, err
-            ours, theirs = folder / "run", tmp_path / "whole" / "run"
-            assert csv_without_seconds(ours) == csv_without_seconds(theirs)
-            first, second = selection(ours), selection(theirs)
-            assert first.keys() == second.keys()
-            for name in first:
-                assert first[name].tobytes() == second[name].tobytes(), name
+            assert_same(folder / "run", tmp_path / "whole" / "run")
             assert not list(folder.rglob("*.tmp"))
     print(ended)
     failures.check()
+
+
+def assert_same(ours: Path, theirs: Path) -> None:
+    assert csv_without_seconds(ours) == csv_without_seconds(theirs)
+    first, second = selection(ours), selection(theirs)
+    assert first.keys() == second.keys()
+    for name in first:
+        assert first[name].tobytes() == second[name].tobytes(), name
+
+
+@pytest.mark.parametrize(("name", "moments"), [("run", 100), ("campaign", 10)])
+def test_ctrl_c_at_swept_moments(name: str, moments: int, tmp_path: Path) -> None:
+    """From the first moment at which it is handled; a finished run starts over elsewhere."""
+    grid = tmp_path / "mine.toml"
+    grid.write_text(_GRID)
+    campaign = (*_COMMAND[:3], "campaign", str(grid), "--processes=2")
+    command = _COMMAND if name == "run" else campaign
+    whole = start(tmp_path / "whole", command)
+    wait_for_handlers(whole)
+    began = time.monotonic()
+    whole.communicate()
+    span, folders, stopped = time.monotonic() - began, 0, 0
+    assert whole.returncode == 0
+    for moment in range(number := count(moments)):
+        folder = tmp_path / str(folders)
+        process = start(folder, command)
+        wait_for_handlers(process)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(span * moment / number)
+        children = [] if process.poll() is not None else psutil.Process(process.pid).children()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=120)
+        # The last: when a round is slow, that the signal was heard.
+        also = ("run: ", "mine: ", "stopping after this round")
+        said = [line for line in err.splitlines() if not line.startswith(also)]
+        assert process.returncode in (0, 130) and "Traceback" not in err, (moment, err)
+        assert len(said) == (process.returncode == 130), (moment, said)
+        assert all(line.startswith("interrupted") for line in said), (moment, said)
+        assert not psutil.wait_procs(children, timeout=30)[1]
+        stopped += process.returncode == 130
+        folders += process.returncode == 0
+    assert stopped
+    last = start(tmp_path / str(folders), command)
+    assert last.communicate()[1].count("Traceback") == last.returncode == 0
+    runs = sorted(path.parent for path in (tmp_path / "whole").rglob("selection.npz"))
+    for done in range(folders + 1):
+        for run in runs:
+            assert_same(tmp_path / str(done) / run.relative_to(tmp_path / "whole"), run)
