@@ -9,6 +9,7 @@ import numpy as np
 
 from f3ast_tff.core.errors import ComponentError
 from f3ast_tff.delivery import Arrivals, Delivery
+from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 from f3ast_tff.run.selecting import weigh_updates
 
@@ -102,3 +103,23 @@ def _check_arrivals(delivery: Delivery, t: int, arrivals: Arrivals, asked: int) 
         f"delivery {type(delivery).__name__}: arrivals({t}) returned {type(arrivals).__name__}: "
         f"must be Arrivals whose delivered is bool [{asked}], and seconds as long"
     )
+
+
+def troubles(answers: Answers, outcome: RoundOutcome) -> dict[str, str]:
+    """What went wrong in a round, by kind: no update arrived, or something is not finite."""
+    dropped, delivered = outcome.num_dropped, len(answers.cohort)
+    found = {}
+    if delivered == 0:
+        done = "model left alone" if outcome.rejected else "step along the remembered updates"
+        asked = len(answers.asked)
+        kind, why = "nobody", "no client available"
+        if asked:
+            kind, why = "lost", f"no update of {asked} clients was delivered"
+        if answers.failed:
+            kind, why = "failed", f"failed, too few updates of {asked} clients arrived"
+        found[kind] = f"{why}, {done}"
+    elif dropped:
+        found["dropped"] = f"dropped {dropped} non-finite updates of {delivered}"
+    if outcome.rejected and dropped < delivered:
+        found["rejected"] = "the aggregate is not finite, model left alone"
+    return found

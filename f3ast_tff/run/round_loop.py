@@ -22,7 +22,7 @@ from f3ast_tff.methods.parts.strategy import Losses, Outcome, Round, Strategy
 from f3ast_tff.models import Model
 from f3ast_tff.run.callbacks import Callback, Progress
 from f3ast_tff.run.checkpoint import Checkpoint
-from f3ast_tff.run.delivering import Answers, Payload, deliver
+from f3ast_tff.run.delivering import Answers, Payload, deliver, troubles
 from f3ast_tff.run.history import SelectionHistory
 from f3ast_tff.run.metrics import Row, metrics_row, summarise
 from f3ast_tff.run.metrics_loggers import MetricsLogger, scalars_of
@@ -169,7 +169,7 @@ class _Run:
         outcomes = self._execute(rounds[0], block)
         for t, available, answers, outcome in zip(rounds, num_available, block, outcomes):
             self.history.append(available, answers, outcome.num_dropped, outcome.rejected)
-            self._warn(t, _troubles(answers, outcome))
+            self._warn(t, troubles(answers, outcome))
             for callback in self.callbacks:
                 callback.on_round(t, answers.cohort, outcome)
         end = self.round_number = rounds[-1]
@@ -335,26 +335,6 @@ def _outcome_for_strategy(answers: Answers, outcome: RoundOutcome) -> Outcome:
         losses[delivered] = outcome.client_losses
         delivered[delivered] = outcome.delivered
     return Outcome(answers.asked, delivered, losses)
-
-
-def _troubles(answers: Answers, outcome: RoundOutcome) -> dict[str, str]:
-    """What went wrong in a round, by kind: no update arrived, or something is not finite."""
-    dropped, delivered = outcome.num_dropped, len(answers.cohort)
-    found = {}
-    if delivered == 0:
-        done = "model left alone" if outcome.rejected else "step along the remembered updates"
-        asked = len(answers.asked)
-        kind, why = "nobody", "no client available"
-        if asked:
-            kind, why = "lost", f"no update of {asked} clients was delivered"
-        if answers.failed:
-            kind, why = "failed", f"failed, too few updates of {asked} clients arrived"
-        found[kind] = f"{why}, {done}"
-    elif dropped:
-        found["dropped"] = f"dropped {dropped} non-finite updates of {delivered}"
-    if outcome.rejected and dropped < delivered:
-        found["rejected"] = "the aggregate is not finite, model left alone"
-    return found
 
 
 def train(
