@@ -30,7 +30,7 @@ class ParticipationConfig(LabelledConfig):
     """
 
     participation_alpha: float = parameter(
-        0.1, "concentration of the Dirichlet law of kappa", above=0
+        0.1, "concentration of the Dirichlet law of kappa", minimum=1e-4
     )
     participation_mean: float = parameter(
         0.1, "mean of pi_k before its bounds", minimum=0, maximum=1

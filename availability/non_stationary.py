@@ -65,7 +65,9 @@ class StaircaseConfig(StationaryConfig):
 
     positively_correlated: ClassVar[bool] = NonStationary.positively_correlated
 
-    staircase_period: int = parameter(20, "both halves of a period", minimum=1, units="rounds")
+    staircase_period: int = parameter(
+        20, "both halves of a period", minimum=1, maximum=10**6, units="rounds"
+    )
     staircase_low: float = parameter(0.4, "factor of p_k in the second half", minimum=0, maximum=1)
 
     def build_labelled(self, labels: np.ndarray, seed: int) -> NonStationary:
@@ -89,7 +91,7 @@ class SineConfig(StationaryConfig):
 
     positively_correlated: ClassVar[bool] = NonStationary.positively_correlated
 
-    sine_period: int = parameter(20, "period of the sine", minimum=1, units="rounds")
+    sine_period: int = parameter(20, "period of the sine", minimum=1, maximum=10**6, units="rounds")
     sine_amplitude: float = parameter(
         0.3, "a of the factor a sin(2 pi t / period) + 1 - a", minimum=0, maximum=0.5
     )

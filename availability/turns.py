@@ -104,7 +104,9 @@ class AlternatingConfig(AvailabilityConfig):
     alternating_period: int = parameter(
         10, "E, length of the first group's turn", minimum=1, units="rounds"
     )
-    alternating_ratio: float = parameter(1.0, "rounds of the second group over E", above=0)
+    alternating_ratio: float = parameter(
+        1.0, "rounds of the second group over E", above=0, maximum=10**6
+    )
 
     def build(self, p: np.ndarray, seed: int) -> Grouped:
         """See `AvailabilityConfig.build`."""

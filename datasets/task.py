@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing
+from f3ast_tff.core.randomness import MAX_SEED
 from f3ast_tff.settings import Derived, Published, parameter
 
 from .source import SourceFile, default_data_dir
@@ -46,7 +47,9 @@ class TaskConfig:
     num_classes: ClassVar[int | None] = None
 
     num_clients: int = parameter(Published(), "number of clients N", minimum=1, maximum=10**7)
-    data_seed: int = parameter(0, "seed of generated data, and of who holds which data", minimum=0)
+    data_seed: int = parameter(
+        0, "seed of generated data, and of who holds which data", minimum=0, maximum=MAX_SEED
+    )
     test_clients: int | None = parameter(
         None, "score this many test clients, drawn once, instead of all", minimum=1
     )

@@ -25,7 +25,7 @@ from f3ast_tff.cli.parameter_flags import (
     wants_help,
 )
 from f3ast_tff.core.errors import ComponentError, DataError, ParameterError
-from f3ast_tff.core.randomness import generator
+from f3ast_tff.core.randomness import MAX_SEED, generator
 from f3ast_tff.run.selecting import available_clients
 from f3ast_tff.settings import Parameter, Registry, parameter, parameters_of
 from f3ast_tff.settings.component import component_of
@@ -51,13 +51,15 @@ class Options:
     num_clients: int | None = parameter(
         None, "number of clients N; default: as in a table, else 100", minimum=1, maximum=10**7
     )
-    rounds: int = parameter(200, "number of rounds", minimum=1)
-    seed: int = parameter(0, "seed of all draws", minimum=0)
+    rounds: int = parameter(200, "number of rounds", minimum=1, maximum=10**6)
+    seed: int = parameter(0, "seed of all draws", minimum=0, maximum=MAX_SEED)
     shares_spread: float = parameter(1.0, "for uneven: p_k ~ lognormal(0, this)", minimum=0)
     labels_alpha: float = parameter(
-        0.1, "for processes by labels: 100 labels a client, shares ~ Dirichlet(this)", above=0
+        0.1, "for processes by labels: 100 labels a client, shares ~ Dirichlet(this)", minimum=1e-4
     )
-    num_classes: int = parameter(10, "for processes by labels: number of classes", minimum=1)
+    num_classes: int = parameter(
+        10, "for processes by labels: number of classes", minimum=1, maximum=10**4
+    )
     constraint: str = parameter("", "K_t to show beside it, as 10 or cycle:5,10")
     plot: str = parameter("", "PNG file to write or replace; its folder must exist", is_path=True)
     write: str = parameter(

@@ -11,6 +11,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+# Settings hold no larger seed; `generator` takes any.
+MAX_SEED = 2**63 - 1
+
 
 def generator(seed: int, stream: str, *indices: int) -> np.random.Generator:
     """Returns the generator of a named stream.

@@ -68,7 +68,10 @@ class F3ASTFixedConfig(ObjectiveConfig):
     """Configuration of `FixedPolicy`."""
 
     policy_states: int = parameter(
-        500, "available sets, drawn beforehand, from which r* is computed", minimum=1
+        500,
+        "available sets, drawn beforehand, from which r* is computed",
+        minimum=1,
+        maximum=10**5,
     )
 
     def build(self, world: StrategyContext) -> Strategy:

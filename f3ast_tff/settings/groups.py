@@ -6,6 +6,7 @@ import importlib.util
 from dataclasses import dataclass
 from typing import Any
 
+from f3ast_tff.core.randomness import MAX_SEED
 from f3ast_tff.optimizers.schedules import PUBLISHED_ROUNDS, SCHEDULES
 from f3ast_tff.settings import Derived, Published, Reading, parameter
 from f3ast_tff.settings.defaults import PRESETS
@@ -121,7 +122,7 @@ def _logger(known: Any) -> str:
 class RunConfig:
     """One run: seed, folder and files."""
 
-    seed: int = parameter(0, "seed of everything but the data", minimum=0)
+    seed: int = parameter(0, "seed of everything but the data", minimum=0, maximum=MAX_SEED)
     eval_every: int = parameter(10, "rounds between evaluations", minimum=1, method_specific=True)
     checkpoint_every: int = parameter(
         25, "rounds between checkpoints", minimum=1, decides_result=False

@@ -19,8 +19,9 @@ from f3ast_tff.core.messages import is_plain
 from f3ast_tff.settings.defaults import REQUIRED, Derived, Published, Reading
 
 _KEY = "f3ast_tff.parameter"
-# Bounds of arrays and of single-precision arithmetic.
-_LARGEST = {int: 2**63 - 1, float: float(np.finfo(np.float32).max)}
+# Programs compute with integers of 32 bits and in single precision.
+_LARGEST = {int: 2**31 - 1, float: float(np.finfo(np.float32).max)}
+_SMALLEST = float(np.finfo(np.float32).tiny)
 _KINDS = {"int": int, "float": float, "str": str, "bool": bool}
 
 
@@ -37,7 +38,7 @@ class Parameter:
         choices: Allowed texts, matched without regard to case; empty for any.
         minimum: Least allowed value.
         above: Bound that the value must exceed.
-        maximum: Greatest allowed value.
+        maximum: Greatest allowed value; of an integer by default 2^31 - 1.
         below: Bound that the value must stay under.
         units: Units of the value, for help.
         decides_result: Whether another value makes another run.
@@ -95,6 +96,8 @@ class Parameter:
                 raise ParameterError(self.name, value, "must be finite") from error
         if self.kind in (int, float) and not isinstance(value, bool) and hasattr(value, "item"):
             value = value.item()
+        if type(value) is float:
+            value += 0.0  # -0.0 becomes 0.0.
         if type(value) is not self.kind:
             words = {int: "an integer", float: "a number", str: "a text", bool: "true or false"}
             raise ParameterError(self.name, value, f"must be {words[self.kind]}")
@@ -112,8 +115,10 @@ class Parameter:
             bounds.append((value <= self.maximum, f"at most {self.maximum}"))
         if isinstance(value, float) and not math.isfinite(value):
             bounds.append((False, "finite"))
-        elif abs(value) > _LARGEST[self.kind]:
+        elif self.maximum is None and abs(value) > _LARGEST[self.kind]:
             bounds.append((False, f"at most {_LARGEST[self.kind]} in magnitude"))
+        elif isinstance(value, float) and 0 < abs(value) < _SMALLEST:
+            bounds.append((False, f"at least {_SMALLEST} in magnitude unless 0"))
         if not all(holds for holds, _ in bounds):
             allowed = "must be " + " and ".join(text for _, text in bounds)
             raise ParameterError(self.name, value, allowed)

@@ -262,7 +262,7 @@ class KnowledgeConfig(AlgorithmConfig):
         choices=("oracle", "estimated"),
     )
     availability_history: int = parameter(
-        0, "rounds observed beforehand, for an estimate", minimum=0
+        0, "rounds observed beforehand, for an estimate", minimum=0, maximum=10**5
     )
 
     @classmethod

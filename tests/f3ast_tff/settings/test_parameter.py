@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
+import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import ParameterError
@@ -21,8 +22,11 @@ class Config:
     mode: str = parameter("Fast", "a mode", choices=("Fast", "slow"))
     file: str = parameter(REQUIRED, "a file", is_path=True)
     flag: bool = parameter(False, "yes or no")
+    spread: float = parameter(0.0, "a number", minimum=0)
+    seed: int = parameter(0, "a large number", maximum=2**63 - 1)
 
 
+FLOAT32 = np.finfo(np.float32)
 P = {p.name: p for p in parameters_of(Config)}
 
 
@@ -34,6 +38,8 @@ def test_type_and_default_come_from_the_field() -> None:
         "mode": (str, False),
         "file": (str, False),
         "flag": (bool, False),
+        "spread": (float, False),
+        "seed": (int, False),
     }
     assert (Config().share, Config().count, P["file"].default) == (0.5, None, REQUIRED)
 
@@ -60,6 +66,8 @@ def test_annotations_need_not_be_texts() -> None:
         ("share", 1, 1.0),
         ("count", None, None),
         ("count", 2, 2),
+        ("count", 2**31 - 1, 2**31 - 1),
+        ("seed", 2**63 - 1, 2**63 - 1),
         ("mode", "FAST", "Fast"),
         ("mode", " Slow ", "slow"),
         ("file", Path("a/b"), "a/b"),
@@ -89,6 +97,10 @@ def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
         ("share", None, "must be given"),
         ("count", 1, "must be at least 2"),
         ("count", 2.0, "must be an integer"),
+        ("count", 2**31, "must be at least 2 and at most 2147483647 in magnitude"),
+        ("seed", 2**63, "must be at most 9223372036854775807"),
+        ("spread", 1e39, f"must be at least 0 and at most {FLOAT32.max} in magnitude"),
+        ("spread", 1e-45, f"must be at least 0 and at least {FLOAT32.tiny} in magnitude unless 0"),
         ("mode", "fats", "did you mean Fast? It must be one of Fast, slow"),
         ("mode", 3, "must be a text"),
         ("flag", 1, "must be true or false"),
@@ -99,6 +111,10 @@ def test_other_values_are_refused(name: str, value: Any, allowed: str) -> None:
         P[name].checked(value)
     assert (caught.value.name, caught.value.allowed) == (name, allowed)
     assert str(caught.value) == f"{name} = {'' if value is None else value}: {allowed}"
+
+
+def test_minus_zero_is_zero() -> None:
+    assert math.copysign(1, P["spread"].checked(-0.0)) == 1
 
 
 def test_a_name_far_from_all_gets_no_suggestion() -> None:
