@@ -228,8 +228,16 @@ def _of_csr(arrays: dict[str, np.ndarray], shape: tuple[int, int]) -> ListedMask
 
     if arrays["format"].shape != () or arrays["format"].item() not in (b"csr", "csr"):
         raise ValueError("its sparse format is not csr")
+    parts = [arrays["data"]]
+    for name in ("indices", "indptr"):
+        array = arrays[name]
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            form = f"{array.dtype} {list(array.shape)}"
+            raise ValueError(f"its {name} must be integers [n], not {form}")
+        # None of uint64 that is in range is lost; SciPy knows signed ones alone.
+        parts.append(array.astype(np.int64) if array.dtype.kind == "u" else array)
     try:
-        matrix = csr_matrix(tuple(arrays[name] for name in ("data", "indices", "indptr")), shape)
+        matrix = csr_matrix(tuple(parts), shape)
         matrix.check_format(full_check=True)
     except (TypeError, IndexError) as error:
         raise ValueError(str(error)) from error

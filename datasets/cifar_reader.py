@@ -22,6 +22,8 @@ from .images import LabelledImages, notice
 from .source import locate
 
 _MAX_MEMBERS = 100
+_MAX_PAX_BYTES = 4096
+_PAX_TYPES = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 
 
 def read_cifar(data_dir: Path, files: CifarFiles) -> tuple[LabelledImages, LabelledImages]:
@@ -104,6 +106,23 @@ def _read_file(path: Path, batch: Batch, files: CifarFiles) -> bytes | None:
         raise _damaged(path, str(error), files) from error
 
 
+class _Member(tarfile.TarInfo):
+    """A header of an archive."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Member:
+        """See `tarfile.TarInfo.frombuf`.
+
+        Raises:
+            ValueError: If a pax header follows that is larger than those of sound archives.
+        """
+        found = super().frombuf(buf, encoding, errors)
+        # Python before 3.11.10 takes time that grows with the square of their digits.
+        if found.type in _PAX_TYPES and found.size > _MAX_PAX_BYTES:
+            raise ValueError(f"it has a pax header of more than {_MAX_PAX_BYTES} bytes")
+        return found
+
+
 def _read_archive(path: Path, files: CifarFiles) -> dict[str, bytes]:
     """Returns the archive's files, read straight from it: nothing is unpacked on disk."""
     wanted = {f"{files.folder}/{b.name}": b for b in (*files.train.batches, *files.test.batches)}
@@ -112,7 +131,7 @@ def _read_archive(path: Path, files: CifarFiles) -> dict[str, bytes]:
         with open_regular(path) as packed, gzip.open(packed) as unpacked:
             # As a stream, it is never read twice or backwards.
             limited: Any = Limited(unpacked, files.most_bytes)
-            with tarfile.open(fileobj=limited, mode="r|") as archive:
+            with tarfile.open(fileobj=limited, mode="r|", tarinfo=_Member) as archive:
                 for number, member in enumerate(archive):
                     if number >= _MAX_MEMBERS:
                         raise ValueError(f"it has more than {_MAX_MEMBERS} members")

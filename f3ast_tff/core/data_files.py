@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -20,6 +21,15 @@ else:
 # Texts (CSV, JSON) are parsed in memory, which takes many times their size.
 MAX_TEXT_BYTES = 2**28
 MAX_TOML_BYTES = 2**20
+# The time to read a dotted key of TOML grows with the square of its parts.
+_MAX_DOTS = 100
+# Texts, closed or not, and comments: in one pass, whatever the file holds.
+_TOML_TEXTS = re.compile(
+    r""""{3}(?:\\.|[^\\])*?(?:"{3}|\Z)|'{3}.*?(?:'{3}|\Z)"""
+    r"""|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|#[^\n]*""",
+    re.DOTALL,
+)
+_AROUND_KEYS = re.compile(r"[^\w \t.-]")
 _CHUNK = 2**20
 
 
@@ -114,9 +124,13 @@ def read_toml(path: Path | str, most: int = MAX_TOML_BYTES) -> dict[str, Any]:
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: As `read_text`, or if it is not TOML or is nested too deeply.
+        ValueError: As `read_text`, or if it is not TOML, is nested too deeply or has a key of very
+            many parts.
     """
     text = read_text(path, most)
+    dots = max(part.count(".") for part in _AROUND_KEYS.split(_TOML_TEXTS.sub("_", text)))
+    if dots > _MAX_DOTS:
+        raise ValueError(f"it has a key of more than {_MAX_DOTS} parts")
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -162,10 +176,14 @@ class Limited(io.RawIOBase):
     Forward only; reading beyond the limit is a `ValueError`.
     """
 
-    def __init__(self, stream: io.BufferedIOBase | io.RawIOBase, most: int) -> None:
+    def __init__(
+        self, stream: io.BufferedIOBase | io.RawIOBase, most: int, packed: int | None = None
+    ) -> None:
+        """Takes a stream, its limit and, for the message, the size of its file."""
         super().__init__()
         self._stream = stream
         self._most = self._left = most
+        self._what = "it holds" if packed is None else f"its {packed} bytes hold"
 
     def readable(self) -> bool:
         """See `io.IOBase.readable`."""
@@ -176,7 +194,7 @@ class Limited(io.RawIOBase):
         # One more than is left, to tell the end from the limit.
         found = self._stream.read(min(len(buffer), self._left + 1)) or b""
         if len(found) > self._left:
-            raise ValueError(f"it holds more than {self._most} bytes")
+            raise ValueError(f"{self._what} more than {self._most} bytes")
         self._left -= len(found)
         buffer[: len(found)] = found
         return len(found)

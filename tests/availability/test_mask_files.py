@@ -72,7 +72,12 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "negative": ({"indices": np.array([-1, 2, 1])}, "must be"),
     "twice": ({"indices": np.array([2, 2, 1])}, "the clients of a round must rise"),
     "value": ({"data": np.array([1, 2, 1])}, "another entry than 1"),
-    "texts": ({"indices": np.array(["a", "b", "c"])}, "not a table"),
+    "texts": ({"indices": np.array(["a", "b", "c"])}, "its indices must be integers"),
+    "a number": ({"indices": np.array(0)}, r"its indices must be integers \[n\], not int64 \[\]"),
+    "a number of offsets": ({"indptr": np.array(0)}, "its indptr must be integers"),
+    "a table": ({"indptr": np.array([[0, 2, 3]])}, r"not int64 \[1, 3\]"),
+    "a number of data": ({"data": np.array(1)}, "not a table"),
+    "beyond int64": ({"indices": np.array([0, 2, 2**64 - 1], np.uint64)}, "must be"),
     "bits": ({"packed": np.zeros((2, 2), np.uint8)}, "bits have shape"),
     "nothing": ({"data": None, "indptr": None}, "neither packed nor a CSR matrix"),
 }
@@ -89,7 +94,8 @@ def test_a_damaged_archive_is_one_clear_error(tmp_path: Path, name: str) -> None
 
 
 def test_good_by_hand(tmp_path: Path) -> None:
-    np.savez(tmp_path / "m.npz", **GOOD)
+    unsigned = {name: GOOD[name].astype(np.uint64) for name in ("indices", "indptr")}
+    np.savez(tmp_path / "m.npz", **{**GOOD, **unsigned})
     table = Table(tmp_path / "m.npz")
     assert table.mask(1).tolist() == [True, False, True]
     assert table.mask(2).tolist() == [False, True, False]

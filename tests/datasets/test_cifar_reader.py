@@ -140,6 +140,11 @@ ARCHIVES: dict[str, tuple[bytes, str]] = {
         member("train", 2**26, tarfile.GNUTYPE_LONGNAME) + b"x" * 2**26,
         "holds more than",
     ),
+    # Quadratic: 50,000 digits would take seconds.
+    "digits for a pax header": (
+        member("x", 2**20, tarfile.XHDTYPE) + b"1" * 2**20,
+        "a pax header of more than 4096 bytes",
+    ),
     "many members": (b"".join(member(f"m{i}", 0) for i in range(200)), "more than 100 members"),
 }
 
