@@ -37,6 +37,7 @@ from f3ast_tff.run.selecting import (
     available_clients,
     constraint_of,
     select_clients,
+    state_of,
 )
 from f3ast_tff.settings.kinds import KINDS
 
@@ -257,7 +258,7 @@ class _Run:
             return
         parts = {
             "engine": self.experiment.engine.state(),
-            "strategy": self.experiment.strategy.state(),
+            "strategy": state_of(self.experiment.strategy),
             "history": self.history.arrays(),
             "rates": self.trace.arrays(),
         }

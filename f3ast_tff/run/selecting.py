@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 
 _MAX_NAMED = 5
+_STATE = "must be arrays of numbers or texts by name, or a checkpoint could not be read back"
 
 
 class Availability(Protocol):
@@ -47,6 +48,27 @@ def available_clients(
             f"must be an array of shape ({num_clients},) and dtype bool"
         )
     return mask
+
+
+def state_of(strategy: Strategy) -> dict[str, np.ndarray]:
+    """Returns what a checkpoint holds of a strategy.
+
+    Raises:
+        ComponentError: If it is no mapping of names to arrays that NumPy writes without a pickle.
+    """
+    state: Any = strategy.state()
+    where = f"algorithm {_name(strategy)}: state returned"
+    if not isinstance(state, Mapping):
+        raise ComponentError(f"{where} {type(state).__name__}: {_STATE}")
+    found = {}
+    for name, value in state.items():
+        try:
+            found[name] = np.asanyarray(value)
+        except ValueError:
+            raise ComponentError(f"{where} a ragged {name!r}: {_STATE}") from None
+        if not isinstance(name, str) or found[name].dtype.hasobject:
+            raise ComponentError(f"{where} {name!r}, {type(value).__name__}: {_STATE}")
+    return found
 
 
 def constraint_of(constraint: Constraint, round_number: int) -> RoundConstraint:

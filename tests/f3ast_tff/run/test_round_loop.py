@@ -316,6 +316,30 @@ def test_strategy_with_rates_of_other_clients_is_named() -> None:
         run(None, Wrong)
 
 
+@pytest.mark.parametrize(
+    ("state", "says"),
+    [
+        (None, "returned NoneType"),
+        ({"own": None}, "returned 'own', NoneType"),
+        ({"own": np.array([{}])}, "returned 'own', ndarray"),
+        ({"own": [[1], [1, 2]]}, "returned a ragged 'own'"),
+        ({3: np.ones(1)}, "returned 3, ndarray"),
+    ],
+)
+def test_a_state_that_no_checkpoint_can_hold_is_refused_at_the_first(
+    tmp_path: Path, state: Any, says: str
+) -> None:
+    """NumPy would pickle it, and no pickle is ever read."""
+
+    class Wrong(Learner):
+        def state(self) -> Any:
+            return state
+
+    with pytest.raises(ComponentError, match=f"algorithm Wrong: state {says}: must be arrays"):
+        run(tmp_path, Wrong)
+    assert not list((tmp_path / "checkpoints").iterdir())
+
+
 def test_strategy_that_lacks_a_part_is_named() -> None:
     with pytest.raises(ComponentError, match="algorithm object: has no needs_losses, .*restore"):
         run(None, lambda: object())  # type: ignore[arg-type, return-value]
