@@ -34,6 +34,7 @@ from f3ast_tff.availability.mask_files import (
 from f3ast_tff.availability.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
 from f3ast_tff.core.data_files import open_regular
 from f3ast_tff.core.errors import DataError
+from f3ast_tff.core.table_files import read_csv
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -223,7 +224,7 @@ def _read_csv(path: Path, separator: str) -> Any:
     import pandas as pd
 
     try:
-        frame = pd.read_csv(
+        frame = read_csv(
             path, sep=separator, dtype=str, keep_default_na=False, skip_blank_lines=False
         )
     except (OSError, ValueError) as error:

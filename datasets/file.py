@@ -8,8 +8,12 @@ from typing import Any
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import FederatedData
+from f3ast_tff.core.table_files import read_csv, read_parquet
 from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.settings import REQUIRED, Derived, parameter, register
+
+# Of at most 18 digits, without zeros before.
+_INTEGER = r"0|-?[1-9]\d{0,17}"
 
 
 @register("task", "file", "File", about="a CSV or parquet file with a client column", order=9)
@@ -57,11 +61,11 @@ class FileTask(TaskConfig):
             raise ParameterError("data_file", self.data_file, str(error)) from error
 
     def _read(self) -> Any:
-        import pandas as pd
-
         is_parquet = Path(self.data_file).suffix.lower() in (".parquet", ".pq")
         try:
-            return (pd.read_parquet if is_parquet else pd.read_csv)(self.data_file)
+            if is_parquet:
+                return read_parquet(self.data_file)
+            return self._read_csv()
         except FileNotFoundError as error:
             raise ParameterError("data_file", self.data_file, "not found") from error
         # Readers raise what they like (OSError, ValueError, UnicodeDecodeError, pyarrow's own ...).
@@ -70,3 +74,20 @@ class FileTask(TaskConfig):
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             allowed = f"cannot be read as {kind}: {reason}"
             raise ParameterError("data_file", self.data_file, allowed) from error
+
+    def _read_csv(self) -> Any:
+        import pandas as pd
+
+        columns = (self.data_client, self.data_label, self.data_split)
+        frame = read_csv(self.data_file, dtype=dict.fromkeys(columns, str))
+        if self.data_client in frame.columns:
+            # As they are written: 1 and 01 are two clients.
+            ids = frame[self.data_client]
+            if ids.str.fullmatch(_INTEGER).all():
+                frame[self.data_client] = ids.astype("int64")
+        if self.data_label in frame.columns and self.data_label != self.data_client:
+            labels = frame[self.data_label]
+            numbers = pd.to_numeric(labels, errors="coerce")
+            if not (numbers.isna() & labels.notna()).any():
+                frame[self.data_label] = numbers
+        return frame

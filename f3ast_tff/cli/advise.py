@@ -19,6 +19,7 @@ from f3ast_tff.cli.flags import setting_flags
 from f3ast_tff.cli.parameter_flags import UsageError, flag_lines, parse_flags, wants_help
 from f3ast_tff.core.errors import ComponentError, DataError, EngineError, ParameterError
 from f3ast_tff.core.progress import say, warnings_said
+from f3ast_tff.core.table_files import read_csv
 from f3ast_tff.settings import builtin_registry, parameter, parameters_of
 
 USAGE = """
@@ -171,10 +172,8 @@ def _with_data(
 
 def _with_shares(path: Path, log: AvailabilityLog) -> tuple[AvailabilityLog, np.ndarray]:
     """The log of the clients that have a share, and the shares in its order, `float64 [N]`."""
-    import pandas as pd
-
     try:
-        frame = pd.read_csv(path, header=None, dtype=str, keep_default_na=False)
+        frame = read_csv(path, header=None, dtype=str, keep_default_na=False)
         if str(frame.iat[0, -1]).strip().isidentifier():
             frame = frame.iloc[1:]
         values = frame.iloc[:, -1].astype(float).to_numpy()

@@ -178,7 +178,13 @@ class FederatedData:
             >>> data.train.names.tolist(), data.train.sizes.tolist(), data.num_classes
             (['a', 'b'], [2, 1], 2)
         """
-        features, labels, clients = map(np.asarray, (features, labels, clients))
+        if not isinstance(clients, np.ndarray):
+            # In an array 1 and "1" would be one already.
+            given = np.asarray(clients, object)
+            clients = np.asarray(clients)
+            if clients.ndim == 1 and clients.dtype.kind in "US":
+                clients = frame_columns.texts(given, "clients")
+        features, labels = map(np.asarray, (features, labels))
         if clients.ndim != 1 or clients.dtype.kind not in "iuUS" or not len(clients):
             raise ValueError(f"clients must be integers or texts [n], not {_form(clients)}")
         if len(features) != len(clients) or len(labels) != len(clients):
@@ -228,7 +234,11 @@ class FederatedData:
             ValueError: If a column is missing or holds something else; names column and row.
         """
         known = [client, label, *([split] if split is not None else [])]
-        frame_columns.refuse_missing(frame, [*known, *(features or ())])
+        used = [*known, *(features or ())]
+        frame_columns.refuse_missing(frame, used)
+        if len(set(used)) < len(used):
+            twice = next(column for column in used if used.count(column) > 1)
+            raise ValueError(f"column {twice!r} is for two of client, label, split and features")
         return cls.from_arrays(
             frame_columns.features(frame, features, known),
             frame_columns.classes(frame, label),
@@ -248,6 +258,8 @@ def _checked_features(features: np.ndarray, clients: np.ndarray) -> np.ndarray:
     # Beyond int32 a program without 64-bit integers would wrap around.
     if features.dtype.kind in "iu" and _fits_int32(features):
         return features
+    if features.dtype.kind in "iu":
+        frame_columns.refuse_collapsed(features, "features")
     with np.errstate(over="ignore"):
         features = features.astype(np.float32)
     finite = np.isfinite(features).reshape(len(features), -1).all(axis=1)

@@ -11,6 +11,10 @@ import numpy as np
 _NUMBERS = "biuf"
 # Floating-point numbers beyond are not told apart from their neighbours.
 _MAX_INTEGER = 2**53
+# Up to here single precision tells all integers apart.
+_MAX_EXACT = 2**24
+# NumPy gives every text of an array the length of the longest.
+_MAX_TEXT = 1000
 
 
 def refuse_missing(frame: Any, columns: Sequence[str]) -> None:
@@ -28,7 +32,7 @@ def refuse_missing(frame: Any, columns: Sequence[str]) -> None:
 def ids(frame: Any, column: str) -> np.ndarray:
     """Returns client ids, integers or texts `[n]`."""
     values = _values(frame, column)
-    return values if values.dtype.kind in "iu" else values.astype(str)
+    return values if values.dtype.kind in "iu" else texts(values, f"column {column!r}")
 
 
 def classes(frame: Any, column: str) -> np.ndarray:
@@ -41,7 +45,7 @@ def classes(frame: Any, column: str) -> np.ndarray:
     if values.dtype.kind not in _NUMBERS:
         if len(values) and isinstance(values[0], (list, tuple, np.ndarray)):
             return _stacked(values, column)
-        return np.unique(values.astype(str), return_inverse=True)[1]
+        return np.unique(texts(values, f"column {column!r}"), return_inverse=True)[1]
     if values.dtype.kind == "f":
         whole = (values == np.rint(values)) & (np.abs(values) < _MAX_INTEGER)
         if not whole.all():
@@ -77,25 +81,69 @@ def features(frame: Any, columns: Sequence[str] | None, known: Sequence[str]) ->
     Raises:
         ValueError: If there are no such columns, or arrays have different shapes.
     """
+    # Of all columns at once: there may be as many as there are pixels.
+    numbers = {c for c, dtype in zip(frame.columns, frame.dtypes) if _is_of_numbers(dtype)}
     if columns is None:
         others = [column for column in frame.columns if column not in known]
-        columns = [c for c in others if _holds_numbers(frame[c])]
+        columns = [c for c in others if c in numbers]
         columns = columns or [c for c in others if _holds_arrays(frame[c])]
-        ignored = [str(column) for column in others if column not in columns]
+        read = set(columns)
+        ignored = [str(column) for column in others if column not in read]
         if ignored and columns:
             logging.getLogger(__name__).warning("not read as features: %s", ", ".join(ignored))
     if len(columns) == 1 and _holds_arrays(frame[columns[0]]):
         return _stacked(frame[columns[0]].to_numpy(), columns[0])
-    odd = [str(column) for column in columns if not _holds_numbers(frame[column])]
+    odd = [str(column) for column in columns if column not in numbers]
     if odd or not columns:
         what = f"column {odd[0]!r} holds neither" if odd else "no other column holds either"
         raise ValueError(f"features must be columns of numbers, or one of arrays: {what}")
     # A gap becomes NaN, which is refused with its row.
-    return np.stack([frame[c].to_numpy(np.float32, na_value=np.nan) for c in columns], axis=1)
+    _refuse_collapsed(frame, columns)
+    return np.ascontiguousarray(frame[list(columns)].to_numpy(np.float32, na_value=np.nan))
 
 
-def _holds_numbers(series: Any) -> bool:
-    return getattr(series.dtype, "kind", "O") in _NUMBERS
+def _refuse_collapsed(frame: Any, columns: Sequence[str]) -> None:
+    of_integers = [c for c in columns if frame.dtypes[c].kind in "iu"]
+    whole = frame[of_integers]
+    large = (whole.max() > _MAX_EXACT) | (whole.min() < -_MAX_EXACT)
+    for column in large.index[large]:
+        values = whole[column].dropna()
+        dtype = getattr(values.dtype, "numpy_dtype", values.dtype)
+        refuse_collapsed(values.to_numpy(dtype), f"column {column!r}")
+
+
+def refuse_collapsed(integers: np.ndarray, what: str) -> None:
+    """Raises `ValueError` if two integers are one number in single precision; names both."""
+    if not integers.size or max(abs(int(integers.min())), int(integers.max())) <= _MAX_EXACT:
+        return
+    values = np.unique(integers)
+    same = np.flatnonzero(np.diff(values.astype(np.float32)) == 0)
+    if len(same):
+        low, high = values[same[0] : same[0] + 2]
+        allowed = f"{low} and {high} are one number in single precision: subtract a constant"
+        raise ValueError(f"{what}: {allowed}, or scale it")
+
+
+def texts(values: np.ndarray, what: str) -> np.ndarray:
+    """Returns values as texts `[n]`.
+
+    Raises:
+        ValueError: If two values would become one text, or a text is too long; names them.
+    """
+    first: dict[str, Any] = {}
+    for value in dict.fromkeys(values.tolist()):
+        # NumPy's texts end before zeros.
+        text = str(value).rstrip("\0")
+        if len(text) > _MAX_TEXT:
+            raise ValueError(f"{what}: {text[:20]!r}... is longer than {_MAX_TEXT} characters")
+        other = first.setdefault(text, value)
+        if other is not value:
+            raise ValueError(f"{what}: {other!r} and {value!r} would be one")
+    return values.astype(str)
+
+
+def _is_of_numbers(dtype: Any) -> bool:
+    return getattr(dtype, "kind", "O") in _NUMBERS
 
 
 def _holds_arrays(series: Any) -> bool:
@@ -108,7 +156,7 @@ def _values(frame: Any, column: str) -> np.ndarray:
     gaps = series.isna().to_numpy()
     if gaps.any():
         raise ValueError(f"column {column!r}: row {int(np.argmax(gaps))} has no value")
-    if _holds_numbers(series):
+    if _is_of_numbers(series.dtype):
         return series.to_numpy(getattr(series.dtype, "numpy_dtype", series.dtype))
     return series.to_numpy()
 

@@ -54,10 +54,8 @@ def test_every_parameter_reaches_the_data(path: Path) -> None:
     assert sizes == {0.4: [1, 1], 0.6: [2, 2]}
     drawn = [config(path, test_fraction=0.4, data_seed=s).build().test.features for s in range(9)]
     assert len({part.tobytes() for part in drawn}) > 1
-    other = config(path, data_client="y", data_label="y", test_fraction=0.4).build()
-    assert other.train.num_clients == 3
-    by_part = config(path, data_label="part", test_fraction=0.4).build()
-    assert by_part.num_classes == 2
+    other = config(path, data_client="y", data_label="part", test_fraction=0.4).build()
+    assert other.train.num_clients == 3 and other.num_classes == 2
 
 
 def test_an_image_column_of_a_parquet_file(tmp_path: Path) -> None:
@@ -82,6 +80,25 @@ def test_the_content_is_in_the_identity_and_the_place_is_not(path: Path) -> None
     assert identity(moved) == first
     moved.write_bytes(moved.read_bytes() + b"\n")
     assert identity(moved) != first
+
+
+def test_ids_in_a_csv_file_are_as_they_are_written(tmp_path: Path) -> None:
+    """Numbers in their order if all are numbers; else 01 and 1 are two clients."""
+    path = tmp_path / "x.csv"
+    for ids, names in ((["10", "9"], ["9", "10"]), (["01", "1"], ["01", "1"])):
+        rows = [f"{who},{label},0.5" for who in ids for label in (0, 1)]
+        path.write_text("\n".join(["client,label,x", *rows]))
+        data = FileTask(data_file=str(path), test_fraction=0.5).build()
+        assert data.train.names is not None and data.train.names.tolist() == names
+
+
+def test_labels_in_a_csv_file_are_numbers_if_all_are(tmp_path: Path) -> None:
+    """Read in pieces, a column that turns to texts late is one of texts throughout."""
+    path = tmp_path / "x.csv"
+    many = 300_000
+    for last, num_classes in (("2", 3), ("b", 3), ("5", 6)):
+        path.write_text("client,label,x\n" + "a,1,0\n" * many + f"a,0,0\na,{last},0\n")
+        assert FileTask(data_file=str(path)).build().num_classes == num_classes
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

@@ -197,6 +197,41 @@ def test_bad_arrays_are_refused(given: dict[str, Any], message: str) -> None:
         FederatedData.from_arrays(**{**GOOD, "test": None, **given})
 
 
+@pytest.mark.parametrize(
+    ("clients", "message"),
+    [
+        ([1, "1", "2", "2", "2", "2"], "clients: 1 and '1' would be one"),
+        (["a", "a\0", "b", "b", "b", "b"], r"clients: 'a' and 'a\\x00' would be one"),
+        (["x" * 1001, "b", "b", "b", "b", "b"], "is longer than 1000 characters"),
+    ],
+)
+def test_two_clients_do_not_become_one(clients: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        FederatedData.from_arrays(FEATURES, LABELS, clients)
+    frame = pd.DataFrame({"client": clients, "label": LABELS, "x": 0.5})
+    with pytest.raises(ValueError, match=message.replace("clients", "column 'client'")):
+        FederatedData.from_frame(frame)
+    with pytest.raises(ValueError, match=message.replace("clients", "column 'label'")):
+        FederatedData.from_frame(frame.rename(columns={"client": "label", "label": "client"}))
+
+
+@pytest.mark.parametrize("low", [2**62, -(2**62), 2**24, 1_700_000_001])
+def test_integers_that_would_become_one_are_refused(low: int) -> None:
+    values = np.array([low, low + 1, 0, 0, 0, 0])
+    message = f"{low} and {low + 1} are one number in single precision: subtract a constant"
+    for column in (values, pd.array(values, "Int64")):
+        frame = pd.DataFrame({"client": CLIENTS, "label": LABELS, "time": column})
+        with pytest.raises(ValueError, match=f"column 'time': {message}"):
+            FederatedData.from_frame(frame)
+    if abs(low) > 2**31:
+        with pytest.raises(ValueError, match=f"features: {message}"):
+            FederatedData.from_arrays(values[:, None], LABELS, CLIENTS)
+    else:
+        # Integers stay integers.
+        data = FederatedData.from_arrays(values[:, None], LABELS, CLIENTS, test=None)
+        assert data.train.features.max() == low + 1
+
+
 FRAME = pd.DataFrame(
     {
         "client": ["b", "a", "b", "a"],
@@ -289,6 +324,9 @@ def test_bad_frames_are_refused(frame: pd.DataFrame, message: str) -> None:
         ({"features": ["x", "note"]}, "column 'note' holds neither"),
         ({"features": ["z"]}, "no column 'z'"),
         ({"split": "note"}, "column 'note': row 0 has 'some', not train or test"),
+        ({"client": "label"}, "column 'label' is for two of client, label, split and features"),
+        ({"split": "label"}, "column 'label' is for two of"),
+        ({"features": ["label"]}, "column 'label' is for two of"),
     ],
 )
 def test_bad_columns_are_refused(given: dict[str, Any], message: str) -> None:
