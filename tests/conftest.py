@@ -14,6 +14,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for _signum in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(_signum, signal.SIG_DFL)
 
+# A busy machine is no failure. The environment of Flower has no Hypothesis.
+if importlib.util.find_spec("hypothesis") is not None:
+    import hypothesis
+
+    hypothesis.settings.register_profile("no_deadline", deadline=None)
+    hypothesis.settings.load_profile("no_deadline")
+
 # What takes longest comes first, so that one worker of two does not end with it alone.
 LONGEST = (
     "test_run_experiments.py",

@@ -19,7 +19,7 @@ def masks(process: Markov, rounds: int) -> np.ndarray:
     return np.array([process.mask(t) for t in range(1, rounds + 1)])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(0, 5))
 def test_any_order_of_rounds_gives_the_same_masks(order: list[int], seed: int) -> None:
     """Going on from the last mask and finding a round in the past are the same function."""

@@ -16,7 +16,7 @@ def masks(process: MinimumSeparation, rounds: int) -> np.ndarray:
     return np.array([process.mask(t) for t in range(1, rounds + 1)])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=10), st.integers(0, 6), st.integers(0, 3))
 def test_any_order_of_rounds_gives_the_same_masks(
     order: list[int], separation: int, seed: int

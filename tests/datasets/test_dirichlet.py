@@ -101,7 +101,7 @@ def test_s_small_gives_each_class_to_one_client() -> None:
     np.testing.assert_array_equal((counts == 200).sum(axis=0), 1)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     s=st.floats(1e-3, 1e3),
     clients=st.integers(1, 30),

@@ -66,7 +66,7 @@ def assert_equal(found: list[Cohort], expected: list[Cohort]) -> None:
 
 
 @each_strategy
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(1, N))
 def test_cohorts_are_feasible(make: Make, seed: int, k: int) -> None:
     p, masks, losses = world(seed, 8)
@@ -110,7 +110,7 @@ def lowest_id(p: np.ndarray, known: AvailabilityKnowledge) -> Strategy:
 
 
 @pytest.mark.parametrize("name", list(STRATEGIES))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_relabelling_clients_relabels_the_cohorts(name: str, seed: int) -> None:
     """With nothing to draw: all that can take part do, and no two clients tie."""

@@ -106,7 +106,7 @@ def test_first_round_with_running_minima() -> None:
         )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.booleans())
 def test_large_kappa_is_unbiased_bit_for_bit(seed: int, k: int, oracle: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -211,7 +211,7 @@ def floats(values: list[Fraction]) -> np.ndarray:
     return np.array([float(value) for value in values])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_as_algorithm_1_reads(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 8))

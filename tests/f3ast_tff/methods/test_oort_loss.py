@@ -177,7 +177,7 @@ def run(
 
 
 @pytest.mark.parametrize("kind", CONSTRAINTS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_cohorts_are_feasible_under_every_constraint(kind: str, seed: int) -> None:
     rng, constraint = np.random.default_rng(seed), CONSTRAINTS[kind]

@@ -54,7 +54,7 @@ def expected_rates(policy: Policy, states: AvailabilityStates, draws: int) -> np
 
 
 @given(SYSTEM, st.integers(1, 3))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_oracles_agree(system: list[tuple[float, float, float]], k: int) -> None:
     """Poisson-binomial, enumeration of states and linear program give one vertex."""
     q, _, utility = np.array(system).T
@@ -93,7 +93,7 @@ def test_region_of_table_one() -> None:
 
 
 @given(SYSTEM, st.integers(1, 3), st.sampled_from(OBJECTIVES))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_optimum_is_achievable_and_no_better_point_is(
     system: list[tuple[float, float, float]], k: int, objective: str
 ) -> None:
@@ -112,7 +112,7 @@ def test_optimum_is_achievable_and_no_better_point_is(
 
 
 @given(SYSTEM, st.integers(1, 2), st.floats(0.3, 0.99), st.data())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_policies_achieve_their_target(
     system: list[tuple[float, float, float]], k: int, inside: float, data: st.DataObject
 ) -> None:

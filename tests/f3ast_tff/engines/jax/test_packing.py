@@ -58,7 +58,7 @@ def clients_of(packed: PackedWork) -> list[tuple[float, np.ndarray]]:
     return found
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     sizes=st.lists(st.integers(0, 23), min_size=1, max_size=7),
     lanes=st.integers(1, 5),
