@@ -129,20 +129,21 @@ bench-data: $(STAMP)  ## The same for the real data and the large models (DATA_D
 	$(PY) -m benchmarks.model_rounds --data_dir $(DATA_DIR) --task cifar100
 	$(PY) -m benchmarks.model_rounds --data_dir $(DATA_DIR) --task shakespeare
 
-lock:  ## Regenerate the .txt files of requirements/ from their .in files (needs uv)
+lock:  ## Regenerate the .txt files of requirements/ from pyproject.toml and the .in files (needs uv)
 	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
-	  requirements/fused.in -o requirements/fused.txt
+	  pyproject.toml --extra fused --extra parquet requirements/fused.in -o requirements/fused.txt
 	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
-	  requirements/flower.in -o requirements/flower.txt
+	  pyproject.toml --extra fused --extra flower requirements/flower.in -o requirements/flower.txt
 	$(UV) pip compile --no-config --quiet --universal --python-version 3.12 --only-binary :all: \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
-	  requirements/pfl.in -o requirements/pfl.txt
+	  pyproject.toml --extra pfl requirements/pfl.in -o requirements/pfl.txt
 	$(UV) pip compile --quiet --universal --python-version 3.9 --only-binary :all: \
 	  --override requirements/overrides.txt --generate-hashes --no-emit-index-url \
 	  --custom-compile-command "make lock  (requirements/overrides.txt says why it overrides pins)" \
-	  requirements/lock.in -o requirements/lock.txt
+	  pyproject.toml --extra tff --extra fused --extra parquet --extra ray requirements/lock.in \
+	  -o requirements/lock.txt
 	$(UV) pip compile --quiet --universal --python-version 3.9 --constraint requirements/lock.txt \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 	  requirements/docs.in -o requirements/docs.txt
