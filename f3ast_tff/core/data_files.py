@@ -13,11 +13,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 # Texts (CSV, JSON) are parsed in memory, which takes many times their size.
 MAX_TEXT_BYTES = 2**28
 MAX_TOML_BYTES = 2**20
@@ -127,6 +122,10 @@ def read_toml(path: Path | str, most: int = MAX_TOML_BYTES) -> dict[str, Any]:
         ValueError: As `read_text`, or if it is not TOML, is nested too deeply or has a key of very
             many parts.
     """
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     text = read_text(path, most)
     dots = max(part.count(".") for part in _AROUND_KEYS.split(_TOML_TEXTS.sub("_", text)))
     if dots > _MAX_DOTS:
