@@ -157,7 +157,9 @@ def as_stated(number: float, text: str) -> str:
     if found.startswith("0.") and text.lstrip("+-−").startswith("."):
         found = found[1:]
     minus = "−" if text.startswith("−") else "-"
-    return f"{minus if number < 0 else '+' if text.startswith('+') else ''}{found}"
+    # A mean of 0 may be off by rounding errors.
+    negative = round(number, 12) < 0
+    return f"{minus if negative else '+' if text.startswith('+') else ''}{found}"
 
 
 def numbers_of(phrases: Sequence[Phrase]) -> list[list[float]]:
