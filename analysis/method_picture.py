@@ -92,7 +92,7 @@ def _with_differences(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw(panel: Axes, table: pd.DataFrame, colours: mpl.colors.Colormap, norm: Normalize) -> None:
-    labels, regimes = table["label"].unique(), table["regime"].unique()
+    labels, regimes = table["label"].unique(), list(table["regime"].unique())
     wide = table.pivot(index="label", columns="regime").reindex(labels)
     values = wide["difference"][regimes].to_numpy(float)
     panel.imshow(np.ma.masked_invalid(values), cmap=colours, norm=norm, aspect="auto")
