@@ -63,18 +63,3 @@ def test_the_three_share_their_probabilities() -> None:
     np.testing.assert_allclose(cyclic.stationary, np.rint(100 * pi) / 100)
     correlated = [m.positively_correlated for m in (bernoulli, markov, cyclic)]
     assert correlated == [False, False, True]
-
-
-def test_frequencies() -> None:
-    """Mean over N clients and T rounds: variance sum of pi (1 - pi) g / (T N^2).
-
-    g = 1 for independent rounds, (1 + lambda) / (1 - lambda) for chains.
-    """
-    for config in (DirichletBernoulliConfig(), DirichletMarkovConfig()):
-        process = config.build(P, 2, LABELS)
-        eigenvalue = getattr(process, "eigenvalue", np.zeros(60))
-        pi, rounds = process.stationary, 2000
-        seen = np.array([process.mask(t) for t in range(1, rounds + 1)])
-        each = pi * (1 - pi) * (1 + eigenvalue) / (1 - eigenvalue) / rounds
-        assert np.all(np.abs(seen.mean(axis=0) - pi) <= 6 * np.sqrt(each) + 1e-9)
-        assert abs(seen.mean() - pi.mean()) < 5 * np.sqrt(each.sum()) / 60

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import (
-    AlwaysConfig,
     HomeDevicesConfig,
     IndependentAvailability,
     ScarceConfig,
@@ -23,10 +22,6 @@ def built(config: LognormalConfig, num_clients: int, seed: int) -> IndependentAv
     process = config.build(np.ones(num_clients), seed)
     assert isinstance(process, IndependentAvailability)
     return process
-
-
-def test_always_is_everyone() -> None:
-    assert all(AlwaysConfig().build(np.ones(7), 3).mask(t).all() for t in range(1, 300))
 
 
 def test_scarce_mean_number_available() -> None:
@@ -60,12 +55,6 @@ def test_q_is_a_lognormal_over_its_maximum(
     for side, share in ((1, 0.8413), (-1, 0.1587)):
         below = np.mean(log_q < log_q.mean() + side * sigma)
         assert abs(below - share) < 5 * 0.0026
-
-
-def test_readings_scale_the_same_draws() -> None:
-    """The draw is exp(sigma z) with the same z: log q of the two readings have ratio sqrt(2)."""
-    variance, sigma = (built(HomeDevicesConfig(s), 100, 3).q for s in ("variance", "sigma"))
-    np.testing.assert_allclose(np.log(variance), np.sqrt(2) * np.log(sigma), atol=1e-12)
 
 
 def test_who_is_rare_depends_on_the_seed_and_the_process() -> None:
@@ -120,33 +109,11 @@ def test_every_client_follows_the_wave() -> None:
     np.testing.assert_allclose(process.probabilities(6 + 24 * 41), 0.9 * process.q)
 
 
-def test_sharing_the_hour_correlates_clients() -> None:
-    """Over a day cov(A_i, A_j) = q_i q_j var(f) = 0.08 q_i q_j, as f = 0.5 + 0.4 sin.
-
-    M, the number available of N = 40, sums them: var(M) = sum_k f q_k (1 - f q_k) on average,
-    plus 0.08 (sum q)^2. A sample variance over T = 2400 rounds of a bounded, sine-driven count is
-    within 10% (its relative error is sqrt(2 / T) = 3% for a normal count); without the shared
-    hour it would be a fraction of it.
-    """
-    process = built(SmartphonesConfig(), 40, 0)
-    counts = np.array([process.mask(t).sum() for t in range(1, 2401)])
-    q, f = process.q, 0.5 + 0.4 * np.sin(2 * np.pi * np.arange(24) / 24)
-    alone = np.mean([np.sum(f_t * q * (1 - f_t * q)) for f_t in f])
-    shared = 0.08 * q.sum() ** 2
-    assert counts.var() == pytest.approx(alone + shared, rel=0.1)
-    assert shared > alone
-
-
 def test_q_is_inverse_to_the_share() -> None:
     """p = 0.1, 0.2, 0.3, 0.4: q = 0.1 / p = 1, 1/2, 1/3, 1/4."""
     np.testing.assert_allclose(
         UnevenConfig().build(np.array([0.1, 0.2, 0.3, 0.4]), 0).q, [1, 1 / 2, 1 / 3, 1 / 4]
     )
-
-
-def test_the_smallest_client_is_always_available() -> None:
-    process = UnevenConfig().build(np.array([0.6, 0.1, 0.3]), 0)
-    assert all(process.mask(t)[1] for t in range(1, 300))
 
 
 @pytest.mark.parametrize("share", [0.0, -0.1, float("nan")])

@@ -104,11 +104,3 @@ def test_the_smallest_label_by_hand() -> None:
     assert not process.periodic
     alone = SmallestLabelConfig(0.2).build_labelled(np.ones((2, 1)), 0)
     assert alone.q.tolist() == [0.2, 0.2]
-
-
-def test_frequencies_by_the_smallest_label() -> None:
-    """Over 2000 rounds a count has variance 2000 q (1 - q); 10 clients within 5 deviations."""
-    process = SmallestLabelConfig().build_labelled(np.eye(10), 3)
-    counts = np.sum([process.mask(t) for t in range(1, 2001)], axis=0)
-    q = np.linspace(0.1, 1, 10)
-    assert np.all(np.abs(counts - 2000 * q) <= 5 * np.sqrt(2000 * q * (1 - q)) + 1e-9)

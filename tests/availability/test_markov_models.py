@@ -38,17 +38,6 @@ def test_the_papers_population() -> None:
     assert not process.positively_correlated
 
 
-def test_classes_differ_in_how_long_they_stay() -> None:
-    """A stay in the rarer state lasts 1 / ((1 - lambda) 0.9) rounds: 11.1 or 1.11."""
-    client_class, process = four(400, 1)
-    seen = np.array([process.mask(t) for t in range(1, 1001)])
-    for number, rare in ((0, False), (1, False), (2, True), (3, True)):
-        states = seen[:, client_class == number] == rare
-        stays = (states[1:] & ~states[:-1]).sum()
-        expected = 11.1 if number % 2 == 0 else 1.11
-        assert states.sum() / stays == pytest.approx(expected, rel=0.15)
-
-
 @pytest.mark.parametrize("n", [1, 4, 6, 99])
 def test_quarters_as_equal_as_can_be(n: int) -> None:
     sizes = np.bincount(four(n)[0], minlength=4)
@@ -125,22 +114,3 @@ def test_eigenvalues_by_hand() -> None:
     """
     found = MarkovTransitionConfig(0.05).chains(np.array([0.1, 0.5, 0.02, 1.0, 0.0]), 0)
     np.testing.assert_allclose(found.eigenvalue, [0.5, 0.9, -0.02 / 0.98, 0.95, 0.0], atol=1e-12)
-
-
-def test_transition_frequencies_of_the_process() -> None:
-    """pi = 0.1, a = 0.05, b = 0.45: 40 chains over 3000 rounds.
-
-    Transitions out of a state are independent: over m visits their frequency deviates by
-    sqrt(p (1 - p) / m). The mean over T rounds of a chain has variance
-    pi (1 - pi) (1 + lambda) / (1 - lambda) / T, lambda = 1/2.
-    """
-    process = MarkovTransitionConfig().build(np.full(40, 1 / 40), 3)
-    seen = np.array([process.mask(t) for t in range(1, 3001)])
-    before, after = seen[:-1], seen[1:]
-    for rate, visits, moved in ((0.05, ~before, after), (0.45, before, ~after)):
-        bound = 5 * np.sqrt(rate * (1 - rate) / visits.sum())
-        assert abs(moved[visits].mean() - rate) < bound
-    assert abs(seen.mean() - 0.1) < 5 * np.sqrt(0.09 * 3 / (40 * 3000))
-    np.testing.assert_allclose(process.stationary, 0.1)
-    np.testing.assert_allclose(process.eigenvalue, 0.5)
-    assert not process.positively_correlated

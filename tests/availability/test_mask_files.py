@@ -12,7 +12,6 @@ from f3ast_tff.availability import HomeDevicesConfig, Table
 from f3ast_tff.availability.mask_files import ListedMasks, PackedMasks, read_masks, write_masks
 from f3ast_tff.cli.availability import main
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.run.small_run import ROUNDS, STRATEGIES, assert_same_results, run
 from tests.fake_engine import Breakdown
 
@@ -63,7 +62,7 @@ GOOD: dict[str, Any] = {
     "data": np.ones(3, bool),
 }
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "no shape": ({"shape": None}, "its shape must be two integers"),
+    "no shape": ({"shape": None}, "it has the arrays data, format, indices, indptr: must have one"),
     "shape": ({"shape": np.array([0, 3])}, "each at least 1"),
     "format": ({"format": np.array(b"csc")}, "sparse format is not csr"),
     "too few offsets": ({"indptr": np.array([0, 3])}, "index pointer size"),
@@ -134,14 +133,3 @@ def test_a_finished_run_writes_what_it_lacks(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("masks.*"))
     run(tmp_path, STRATEGIES["f3ast"], write_masks="csv")
     assert len((tmp_path / "masks.csv").read_text().splitlines()) == ROUNDS
-
-
-def test_f3ast_assumes_what_the_setting_says() -> None:
-    """A table is not known to be free of correlation: the objective has to be given."""
-    for given, objective in (
-        ({"availability": "home_devices"}, "p_squared"),
-        ({"availability": "table"}, "p"),
-        ({"availability": "table", "availability_objective": "p_squared"}, "p_squared"),
-    ):
-        settings = resolve({"table_file": "m.npz" if "table" in given.values() else None, **given})
-        assert settings.settings["availability_objective"] == objective

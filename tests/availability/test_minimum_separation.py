@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f3ast_tff.availability import IndependentAvailability, MinimumSeparation
+from f3ast_tff.availability import MinimumSeparation
 
 Q = np.array([0.0, 0.05, 0.2, 0.5, 0.9, 1.0])
 
@@ -84,24 +84,9 @@ def test_clients_are_independent() -> None:
     assert not MinimumSeparation(Q, 0).periodic
 
 
-def test_without_separation_rounds_are_independent() -> None:
-    """R = 0: the law of independent clients of these q, though of other draws."""
-    process = MinimumSeparation(np.full(2000, 0.3), 0, 0)
-    assert process.stationary.tolist() == IndependentAvailability(process.q, 0).q.tolist()
-    both = np.mean(process.mask(5) & process.mask(6))
-    assert abs(both - 0.09) < 5 * np.sqrt(0.09 * 0.91 / 2000)
-
-
 def test_a_far_round_is_found_without_all_before() -> None:
     """q = 0.1, R = 5: five refusals in a row come soon; round 10^9 costs what 10^3 does."""
     process = MinimumSeparation(np.full(50, 0.1), 1, 5)
     expected = process.mask(10**9)
     process.mask(10**9 - 1)
     assert np.array_equal(process.mask(10**9), expected)
-
-
-def test_a_changed_mask_changes_no_other() -> None:
-    process = MinimumSeparation(Q, 0)
-    expected = process.mask(5)
-    process.mask(5)[:] = True
-    assert np.array_equal(process.mask(5), expected)

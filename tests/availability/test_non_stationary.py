@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import IndependentAvailability, NonStationary
-from f3ast_tff.availability.draws import LEAN_FROM
 from f3ast_tff.availability.non_stationary import (
     InterleavedSineConfig,
     SineConfig,
@@ -100,19 +99,6 @@ def test_stationary_by_hand() -> None:
 
 
 @pytest.mark.parametrize("name", DYNAMICS)
-def test_frequencies(name: str) -> None:
-    """Over T = 2000 rounds, 100 periods, a count has mean T pi_k and variance sum q (1 - q).
-
-    6 clients, each within 5 deviations (a chance of 4e-6 that one is not).
-    """
-    process = DYNAMICS[name]
-    q = np.array([process.probabilities(t) for t in range(1, ROUNDS + 1)])
-    counts = masks(process, ROUNDS).sum(axis=0)
-    bound = 5 * np.sqrt((q * (1 - q)).sum(axis=0)) + 1e-9
-    assert np.all(np.abs(counts - ROUNDS * process.stationary) <= bound)
-
-
-@pytest.mark.parametrize("name", DYNAMICS)
 def test_clients_are_positively_correlated_over_the_rounds(name: str) -> None:
     """They are independent given the round, so their covariance is that of q_0t and q_1t.
 
@@ -136,11 +122,3 @@ def test_the_four_share_their_probabilities() -> None:
         assert process.q.tolist() == made[0].q.tolist()
     assert not made[0].positively_correlated
     assert not made[0].periodic
-
-
-@pytest.mark.parametrize("cut", [0.0, 0.1])
-def test_a_million_clients_stay_in_single_precision(cut: float) -> None:
-    """q = 0.5 x 0.7 in round 1."""
-    process = NonStationary(np.full(LEAN_FROM, 0.5), 0, SINE, cut)
-    assert process.probabilities(1).dtype == np.float32
-    assert abs(process.mask(1).mean() - 0.35) < 5 * np.sqrt(0.35 * 0.65 / LEAN_FROM)

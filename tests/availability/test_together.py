@@ -15,7 +15,7 @@ from f3ast_tff.settings import builtin_registry
 P = np.full(60, 1 / 60)
 ROUNDS = range(1, 1001)
 # Those that need neither data nor a file.
-NAMES = (
+NAMES = [
     "scarce",
     "home_devices",
     "smartphones",
@@ -26,7 +26,7 @@ NAMES = (
     "periodic_groups",
     "minimum_separation",
     "markov_transition",
-)
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -35,14 +35,6 @@ def test_given_groups() -> None:
     assert process.eigenvalue is None
 
 
-@pytest.mark.parametrize("process", [AlternatingConfig(1).build(np.ones(4), 0), groups(10)])
-def test_a_changed_mask_changes_no_other(process: Grouped) -> None:
-    for t in (1, 2):
-        expected = process.mask(t)
-        process.mask(t)[:] ^= True
-        assert np.array_equal(process.mask(t), expected)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_one_group_at_a_time_in_order(seed: int) -> None:
     """Five groups of two, 3 rounds on and 12 off: each has 3 rounds in a row of a period of 15."""
@@ -94,11 +86,6 @@ def test_one_turn_in_a_row_in_each_cycle() -> None:
     assert np.array_equal(seen[10:20], seen[:10])
     assert np.array_equal(seen[20:], seen[:10])
     np.testing.assert_allclose(process.stationary, [0.1, 0.1, 0.1, 0.3, 0.5, 1.0])
-
-
-def test_any_round_without_those_before() -> None:
-    process, again = cyclic(PI, 3, 100), cyclic(PI, 3, 100)
-    assert np.array_equal(process.mask(10**9 + 7), again.mask(10**9 % 100 + 7))
 
 
 def test_offsets_are_uniform() -> None:
