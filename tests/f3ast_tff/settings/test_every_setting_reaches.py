@@ -30,42 +30,24 @@ N, ROUNDS = 12, 6
 REGISTRY = builtin_registry()
 # Tasks whose files are not here: their generators are tested with the data sets.
 WITH_FILES = {"cifar100", "shakespeare", "mnist", "cifar10", "cifar10_one_class"}
-# What a parameter moves; by default the part of its kind.
-PART_OF_KIND = {
-    "task": "data",
-    "model": "model",
-    "algorithm": "strategy",
-    "aggregation": "aggregation",
-    "availability": "availability",
-    "constraint": "constraint",
-    "delivery": "delivery",
-    "client_optimizer": "client_optimizer",
-    "server_optimizer": "server_optimizer",
-    "engine": "engine",
-}
+# What a parameter moves; by default the part of its kind, of the same name but for two.
+PART_OF_KIND = {"task": "data", "algorithm": "strategy"}
 PART_OF = {
-    "poc_loss": "client_loss",
-    "poc_clip_norm": "client_optimizer",
-    "epsilon": "server_optimizer",
-    "client_lr_decay": "client_optimizer",
-    "client_lr_rounds": "client_optimizer",
-    "client_lr_schedule": "client_optimizer",
-    "local_epochs": "work",
-    "local_steps": "work",
-    "batch_size": "work",
-    "last_batch": "work",
-    "client_share": "p",
-    "client_share_of": "strategy",
-    "selection_separation": "strategy",
-    "availability_draws": "availability",
-    "rounds": "loop",
-    "eval_every": "loop",
-    "checkpoint_every": "loop",
-    "seed": "work",
-    "augmentation": "preprocessing",
-    "test_clients": "data",
-    "held_out_clients": "data",
-    "over_commitment": "constraint",
+    parameter: part
+    for part, parameters in {
+        "client_loss": "poc_loss",
+        "client_optimizer": "poc_clip_norm client_lr_decay client_lr_rounds client_lr_schedule",
+        "server_optimizer": "epsilon",
+        "work": "local_epochs local_steps batch_size last_batch seed",
+        "p": "client_share",
+        "strategy": "client_share_of selection_separation",
+        "availability": "availability_draws",
+        "loop": "rounds eval_every checkpoint_every",
+        "preprocessing": "augmentation",
+        "data": "test_clients held_out_clients",
+        "constraint": "over_commitment",
+    }.items()
+    for parameter in parameters.split()
 }
 # Further settings under which a parameter has an effect.
 WHERE: dict[str, dict[str, Any]] = {
@@ -151,6 +133,9 @@ def allowed(parameter: Parameter, value: float) -> bool:
     return lower and above and upper and (parameter.below is None or value < parameter.below)
 
 
+KNOWLEDGE = ("unbiased", "more_available", "adafed", "ca_fed", "fedstale", "f3ast_of_ca_fed")
+
+
 def digest(value: Any) -> str:
     return hashlib.sha256(pickle.dumps(value)).hexdigest()
 
@@ -217,9 +202,7 @@ def cases() -> list[Any]:
                 # Its clients drop what is less than a batch; `small_data` has two examples each.
                 task = "shakespeare" if component.config.labels_sequences else "cifar100"
                 base.update(task=task, batch_size=2)
-            if component.name in ("unbiased", "more_available", "adafed", "ca_fed", "fedstale"):
-                base["availability"] = "four_classes"
-            if component.name == "f3ast_of_ca_fed":
+            if component.name in KNOWLEDGE:
                 base["availability"] = "four_classes"
             base.update(chosen)
             label = f"{component.kind}-{component.name}-{parameter.name}"
@@ -259,7 +242,7 @@ def test_a_setting_reaches_its_part(
     if key not in unswitched:
         unswitched[key] = parts(given, monkeypatch)
     before, after = unswitched[key], parts(switched, monkeypatch)
-    part = PART_OF.get(parameter.name) or PART_OF_KIND[kind]
+    part = PART_OF.get(parameter.name) or PART_OF_KIND.get(kind, kind)
     if kind == "client_optimizer":
         part = "client_optimizer"
     assert before[part] != after[part]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import product
 from typing import Any
 
 import pytest
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import parameters_of
 from f3ast_tff.settings.registry import builtin_registry
@@ -104,7 +104,6 @@ def test_identity_is_all_but_where_and_how_often_it_is_saved() -> None:
     assert json.loads(json.dumps(configuration.describe())) == configuration.describe()
 
 
-BELOW_1 = "above 0 and below 1"
 BAD: list[tuple[str, Any, str]] = [
     ("task", "imagenet", "must be one of synthetic, synthetic_linear, cifar100"),
     ("algorithm", "fedsgd", "must be one of fedavg, fedadam, f3ast, f3ast_adam"),
@@ -122,10 +121,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("rounds", 1.5, "must be an integer"),
     ("client_lr_decay", 1.1, "at most 1"),
     ("seed", -1, "at least 0"),
-    *[("rate_beta", value, BELOW_1) for value in (0.0, 1.0, 2.0, -0.1, NAN, INF)],
-    *[("client_lr", value, "above 0") for value in (0.0, -0.1, NAN, INF)],
-    *[("server_lr", value, "above 0") for value in (0.0, -0.1, NAN, INF)],
-    *[("synthetic_alpha", value, "at least 0") for value in (-1.0, NAN, INF)],
+    ("rate_beta", 1.0, "above 0 and below 1"),
     *[("run_name", value, "the name of one folder") for value in ("", ".", "..", "a/b", "/a")],
     ("learning_rate", 0.1, "there is no such setting"),
     ("clients_a_round", 5, "did you mean clients_per_round?"),
@@ -144,54 +140,26 @@ def test_bad_value_is_named_with_what_is_allowed(name: str, value: Any, allowed:
     assert "--" not in caught.value.allowed
 
 
-def every_parameter() -> list[Any]:
-    """Every parameter, with settings that choose its component."""
-    found = []
-    for component in builtin_registry().all():
-        for parameter in component.parameters:
-            chosen = CHOOSING.get((component.kind, component.name), {})
-            name = chosen.get("constraint", component.name)
-            base = {} if name == "fixed" else {component.kind: name}
-            found.append(pytest.param({**base, **chosen}, parameter, id=f"{name}-{parameter.name}"))
-    for config in GROUPS.values():
-        found += [pytest.param({}, p, id=p.name) for p in parameters_of(config)]
-    return found
-
-
-@pytest.mark.parametrize(("base", "parameter"), every_parameter())
-def test_every_number_refuses_what_is_not_one_and_every_choice_is_allowed(
-    base: dict[str, Any], parameter: Any
-) -> None:
-    """NaN compares false with every bound; a declaration that forgets it would let it through."""
-    if parameter.kind in (int, float):
-        for value in (NAN, INF, -INF):
-            with pytest.raises(ParameterError) as caught:
-                resolve({**base, parameter.name: value})
-            assert caught.value.name == parameter.name
-    for choice in parameter.choices:
-        assert parameter.checked(choice.upper()) == choice
-    assert parameter.name in resolve(base).settings
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_setting_of_a_component_that_is_not_chosen_is_refused(kind: str) -> None:
-    """Each parameter against every component of its kind that does not have it."""
-    registry = builtin_registry()
-    for component in registry.components[kind].values():
-        for parameter in component.parameters:
-            takers = {(c.kind, c.name) for c in registry.takers(parameter.name)}
-            for other in registry.components[kind].values():
-                chosen = CHOOSING.get((kind, other.name), {})
-                name = chosen.get("constraint", other.name)
-                given = {**({} if name == "fixed" else {kind: name}), **chosen}
-                settings_there = resolve(given).settings
-                if parameter.name in settings_there or (kind, other.name) in takers:
-                    continue
-                value = parameter.choices[0] if parameter.choices else parameter.kind(1)
-                with pytest.raises(ParameterError) as caught:
-                    resolve({**given, parameter.name: value})
-                assert caught.value.name == parameter.name
-                assert "only applies with " in caught.value.allowed
+    """Each parameter with a component of its kind that does not have it, each component once."""
+    registry, seen = builtin_registry(), set()
+    components = registry.components[kind].values()
+    for parameter, other in product([p for c in components for p in c.parameters], components):
+        takers = {(c.kind, c.name) for c in registry.takers(parameter.name)}
+        if {parameter.name, other.name} <= seen or (kind, other.name) in takers:
+            continue
+        chosen = CHOOSING.get((kind, other.name), {})
+        name = chosen.get("constraint", other.name)
+        given = {**({} if name == "fixed" else {kind: name}), **chosen}
+        if parameter.name in resolve(given).settings:
+            continue
+        seen |= {parameter.name, other.name}
+        value = parameter.choices[0] if parameter.choices else parameter.kind(1)
+        with pytest.raises(ParameterError) as caught:
+            resolve({**given, parameter.name: value})
+        assert caught.value.name == parameter.name
+        assert "only applies with " in caught.value.allowed
 
 
 def test_constraint_replaces_clients_per_round() -> None:
@@ -205,99 +173,35 @@ def test_constraint_replaces_clients_per_round() -> None:
         settings(constraint="7", clients_per_round=3)
 
 
-@pytest.mark.parametrize(
-    ("given", "name", "says"),
-    [
-        ({"availability": "trace"}, "trace_file", "must be given"),
-        ({"availability": "product"}, "availability_parts", "must be given"),
-        (
-            {"availability": "mix", "availability_parts": "scarce,nevr"},
-            "availability_parts",
-            "must be one of always, scarce",
-        ),
-        ({"algorithm": "poc", "poc_candidates": 9}, "poc_candidates", "at least"),
-        (
-            {"algorithm": "f3ast_fixed", "constraint": "cycle:5,10"},
-            "constraint",
-            "fixed",
-        ),
-        (
-            {
-                "algorithm": "fedavg",
-                "constraint": "bytes:5e6",
-                "baseline_sampling": "with_replacement",
-            },
-            "baseline_sampling",
-            "must be without_replacement",
-        ),
-        (
-            {"constraint": "bytes:5e6", "short_rounds": "fill_unavailable"},
-            "short_rounds",
-            "must be available_only",
-        ),
-        ({"rate_clusters": 4, "ties": "lowest_id"}, "ties", "must be random"),
-        ({"rate_clusters": 101}, "rate_clusters", "at most num_clients, 100"),
-        (
-            {"algorithm": "sequential_sgd", "availability": "scarce"},
-            "availability",
-            "must be always",
-        ),
-        (
-            {"algorithm": "sequential_sgd", "clients_per_round": 10},
-            "clients_per_round",
-            "must be 1",
-        ),
-        ({"algorithm": "sequential_sgd", "constraint": "cycle:1,2"}, "constraint", ""),
-        (
-            {"algorithm": "fedavg", "rate_beta": 0.5},
-            "rate_beta",
-            "f3ast, f3ast_adam, f3ast_of_ca_fed; the algorithm is fedavg",
-        ),
-        ({"tff_runtime": "tf"}, "tff_runtime", "only applies with engine tff"),
-        ({"ray_address": "auto"}, "ray_address", "num_workers"),
-        ({"round_timeout": 5.0}, "round_timeout", "num_workers"),
-        ({"engine": "tff", "tff_runtime": "worker", "device": "gpu"}, "device", "tf"),
-        (
-            {"engine": "tff", "tff_runtime": "tf", "tff_clients_at_once": 3},
-            "tff_clients_at_once",
-            "worker",
-        ),
-        (
-            {"engine": "tff", "tff_runtime": "worker", "num_workers": 2},
-            "tff_runtime",
-            "tf",
-        ),
-        ({"algorithm": "fedlaavg", "num_workers": 2}, "num_workers", ""),
-        (
-            {
-                "task": "leaf_synthetic",
-                "algorithm": "ca_fed",
-                "loss_minima": "trained",
-                "ridge": 0.0,
-            },
-            "ridge",
-            "above 0",
-        ),
-        ({"algorithm": "fedavg", "aggregation": "sum"}, "aggregation", "are meant for mean"),
-        ({"algorithm": "f3ast", "aggregation": "fedlaavg"}, "aggregation", "are meant for sum"),
-        ({"algorithm": "f3ast", "aggregation": "mifa"}, "aggregation", "are meant for sum"),
-        ({"algorithm": "fedvarp", "aggregation": "sum"}, "aggregation", "are meant for fedvarp"),
-        (
-            {"algorithm": "fedavg", "aggregation": "fedstale", "cohort_weights": "sum"},
-            "aggregation",
-            "are meant for mean",
-        ),
-        (
-            {"algorithm": "mimic", "aggregation": "fedvarp", "cohort_weights": "sum"},
-            "aggregation",
-            "are meant for mimic",
-        ),
-        ({"algorithm": "mifa", "num_workers": 2}, "num_workers", "must not be given"),
-        ({"algorithm": "fedstale", "fedstale_beta": 1.5}, "fedstale_beta", "at most 1"),
-        ({"algorithm": "fedvarp", "fedstale_beta": 0.5}, "fedstale_beta", "only applies with"),
-        ({"task": "mnist", "model": "cafed_cnn", "ridge": 0.1}, "ridge", "only applies with model"),
-    ],
-)
+MEANT = "are meant for "
+TOGETHER: list[tuple[dict[str, Any], str, str]] = [
+    ({"availability": "trace"}, "trace_file", "must be given"),
+    ({"algorithm": "poc", "poc_candidates": 9}, "poc_candidates", "at least"),
+    ({"algorithm": "sequential_sgd", "availability": "scarce"}, "availability", "must be always"),
+    ({"algorithm": "sequential_sgd", "clients_per_round": 10}, "clients_per_round", "must be 1"),
+    (
+        {"algorithm": "fedavg", "rate_beta": 0.5},
+        "rate_beta",
+        "f3ast, f3ast_adam, f3ast_of_ca_fed; the algorithm is fedavg",
+    ),
+    ({"algorithm": "fedavg", "aggregation": "sum"}, "aggregation", f"{MEANT}mean"),
+    ({"algorithm": "f3ast", "aggregation": "fedlaavg"}, "aggregation", f"{MEANT}sum"),
+    ({"algorithm": "f3ast", "aggregation": "mifa"}, "aggregation", f"{MEANT}sum"),
+    ({"algorithm": "fedvarp", "aggregation": "sum"}, "aggregation", f"{MEANT}fedvarp"),
+    (
+        {"algorithm": "fedavg", "aggregation": "fedstale", "cohort_weights": "sum"},
+        "aggregation",
+        f"{MEANT}mean",
+    ),
+    (
+        {"algorithm": "mimic", "aggregation": "fedvarp", "cohort_weights": "sum"},
+        "aggregation",
+        f"{MEANT}mimic",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "name", "says"), TOGETHER)
 def test_what_cannot_be_together_is_refused(given: dict[str, Any], name: str, says: str) -> None:
     with pytest.raises(ParameterError) as caught:
         resolve(given)
