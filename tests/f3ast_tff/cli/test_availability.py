@@ -67,7 +67,7 @@ BAD = {
     "not_a_number": (["--rounds=many"], ["--rounds=many"]),
     "near_part": (
         ["--availability=mix", "--availability_parts=always,scarse"],
-        ["--availability_parts=scarse: must be one of always", "did you mean scarce?"],
+        ["--availability_parts=scarse: did you mean scarce?", "It must be one of always"],
     ),
     "no_clients": (["--num_clients=0"], ["--num_clients=0", "at least 1"]),
     "no_rounds": (["--rounds=0"], ["--rounds=0", "at least 1"]),
