@@ -43,12 +43,6 @@ def test_a_piece_of_eos_alone_has_no_target() -> None:
     assert np.all(labels[1] == -1)
 
 
-def test_snippets_share_no_sequence() -> None:
-    one, two = sequences([b"one"]), sequences([100 * b"two"])
-    for both, first, second in zip(sequences([b"one", 100 * b"two"]), one, two):
-        np.testing.assert_array_equal(both, np.concatenate([first, second]))
-
-
 def test_other_bytes_are_out_of_the_vocabulary() -> None:
     """A letter with an accent is two bytes of UTF-8."""
     assert sequences(["dé~".encode()])[1][0, :5].tolist() == [1, OOV, OOV, OOV, EOS]

@@ -14,35 +14,12 @@ from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.datasets import CIFAR10
 from f3ast_tff.datasets.cifar10 import CIFAR10OneClass, one_class_shares
 from f3ast_tff.datasets.cifar_files import CifarFiles
-from f3ast_tff.datasets.images import LabelledImages
 from tests.datasets.tiny_files import pack
 
 
 def cifar10(folder: Path, num_clients: int, s: float, seed: int, **given: Any) -> FederatedData:
     given = {"num_clients": num_clients, "dirichlet_s": s, "data_seed": seed, **given}
     return CIFAR10(data_dir=str(folder), **given).build()
-
-
-def test_every_image_is_used_once(tmp_path: Path, cifar10_files: CifarFiles) -> None:
-    data = cifar10(tmp_path, 8, 0.5, 0)
-    assert data.num_classes == 10
-    assert (data.train.num_clients, data.test.num_clients) == (8, 8)
-    assert (data.train.sizes.sum(), data.test.sizes.sum()) == (200, 50)
-    assert data.train.features.shape[1:] == (32, 32, 3)
-    assert (data.train.features.dtype, data.train.labels.dtype) == (np.uint8, np.int32)
-    assert len(np.unique(data.train.features.reshape(200, -1), axis=0)) == 200
-    test = LabelledImages.of(data.test.features, data.test.labels.astype(np.uint8)[:, None])
-    assert test.digest == cifar10_files.test.digest
-
-
-def test_settings_reach_the_split(tmp_path: Path, cifar10_files: CifarFiles) -> None:
-    """s = 10^6: each of 4 clients has 5 of each class's 20; s = 10^-3: some class is undivided."""
-    even = cifar10(tmp_path, 4, 1e6, 0).train
-    assert np.bincount(even.client(2)[1]).tolist() == [5] * 10
-    uneven = cifar10(tmp_path, 4, 1e-3, 0).train
-    assert np.max([np.bincount(uneven.client(k)[1], minlength=10) for k in range(4)]) == 20
-    other = cifar10(tmp_path, 4, 1e6, 1).train
-    assert not np.array_equal(even.features, other.features)
 
 
 def test_classes_of_clients_or_clients_of_classes(
@@ -56,19 +33,6 @@ def test_classes_of_clients_or_clients_of_classes(
     # Ten classes of 20 images go to at most ten clients; one each is given to the others.
     assert np.count_nonzero(by_class.sizes > 1) <= 10
     assert np.count_nonzero(by_client.sizes > 1) > 10
-
-
-def test_the_fifth_batch_makes_another_data_set(
-    tmp_path: Path, cifar10_files: CifarFiles, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Prepared without it, and prepared anew once it is there."""
-    path = tmp_path / "cifar-10-batches-py/data_batch_5"
-    content = path.read_bytes()
-    path.unlink()
-    assert len(cifar10(tmp_path, 8, 0.5, 0).train.labels) == 160
-    assert "160 of the 200 images" in caplog.text
-    path.write_bytes(content)
-    assert len(cifar10(tmp_path, 8, 0.5, 0).train.labels) == 200
 
 
 def test_a_damaged_original_is_noticed_and_the_mended_one_taken(

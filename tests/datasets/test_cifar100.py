@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -63,26 +62,6 @@ def test_concentrations_reach_the_split(
         monkeypatch.setattr(Tiny, "beta", beta)
         train = cifar100(tmp_path).train
         assert low <= np.median([len(np.unique(train.client(k)[1])) for k in range(40)]) <= high
-
-
-def test_the_split_is_a_function_of_the_seed(tmp_path: Path, cifar100_files: CifarFiles) -> None:
-    """Prepared anew each time: the cache is removed in between."""
-    found = []
-    for seed in (1, 1, 2):
-        found.append(cifar100(tmp_path, seed=seed))
-        shutil.rmtree(tmp_path / "prepared")
-    one, same, other = found
-    for part in ("train", "test"):
-        features = getattr(one, part).features
-        np.testing.assert_array_equal(features, getattr(same, part).features)
-        assert not np.array_equal(features, getattr(other, part).features)
-
-
-def test_the_files_are_not_needed_again(tmp_path: Path, cifar100_files: CifarFiles) -> None:
-    first = cifar100(tmp_path)
-    shutil.rmtree(tmp_path / "cifar-100-python")
-    again = cifar100(tmp_path)
-    np.testing.assert_array_equal(first.train.features, again.train.features)
 
 
 def test_preparing_says_what_it_does(

@@ -63,17 +63,6 @@ def test_the_compressed_file(tmp_path: Path, files: CifarFiles) -> None:
     assert {path.name for path in folder.iterdir()} == names
 
 
-def test_a_damaged_compressed_file_is_named(tmp_path: Path, files: CifarFiles) -> None:
-    folder = tmp_path / "given"
-    compressed = lzma.compress((folder / "cifar100.sqlite").read_bytes())
-    (folder / "cifar100.sqlite").unlink()
-    (folder / "cifar100.sqlite.lzma").write_bytes(compressed[: len(compressed) // 2])
-    with pytest.raises(DataError, match="cannot decompress") as caught:
-        cifar100_from_tff(folder)
-    assert str(folder / "cifar100.sqlite.lzma") in str(caught.value)
-    assert {path.name for path in folder.iterdir()} == {"cifar100.sqlite.lzma"}
-
-
 def test_the_file_where_tff_puts_it(tmp_path: Path, home: Path, files: CifarFiles) -> None:
     (home / ".tff").mkdir(parents=True)
     (tmp_path / "given/cifar100.sqlite").rename(home / ".tff/cifar100.sqlite")

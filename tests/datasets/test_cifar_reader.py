@@ -266,15 +266,12 @@ def test_a_known_subset_of_cifar10_is_taken_with_a_notice(
         read_cifar(tmp_path, tiny10)
 
 
-def test_other_batches_of_cifar10_are_refused(tmp_path: Path, tiny10: CifarFiles) -> None:
-    change(tmp_path / "cifar-10-batches-py/data_batch_4", flip_a_pixel)
-    with pytest.raises(DataError, match="data_batch_4 .* not those of CIFAR-10"):
-        read_cifar(tmp_path, tiny10)
-
-
-def test_the_test_images_of_cifar10_are_known(tmp_path: Path, tiny10: CifarFiles) -> None:
-    change(tmp_path / "cifar-10-batches-py/test_batch", flip_a_pixel)
-    with pytest.raises(DataError, match="test_batch .* not those of CIFAR-10"):
+@pytest.mark.parametrize("batch", ["data_batch_4", "test_batch"])
+def test_other_images_of_cifar10_are_refused(
+    tmp_path: Path, tiny10: CifarFiles, batch: str
+) -> None:
+    change(tmp_path / "cifar-10-batches-py" / batch, flip_a_pixel)
+    with pytest.raises(DataError, match=f"{batch} .* not those of CIFAR-10"):
         read_cifar(tmp_path, tiny10)
 
 

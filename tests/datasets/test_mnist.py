@@ -44,11 +44,6 @@ def test_a_fifth_of_the_training_images_is_set_aside(
     assert data.num_classes == 10
 
 
-def test_s_reaches_the_split(tmp_path: Path, mnist_files: MnistFiles) -> None:
-    even = mnist(tmp_path, 4, 1e6, 0, kind=Whole).train
-    assert np.bincount(even.client(1)[1]).tolist() == [5] * 10
-
-
 def test_groups_share_alike(tmp_path: Path, mnist_files: MnistFiles) -> None:
     """And are prepared apart from single clients with the same s and seed."""
     single = mnist(tmp_path, 4, 0.3, 0, kind=Whole).train

@@ -67,42 +67,20 @@ def test_every_example_is_used_once(rows: np.ndarray, fine: np.ndarray) -> None:
     np.testing.assert_array_equal(np.sort(rows, axis=None), np.arange(len(fine)))
 
 
-def test_label_entropy_is_that_of_the_two_dirichlets(rows: np.ndarray, fine: np.ndarray) -> None:
-    """Over the first 100 clients, before any class is used up; they are independent.
-
-    Standard error from their spread (0.03). Uniform labels would give 4.1.
-    """
-    assert np.bincount(fine[rows[:100]].ravel()).max() < 500
-    expected = expected_pachinko_entropy()
-    assert expected == pytest.approx(2.729, abs=1e-3)
-    found = np.array([entropy(fine[mine]) for mine in rows[:100]])
-    error = found.std(ddof=1) / 10
-    assert error < 0.05
-    assert abs(found.mean() - expected) < 4 * error
-
-
 def test_coarse_and_fine_labels_have_the_entropy_of_their_own(
     rows: np.ndarray, fine: np.ndarray
 ) -> None:
-    """Coarse: 20 classes by Dirichlet(0.1), 100 draws. What is left of the whole is the fine."""
+    """Coarse: 20 classes by Dirichlet(0.1), 100 draws. What is left of the whole is the fine.
+
+    Over the first 100 clients, before any class is used up; they are independent.
+    """
+    assert np.bincount(fine[rows[:100]].ravel()).max() < 500
     coarse = np.array([entropy(fine[mine] // INSIDE) for mine in rows[:100]])
     expected = expected_entropy(SIZE, ALPHA, COARSE)
     assert abs(coarse.mean() - expected) < 4 * coarse.std(ddof=1) / 10
     inside = np.array([entropy(fine[mine]) for mine in rows[:100]]) - coarse
     expected_inside = expected_pachinko_entropy() - expected
     assert abs(inside.mean() - expected_inside) < 4 * inside.std(ddof=1) / 10
-
-
-def test_all_clients_are_within_what_is_possible(rows: np.ndarray, fine: np.ndarray) -> None:
-    """Later clients find classes used up: they hold fewer, so their entropy is lower.
-
-    No client can pass log 100 = 4.6 (100 images, 100 classes); 500 draws of Dirichlet(0.1) over 20
-    spread as they do, the mean of all stays between 2.4 and 2.9 and few are below 1 or over 3.6.
-    """
-    found = np.array([entropy(fine[mine]) for mine in rows])
-    assert 2.4 < found.mean() < 2.9
-    assert found.min() >= 0 and found.max() < 4.0
-    assert found[-100:].mean() < found[:100].mean()
 
 
 @pytest.mark.parametrize(
@@ -128,13 +106,3 @@ def test_uneven_classes_and_one_client() -> None:
     coarse = np.array([0, 0, 1, 2, 2, 2, 0, 1])
     rows = pachinko(fine, coarse, 1, 0.5, 0.5, np.random.default_rng(0))
     assert sorted(rows[0].tolist()) == list(range(8))
-
-
-def test_it_is_a_function_of_the_generator(fine: np.ndarray, rows: np.ndarray) -> None:
-    small = fine[::25]
-    one, same, other = (
-        pachinko(small, small // INSIDE, 20, ALPHA, BETA, np.random.default_rng(seed))
-        for seed in (1, 1, 2)
-    )
-    np.testing.assert_array_equal(one, same)
-    assert not np.array_equal(one, other)

@@ -28,9 +28,22 @@ def synthetic(n: int, alpha: float, beta: float, seed: int, **given: Any) -> Fed
     return made("synthetic", n, **given)
 
 
+BETAS = (0.0, 0.5, 2.0)
+
+
 @pytest.fixture(scope="module", params=KINDS)
-def data(request: pytest.FixtureRequest) -> FederatedData:
-    return made(request.param, N)
+def draws(request: pytest.FixtureRequest) -> list[FederatedData]:
+    """Four draws: with the defaults, then with each beta."""
+    with_beta = [
+        made(request.param, N, data_seed=seed, synthetic_beta=beta)
+        for seed, beta in enumerate(BETAS, start=1)
+    ]
+    return [made(request.param, N), *with_beta]
+
+
+@pytest.fixture
+def data(draws: list[FederatedData]) -> FederatedData:
+    return draws[0]
 
 
 def all_features(data: FederatedData, k: int) -> np.ndarray:
@@ -50,16 +63,14 @@ def test_shapes_and_split(data: FederatedData) -> None:
     assert data.num_classes == 10
 
 
-@kinds
-def test_sizes_are_a_lognormal_cut_to_integers(kind: str) -> None:
+def test_sizes_are_a_lognormal_cut_to_integers(draws: list[FederatedData]) -> None:
     """P(n - 50 <= m) = P(X < m + 1) = Phi((log(m + 1) - 4) / 2), X ~ lognormal(4, 2).
 
     At m = 0, 6, 53, 402 that is Phi of -2, -1.03, -0.006, 1.0; over 800 clients the standard
     errors are at most 0.018. log(n - 50 + 1/2) has mean 4.002 and deviation 1.992 (4 and 2 but for
     the cut: summed over these probabilities), standard errors 2 / sqrt(800) and 2 / sqrt(1600).
     """
-    parts = [made(kind, N, data_seed=seed) for seed in range(1, 5)]
-    extra = np.concatenate([part.train.sizes + part.test.sizes for part in parts]) - 50
+    extra = np.concatenate([part.train.sizes + part.test.sizes for part in draws]) - 50
     for m in (0, 6, 53, 402):
         expected = 0.5 * (1 + math.erf((math.log(m + 1) - 4) / 2 / math.sqrt(2)))
         error = math.sqrt(expected * (1 - expected) / len(extra))
@@ -109,20 +120,18 @@ def test_sizes_that_follow_no_power_law() -> None:
     assert augmented.test.sizes.tolist() == [13] * 50 + [2] * 50
 
 
-@kinds
-@pytest.mark.parametrize("beta", [0.0, 0.5, 2.0])
-def test_beta_is_the_deviation_of_the_clients_mean_features(beta: float, kind: str) -> None:
+def test_beta_is_the_deviation_of_the_clients_mean_features(draws: list[FederatedData]) -> None:
     """The mean of v_k over its 60 features is N(0, beta^2 + 1/60): chi-square over N clients.
 
     Relative error sqrt(2 / N) = 10%. (The sampling error of a client's mean adds
     sum_j j^-1.2 / 60^2 / 50 = 2e-5 at most.) Within a client the v_k vary with deviation 1:
     59 N degrees of freedom, relative error 1.3%, plus mean j^-1.2 / n_k < 0.001.
     """
-    drawn = made(kind, N, synthetic_beta=beta, data_seed=7)
-    means = np.array([all_features(drawn, k).mean(axis=0) for k in range(N)])
-    between = np.mean(means.mean(axis=1) ** 2)
-    assert between == pytest.approx(beta**2 + 1 / 60, rel=4.5 * math.sqrt(2 / N))
-    assert np.mean(means.var(axis=1, ddof=1)) == pytest.approx(1, rel=0.06)
+    for beta, drawn in zip(BETAS, draws[1:]):
+        means = np.array([all_features(drawn, k).mean(axis=0) for k in range(N)])
+        between = np.mean(means.mean(axis=1) ** 2)
+        assert between == pytest.approx(beta**2 + 1 / 60, rel=4.5 * math.sqrt(2 / N))
+        assert np.mean(means.var(axis=1, ddof=1)) == pytest.approx(1, rel=0.06)
 
 
 @kinds
@@ -170,35 +179,9 @@ def test_labels_of_a_client_are_linear_in_its_features(data: FederatedData) -> N
     assert accuracy(y) > 0.7
 
 
-@pytest.mark.parametrize(
-    ("kind", "given"),
-    [("synthetic", {}), ("synthetic", {"data_generator": "legacy"}), ("leaf", {})],
-)
-def test_data_is_a_function_of_the_seed(kind: str, given: dict[str, Any]) -> None:
-    one, same, other = (made(kind, 5, data_seed=seed, **given) for seed in (1, 1, 2))
-    for part in ("train", "test"):
-        for name in ("features", "labels", "offsets"):
-            first = getattr(getattr(one, part), name)
-            assert np.array_equal(first, getattr(getattr(same, part), name))
-            assert not np.array_equal(first, getattr(getattr(other, part), name))
-
-
 def test_kinds_have_streams_of_their_own() -> None:
     one, other = (made(kind, 5, data_seed=1).train.offsets for kind in KINDS)
     assert not np.array_equal(one, other)
-
-
-def test_legacy_data_of_seed_0() -> None:
-    """The draw of 100 clients after `numpy.random.seed(0)`; sizes are those for training.
-
-    Of the training examples the largest client holds 0.1255, of the batches of 20 0.1228, which
-    are the shares p_k of the released code.
-    """
-    sizes = synthetic(100, 1.0, 1.0, 0, data_generator="legacy").train.sizes
-    assert (sizes.sum(), sizes[:5].tolist()) == (36998, [1718, 153, 392, 4388, 2103])
-    batches = np.ceil(sizes / 20)
-    assert round(sizes.max() / sizes.sum(), 4) == 0.1255
-    assert round(batches.max() / batches.sum(), 4) == 0.1228
 
 
 def published_draws(
@@ -243,29 +226,14 @@ def test_a_limit_cuts_the_largest_clients() -> None:
     np.testing.assert_array_equal(cut.train.sizes + cut.test.sizes, np.minimum(sizes, 100))
 
 
-def synthetic_linear(n: int, seed: int) -> FederatedData:
-    return SyntheticLinear(num_clients=n, data_seed=seed).build()
+def everything(data: FederatedData) -> tuple[np.ndarray, np.ndarray]:
+    x = np.concatenate([data.train.features, data.test.features]).astype(np.float64)
+    return x, np.concatenate([data.train.labels, data.test.labels])
 
 
 @pytest.fixture(scope="module")
 def linear() -> FederatedData:
-    return synthetic_linear(100, seed=0)
-
-
-def everything(linear: FederatedData) -> tuple[np.ndarray, np.ndarray]:
-    parts = (linear.train, linear.test)
-    x = np.concatenate([part.features for part in parts]).astype(np.float64)
-    return x, np.concatenate([part.labels for part in parts])
-
-
-def test_ten_thousand_examples_split_evenly(linear: FederatedData) -> None:
-    assert linear.train.sizes.tolist() == 100 * [90]
-    assert linear.test.sizes.tolist() == 100 * [10]
-    assert linear.train.features.shape == (9000, 100)
-    assert (
-        linear.train.features.dtype,
-        linear.train.labels.dtype,
-    ) == (np.float32, np.int32)
+    return SyntheticLinear(num_clients=100).build()
 
 
 def test_features_are_standard_normal(linear: FederatedData) -> None:
@@ -295,50 +263,21 @@ def test_labels_are_rounded_linear_values(linear: FederatedData) -> None:
     assert abs(fit[-1] - round(fit[-1])) < 0.02
     # |b|^2 is chi-square with 100 degrees of freedom.
     assert 50 < np.sum(fit[:-1] ** 2) < 165
-
-
-def test_classes_run_from_the_least_to_the_greatest_value(
-    linear: FederatedData,
-) -> None:
-    _, y = everything(linear)
     assert (y.min(), y.max()) == (0, linear.num_classes - 1)
     assert linear.num_classes > 50
 
 
-def test_clients_are_alike(linear: FederatedData) -> None:
-    """One b for all: the fit on half of the clients predicts the labels of the others."""
-    rows = linear.train.offsets[50]
-    x, y = (
-        linear.train.features.astype(np.float64),
-        linear.train.labels,
-    )
-    columns = np.column_stack([x, np.ones(len(x))])
-    fit = np.linalg.lstsq(columns[:rows], y[:rows], rcond=None)[0]
-    assert np.abs(y[rows:] - columns[rows:] @ fit).max() < 0.5 + 0.35
-
-
-def test_sizes_differ_by_at_most_one() -> None:
+def test_examples_are_split_evenly() -> None:
     """10000 = 3 x 3333 + 1; of 3333 it is 2999 for training."""
-    linear = synthetic_linear(3, seed=0)
-    assert sorted(linear.train.sizes + linear.test.sizes) == [
-        3333,
-        3333,
-        3334,
-    ]
-    assert linear.train.sizes.tolist() == [
-        int(0.9 * n) for n in linear.train.sizes + linear.test.sizes
-    ]
+    part = SyntheticLinear(num_clients=3).build()
+    sizes = part.train.sizes + part.test.sizes
+    assert sorted(sizes) == [3333, 3333, 3334]
+    assert part.train.sizes.tolist() == [int(0.9 * n) for n in sizes]
+    assert (part.train.features.dtype, part.train.labels.dtype) == (np.float32, np.int32)
 
 
 def test_every_example_is_used_once_whatever_the_number_of_clients() -> None:
-    one, many = (everything(synthetic_linear(n, seed=4)) for n in (1, 5000))
+    one, many = (everything(SyntheticLinear(num_clients=n).build()) for n in (1, 5000))
     order_one, order_many = np.argsort(one[0][:, 0]), np.argsort(many[0][:, 0])
     for first, second in zip(one, many):
         np.testing.assert_array_equal(first[order_one], second[order_many])
-
-
-def test_data_is_a_function_of_the_seed_of_synthetic_linear() -> None:
-    one, same, other = (everything(synthetic_linear(100, seed)) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one[0], same[0])
-    np.testing.assert_array_equal(one[1], same[1])
-    assert not np.array_equal(one[0], other[0])

@@ -97,8 +97,21 @@ def test_every_task_is_run() -> None:
     assert set(builtin_registry().components["task"]) == set(FITTING)
 
 
+# Others read what one of these reads, with the same network.
+OTHERS = ("synthetic", "synthetic_linear", "leaf_synthetic", "cifar10")
+
+
+@pytest.mark.parametrize("task", OTHERS)
+def test_two_rounds_of_the_others(task: str, run: Run) -> None:
+    values = final(run(task, "fused", **SMALLER.get(task, {})))
+    assert np.isfinite(values["train_loss"]) and values["update_norm"] > 0
+
+
 @pytest.mark.tff
-@pytest.mark.parametrize("task", sorted(FITTING))
+@pytest.mark.parametrize(
+    "task",
+    [pytest.param(t, marks=[pytest.mark.slow] if t in OTHERS else []) for t in sorted(FITTING)],
+)
 def test_two_rounds_agree_on_both_engines(task: str, run: Run) -> None:
     """The same clients, the same batches, the same pixels: the same losses."""
     assert_alike(task, run, **SMALLER.get(task, {}))
