@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from textwrap import shorten
+from textwrap import wrap
 
 from f3ast_tff.campaigns.costs import (
     Cost,
@@ -165,7 +165,9 @@ def _print_kinds(
             f"{_disk(runs, costs) / _MIB:.3g}",
         )
         cells = (f" {value:>{n}}" for value, n in zip(values, widths))
-        print(f"{shorten(name, width, placeholder='...'):<{width}}" + "".join(cells))
+        first, *further = wrap(name, width, subsequent_indent="  ")
+        print(f"{first:<{width}}" + "".join(cells))
+        print("".join(f"{line}\n" for line in further), end="")
 
 
 def _print_total(

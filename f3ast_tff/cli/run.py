@@ -120,4 +120,5 @@ def _cost(summary: Mapping[str, Any]) -> str:
     if "worker_peak_memory_mib" in summary:
         memory += f" and {summary['worker_peak_memory_mib']:.0f} MiB in TFF's worker"
     seconds = summary["seconds_per_round"]
-    return f"{'?' if seconds is None else format(seconds, '.3g')} s per round, at most {memory}"
+    shown = "?" if seconds is None else format(seconds, ".3g")
+    return f"{shown} s per round (median, without scoring), at most {memory}"
