@@ -21,7 +21,7 @@ from f3ast_tff.run.simulation import simulate
 METHODS = ("fedavg", "f3ast", "f3ast+scaffold", "fedau", "mifa")
 DRAWS = 5
 ROUNDS = 500
-# As in the kept study, whose learning rates are used.
+# The kept study's, whose learning rates are used.
 _LOCAL_STEPS = 5
 _TASK = "synthetic"
 

@@ -12,7 +12,7 @@ from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.signals import Stop
 
-# What a run of a kind that was never measured must have left, or half of a short budget.
+# Seconds that must be left to start a run of an unmeasured kind; half of a shorter budget.
 _UNKNOWN_S = 30.0
 
 
@@ -53,7 +53,7 @@ class Budget:
         """Refuses a time in which no run would start, now or in any later go.
 
         Args:
-            runs: Those that are left; one at least.
+            runs: The runs left, at least one.
             once: Seconds of this go that a later one will not need.
 
         Raises:

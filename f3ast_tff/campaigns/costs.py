@@ -1,4 +1,4 @@
-"""What a run costs in time, memory and disk, measured once and kept by machine and kind of run."""
+"""Costs of a run in time, memory and disk, measured once per machine and kind of run."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _differing(kind: Mapping[str, Any], group: Sequence[Mapping[str, Any]]) -> l
 
 @dataclass(frozen=True)
 class Cost:
-    """What runs of one kind cost.
+    """Costs of the runs of one kind.
 
     Attributes:
         process_seconds: From the start of a process to its first run: imports.

@@ -19,7 +19,7 @@ def check_data(runs: Sequence[PlannedRun]) -> None:
     """Opens the data of every task with files of its own, which prepares or fetches what can be.
 
     Args:
-        runs: Those that are to be executed.
+        runs: The runs to execute.
 
     Raises:
         DataError: If a file is missing or damaged; names it, and the missing files of all tasks.

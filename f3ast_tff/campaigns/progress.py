@@ -26,7 +26,7 @@ class CampaignProgress:
             name: The campaign's.
             num_runs: Runs in all.
             rounds: Rounds of all runs.
-            done_before: Those done by now, in an earlier go.
+            done_before: Runs that an earlier go has finished.
         """
         self._name = name
         self._num_runs = num_runs

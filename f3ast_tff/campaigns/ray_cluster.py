@@ -16,7 +16,7 @@ from f3ast_tff.run.provenance import provenance
 
 
 class RunActor:
-    """What Ray starts on a node: runs one experiment after the other."""
+    """An actor on a node: runs one experiment after another."""
 
     def __init__(self, campaign: Path, command: Sequence[str]) -> None:
         """Takes the campaign's folder and its command line."""

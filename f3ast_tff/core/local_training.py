@@ -1,4 +1,4 @@
-"""What a client does in a round: which examples, in which order, in which batches."""
+"""A client's local training in a round: its examples, their order and their batches."""
 
 from __future__ import annotations
 

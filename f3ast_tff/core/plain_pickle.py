@@ -15,7 +15,7 @@ class PlainPickle:
     bytes and numbers; all others are refused. A subclass adds opcodes by `actions`.
 
     Attributes:
-        actions: What each opcode does.
+        actions: The action of each opcode.
         keys: Types that a key of a dictionary may have.
     """
 

@@ -1,4 +1,4 @@
-"""Who is lost: nobody, by chance, after a deadline, or with a device that turns unavailable."""
+"""Which updates are lost: none, by chance, after a deadline, or if the device leaves."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MATMUL_PRECISIONS = ("highest", "tensorfloat32")
 
 @dataclass(frozen=True)
 class BuiltinEngineConfig(EngineConfig):
-    """What both engines share: a device, and workers that a cohort can be split over."""
+    """Settings of both engines: a device, and workers that share a cohort."""
 
     device: str = parameter(
         "auto",

@@ -63,7 +63,7 @@ class Nodes:
             self._listen(grid)
             # A node that was silent in an earlier call is listened to, not waited for.
             waits_for = (waits_for | new) & set(self._asked.values())
-            # Of two nodes with one id the newer counts: a client that has connected again.
+            # If two nodes have one id, the newer one counts: the client has connected again.
             found = {k: node for node, k in self._client.items() if k is not None and node in nodes}
             now = time.monotonic()
             if found and found_one is None:

@@ -61,9 +61,9 @@ def exclude(
 
     Args:
         error: The error.
-        included: Who is included at first, `bool [N]`; clients of importance 0 never are.
+        included: Clients included at first, `bool [N]`; never one of importance 0.
         order: All ids, in the order in which they are tried, `int [N]`.
-        tau: By how much the error must fall, at least 0.
+        tau: Least fall of the error, at least 0.
         strict: Whether it must fall by more than tau (Sec. IV-A), or by at least tau (line 19, and
             the released code). They differ where nothing changes: with `tau` 0 and all gaps 0, as
             in the first round with running minima, "at least" excludes everybody but one.
@@ -144,12 +144,12 @@ class CAFed(BaseStrategy):
 
     Attributes:
         p: Client shares p_k, the target importance alpha_k, `float64 [N]`.
-        knowledge: What is known of pi_k and lambda_k; observes every round.
+        knowledge: Knowledge of pi_k and lambda_k; observes every round.
         loss_estimates: The estimates of F_k, F*_k and Gamma', moved by every round.
         kappa2: kappa^2, what bias weighs against slow convergence, at least 0: the larger, the
             fewer are excluded (Sec. IV-C).
-        tau: By how much the estimated error must fall for an exclusion, at least 0.
-        bias_factor: What multiplies kappa^2 in eq. (16): 4, or 1 in the released code.
+        tau: Least fall of the estimated error that excludes a client, at least 0.
+        bias_factor: Factor of kappa^2 in eq. (16): 4, or 1 in the released code.
         strict: Whether the error must fall by more than tau (Sec. IV-A), or by at least tau (line
             19, and the released code); see `ca_fed_exclusion.exclude`.
         seed: Seed of the draws where K is short.

@@ -1,4 +1,4 @@
-"""What CA-Fed's authors ran under the name F3AST: not `F3AST`, a rule of their released code."""
+"""The rule that CA-Fed's authors ran under the name F3AST, by their released code; not `F3AST`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class F3ASTOfCAFed(BaseStrategy):
 
     Attributes:
         p: Client shares p_k, `float64 [N]`; a client of share 0 takes no part.
-        knowledge: What is known of pi_k; observes every round.
+        knowledge: Knowledge of pi_k; observes every round.
         beta: Smoothness, in [0, 1): 1 / T, T the number of rounds, in the released code.
     """
 

@@ -84,7 +84,7 @@ class Switching(BaseStrategy):
     Attributes:
         first: The strategy of the first phase, one for a weighted mean; its weights are divided
             by their sum, being meant here for a sum. Remembers nothing between rounds.
-        then: That of the second.
+        then: Strategy of the second phase.
         switch_round: First round of the second phase, at least 1.
     """
 

@@ -52,7 +52,7 @@ class OortLoss(BaseStrategy):
         exploration: e, share of the places for new clients in round 1, in [0, 1].
         decay: Its factor from one round to the next, in (0, 1].
         least: Least share, in [0, 1].
-        cutoff: In (0, 1].
+        cutoff: Cut-off factor, in (0, 1].
         seed: Seed of the draws.
     """
 
@@ -128,7 +128,7 @@ class OortLoss(BaseStrategy):
     def _scores(self, known: np.ndarray, round_number: int) -> np.ndarray:
         utility = self._utility[known]
         clip = np.sort(utility)[min(int(_CLIP * len(utility)), len(utility) - 1)]
-        # As in the released code: the lowest must have some chance of being drawn.
+        # The released code too leaves the lowest some chance of being drawn.
         low = 0.999 * utility.min()
         scaled = (np.minimum(utility, clip) - low) / max(utility.max() - low, _SMALLEST_SPREAD)
         return scaled + np.sqrt(0.1 * np.log(round_number) / self._last[known])

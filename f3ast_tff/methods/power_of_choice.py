@@ -35,7 +35,7 @@ class PowerOfChoice(BaseStrategy):
         candidates: d, at least K.
         seed: Seed of the draws.
         replace: Whether candidates are drawn with replacement; one drawn twice may train twice.
-        added: What is added to the loss of each client, `float64 [N]`; `None` for nothing.
+        added: Number added to each client's loss, `float64 [N]`; `None` for none.
         average_weights: Weight of each client in the mean, `float64 [N]`; `None` for a plain one.
     """
 

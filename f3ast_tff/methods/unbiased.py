@@ -30,7 +30,7 @@ class Unbiased(BaseStrategy):
     Attributes:
         p: Client shares p_k, the target importance (alpha_k in CA-Fed), `float64 [N]`; a client of
             share 0 takes no part.
-        knowledge: What is known of pi_k; observes every round.
+        knowledge: Knowledge of pi_k; observes every round.
         seed: Seed of the draws where K is short.
     """
 
@@ -89,7 +89,7 @@ class MoreAvailable(Unbiased):
     a client may change sides. The weights are meant for a SUM.
 
     Attributes:
-        least_pi: What counts as often, in (0, 1].
+        least_pi: Least pi_k of a client that counts as often available, in (0, 1].
     """
 
     method: ClassVar[str] = "more_available"

@@ -1,4 +1,4 @@
-"""What a model is to the engines, and how one is configured."""
+"""A model as the engines see it, and its configuration."""
 
 from __future__ import annotations
 

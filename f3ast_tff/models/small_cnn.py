@@ -98,7 +98,7 @@ class SmallCNN:
 
         def starts(shape: tuple[int, ...]) -> dict[str, Any]:
             limit = float(1 / np.sqrt(np.prod(shape[:-1])))
-            # One initialiser a weight: used twice, it would give both the same draws.
+            # Each weight has its own initialiser: a shared one would repeat its draws.
             kernel, bias = (tf.keras.initializers.RandomUniform(-limit, limit) for _ in range(2))
             return {"kernel_initializer": kernel, "bias_initializer": bias}
 

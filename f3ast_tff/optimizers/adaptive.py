@@ -138,7 +138,7 @@ class Yogi(Adam):
     """Adam's step with v + (1 - b2) sign(g^2 - v) g^2 for the second moment v.
 
     Attributes:
-        initial_accumulator: What v starts from.
+        initial_accumulator: Start of v.
     """
 
     initial_accumulator: float = 1e-6
@@ -192,7 +192,7 @@ class Adagrad(Optimizer):
 
     Attributes:
         epsilon: Added to v, under the root.
-        initial_accumulator: What v starts from.
+        initial_accumulator: Start of v.
     """
 
     epsilon: float = 1e-7

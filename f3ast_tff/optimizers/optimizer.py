@@ -1,4 +1,4 @@
-"""What an optimizer is: a value that says its step in JAX, in TFF, or in both."""
+"""An optimizer: a value with its step in JAX, in TFF, or in both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Optimizer:
 
     Attributes:
         learning_rate: Above 0.
-        schedule: Of the learning rate over the rounds; of a client's optimizer alone.
+        schedule: Learning rate over the rounds; only a client's optimizer has one.
         clip_norm: Global norm to which engines clip gradients before the step; `None` for none.
     """
 

@@ -31,7 +31,7 @@ _LOOK_S = 0.5
 
 
 class TrainerActor:
-    """What Ray starts on a node."""
+    """An actor on a node."""
 
     def __init__(self, parts: Sequence[Any]) -> None:
         """Takes Ray's promises of a `TrainerFactory` and a shard, and waits for neither."""

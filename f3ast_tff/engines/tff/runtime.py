@@ -1,4 +1,4 @@
-"""What executes the rounds of a TFF learning process.
+"""Runtimes that execute the rounds of a TFF learning process.
 
 In this process: TFF's map-reduce form takes a process apart into TensorFlow computations: prepare,
 work, zero, accumulate, merge, report, update. Each is imported once and called as a function; a

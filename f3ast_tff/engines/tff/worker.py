@@ -223,7 +223,7 @@ class WorkerRuntime(TffRuntime):
         """Starts the worker.
 
         Args:
-            process: Whose rounds are executed.
+            process: The learning process to execute.
             log: File for the worker's output.
             clients_at_once: Most clients that train at the same time; -1 for no limit.
             timeout_s: Seconds after which a computation counts as hung and its worker is ended;

@@ -1,1 +1,1 @@
-"""What several methods share."""
+"""Parts that several methods share."""

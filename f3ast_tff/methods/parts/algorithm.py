@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StrategyContext:
-    """What a strategy may look at when it is built.
+    """The world that a strategy may look at when it is built.
 
     Attributes:
         p: Client shares p_k, `float64 [N]`, of sum 1.
         sizes: Training examples of each client, `int64 [N]`.
-        availability: Who is reachable when.
+        availability: Process of the available clients.
         constraint: How many may take part.
         rounds: T, number of rounds.
         seed: Seed of the run.
@@ -156,7 +156,7 @@ class AlgorithmConfig:
 
     @property
     def client_loss(self) -> str:
-        """What a client reports as its loss; one of `engines.engine.LOSS_REDUCTIONS`."""
+        """The loss that a client reports; one of `engines.engine.LOSS_REDUCTIONS`."""
         return "mean"
 
     @property
@@ -243,7 +243,7 @@ class RateBetaConfig(AlgorithmConfig):
 
 @dataclass(frozen=True)
 class TiesConfig(AlgorithmConfig):
-    """What decides between equal clients."""
+    """The rule that decides between equal clients."""
 
     ties: str = parameter(
         Reading("R11", "random", "lowest_id"),
@@ -254,7 +254,7 @@ class TiesConfig(AlgorithmConfig):
 
 @dataclass(frozen=True)
 class KnowledgeConfig(AlgorithmConfig):
-    """What the server knows of who is available: the truth, or an estimate (CA-Fed, Sec. IV-B)."""
+    """The server's knowledge of availability: the truth, or an estimate (CA-Fed, Sec. IV-B)."""
 
     availability_knowledge: str = parameter(
         "oracle",

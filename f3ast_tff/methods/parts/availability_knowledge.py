@@ -1,4 +1,4 @@
-"""What the server knows of availability: the truth, or posterior means under beta priors."""
+"""The server's knowledge of availability: the truth, or posterior means under beta priors."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ class EstimatedAvailability:
         """Starts with the prior alone.
 
         Args:
-            prior: What is believed before the first round.
+            prior: Belief before the first round.
             availability_from: `"counts"` or `"chain"`.
             transitions_per: `"visit"` or `"round"`, the released code's.
         """

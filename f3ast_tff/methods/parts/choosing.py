@@ -80,7 +80,7 @@ def best_feasible(
 
     Args:
         utility: Utility of a slice of clients, at least 0.
-        available: Who is reachable, `bool [N]`.
+        available: Available clients, `bool [N]`.
         constraint: The constraint. With a number or with groups the greedy choice is exact; with
             costs it is worth at least half of the optimum (see `knapsack`).
         rng: Breaks ties uniformly; `None` lets the lowest id win.
@@ -139,7 +139,7 @@ def top_k(
 
     Args:
         utility: Utility of a slice of clients, not NaN.
-        available: Who may be picked, `bool [N]`.
+        available: Clients to pick from, `bool [N]`.
         k: How many to pick, at least 1; fewer if fewer are available.
         rng: Breaks ties uniformly; `None` lets the lowest id win.
 
@@ -258,7 +258,7 @@ def knapsack(
         candidates: Client ids, `int [m]`; the order decides ties.
         utility: Utility of each candidate, at least 0 and finite, `float [m]`.
         cost: Cost of each candidate, above 0, `float [m]`.
-        budget: What may be spent, above 0.
+        budget: Most that the picks may cost, above 0.
         k: The most clients, at least 1.
 
     Returns:

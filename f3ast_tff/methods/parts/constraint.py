@@ -18,7 +18,7 @@ class RoundConstraint:
     Attributes:
         k: K_t, the most clients, at least 1.
         cost: Cost of each client (bytes of its update, say), `float [N]`, each above 0.
-        budget: What may be spent, above 0, in the unit of `cost`.
+        budget: Most that the picks may cost, above 0, in the unit of `cost`.
         group: Group of each client, `int [N]`, -1 for none.
         minimum: Fewest clients of each group, `int [G]`, in all at most `k`.
     """

@@ -17,7 +17,7 @@ class Policy(Protocol):
         """Returns the ids of a set of at most k available clients, `int64`.
 
         Args:
-            available: Who is reachable, `bool [N]`.
+            available: Available clients, `bool [N]`.
             k: K_t, at least 1.
             rng: Source of the draw.
         """

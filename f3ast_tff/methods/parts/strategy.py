@@ -85,7 +85,7 @@ class Cohort:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came back from the cohort of a round.
+    """Results of a round's cohort.
 
     Attributes:
         ids: The cohort as it was selected, `int64 [m]`.

@@ -57,7 +57,7 @@ def build_optimizer(optimizer: Optimizer) -> tff.learning.optimizers.Optimizer:
 
 @dataclass(frozen=True)
 class Parts:
-    """What a learning process is composed of."""
+    """The parts of a learning process."""
 
     initial_weights: tff.Computation
     distributor: tff.learning.templates.DistributionProcess
@@ -88,8 +88,8 @@ def build_parts(
     Args:
         model_fn: Makes the model; its `input_spec` must be `OrderedDict(x=..., y=...)`.
         batches: From a client's data to the batches that it trains on, and how it starts.
-        client_optimizer: Of the local steps.
-        server_optimizer: Of the step along the aggregate.
+        client_optimizer: Optimizer of the local steps.
+        server_optimizer: Optimizer of the step along the aggregate.
         aggregation: From the weighted updates to the aggregate; with a memory its state takes a
             correction, see `CorrectedFactory`.
 
