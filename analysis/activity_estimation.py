@@ -119,7 +119,7 @@ def draw(observations: Sequence[int], errors: dict[str, np.ndarray], path: Path)
 
     Args:
         observations: As given to `estimation_errors`.
-        errors: What it returned.
+        errors: Its result.
         path: The PNG file to write or replace.
 
     Raises:

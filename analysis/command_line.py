@@ -1,4 +1,4 @@
-"""The command lines of the analysis commands: flags, `--help`, and one line for what is wrong."""
+"""The command lines of the analysis commands: flags, `--help`, and errors in one line."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def read_finished(folder: str) -> list[Run]:
 
 
 def say_left_out(lines: Iterable[str]) -> None:
-    """Says on stderr what a command leaves out, a line each."""
+    """Says on stderr which runs a command leaves out, a line each."""
     for line in lines:
         print(f"left out: {line}", file=sys.stderr)
 

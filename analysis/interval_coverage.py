@@ -55,7 +55,7 @@ Ends = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Law:
-    """What the differences of draws follow.
+    """The law of the differences of draws.
 
     Attributes:
         mean: Its mean.

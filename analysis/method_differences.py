@@ -38,7 +38,7 @@ def regime_differences(study: StudyRuns) -> pd.DataFrame:
         study: The runs; of each method in each objective those of one pair of rates.
 
     Returns:
-        A row a method, objective and regime: `method`, its name; `client_share`; `own`, whether
+        A row per method, objective and regime: `method`, its name; `client_share`; `own`, whether
         the objective is its paper's; `corrects`, the name of the method that it corrects, `""`
         where that is itself or not in the study; the rates, where the file has them; `regime` in
         words; `score` and `other_score`, mean accuracies of the objective and of the other one;
@@ -88,7 +88,7 @@ def method_means(differences: pd.DataFrame) -> pd.DataFrame:
         differences: Of `regime_differences`.
 
     Returns:
-        A row a method and objective: its columns there, means of scores and differences, sums of
+        A row per method and objective: its columns there, means of scores and differences, sums of
         `runs` and `lost`; in place of `low` and `high`: `above` and `below`, the numbers of
         regimes whose corrected interval lies above and below 0.
     """

@@ -86,7 +86,7 @@ class Flags:
 
 @dataclass(frozen=True)
 class Layout:
-    """What the tables show.
+    """The scores that the tables show.
 
     Attributes:
         scores: Scores, of `SCORES`.

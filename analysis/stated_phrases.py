@@ -174,7 +174,7 @@ def numbers_of(phrases: Sequence[Phrase]) -> list[list[float]]:
 
 
 def wrong_phrases(content: StatedNumbers) -> list[str]:
-    """Returns what is wrong, a line each: phrases not on their page once, numbers not of the CSV.
+    """Returns the faults, a line each: phrases not on their page once, numbers not of the CSV.
 
     Raises:
         RunsError: If a page or a file of scores cannot be read, or has no such runs.

@@ -36,7 +36,7 @@ class StudyRuns:
     """Runs of one task under several regimes.
 
     Attributes:
-        runs: A row a run: its settings as texts, `""` for one that it lacks; `draw` and `seed`;
+        runs: A row per run: its settings as texts, `""` for one that it lacks; `draw` and `seed`;
             `SCORES` at its last evaluation; `accuracy` and `loss` of its objective, and
             `other_accuracy`. An accuracy is 0 where it, or the loss of its kind, is not finite.
         method: Settings that tell methods apart: all others than the task, the regimes, the

@@ -1,4 +1,4 @@
-"""How numbers, differences and what they are taken over are written in all tables."""
+"""Numbers, differences and their draws, written as in all tables."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
         study: The tuning runs; a method has each of its pairs of rates in every held-out run.
 
     Returns:
-        A row a method and objective: its settings as texts, `client_share`; `client_lr` and
+        A row per method and objective: its settings as texts, `client_share`; `client_lr` and
         `server_lr`, chosen; their `score`, a mean accuracy; `score_at_default`, that of
         `DEFAULT_RATES`, NaN where they were not run; `rate_pairs` that were run; `runs_per_pair`;
         `edge`, the rates whose next step up or down was not run: `client`, `server`, `both` or
@@ -103,7 +103,7 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
             raise RunsError(f"{name}: {rate} {run[rate]!r} is no number")
         runs[rate] = numbers
     names = [*study.method, SHARE]
-    # A column a pair of rates, a row a method, objective and held-out run.
+    # A column per pair of rates, a row per method, objective and held-out run.
     wide = runs.pivot(index=[*names, *study.held_out], columns=list(RATES), values="accuracy")
     wide = wide.sort_index(axis="columns")
     num_held_out = len(runs[study.held_out].drop_duplicates())

@@ -42,7 +42,7 @@ def part_seed(seed: int, part: int) -> int:
 def build_process(
     config: AvailabilityConfig, p: np.ndarray, seed: int, labels: np.ndarray | None
 ) -> AvailabilityProcess:
-    """Returns what a `Config` builds, with the label distribution if it needs it.
+    """Returns the process of a `Config`, built with the label distribution if it needs it.
 
     Args:
         config: The `Config`.

@@ -32,7 +32,7 @@ class Markov:
     round t is found backwards: look at the draws of rounds t, t - 1, ... until each client has met
     one that forgets (coupling from the past; after some log N / (1 - |lambda|) rounds), or until
     round 1. It is a function of (seed, t) alone, whatever was asked before. The last mask is
-    remembered only so that the next round costs one draw a client.
+    remembered only so that the next round costs one draw per client.
     """
 
     positively_correlated = False

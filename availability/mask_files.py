@@ -1,4 +1,4 @@
-"""Files of who is available when: a row a round and a column a client.
+"""Files of who is available when: a row per round and a column per client.
 
 - `.csv`: zeros and ones separated by commas, no header.
 - `.npy`: `bool [T, N]`; read in any boolean or numeric dtype.

@@ -29,7 +29,7 @@ class MinimumSeparation:
     free after them whatever was before: a round is found by going back until every client has
     had such R rounds, or to round 1, and forward again. Where R q is large that is round 1: a
     resumed run costs two draws a client and past round, once. The last one is remembered, so
-    the next round costs one draw a client.
+    the next round costs one draw per client.
     """
 
     positively_correlated = False

@@ -1,4 +1,4 @@
-"""What an availability process does over some rounds, in numbers."""
+"""An availability process over some rounds, in numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an availability process is, and the two laws with independent clients."""
+"""The protocol of an availability process, and the two laws with independent clients."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class IndependentAvailability:
     """Clients available independently, client k in every round with probability q_k.
 
     The draws of a round depend on (seed, round) alone, so every algorithm sees the same available
-    sets (reading R13). From a million clients on, q is held as `float32`: 5 bytes a client in all.
+    sets (reading R13). From a million clients on, q is held as `float32`: 5 bytes per client in all.
     """
 
     positively_correlated = False

@@ -72,7 +72,7 @@ class Stays:
 
 
 def read_stays(path: Path, num_clients: int) -> tuple[np.ndarray, np.ndarray]:
-    """Reads a CSV file of stays: a header `client,first,last`, then a line a client.
+    """Reads a CSV file of stays: a header `client,first,last`, then a line per client.
 
     Clients are numbered from 0 and rounds from 1; without a last round a client stays. One that
     is not listed is there throughout.

@@ -83,7 +83,7 @@ def _read(path: Path, round_seconds: int, *_: int) -> AvailabilityLog:
 
 @lru_cache(maxsize=16)
 def _measured(path: Path, round_seconds: int, *state: int) -> Together:
-    """Said once a file."""
+    """Said once per file."""
     return measured_and_said(_read(path, round_seconds, *state).masks, str(path))
 
 
@@ -98,7 +98,7 @@ class TableConfig(AvailabilityConfig):
 
     table_file: str = parameter(
         REQUIRED,
-        "who is available when: a 0/1 matrix, a row a round and a column a client (.npy, .npz, "
+        "who is available when: a 0/1 matrix, a row per round and a column per client (.npy, .npz, "
         ".csv), or a log of device,time,online or device,start,end (.csv)",
         is_input=True,
     )

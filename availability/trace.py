@@ -275,7 +275,7 @@ def _read(path: Path, states: str, eligible: str, *_: int) -> DeviceTraces:
 
 @lru_cache(maxsize=16)
 def _measured(config: TraceConfig, *_: int) -> Together:
-    """Said once a file."""
+    """Said once per file."""
     return measured_and_said(config.masks(), config.trace_file)
 
 

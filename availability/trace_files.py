@@ -62,7 +62,7 @@ def read_traces(path: Path, states: str = "", eligible: str = ELIGIBLE) -> Devic
         eligible: The rule of `is_eligible`; unused for intervals.
 
     Raises:
-        DataError: If the file is missing or damaged; names the file, the device and what is wrong.
+        DataError: If the file is missing or damaged; names the file, the device and the fault.
         ParameterError: If `states` names no list, or no state of the file is eligible.
     """
     pickled = path.suffix == ".pkl" or path.name == FEDSCALE_NAME

@@ -1,4 +1,4 @@
-"""Tasks: federated data sets, with what a model reads of them and their published values.
+"""Tasks: federated data sets with preprocessing and published values.
 
 Installed as `f3ast_tff.datasets`; a folder of its own in the checkout.
 """

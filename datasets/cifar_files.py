@@ -63,7 +63,7 @@ class CifarFiles:
     """A CIFAR distribution.
 
     Attributes:
-        title: What it is called in messages.
+        title: Its name in messages.
         folder: The folder that its archive holds.
         download: The archive.
         labels: Names of the label lists in a file and their numbers of classes, the class that a

@@ -41,7 +41,7 @@ def read_cifar(data_dir: Path, files: CifarFiles) -> tuple[LabelledImages, Label
         The training and the test images, `uint8 [n, 32, 32, 3]`, with all kinds of labels.
 
     Raises:
-        DataError: If a file is missing, damaged or not what it should be; names it and its place.
+        DataError: If a file is missing, damaged or another one; names it and its place.
     """
     found = locate(data_dir, files.source)
     if found == data_dir / files.source.names[0]:

@@ -109,7 +109,7 @@ def read_mnist(data_dir: Path, files: MnistFiles) -> tuple[LabelledImages, Label
         The training and the test images, `uint8 [n, 28, 28, 1]`.
 
     Raises:
-        DataError: If a file is missing, damaged or not what it should be; names it and its place.
+        DataError: If a file is missing, damaged or another one; names it and its place.
     """
     total = files.train.num_images + files.test.num_images
     with progress("reading MNIST", total, "image") as bar:

@@ -52,7 +52,7 @@ class Role:
     Attributes:
         play: Title of the play, as printed.
         name: Name at the role's cues, in capitals; unique within the play.
-        speeches: What the role says from a cue of its own to the next cue, in the order of the
+        speeches: The role's speech from one of its cues to the next cue, in the order of the
             play; the lines of a speech are separated by line feeds.
     """
 

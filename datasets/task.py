@@ -1,4 +1,4 @@
-"""What a task is: federated data, what a model reads of it, and published values."""
+"""A task: federated data, preprocessing, and published values."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ def curve_figures(task: str, groups: Sequence[RunGroup], free: Sequence[str] = (
 
     All lines of an availability model share a panel where they are few. Where they are many, each
     setting of which a method has at least three values, all else equal, has a figure with a panel
-    for all values, and each set of runs that may be compared one with a line a method.
+    for all values, and each set of runs that may be compared one with a line per method.
 
     Args:
         task: Its name.

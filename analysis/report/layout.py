@@ -1,4 +1,4 @@
-"""Values laid out as text, grids and data frames; what was not run never shows a number."""
+"""Values laid out as text, grids and data frames; no number stands where nothing was run."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _cell_text(cell: Cell | None, counted: bool) -> str:
 
 
 def comparison_grid(name: str, filled: FilledTable) -> Grid:
-    """Returns a table's comparisons of what was run, a row each."""
+    """Returns a table's comparisons that were run, a row each."""
     head = (
         "claim",
         "paper: A − B",

@@ -1,4 +1,4 @@
-"""The head of the report: what was read, what was left out, and a line for each claim judged."""
+"""The head of the report: runs read, runs left out, and a line for each claim judged."""
 
 from __future__ import annotations
 

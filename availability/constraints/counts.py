@@ -27,7 +27,7 @@ class FixedK(ConstraintConfig):
 
     form: ClassVar[str] = "K"
 
-    clients_per_round: int = parameter(10, "K, the most clients a round", minimum=1)
+    clients_per_round: int = parameter(10, "K, the most clients per round", minimum=1)
 
     def require(self) -> None:
         """See `ConstraintConfig.require`."""

@@ -258,7 +258,7 @@ def _report(
 
 
 def _still(left: Sequence[PlannedRun]) -> str:
-    """What the next go has to do after a time budget."""
+    """The work left for the next go after a time budget."""
     if not left:
         return ""
     begun = [done for done in map(rounds_done, left) if done]

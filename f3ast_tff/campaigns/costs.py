@@ -72,7 +72,7 @@ _NOT = ("data_seed", "data_dir")
 
 
 def kind_of(run: PlannedRun) -> dict[str, Any]:
-    """Returns the settings that decide what a run costs, by name."""
+    """Returns the settings that decide a run's cost, by name."""
     settings, configs = run.settings, run.configuration.configs
     found: dict[str, Any] = {}
     for kind in (*_BY_ALL, *_BY_WHOLE):
@@ -88,7 +88,7 @@ def kind_of(run: PlannedRun) -> dict[str, Any]:
 
 
 def step_kind(run: PlannedRun) -> dict[str, Any]:
-    """Returns the settings that decide what a step of a client costs, by name."""
+    """Returns the settings that decide the cost of a client's step, by name."""
     found: dict[str, Any] = {"batch_size": run.settings["batch_size"]}
     for kind in _STEP_KINDS:
         found[kind] = run.settings[kind]
@@ -212,7 +212,7 @@ class StepCost:
         example_seconds: Scoring one example.
         memory_mib: The most memory that the process held at once.
         num_weights: Weights of the model.
-        state_bytes: State of the engine, without what is remembered of clients.
+        state_bytes: State of the engine, without its memory of clients.
         shape: Shape of the task's data.
     """
 

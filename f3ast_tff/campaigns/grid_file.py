@@ -21,7 +21,7 @@ _CAMPAIGN = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,99}")
 
 
 class CampaignError(ValueError):
-    """An error in a campaign's file; names the place, the value and what is allowed."""
+    """An error in a campaign's file; names the place, the value and the allowed values."""
 
 
 @dataclass(frozen=True)

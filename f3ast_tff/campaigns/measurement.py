@@ -105,7 +105,7 @@ def _answer(pipe: Connection, order: Mapping[str, Any]) -> None:
 
 
 def _measure(configuration: Configuration) -> StepCost:
-    # Imports what is heavy.
+    # Imports the heavy modules.
     from f3ast_tff.methods.sum_and_mean import WeightedMean
     from f3ast_tff.run.build import Builder
 

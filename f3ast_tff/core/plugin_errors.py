@@ -1,4 +1,4 @@
-"""What a plug-in's code raises, said in one line that names it."""
+"""Errors raised by a plug-in's code, in one line that names the plug-in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARK = "__f3ast_tff_plugin__"
 
 @contextmanager
 def plugins_named() -> Iterator[None]:
-    """Turns what a plug-in's code raises, `SystemExit` too, into an error that names it.
+    """Turns an error of a plug-in's code, `SystemExit` too, into one that names the plug-in.
 
     Raises:
         PluginError: In place of any error but `EXPECTED` ones that has come through a plug-in.

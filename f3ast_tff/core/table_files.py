@@ -16,7 +16,7 @@ from typing import IO, Any
 from f3ast_tff.core.data_files import MAX_TEXT_BYTES, Limited, open_regular
 
 _LOG = logging.getLogger(__name__)
-# What the values of a parquet file may take, unpacked.
+# Most bytes of a parquet file's values, unpacked.
 MAX_PARQUET_BYTES = 2**31
 _CHUNK = 2**20
 # Of a value in an array, and of an array of its own in each row of a column of lists.
@@ -54,7 +54,7 @@ def read_csv(path: Path | str, **options: Any) -> Any:
 
 
 def _unpacked(file: io.FileIO, form: str) -> io.BufferedReader:
-    """What a file holds, no more than its limit."""
+    """The unpacked content of a file, up to its limit."""
     stream: Any = file
     if form == ".gz":
         stream = gzip.GzipFile(fileobj=file)

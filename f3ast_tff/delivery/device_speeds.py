@@ -48,7 +48,7 @@ def read_speeds(path: Path) -> DeviceSpeeds:
     """Reads a file of one of the forms above.
 
     Raises:
-        DataError: If the file is missing or damaged; names the file, the device and what is wrong.
+        DataError: If the file is missing or damaged; names the file, the device and the fault.
     """
     if path.suffix not in _READERS:
         raise DataError(f"{path}: must end in .json, .csv or .pkl")

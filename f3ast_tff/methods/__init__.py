@@ -1,4 +1,4 @@
-"""Methods, one per file: parameters, selection, weights, and what is remembered.
+"""Methods, one per file: parameters, selection, weights and memory.
 
 The interface of strategies is here; a method's own parts are imported from its module.
 """

@@ -36,7 +36,7 @@ class PeriodControls(PeriodStart):
     vectors_up: ClassVar[int] = 2
 
     def _renewed(self, kept: Values, now: RoundContext) -> Values:
-        """What is kept for a client as of this period, numbered from 1."""
+        """The vectors of a client as of this period, numbered from 1."""
         period = (now.round_number - 1) // self.period + 1
         first = kept["period"] != period
         return {

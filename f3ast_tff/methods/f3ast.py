@@ -51,7 +51,7 @@ class F3AST(BaseStrategy):
     constraint), then the rates move (line 5), then they weigh the updates, w_k = p_k / r_k(t)
     (line 9). The weights are meant for a SUM, never a normalised mean.
 
-    A round costs one pass over the clients; p and the rates, 16 bytes a client, are all that is
+    A round costs one pass over the clients; p and the rates, 16 bytes per client, are all that is
     kept, and with H = sum p / r the root of p. The order by utility needs rates only up to a
     common factor, so no decay is carried out.
 
@@ -182,7 +182,7 @@ class ClusterF3AST(BaseStrategy):
     |S in g| / n_g for 1_S, and stands for r_k of each. One more pick from g lowers
     H = sum_k c_k / r_g(k) at the rate (mean of c_k over g) / r_g^2, the utility of its clients,
     who tie: ties are broken at random. Weights p_k / r_g are unbiased where the clients of a
-    cluster are available equally often; 8 bytes a client are kept, and 12 a cluster.
+    cluster are available equally often; 8 bytes per client are kept, and 12 a cluster.
 
     With one client a cluster this is `F3AST`.
 
@@ -266,7 +266,7 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
 
     rate_clusters: int | None = parameter(
         None,
-        "track one rate for each of this many blocks of client ids, not one a client",
+        "track one rate for each of this many blocks of client ids, not one per client",
         minimum=1,
     )
     rate_init: str = parameter(

@@ -68,7 +68,7 @@ class F3ASTOfCAFed(BaseStrategy):
         return candidates, worth
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns what has been learnt of the availability."""
+        """Returns the estimates of availability."""
         return self.knowledge.state()
 
     def restore(self, state: dict[str, np.ndarray]) -> None:

@@ -116,7 +116,7 @@ class Switching(BaseStrategy):
         return self.then if now.number >= self.switch_round else self.first
 
     def remembered(self) -> dict[str, np.ndarray]:
-        """Returns what the second phase's strategy remembers."""
+        """Returns the state of the second phase's strategy."""
         return self.then.remembered()
 
 

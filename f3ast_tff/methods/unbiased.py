@@ -72,7 +72,7 @@ class Unbiased(BaseStrategy):
         return self.p > 0
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns what has been learnt of the availability."""
+        """Returns the estimates of availability."""
         return self.knowledge.state()
 
     def restore(self, state: dict[str, np.ndarray]) -> None:

@@ -1,4 +1,4 @@
-"""What the round loop tells its caller: progress, rounds and evaluations."""
+"""Calls of the round loop to its caller: progress, rounds and evaluations."""
 
 from __future__ import annotations
 

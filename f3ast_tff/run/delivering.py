@@ -29,7 +29,7 @@ class Payload:
 
 @dataclass(frozen=True)
 class Answers:
-    """A cohort, and what came back of it.
+    """A cohort, and the updates that arrived.
 
     Attributes:
         asked: The cohort as it was selected, `int64 [m]`.

@@ -51,7 +51,7 @@ def available_clients(
 
 
 def state_of(strategy: Strategy) -> dict[str, np.ndarray]:
-    """Returns what a checkpoint holds of a strategy.
+    """Returns a strategy's part of a checkpoint.
 
     Raises:
         ComponentError: If it is no mapping of names to arrays that NumPy writes without a pickle.

@@ -12,7 +12,7 @@ MAX_VALUES = 10_000
 
 
 class ValueRefused(ValueError):
-    """Says what is allowed."""
+    """Says the allowed values."""
 
 
 def integer_range(text: str) -> list[int]:

@@ -1,6 +1,6 @@
 """A cohort's local work packed into waves of clients that train side by side.
 
-A wave is as many clients as there are lanes, one a lane, those with about as many steps together;
+A wave is as many clients as there are lanes, one per lane, those with about as many steps together;
 it takes the steps of the longest, or, where `Waves` has bounds, as many as all others. With one
 lane and no bounds nothing is padded; with as many lanes as clients there is one wave. A client that
 was drawn several times (with replacement) does the same work each time: it is trained once and
@@ -189,7 +189,7 @@ def pack(
     Args:
         cohort: Clients and weights; those without any step take none.
         work: Says each client's order and batches.
-        preprocessing: Says what is drawn for each visit of an example.
+        preprocessing: Names the draws for each visit of an example.
         round_number: Round t.
         offsets: Of the training data, `int64 [num_clients + 1]`.
         form: Lanes and bounds.

@@ -71,7 +71,7 @@ class TffRuntime(ABC):
 
     @abstractmethod
     def statistics(self) -> dict[str, Any]:
-        """Returns what the runtime says of itself in `summary.json`."""
+        """Returns the runtime's entries in `summary.json`."""
 
     @abstractmethod
     def close(self) -> None:
@@ -149,7 +149,7 @@ class InProcessRuntime(TffRuntime):
     def accumulate(
         self, prepared: Sequence[np.ndarray], client_data: Sequence[tf.data.Dataset]
     ) -> list[np.ndarray]:
-        """Trains clients and accumulates what they send.
+        """Trains clients and accumulates their messages.
 
         Args:
             prepared: From `prepare`.

@@ -43,7 +43,7 @@ class StrategyContext:
         seed: Seed of the run.
         train: Training examples by client.
         model: The network.
-        preprocessing: From stored features to what the network reads.
+        preprocessing: From stored features to the network's input.
     """
 
     p: np.ndarray

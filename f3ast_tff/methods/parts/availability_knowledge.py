@@ -15,7 +15,7 @@ class AvailabilityKnowledge(Protocol):
     """Each client's availability as a two-state Markov chain, as far as known (CA-Fed, App. F3)."""
 
     def after(self, round_number: int, available: np.ndarray) -> AvailabilityKnowledge:
-        """Returns what is known after round t (from 1), given its mask, `bool [N]`."""
+        """Returns the knowledge after round t (from 1), given its mask, `bool [N]`."""
         ...
 
     @property

@@ -78,7 +78,7 @@ class RoundConstraint:
         """Goes through clients in order of preference and takes whom the constraint lets in.
 
         With groups, places are kept for those still short of their minimum; with costs, a client
-        too dear for what is left is passed over.
+        too dear for the rest of the budget is passed over.
 
         Args:
             ranked: Distinct ids of all available clients, best first, `int [m]`.

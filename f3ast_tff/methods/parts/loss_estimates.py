@@ -131,7 +131,7 @@ def trained_minima(
 
     Args:
         model: The model; its ridge is above 0.
-        preprocessing: From features to what the model reads; nothing random.
+        preprocessing: From stored features to the model's input, without random draws.
         train: Training examples by client.
 
     Returns:

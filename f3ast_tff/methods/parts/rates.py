@@ -14,7 +14,7 @@ _LEAST_SCALE = 2.0**-64
 
 
 class ParticipationRates:
-    """Exponentially smoothed participation rates r_k(t), one a client (or a cluster of clients).
+    """Exponentially smoothed participation rates r_k(t), one per client (or a cluster of clients).
 
     `r(t + 1) = (1 - beta) r(t) + beta 1_S`, eq. (5). The decay, which all rates share, is kept as
     one number: r = scale * unscaled, so that a round touches the selected clients alone, and 8

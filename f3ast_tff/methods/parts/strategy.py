@@ -150,7 +150,7 @@ class Strategy(Protocol):
         ...
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
-        """Learns from what came back; called after each round if it `needs_outcome`."""
+        """Learns from the outcome; called after each round if it `needs_outcome`."""
         ...
 
     def state(self) -> dict[str, np.ndarray]:

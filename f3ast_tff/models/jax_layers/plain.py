@@ -1,4 +1,4 @@
-"""The same layers as XLA's own operations say them: what the fast ones are compared with."""
+"""The same layers in XLA's own operations, to compare the fast ones with."""
 
 from __future__ import annotations
 
