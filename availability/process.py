@@ -150,7 +150,7 @@ class IndependentAvailability:
     """Clients available independently, client k in every round with probability q_k.
 
     The draws of a round depend on (seed, round) alone, so every algorithm sees the same available
-    sets (reading R13). From a million clients on, q is held as `float32`: 5 bytes per client in all.
+    sets (reading R13). From a million clients on, q is `float32`: 5 bytes per client in all.
     """
 
     positively_correlated = False
