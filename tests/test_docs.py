@@ -101,6 +101,12 @@ def test_links_lead_to_files(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_tests_that_are_named_exist(page: Path) -> None:
+    for file, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page.read_text()):
+        assert f"def {name}" in (ROOT / file).read_text(), f"{page.name}: {file} {name}"
+
+
 def test_notebooks_are_kept_without_outputs() -> None:
     for path in (ROOT / "examples").glob("*.ipynb"):
         assert '"output_type"' not in path.read_text(), path.name
