@@ -94,6 +94,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "fedlaavg_late": {"algorithm": "fedlaavg", "memory_from_round": 4},
     "fedlaavg_decay": {"algorithm": "fedlaavg", "client_lr_decay": 0.8},
     "f3ast_fedvarp": {"algorithm": "f3ast", "rate_beta": 0.1, "aggregation": "fedvarp"},
+    # Memories whose clients count by their examples.
+    "fedvarp_by_size": {"algorithm": "fedvarp", "client_share": "examples"},
+    "scaffold_by_size": {"algorithm": "scaffold", "client_share": "examples"},
     "mifa_wait": {"algorithm": "mifa", "mifa_start": "wait", "num_clients": 8},
     **{
         f"client_{name}": {"algorithm": "f3ast", "rate_beta": 0.1, "client_optimizer": name}
