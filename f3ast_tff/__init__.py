@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from f3ast_tff.methods.parts.objective import marginal_utility, variance_bound
     from f3ast_tff.methods.parts.policies import GreedyMixture, TabularPolicy
     from f3ast_tff.methods.parts.rates import ParticipationRates
-    from f3ast_tff.methods.parts.strategy import Cohort, Strategy
+    from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
     from f3ast_tff.methods.power_of_choice import PowerOfChoice
     from f3ast_tff.rate_region import IndependentOracle, StatesOracle, greedy_policy, optimal_rates
     from f3ast_tff.run.saved_run import SavedRun, load_run
+    from f3ast_tff.run.selecting import select_clients, weigh_updates
     from f3ast_tff.run.simulation import Simulation, compare, simulate
 
 __version__ = "0.2.0"
@@ -37,9 +38,11 @@ __all__ = [
     "FixedPolicy",
     "GreedyMixture",
     "IndependentOracle",
+    "Outcome",
     "ParticipationRates",
     "PowerOfChoice",
     "Proportional",
+    "Round",
     "SavedRun",
     "Simulation",
     "StatesOracle",
@@ -52,8 +55,10 @@ __all__ = [
     "load_run",
     "marginal_utility",
     "optimal_rates",
+    "select_clients",
     "simulate",
     "variance_bound",
+    "weigh_updates",
 ]
 
 
@@ -68,9 +73,11 @@ _MODULES = {
     "FixedPolicy": "methods.f3ast_fixed",
     "GreedyMixture": "methods.parts.policies",
     "IndependentOracle": "rate_region",
+    "Outcome": "methods.parts.strategy",
     "ParticipationRates": "methods.parts.rates",
     "PowerOfChoice": "methods.power_of_choice",
     "Proportional": "methods.fedavg",
+    "Round": "methods.parts.strategy",
     "SavedRun": "run.saved_run",
     "Simulation": "run.simulation",
     "StatesOracle": "rate_region",
@@ -83,8 +90,10 @@ _MODULES = {
     "load_run": "run.saved_run",
     "marginal_utility": "methods.parts.objective",
     "optimal_rates": "rate_region",
+    "select_clients": "run.selecting",
     "simulate": "run.simulation",
     "variance_bound": "methods.parts.objective",
+    "weigh_updates": "run.selecting",
 }
 
 

@@ -90,13 +90,15 @@ def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
     """Returns the clients of a round, `int [m]`.
 
     Raises:
-        ParameterError: If `now.available` is not `bool [N]`.
+        ParameterError: If `now.available` is not `bool [N]`, N being the length of the strategy's
+            p if it has one.
         ComponentError: If the strategy returns no ids of clients, clients that are not available,
             a client twice, or more clients than the constraint allows. See
             `BaseStrategy.may_select` for a strategy that may.
     """
-    if now.available.dtype != np.bool_ or now.available.ndim != 1:
-        raise ParameterError("available", now.available, "must be bool [N]")
+    p = getattr(strategy, "p", None)
+    n = len(p) if isinstance(p, np.ndarray) else None
+    _check_mask("available", now.available, n)
     ids = strategy.select(now)
     if not isinstance(ids, np.ndarray) or ids.ndim != 1:
         returned = f"returned {type(ids).__name__}: must be an array of client ids"
@@ -114,6 +116,17 @@ def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
             if rule not in getattr(strategy, "may_select", ()):
                 raise _refused(strategy, "select", now, f"returned {breach}")
     return ids
+
+
+def _check_mask(name: str, mask: Any, length: int | None) -> None:
+    if isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.ndim == 1:
+        if length is None or len(mask) == length:
+            return
+        given = f"{len(mask)} entries"
+    else:
+        given = f"{type(mask).__name__} {mask}"
+    wanted = "[N]" if length is None else f"[{length}]"
+    raise ParameterError(name, given, f"must be an array of bool {wanted}, one per client")
 
 
 def _breaches(now: Round, ids: np.ndarray) -> Iterator[tuple[str, str]]:
@@ -149,8 +162,7 @@ def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np
         ComponentError: If the strategy returns another cohort, or weights that are not finite.
         ParameterError: If `delivered` is not `bool [m]`.
     """
-    if delivered.dtype != np.bool_ or delivered.shape != ids.shape:
-        raise ParameterError("delivered", delivered, f"must be bool [{len(ids)}]")
+    _check_mask("delivered", delivered, len(ids))
     cohort = strategy.weigh(now, ids, delivered)
     if not isinstance(cohort, Cohort):
         reason = f"must return a Cohort of ids and weights, not {type(cohort).__name__}"

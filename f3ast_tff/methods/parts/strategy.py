@@ -213,11 +213,11 @@ class BaseStrategy:
             TypeError: If the class is not what its `method` starts; construct it instead.
 
         Example:
-            >>> from f3ast_tff import F3AST
+            >>> from f3ast_tff import F3AST, select_clients, weigh_updates
             >>> strategy = F3AST.start([0.25] * 4, k=2, rate_beta=0.01)
             >>> now = Round(1, np.array([True, True, False, False]), RoundConstraint(2))
-            >>> cohort = strategy.weigh(now, strategy.select(now), np.array([True, True]))
-            >>> cohort.weights.round(2)
+            >>> ids = select_clients(strategy, now)
+            >>> weigh_updates(strategy, now, ids, np.array([True, True])).weights.round(2)
             array([0.5, 0.5])
         """
         if not cls.method:
@@ -319,4 +319,7 @@ def check_saved(saved: Mapping[str, np.ndarray], own: Mapping[str, np.ndarray], 
         raise ValueError(f"saved {what} lack {', '.join(missing)}")
     for name, part in own.items():
         if saved[name].shape != part.shape:
-            raise ValueError(f"saved {name} has shape {saved[name].shape}, not {part.shape}")
+            raise ValueError(
+                f"saved {name} has shape {saved[name].shape}, not {part.shape}: it is of another "
+                "number of clients, or of other parameters"
+            )

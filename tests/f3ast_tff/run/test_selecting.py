@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -79,11 +81,15 @@ def test_what_keeps_to_the_rules_passes(ids: tuple[int, ...], constraint: RoundC
 def test_masks_that_are_none_are_refused() -> None:
     """NumPy would take zeros and ones as ids of clients."""
     strategy, ids = Proportional(P, np.ones(N)), np.array([3, 1])
-    for available in (AVAILABLE.astype(int), np.array([1, 3]), AVAILABLE[None]):
-        with pytest.raises(ParameterError, match=r"available = .*: must be bool \[N\]"):
+    masks: list[Any] = [AVAILABLE.astype(int), np.array([1, 3]), AVAILABLE[None], AVAILABLE[1:]]
+    for available in (*masks, AVAILABLE.tolist()):
+        with pytest.raises(
+            ParameterError, match=r"available = .*: must be an array of bool \[12\]"
+        ):
             select_clients(strategy, Round(1, available, NUMBER))
-    for delivered in (np.array([0, 1]), np.array([True])):
-        with pytest.raises(ParameterError, match=r"delivered = .*: must be bool \[2\]"):
+    others: list[Any] = [np.array([0, 1]), np.array([True]), [True, False]]
+    for delivered in others:
+        with pytest.raises(ParameterError, match=r"delivered = .*: must be an array of bool \[2\]"):
             weigh_updates(strategy, Round(1, AVAILABLE, NUMBER), ids, delivered)
 
 
