@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -126,13 +128,54 @@ def one_availability(groups: Iterable[RunGroup]) -> bool:
 
 
 def write_csv(table: pd.DataFrame, path: Path | str) -> None:
-    """Writes a table as UTF-8, or replaces a file by it.
+    """Writes a table as UTF-8, see `csv_text`, or replaces a file by it.
 
     Raises:
         OSError: If it cannot be written; the file stays as it was.
     """
     with atomic_write(Path(path), encoding="utf-8", newline="") as file:
-        table.to_csv(file, index=False, lineterminator="\n")
+        file.write(csv_text(table))
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """Returns a table as CSV that no spreadsheet computes; `read_csv` reads it back.
+
+    A text gets an apostrophe in front if a spreadsheet would take it for a formula, or if it has
+    one there already. Numbers stay.
+    """
+    texts = [name for name, dtype in table.dtypes.items() if dtype.kind == "O"]
+    plain = table.assign(**{name: table[name].map(_no_formula) for name in texts})
+    plain.columns = plain.columns.map(_no_formula)
+    return plain.to_csv(index=False, lineterminator="\n")
+
+
+def read_csv(text: str) -> pd.DataFrame:
+    """Returns the cells of what `csv_text` wrote, as texts; a gap is an empty one.
+
+    Raises:
+        ValueError: If it is no CSV.
+    """
+    table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+    table.columns = table.columns.map(_as_it_was)
+    return table.apply(lambda column: column.map(_as_it_was))
+
+
+# How a formula begins; an apostrophe marks texts.
+_LIVE = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+def _no_formula(cell: Any) -> Any:
+    if not isinstance(cell, str) or not cell.startswith(_LIVE):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+def _as_it_was(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") else cell
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -7,7 +7,6 @@ It is kept when the runs are not.
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from f3ast_tff.analysis.command_line import command, out_flag, read_finished, ru
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
 from f3ast_tff.analysis.runs import SCORES, Pair, Run, RunsError
-from f3ast_tff.analysis.texts import write_csv
+from f3ast_tff.analysis.texts import read_csv, write_csv
 from f3ast_tff.core.data_files import read_text
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.messages import one_line
@@ -239,7 +238,7 @@ def _run_columns(table: pd.DataFrame) -> list[str]:
 def _read(path: Path) -> pd.DataFrame:
     """The cells as texts."""
     try:
-        return pd.read_csv(io.StringIO(read_text(path)), dtype=str, keep_default_na=False)
+        return read_csv(read_text(path))
     except OSError as error:
         raise RunsError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:

@@ -20,6 +20,7 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Picture, Text
+from f3ast_tff.analysis.texts import csv_text
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.data_files import hash_of, read_json
 
@@ -51,7 +52,7 @@ def write(document: Document, out: Path, formats: Sequence[str] = ("svg",)) -> N
     """
     out.mkdir(parents=True, exist_ok=True)
     svgs = {picture.name: drawn(picture, "svg") for picture in document.pictures}
-    files = {f"{n}.csv": t.to_csv(index=False).encode() for n, t in document.tables.items()}
+    files = {f"{n}.csv": csv_text(t).encode() for n, t in document.tables.items()}
     files.update({f"{grid.name}.tex": to_latex(grid).encode() for grid in document.grids})
     for kind in formats:
         for picture in document.pictures:

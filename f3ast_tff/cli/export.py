@@ -15,6 +15,7 @@ import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, runs_flag
 from f3ast_tff.analysis.runs import Run, RunsError, read_run, run_folders
+from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
@@ -47,11 +48,11 @@ def _export(flags: Flags) -> None:
         except RunsError as error:
             print(f"left out: {error}", file=sys.stderr)
     table = runs_table({str(run.path.relative_to(folder)): run for run in runs})
-    with atomic_write(Path(flags.out), "wb") as file:
-        if flags.format == "parquet":
+    if flags.format == "csv":
+        write_csv(table, flags.out)
+    else:
+        with atomic_write(Path(flags.out), "wb") as file:
             table.to_parquet(file, index=False)
-        else:
-            table.to_csv(file, index=False, lineterminator="\n")
     print(f"{len(runs)} runs, {len(table)} rows: {flags.out}")
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
+
+import pandas as pd
 
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.run_groups import Score, collect
-from f3ast_tff.analysis.texts import of_intervals, of_spread, over
+from f3ast_tff.analysis.texts import csv_text, of_intervals, of_spread, over, read_csv
 from tests.analysis.conftest import MakeRun
 
 
@@ -41,3 +44,20 @@ def test_spread_names_the_shared_availability(make_run: MakeRun, tmp_path: Path)
     assert of_spread(groups) == "± over 2 draws of the data or 2 seeds of one draw of the data"
     make_run("e", algorithm="fedavg", availability_draws="by_round_only")
     assert "share one draw of the availability" in of_spread(collect(tmp_path).groups)
+
+
+def test_no_cell_is_a_formula_and_all_are_read_back() -> None:
+    """Numbers stay, negative ones and those in texts too."""
+    texts = ["=1+1", "+1+cmd|x", "-2+3", "@SUM(A1)", "'a", "''", "'=1", "a=1", "-0.5", "", "é, \n"]
+    table = pd.DataFrame({"=HYPERLINK(1)": texts, "n": [-0.25 * k for k in range(len(texts))]})
+    written = csv_text(table)
+    live = ("=", "+", "@")
+    cells = pd.read_csv(io.StringIO(written), dtype=str, keep_default_na=False)
+    assert not any(cell.startswith(live) for cell in [*cells.iloc[:, 0], *cells.columns])
+    assert [cell for cell in cells.iloc[:, 0] if cell.startswith("-")] == ["-0.5"]
+    assert cells["n"].tolist() == [str(value) for value in table["n"]]
+    back = read_csv(written)
+    assert list(back) == list(table)
+    assert back["=HYPERLINK(1)"].tolist() == texts
+    plain = pd.DataFrame({"method": ["F3AST", None], "score": [0.5, -1.0]})
+    assert csv_text(plain) == plain.to_csv(index=False, lineterminator="\n")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from f3ast_tff.analysis.texts import read_csv
 from f3ast_tff.cli.export import main
 from tests.analysis.conftest import MakeRun, make_run
 
@@ -33,6 +34,15 @@ def test_parquet_has_a_row_an_evaluation_and_types(
     assert table["seed"].dtype == "Int64"
     assert table["rate_beta"].isna().tolist() == [True, True, False, False]
     assert "2 runs, 4 rows" in capsys.readouterr().out
+
+
+def test_a_setting_is_no_formula_in_a_spreadsheet(make_run: MakeRun, tmp_path: Path) -> None:
+    text = '=HYPERLINK("http://x.org","y")'
+    make_run("a", availability_parts=text)
+    assert export(tmp_path, "--format=csv") == 0
+    assert pd.read_csv(tmp_path / "all.parquet")["availability_parts"].tolist() == [f"'{text}"] * 2
+    table = read_csv((tmp_path / "all.parquet").read_text())
+    assert table["availability_parts"].tolist() == [text, text]
 
 
 def test_csv_needs_no_pyarrow(
