@@ -22,6 +22,7 @@ _KEY = "f3ast_tff.parameter"
 # Programs compute with integers of 32 bits and in single precision.
 _LARGEST = {int: 2**31 - 1, float: float(np.finfo(np.float32).max)}
 _SMALLEST = float(np.finfo(np.float32).tiny)
+_NO_CONTROLS = "must not hold control characters"
 _KINDS = {"int": int, "float": float, "str": str, "bool": bool}
 
 
@@ -77,7 +78,9 @@ class Parameter:
             raise ParameterError(self.name, "", "must be given")
         value = self._typed(value)
         if self.kind is str and not is_plain(value):
-            raise ParameterError(self.name, value, "must not hold control characters")
+            foreign = any("\ud800" <= c < "\ue000" for c in value)
+            allowed = "must be UTF-8, in a locale of UTF-8, such as LC_ALL=C.UTF-8"
+            raise ParameterError(self.name, value, allowed if foreign else _NO_CONTROLS)
         if self.is_path:
             return os.path.expanduser(value)
         if self.choices:

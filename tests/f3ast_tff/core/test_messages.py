@@ -35,8 +35,15 @@ def test_log_records() -> None:
     assert LineFormatter("%(levelname)s: %(message)s").format(record) == "WARNING: a b? c"
 
 
-@pytest.mark.parametrize("value", ["a\nb", "\x1b[2J", "\0", "\ud800", "a\x7f"])
+@pytest.mark.parametrize("value", ["a\nb", "\x1b[2J", "\0", "a\x7f"])
 def test_no_text_setting_takes_control_characters(value: str) -> None:
     assert not is_plain(value)
     with pytest.raises(ParameterError, match="must not hold control characters"):
+        Parameter("run_name", str, False, "x", "").checked(value)
+
+
+def test_a_text_of_another_encoding_is_named_as_such() -> None:
+    """So Python reads an é in the locale C."""
+    value = b"caf\xc3\xa9".decode("ascii", "surrogateescape")
+    with pytest.raises(ParameterError, match="must be UTF-8, in a locale of UTF-8, such as LC_ALL"):
         Parameter("run_name", str, False, "x", "").checked(value)
