@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from f3ast_tff.optimizers.optimizer import Optimizer, OptimizerConfig
+from f3ast_tff.optimizers.optimizer import MAX_LEARNING_RATE, Optimizer, OptimizerConfig
 from f3ast_tff.settings import Published, parameter, register
 
 _ADAM = "steps by first over root of second moment of the gradients"
@@ -97,7 +97,9 @@ class Adam(Optimizer):
 class AdaptiveClientConfig(OptimizerConfig):
     """Parameters of adaptive client optimizers."""
 
-    client_lr: float = parameter(Published(0.01), "client learning rate", above=0)
+    client_lr: float = parameter(
+        Published(0.01), "client learning rate", above=0, maximum=MAX_LEARNING_RATE
+    )
     epsilon: float = parameter(
         Published(0.001), "epsilon of an adaptive optimizer, as in TFF", above=0
     )
@@ -107,7 +109,9 @@ class AdaptiveClientConfig(OptimizerConfig):
 class AdaptiveServerConfig(OptimizerConfig):
     """Parameters of adaptive server optimizers."""
 
-    server_lr: float = parameter(Published(0.01), "server learning rate", above=0)
+    server_lr: float = parameter(
+        Published(0.01), "server learning rate", above=0, maximum=MAX_LEARNING_RATE
+    )
     epsilon: float = parameter(
         Published(0.001), "epsilon of an adaptive optimizer, as in TFF", above=0
     )

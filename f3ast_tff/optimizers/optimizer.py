@@ -10,6 +10,8 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.optimizers.schedules import Schedule
 from f3ast_tff.settings.component import component_of
 
+# Far beyond, weights overflow single precision, and no two engines do so alike.
+MAX_LEARNING_RATE = 10**6
 # The method that an engine of this name calls.
 _FORMS = {"fused": "in_jax", "tff": "in_tff"}
 

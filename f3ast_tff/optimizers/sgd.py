@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from f3ast_tff.optimizers.optimizer import Optimizer, OptimizerConfig
+from f3ast_tff.optimizers.optimizer import MAX_LEARNING_RATE, Optimizer, OptimizerConfig
 from f3ast_tff.settings import Published, parameter, register
 
 _ABOUT = "steps of the learning rate along the gradient, with momentum if wanted"
@@ -39,7 +39,9 @@ class Sgd(Optimizer):
 class ClientSgdConfig(OptimizerConfig):
     """Configuration of `Sgd` on clients."""
 
-    client_lr: float = parameter(Published(0.1), "client learning rate", above=0)
+    client_lr: float = parameter(
+        Published(0.1), "client learning rate", above=0, maximum=MAX_LEARNING_RATE
+    )
     client_momentum: float = parameter(0.0, "momentum of a client SGD", minimum=0, below=1)
 
     def build(self) -> Sgd:
@@ -52,7 +54,9 @@ class ClientSgdConfig(OptimizerConfig):
 class ServerSgdConfig(OptimizerConfig):
     """Configuration of `Sgd` on the server."""
 
-    server_lr: float = parameter(Published(1.0), "server learning rate", above=0)
+    server_lr: float = parameter(
+        Published(1.0), "server learning rate", above=0, maximum=MAX_LEARNING_RATE
+    )
     server_momentum: float = parameter(0.0, "momentum of a server SGD", minimum=0, below=1)
 
     def build(self) -> Sgd:

@@ -43,13 +43,15 @@ def _label(case: dict[str, Any]) -> str:
     return "-".join(map(str, case.values()))
 
 
-def train(engine: str, case: dict[str, Any], folder: Path) -> tuple[list[np.ndarray], list[Cohort]]:
+def train(
+    engine: str, case: dict[str, Any], folder: Path, rounds: int = ROUNDS
+) -> tuple[list[np.ndarray], list[Cohort]]:
     """Returns the weights after every round and the cohorts."""
     folder.mkdir()
     parts = Builder(resolve({**SMALL, **case, "engine": engine}), folder).experiment()
     weights, cohorts = [], []
     try:
-        for t in range(1, ROUNDS + 1):
+        for t in range(1, rounds + 1):
             mask = parts.availability.mask(t)
             cohort = cohort_of(
                 parts.strategy,
@@ -79,3 +81,13 @@ def test_fifty_rounds_agree(case: dict[str, Any], tmp_path: Path) -> None:
     for a, b in zip(got, expected):
         np.testing.assert_allclose(a, b, atol=1e-5)
     assert np.abs(expected[-1]).max() > 0.01
+
+
+def test_the_largest_learning_rate_is_the_same_on_both(tmp_path: Path) -> None:
+    """Far beyond, where weights overflow, the engines would differ in what is finite."""
+    case = {"algorithm": "f3ast", "server_lr": 1e6}
+    expected, _ = train("tff", case, tmp_path / "tff", rounds=5)
+    got, _ = train("fused", case, tmp_path / "fused", rounds=5)
+    for a, b in zip(got, expected):
+        np.testing.assert_allclose(a, b, atol=1e-4 * np.abs(b).max())
+    assert np.abs(expected[-1]).max() > 1e5
