@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -12,12 +13,12 @@ from tests.f3ast_tff.campaigns.campaigns import (
     LONG,
     PLUGIN,
     SMALL,
+    assert_same_metrics,
     log_of,
     manifest,
     metrics,
     start,
     wait_until,
-    workers_of,
 )
 from tests.ray_clusters import RayCluster, ray_cluster
 
@@ -67,9 +68,38 @@ def test_a_run_whose_actor_is_killed_goes_on(
     assert "trying again" in log_of(folder)
 
 
+@pytest.mark.slow
+def test_workers_killed_while_a_killed_driver_goes_on(
+    cluster: RayCluster, write_grid: WriteGrid, tmp_path: Path
+) -> None:
+    """`kill -9` to the driver within a run, then to all actors of the driver that goes on."""
+    grid, folder, undisturbed = write_grid(SMALL), tmp_path / "out", tmp_path / "undisturbed"
+    arguments = ["--seeds=0", *LONG, f"--ray_address={cluster.address}"]
+    process = start(grid, folder, *arguments)
+    wait_until(lambda: bool(actors_in_a_run(cluster, folder)), process, folder)
+    process.kill()
+    process.wait(timeout=10)
+    assert not psutil.wait_procs(actors_in_a_run(cluster, folder), timeout=60)[1]
+    assert not list(folder.glob("mine/runs/*/summary.json"))
+
+    process = start(grid, folder, *arguments)
+    wait_until(lambda: bool(actors_in_a_run(cluster, folder)), process, folder)
+    for actor in actors_in_a_run(cluster, folder):
+        actor.kill()
+    assert process.wait(timeout=300) == 0, log_of(folder)
+    assert "was lost: " in log_of(folder) and "Traceback" not in log_of(folder)
+    assert start(grid, undisturbed, *arguments).wait(timeout=300) == 0, log_of(undisturbed)
+    assert_same_metrics(folder / "mine", undisturbed / "mine")
+
+
 def actors_in_a_run(cluster: RayCluster, folder: Path) -> list[psutil.Process]:
     """Returns our actors, once a run has got somewhere."""
     if not list(folder.glob("mine/runs/*/checkpoints/*.npz")):
         return []
-    every = workers_of(cluster.pid)
-    return [p for p in every if p.cmdline()[:1] and p.cmdline()[0].startswith("ray::RunActor.run")]
+    found = []
+    for process in psutil.Process(cluster.pid).children(recursive=True):
+        # One may end meanwhile.
+        with suppress(psutil.Error):
+            if "".join(process.cmdline()[:1]).startswith("ray::RunActor.run"):
+                found.append(process)
+    return found
