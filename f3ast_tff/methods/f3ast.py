@@ -38,6 +38,16 @@ FOLLOWS = ("delivered", "selected", "both")
 _SELECTED = "selected_"
 
 
+def check_weight_bound(bound: float | None) -> None:
+    """Checks a bound on p_k / r_k.
+
+    Raises:
+        ValueError: If it is not above 0.
+    """
+    if bound is not None and not bound > 0:
+        raise ValueError(f"weight_bound {bound}: must be above 0")
+
+
 def bounded(weights: np.ndarray, bound: float | None) -> np.ndarray:
     """Returns weights p_k / r_k, `float64 [m]`, none above the bound if there is one."""
     return weights if bound is None else np.minimum(weights, bound)
@@ -93,6 +103,9 @@ class F3AST(BaseStrategy):
 
     def __post_init__(self) -> None:
         check_client_shares(self.p)
+        check_weight_bound(self.weight_bound)
+        if self.selected_rates is not None and self.follow != "delivered":
+            raise ValueError("with rates of the selected beside them, rates follow the delivered")
 
     @property
     def may_select(self) -> frozenset[str]:
@@ -209,9 +222,14 @@ class ClusterF3AST(BaseStrategy):
 
     def __post_init__(self) -> None:
         check_client_shares(self.p)
-        self._sizes = np.bincount(self.clusters)
+        check_weight_bound(self.weight_bound)
+        if self.clusters.shape != self.p.shape or np.any(self.clusters < 0):
+            raise ValueError("clusters must give a number from 0 for each client")
+        sizes = np.bincount(self.clusters, minlength=len(self.rates.unscaled))
+        if len(sizes) > len(self.rates.unscaled) or np.any(sizes == 0):
+            raise ValueError(f"{len(self.rates.unscaled)} rates, but clusters of sizes {sizes}")
         total = np.bincount(self.clusters, numerators(self.p, self.objective))
-        self._mean_c = total / self._sizes
+        self._sizes, self._mean_c = sizes, total / sizes
 
     def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`."""

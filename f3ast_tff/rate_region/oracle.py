@@ -57,6 +57,10 @@ class IndependentOracle:
             k: K, at least 1.
         """
         self._q = np.atleast_2d(np.asarray(q, np.float64))
+        if not (np.all(self._q >= 0) and np.all(self._q <= 1)):
+            raise ValueError("every availability must be in [0, 1]")
+        if k < 1:
+            raise ValueError(f"k {k}: must be at least 1")
         self._k = k
         self.num_clients = self._q.shape[1]
 

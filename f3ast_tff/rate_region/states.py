@@ -25,6 +25,16 @@ class AvailabilityStates:
     chances: np.ndarray
     k: np.ndarray
 
+    def __post_init__(self) -> None:
+        if self.masks.ndim != 2 or self.masks.dtype != bool:
+            raise ValueError("masks must be bool [M, N]")
+        if self.chances.shape != self.masks.shape[:1] or self.k.shape != self.chances.shape:
+            raise ValueError("chances and k must be [M], one for each mask")
+        if not np.all(self.chances >= 0) or abs(self.chances.sum() - 1) > 1e-9:
+            raise ValueError("chances must be at least 0 and sum to 1")
+        if np.any(self.k < 1):
+            raise ValueError("every k must be at least 1")
+
     @property
     def num_clients(self) -> int:
         """Number of clients N."""

@@ -15,11 +15,14 @@ def numerators(p: np.ndarray, objective: str) -> np.ndarray:
         objective: `"p_squared"` for availability that is not positively correlated (c = p^2),
             `"p"` for positively correlated or unknown (c = p); eq. (3).
     """
+    if objective not in OBJECTIVES:
+        raise ValueError(f"objective {objective!r}: must be one of {', '.join(OBJECTIVES)}")
     return p**2 if objective == "p_squared" else p
 
 
 def root_numerators(p: np.ndarray, objective: str) -> np.ndarray:
     """Returns sqrt(c_k), `float [N]`: p_k itself for `"p_squared"`, sqrt(p_k) for `"p"`."""
+    numerators(p[:0], objective)  # Refuses an unknown objective.
     return p if objective == "p_squared" else np.sqrt(p)
 
 

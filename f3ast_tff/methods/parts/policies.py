@@ -40,6 +40,11 @@ class GreedyMixture:
     utilities: np.ndarray
     chances: np.ndarray
 
+    def __post_init__(self) -> None:
+        if self.utilities.ndim != 2 or self.chances.shape != self.utilities.shape[:1]:
+            raise ValueError("utilities must be [V, N] and chances [V]")
+        _check_chances(self.chances)
+
     def choose(self, available: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
         """See `Policy.choose`."""
         order = self.utilities[rng.choice(len(self.chances), p=self.chances)]
@@ -64,7 +69,17 @@ class TabularPolicy:
     _places: dict[tuple[bytes, int], int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        places = {(m.tobytes(), int(k)): i for i, (m, k) in enumerate(zip(self.masks, self.k))}
+        if not len(self.masks) == len(self.k) == len(self.subsets) == len(self.chances):
+            raise ValueError("masks, k, subsets and chances must be of one length")
+        places = {}
+        for place, (mask, k) in enumerate(zip(self.masks, self.k)):
+            subsets = self.subsets[place]
+            if np.any(subsets & ~mask) or np.any(subsets.sum(axis=1) > k):
+                raise ValueError(f"entry {place} selects clients that are not there, or above K")
+            _check_chances(self.chances[place])
+            places[mask.tobytes(), int(k)] = place
+        if len(places) < len(self.masks):
+            raise ValueError("an available set is there twice with the same K")
         object.__setattr__(self, "_places", places)
 
     def choose(self, available: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -74,3 +89,8 @@ class TabularPolicy:
             raise ValueError(f"no entry for K = {k}, available {np.flatnonzero(available)}")
         chances = self.chances[place]
         return np.flatnonzero(self.subsets[place][rng.choice(len(chances), p=chances)])
+
+
+def _check_chances(chances: np.ndarray) -> None:
+    if not np.all(chances >= 0) or abs(chances.sum() - 1) > 1e-9:
+        raise ValueError("chances must be at least 0 and sum to 1")

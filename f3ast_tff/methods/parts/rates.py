@@ -48,10 +48,16 @@ class ParticipationRates:
             scale: A factor of all rates, above 0. Clients whose `initial` is in proportion to
                 p tie exactly, which r(0) rounded one by one would not.
         """
+        if not 0 < beta < 1:
+            raise ValueError(f"beta {beta}: must be in (0, 1)")
+        values = np.array(initial, np.float64)
+        # A product of 1 / K and K may be above 1 by its rounding.
+        if not (np.all(values > 0) and np.all(values * scale <= 1 + 1e-15)):
+            raise ValueError("initial rates must be in (0, 1]")
         self.beta = beta
         self.falling = falling
         self._rounds = 0
-        self._unscaled = np.array(initial, np.float64)
+        self._unscaled = values
         self._scale = scale
 
     @property

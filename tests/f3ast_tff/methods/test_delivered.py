@@ -165,6 +165,8 @@ def test_rates_of_both_are_saved() -> None:
     assert twice.state().keys() == other.state().keys()
     for name, value in twice.state().items():
         np.testing.assert_array_equal(other.state()[name], value)
+    with pytest.raises(ValueError, match="rates follow the delivered"):
+        F3AST(P, ParticipationRates(P, 0.1), "p", follow="selected", selected_rates=one.rates)
 
 
 def test_adafed_weighs_those_delivered_to_one() -> None:

@@ -267,8 +267,26 @@ def test_selection_from_independent_clients_can_be_positively_correlated() -> No
     assert both > i_selected * j_selected
 
 
+@pytest.mark.parametrize(
+    ("masks", "chances", "k", "message"),
+    [
+        (np.ones((2, 2)), np.full(2, 0.5), np.ones(2, int), "bool"),
+        (np.ones((2, 2), bool), np.full(2, 0.6), np.ones(2, int), "sum to 1"),
+        (np.ones((2, 2), bool), np.full(2, 0.5), np.array([1, 0]), "at least 1"),
+        (np.ones((2, 2), bool), np.full(3, 1 / 3), np.ones(3, int), "one for each mask"),
+    ],
+)
+def test_states_that_make_no_sense_are_refused(
+    masks: np.ndarray, chances: np.ndarray, k: np.ndarray, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        AvailabilityStates(masks, chances, k)
+
+
 def test_systems_too_large_for_enumeration_are_refused() -> None:
     with pytest.raises(ValueError, match="at most 20"):
         independent_states(np.full(21, 0.5), 1)
     with pytest.raises(ValueError, match="feasible subsets"):
         configurations(independent_states(np.full(14, 0.5), 7))
+    with pytest.raises(ValueError, match=r"in \[0, 1\]"):
+        IndependentOracle(np.array([0.5, np.nan]), 1)

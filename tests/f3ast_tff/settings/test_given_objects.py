@@ -15,13 +15,14 @@ import pytest
 
 from f3ast_tff import simulate
 from f3ast_tff.availability import CycleK, HomeDevicesConfig, ScarceConfig, Table
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods.f3ast import F3ASTConfig
 from f3ast_tff.methods.fedavg import Uniform
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.algorithm import StrategyContext
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
+from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Geometric, Sgd
 from f3ast_tff.optimizers.sgd import ClientSgdConfig
 from f3ast_tff.run.build import Builder
@@ -79,6 +80,25 @@ def test_a_constraint_keeps_its_arguments() -> None:
 @dataclass(frozen=True)
 class MyScarceConfig(ScarceConfig):
     """A component that no registry holds."""
+
+
+class OwnScarceConfig(ScarceConfig):
+    """Derives from a component, and is none."""
+
+
+class HalfMean(WeightedMean):
+    """Derives from an aggregation, and is another one."""
+
+    def in_jax(self, delta: list[Any]) -> list[Any]:
+        return [leaf / 2 for leaf in delta]
+
+
+def test_what_derives_from_a_component_is_not_taken_for_it() -> None:
+    found = configured(algorithm="fedavg", aggregation=HalfMean())
+    assert found.settings["aggregation"] == "half_mean"
+    assert isinstance(found.configs["aggregation"].build(), HalfMean)
+    with pytest.raises(ComponentError, match="OwnScarceConfig: lacks the decorator @register"):
+        configured(availability=OwnScarceConfig())
 
 
 def test_a_config_is_the_same_however_its_fields_were_given() -> None:

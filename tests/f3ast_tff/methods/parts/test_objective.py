@@ -50,6 +50,13 @@ def test_utility_is_minus_the_gradient(clients: list[tuple[float, float]], objec
         assert utility == pytest.approx(-(above - below) / (2 * step), rel=1e-6, abs=1e-7)
 
 
+def test_unknown_objective_is_refused_and_the_known_are_named() -> None:
+    with pytest.raises(ValueError, match="'p_cubed'.*p_squared, p"):
+        marginal_utility(R, P, "p_cubed")
+    with pytest.raises(ValueError, match="'p_cubed'"):
+        root_numerators(P, "p_cubed")
+
+
 @given(
     st.lists(st.tuples(st.floats(1e-3, 1), st.floats(1e-3, 1)), min_size=1, max_size=9),
     st.sampled_from(OBJECTIVES),
