@@ -45,7 +45,6 @@ class ArrivalDepartureConfig(StaysConfig):
         return False
 
     def build(self, p: np.ndarray, seed: int) -> Stays:
-        """See `AvailabilityConfig.build`."""
         n, horizon = len(p), self.presence_rounds
         rng = generator(seed, "arrival and departure")
         arrives = rng.permutation(n) < np.rint(self.arrival_share * n)

@@ -96,7 +96,6 @@ class CombinatorConfig(AvailabilityConfig):
         return any(part.needs_labels for part in self.parts)
 
     def for_clients(self, names: Sequence[str]) -> CombinatorConfig:
-        """See `AvailabilityConfig.for_clients`."""
         return replace(self, parts=tuple(part.for_clients(names) for part in self.parts))
 
     def build_parts(
@@ -108,7 +107,6 @@ class CombinatorConfig(AvailabilityConfig):
         ]
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
         if any(isinstance(part, CombinatorConfig) for part in self.parts):
             allowed = "a part must not be made of others itself"
             raise ParameterError(_PARTS, self.availability_parts, allowed)
@@ -170,7 +168,6 @@ class ProductConfig(CombinatorConfig):
     """Available where all parts say so."""
 
     def build(self, p: np.ndarray, seed: int, labels: np.ndarray | None = None) -> Product:
-        """See `AvailabilityConfig.build`."""
         return Product(self.build_parts(p, seed, labels))
 
 
@@ -257,11 +254,9 @@ class MixConfig(CombinatorConfig):
     mix_shares: str = parameter("", "share of each part, separated by commas; equal if empty")
 
     def build(self, p: np.ndarray, seed: int, labels: np.ndarray | None = None) -> Mix:
-        """See `AvailabilityConfig.build`."""
         return Mix(self.build_parts(p, seed, labels), draw_members(self._shares(), len(p), seed))
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
         super().check(settings)
         draw_members(self._shares(), num_clients=1, seed=0)
 

@@ -58,7 +58,6 @@ class DirichletBernoulliConfig(ParticipationConfig):
     """Clients available independently with pi_k."""
 
     def build_labelled(self, labels: np.ndarray, seed: int) -> IndependentAvailability:
-        """See `LabelledConfig.build_labelled`."""
         return IndependentAvailability(self.pi(labels, seed), seed)
 
 
@@ -74,7 +73,6 @@ class DirichletMarkovConfig(ParticipationConfig, TransitionConfig):
     """On-off chains of stationary probability pi_k."""
 
     def build_labelled(self, labels: np.ndarray, seed: int) -> Markov:
-        """See `LabelledConfig.build_labelled`."""
         return self.chains(self.pi(labels, seed), seed)
 
 
@@ -94,5 +92,4 @@ class DirichletCyclicConfig(ParticipationConfig):
     cyclic_rounds: int = parameter(100, "length of the cycle", minimum=1, units="rounds")
 
     def build_labelled(self, labels: np.ndarray, seed: int) -> Turns:
-        """See `LabelledConfig.build_labelled`."""
         return cyclic(self.pi(labels, seed), seed, self.cyclic_rounds)

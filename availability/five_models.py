@@ -24,7 +24,6 @@ class Everybody(IndependentAvailability):
     """q_k = 1, without draws."""
 
     def mask(self, round_number: int) -> np.ndarray:
-        """See `AvailabilityProcess.mask`."""
         return np.ones(self.num_clients, bool)
 
 
@@ -34,7 +33,6 @@ class AlwaysConfig(AvailabilityConfig):
     """Model 1, the baseline."""
 
     def build(self, p: np.ndarray, seed: int) -> Everybody:
-        """See `AvailabilityConfig.build`."""
         return Everybody(np.ones(len(p)), seed)
 
 
@@ -48,7 +46,6 @@ class ScarceConfig(AvailabilityConfig):
     scarce_q: float = parameter(0.2, "probability of every client", minimum=0, maximum=1)
 
     def build(self, p: np.ndarray, seed: int) -> IndependentAvailability:
-        """See `AvailabilityConfig.build`."""
         return IndependentAvailability(np.full(len(p), self.scarce_q), seed)
 
 
@@ -83,7 +80,6 @@ class HomeDevicesConfig(LognormalConfig):
     """Model 3: t_k ~ lognormal(0, 0.5)."""
 
     def build(self, p: np.ndarray, seed: int) -> IndependentAvailability:
-        """See `AvailabilityConfig.build`."""
         return IndependentAvailability(self.draw_q(len(p), seed, "home_devices", 0.5), seed)
 
 
@@ -120,7 +116,6 @@ class SmartphonesConfig(LognormalConfig):
     )
 
     def build(self, p: np.ndarray, seed: int) -> NonStationary:
-        """See `AvailabilityConfig.build`."""
         q = self.draw_q(len(p), seed, "smartphones", 0.25)
         return NonStationary(q, seed, daily_wave(self.smartphones_grid))
 
@@ -140,7 +135,6 @@ class UnevenConfig(AvailabilityConfig):
     """
 
     def build(self, p: np.ndarray, seed: int) -> IndependentAvailability:
-        """See `AvailabilityConfig.build`."""
         p = np.asarray(p, np.float64)
         wrong = np.flatnonzero(~(p > 0))
         if len(wrong):

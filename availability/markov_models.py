@@ -54,7 +54,6 @@ class FourClassesConfig(AvailabilityConfig):
     )
 
     def build(self, p: np.ndarray, seed: int) -> Markov:
-        """See `AvailabilityConfig.build`."""
         _, pi, eigenvalue = self.draw(len(p), seed)
         return Markov(pi, eigenvalue, seed)
 
@@ -104,7 +103,6 @@ class MarkovClustersConfig(AvailabilityConfig):
     )
 
     def build(self, p: np.ndarray, seed: int) -> Grouped:
-        """See `AvailabilityConfig.build`."""
         pi = numbers("cluster_pi", self.cluster_pi)
         eigenvalue = numbers("cluster_eigenvalues", self.cluster_eigenvalues)
         try:
@@ -117,7 +115,6 @@ class MarkovClustersConfig(AvailabilityConfig):
         return Grouped(chains, blocks(len(p), len(pi)))
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
         self.build(np.ones(1), seed=0)
 
 
@@ -158,5 +155,4 @@ class MarkovTransitionConfig(TransitionConfig):
     )
 
     def build(self, p: np.ndarray, seed: int) -> Markov:
-        """See `AvailabilityConfig.build`."""
         return self.chains(np.full(len(p), self.transition_pi), seed)

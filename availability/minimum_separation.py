@@ -111,13 +111,11 @@ class MinimumSeparationConfig(AvailabilityConfig):
     separation_most_q: float = parameter(0.9, "largest q_k", minimum=0, maximum=1)
 
     def build(self, p: np.ndarray, seed: int) -> MinimumSeparation:
-        """See `AvailabilityConfig.build`."""
         least, most = self.separation_least_q, self.separation_most_q
         q = least + (most - least) * generator(seed, "minimum separation q").random(len(p))
         return MinimumSeparation(q, seed, self.separation_rounds)
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
         least, most = self.separation_least_q, self.separation_most_q
         if least > most:
             allowed = f"must be at most separation_most_q, {most:g}"

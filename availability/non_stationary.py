@@ -48,7 +48,6 @@ class StationaryConfig(LabelledConfig):
         return np.clip(labels @ (generator(seed, "label phi").random(num_classes) * largest), 0, 1)
 
     def build_labelled(self, labels: np.ndarray, seed: int) -> IndependentAvailability:
-        """See `LabelledConfig.build_labelled`."""
         return IndependentAvailability(self.base(labels, seed), seed)
 
 
@@ -71,7 +70,6 @@ class StaircaseConfig(StationaryConfig):
     staircase_low: float = parameter(0.4, "factor of p_k in the second half", minimum=0, maximum=1)
 
     def build_labelled(self, labels: np.ndarray, seed: int) -> NonStationary:
-        """See `LabelledConfig.build_labelled`."""
         first = np.arange(self.staircase_period) < (self.staircase_period + 1) // 2
         return NonStationary(
             self.base(labels, seed), seed, np.where(first, 1.0, self.staircase_low)
@@ -117,5 +115,4 @@ class InterleavedSineConfig(SineConfig):
     sine_cut: float = parameter(0.1, "probabilities below it become 0", above=0, maximum=1)
 
     def build_labelled(self, labels: np.ndarray, seed: int, cut: float = 0.0) -> NonStationary:
-        """See `LabelledConfig.build_labelled`."""
         return super().build_labelled(labels, seed, self.sine_cut)

@@ -112,7 +112,6 @@ class TableConfig(AvailabilityConfig):
 
     @classmethod
     def measured(cls, known: Any) -> Together | None:
-        """See `AvailabilityConfig.measured`."""
         path, seconds = Path(known["table_file"]), known["table_round_seconds"]
         try:
             return _measured(path, seconds, *file_state(path))
@@ -122,7 +121,6 @@ class TableConfig(AvailabilityConfig):
 
     @classmethod
     def num_clients_of(cls, known: Any) -> int | None:
-        """See `AvailabilityConfig.num_clients_of`."""
         try:
             log = _log(Path(known["table_file"]), known["table_round_seconds"])
         except DataError:
@@ -130,11 +128,9 @@ class TableConfig(AvailabilityConfig):
         return log.masks.shape[1]
 
     def for_clients(self, names: Sequence[str]) -> TableConfig:
-        """See `AvailabilityConfig.for_clients`."""
         return replace(self, clients=tuple(names))
 
     def build(self, p: np.ndarray, seed: int) -> Table:
-        """See `AvailabilityConfig.build`."""
         table = Table(Path(self.table_file), self.table_round_seconds).of_clients(self.clients)
         if table.num_clients != len(p):
             allowed = f"has {table.num_clients} columns, must have one for each of {len(p)} clients"

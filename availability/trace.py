@@ -186,7 +186,6 @@ class TraceConfig(AvailabilityConfig):
         return known["trace_presence"] == "seen"
 
     def build(self, p: np.ndarray, seed: int) -> Trace:
-        """See `AvailabilityConfig.build`."""
         return self.follow(self._traces(), len(p), seed)
 
     def _traces(self) -> DeviceTraces:
@@ -248,7 +247,6 @@ class TraceConfig(AvailabilityConfig):
         return Trace(eligible, present, devices, shift_of, np.arange(num_shifts) * (DAY // d))
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
         days, d, rounds = self.trace_days, self.trace_round_seconds, self._rounds()
         if abs(days * DAY / d - rounds) > 1e-6 or rounds < 1:
             allowed = f"must divide trace_days, {days:g} days of {DAY} s"

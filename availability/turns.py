@@ -109,13 +109,11 @@ class AlternatingConfig(AvailabilityConfig):
     )
 
     def build(self, p: np.ndarray, seed: int) -> Grouped:
-        """See `AvailabilityConfig.build`."""
         first, second = self.alternating_period, self._second_turn()
         turns = Turns(np.array([0, first]), np.array([first, second]), first + second)
         return Grouped(turns, np.arange(len(p)) >= (len(p) + 1) // 2)
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
         if self._second_turn() < 1:
             allowed = (
                 f"must, times alternating_period, {self.alternating_period}, round to 1 or more"
@@ -151,7 +149,6 @@ class PeriodicGroupsConfig(AvailabilityConfig):
     groups_off: int = parameter(400, "time it is then away", minimum=0, units="rounds")
 
     def build(self, p: np.ndarray, seed: int) -> Grouped:
-        """See `AvailabilityConfig.build`."""
         number, on = self.groups_number, self.groups_on
         offset = int(generator(seed, "periodic groups").integers(on))
         turns = Turns(np.arange(number) * on - offset, np.full(number, on), on + self.groups_off)

@@ -66,7 +66,6 @@ class CIFAR10(DirichletTaskConfig):
 
     @property
     def sources(self) -> tuple[SourceFile, ...]:
-        """See `DownloadedTaskConfig.sources`."""
         return (cifar_files.CIFAR10.source,)
 
     def build(self) -> FederatedData:
@@ -97,7 +96,6 @@ class CIFAR10(DirichletTaskConfig):
         return prepared(self.folder, "cifar10", key, prepare)
 
     def preprocessing(self, seed: int) -> Preprocessing:
-        """See `TaskConfig.preprocessing`."""
         return ScaledPixels(-1.0, 1.0)
 
 
@@ -140,7 +138,6 @@ class CIFAR10OneClass(DownloadedTaskConfig):
 
     @property
     def sources(self) -> tuple[SourceFile, ...]:
-        """See `DownloadedTaskConfig.sources`."""
         return (cifar_files.CIFAR10.source,)
 
     def build(self) -> FederatedData:
@@ -174,7 +171,6 @@ class CIFAR10OneClass(DownloadedTaskConfig):
         return prepared(self.folder, "cifar10_one_class", key, prepare)
 
     def preprocessing(self, seed: int) -> Preprocessing:
-        """See `TaskConfig.preprocessing`."""
         return ScaledPixels(-1.0, 1.0)
 
 

@@ -71,7 +71,6 @@ class CIFAR100(ResplitTaskConfig):
 
     @property
     def sources(self) -> tuple[SourceFile, ...]:
-        """See `DownloadedTaskConfig.sources`."""
         if self.client_split == "tff":
             return (database_source(FILE),)
         return (cifar_files.CIFAR100.source,)
@@ -122,5 +121,4 @@ class CIFAR100(ResplitTaskConfig):
         return prepared(self.folder, "cifar100", key, prepare)
 
     def preprocessing(self, seed: int) -> Preprocessing:
-        """See `TaskConfig.preprocessing`."""
         return ImageCrops(32, 24, self.augmentation == "random", seed)

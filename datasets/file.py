@@ -37,7 +37,6 @@ class FileTask(TaskConfig):
     )
 
     def build(self) -> FederatedData:
-        """See `TaskConfig.build`."""
         frame = self._read()
         columns = {
             "data_client": self.data_client,

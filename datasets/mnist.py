@@ -56,7 +56,6 @@ class MNIST(DirichletTaskConfig):
 
     @property
     def sources(self) -> tuple[SourceFile, ...]:
-        """See `DownloadedTaskConfig.sources`."""
         return mnist_files.MNIST.sources
 
     def build(self) -> FederatedData:
@@ -96,5 +95,4 @@ class MNIST(DirichletTaskConfig):
         return prepared(self.folder, "mnist", key, prepare)
 
     def preprocessing(self, seed: int) -> Preprocessing:
-        """See `TaskConfig.preprocessing`."""
         return ScaledPixels()

@@ -79,7 +79,6 @@ class Shakespeare(ResplitTaskConfig):
 
     @property
     def sources(self) -> tuple[SourceFile, ...]:
-        """See `DownloadedTaskConfig.sources`."""
         if self.client_split == "tff":
             return (database_source(FILE),)
         return (SourceFile(FILES, DOWNLOAD),)

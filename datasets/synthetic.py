@@ -116,7 +116,6 @@ class Synthetic(AlphaBetaTaskConfig):
         return _split(clients, NUM_CLASSES)
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `TaskConfig.check`."""
         if self.data_generator == "legacy" and self.data_seed >= 2**32:
             allowed = f"must be at most {2**32 - 1} with data_generator=legacy"
             raise ParameterError("data_seed", self.data_seed, allowed)

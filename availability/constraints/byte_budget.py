@@ -43,7 +43,6 @@ class ByteBudget(ConstraintConfig):
         return np.broadcast_to(self.update_bytes, self.num_clients)
 
     def require(self) -> None:
-        """See `ConstraintConfig.require`."""
         least = min(self.budgets)
         if self.sizes.min() < 1:
             raise self.refused("no sizes of updates are known here")

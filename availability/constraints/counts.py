@@ -30,12 +30,10 @@ class FixedK(ConstraintConfig):
     clients_per_round: int = parameter(10, "K, the most clients per round", minimum=1)
 
     def require(self) -> None:
-        """See `ConstraintConfig.require`."""
         if self.arguments:
             raise self.refused("must be a number alone")
 
     def refused(self, allowed: str) -> ParameterError:
-        """See `ConstraintConfig.refused`."""
         if self.arguments:
             return super().refused(allowed)
         return ParameterError("clients_per_round", self.clients_per_round, allowed)
@@ -51,7 +49,6 @@ class FixedK(ConstraintConfig):
         return float(self.clients_per_round)
 
     def limit(self, round_number: int) -> RoundConstraint:
-        """See `CommunicationConstraint.limit`."""
         return RoundConstraint(self.clients_per_round)
 
 
@@ -69,7 +66,6 @@ class ListedK(ConstraintConfig):
         return tuple(int(entry) for entry in self.arguments.split(","))
 
     def require(self) -> None:
-        """See `ConstraintConfig.require`."""
         if min(self.values) < 1:
             raise self.refused("must be one or more numbers, each at least 1")
 
@@ -98,7 +94,6 @@ class CycleK(ListedK):
     form: ClassVar[str] = "cycle:K,K,..."
 
     def limit(self, round_number: int) -> RoundConstraint:
-        """See `CommunicationConstraint.limit`."""
         return RoundConstraint(self.values[(round_number - 1) % len(self.values)])
 
 
@@ -121,7 +116,6 @@ class HoldK(ListedK):
         return float(self.values[-1])
 
     def limit(self, round_number: int) -> RoundConstraint:
-        """See `CommunicationConstraint.limit`."""
         return RoundConstraint(self.values[min(round_number, len(self.values)) - 1])
 
 
@@ -158,13 +152,11 @@ class StepsK(HoldK):
         return tuple(k for _, k in self._steps)
 
     def require(self) -> None:
-        """See `ConstraintConfig.require`."""
         super().require()
         if self.starts[0] != 1 or any(a >= b for a, b in zip(self.starts, self.starts[1:])):
             raise self.refused("first rounds must be 1 and then increase, one for each value")
 
     def limit(self, round_number: int) -> RoundConstraint:
-        """See `CommunicationConstraint.limit`."""
         return RoundConstraint(self.values[bisect_right(self.starts, round_number) - 1])
 
 
@@ -188,7 +180,6 @@ class UniformK(ConstraintConfig):
         return int(least), int(most)
 
     def require(self) -> None:
-        """See `ConstraintConfig.require`."""
         if not 1 <= self.ends[0] <= self.ends[1]:
             raise self.refused("the first must be at least 1 and at most the second")
 
@@ -203,7 +194,6 @@ class UniformK(ConstraintConfig):
         return sum(self.ends) / 2
 
     def limit(self, round_number: int) -> RoundConstraint:
-        """See `CommunicationConstraint.limit`."""
         least, most = self.ends
         rng = generator(self.seed, "communication", round_number)
         return RoundConstraint(int(rng.integers(least, most, endpoint=True)))
@@ -228,7 +218,6 @@ class PoissonK(ConstraintConfig):
         return float(self.arguments)
 
     def require(self) -> None:
-        """See `ConstraintConfig.require`."""
         if not 0 < self.mean < np.inf:
             raise self.refused("the mean must be above 0 and finite")
 
@@ -247,7 +236,6 @@ class PoissonK(ConstraintConfig):
         return 1 + float(above[1:].sum())
 
     def limit(self, round_number: int) -> RoundConstraint:
-        """See `CommunicationConstraint.limit`."""
         drawn = int(generator(self.seed, "communication", round_number).poisson(self.mean))
         return RoundConstraint(min(max(drawn, 1), self.num_clients))
 
@@ -283,13 +271,11 @@ class MarkovK(ListedK):
         return float(self.arguments.partition(":")[2])
 
     def require(self) -> None:
-        """See `ConstraintConfig.require`."""
         super().require()
         if not 0 <= self.memory < 1:
             raise self.refused("memory must be in [0, 1)")
 
     def limit(self, round_number: int) -> RoundConstraint:
-        """See `CommunicationConstraint.limit`."""
         for t in range(round_number, 0, -1):
             rng = generator(self.seed, "communication", t)
             if rng.random() >= self.memory or t == 1:

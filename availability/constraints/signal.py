@@ -157,11 +157,9 @@ class SignalK(FixedK):
         return float(self.values.mean())
 
     def limit(self, round_number: int) -> RoundConstraint:
-        """See `CommunicationConstraint.limit`."""
         return RoundConstraint(int(self.values[(round_number - 1) % len(self.values)]))
 
     def require(self) -> None:
-        """See `ConstraintConfig.require`."""
         if self.arguments:
             raise self.refused("must be signal alone; its parameters are settings of their own")
         if self.signal_least_k > self.clients_per_round:

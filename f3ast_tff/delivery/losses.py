@@ -27,7 +27,6 @@ class Certain(DeliveryConfig):
     """The papers' assumption: every client asked answers in time. There is no clock."""
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
-        """See `Delivery.arrivals`."""
         return Arrivals(np.ones(len(ids), bool), np.full(len(ids), math.nan), math.nan)
 
 
@@ -53,7 +52,6 @@ class LossyConfig(TimedConfig):
         raise TypeError(f"{type(self).__name__} does not say whose update arrives")
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
-        """See `Delivery.arrivals`."""
         found = self.sent(round_number, ids)
         if not self.fail_below_arrivals:
             return found
@@ -118,7 +116,6 @@ class Bernoulli(LossyConfig):
     )
 
     def prepare(self) -> None:
-        """See `DeliveryConfig.prepare`."""
         super().prepare()
         self.loss  # noqa: B018 - computed now, for its errors.
 
@@ -141,7 +138,6 @@ class Bernoulli(LossyConfig):
         return lean(loss_by_rank(-np.asarray(stationary), self.loss_probability))
 
     def sent(self, round_number: int, ids: np.ndarray) -> Arrivals:
-        """See `LossyConfig.sent`."""
         loss = self.loss[ids] if self.loss.ndim else self.loss
         delivered = uniforms(self.world.seed, "delivery", ids, round_number) >= loss
         return until_slowest(delivered, self.seconds(round_number, ids))
@@ -178,7 +174,6 @@ class Deadline(LossyConfig):
         return float(np.quantile(typical, self.deadline_quantile))
 
     def sent(self, round_number: int, ids: np.ndarray) -> Arrivals:
-        """See `LossyConfig.sent`."""
         seconds = self.seconds(round_number, ids)
         round_seconds = min(float(seconds.max(initial=0)), self.deadline)
         return Arrivals(seconds <= self.deadline, seconds, round_seconds)

@@ -75,7 +75,6 @@ class OverCommit(TimedConfig):
     )
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
-        """See `Delivery.arrivals`."""
         seconds = self.seconds(round_number, ids)
         wanted = self.world.constraint.limit(round_number).k
         # A client drawn twice arrives once, with both draws.
@@ -90,5 +89,4 @@ class OverCommit(TimedConfig):
         return Arrivals(delivered, seconds, float(seconds[delivered].max(initial=0)))
 
     def asking(self, constraint: CommunicationConstraint, num_clients: int) -> MoreAsked:
-        """See `DeliveryConfig.asking`."""
         return MoreAsked(constraint, self.over_commitment, num_clients)

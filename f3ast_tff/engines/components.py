@@ -59,7 +59,6 @@ class BuiltinEngineConfig(EngineConfig):
         return self.num_workers is not None
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `EngineConfig.check`."""
         if self.ray_address is not None and self.num_workers is None:
             raise ParameterError("ray_address", self.ray_address, "only applies with num_workers")
         if self.round_timeout is not None and not self._has_worker:
@@ -67,7 +66,6 @@ class BuiltinEngineConfig(EngineConfig):
             raise ParameterError("round_timeout", self.round_timeout, allowed)
 
     def prepare_environment(self, environment: MutableMapping[str, str]) -> None:
-        """See `EngineConfig.prepare_environment`."""
         # TensorFlow's chatter on stderr would bury the progress bar.
         environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -106,14 +104,12 @@ class FusedConfig(BuiltinEngineConfig):
     )
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `EngineConfig.check`."""
         super().check(settings)
         if self.device == "cpu" and self.matmul_precision != "highest":
             allowed = "only applies on a GPU; a CPU computes at highest"
             raise ParameterError("matmul_precision", self.matmul_precision, allowed)
 
     def prepare_environment(self, environment: MutableMapping[str, str]) -> None:
-        """See `EngineConfig.prepare_environment`."""
         super().prepare_environment(environment)
         if self.device == "cpu":
             environment.setdefault("JAX_PLATFORMS", "cpu")
@@ -124,7 +120,6 @@ class FusedConfig(BuiltinEngineConfig):
         environment["XLA_FLAGS"] = with_deterministic_ops(environment.get("XLA_FLAGS", ""))
 
     def build(self, parts: EngineParts) -> FusedEngine:
-        """See `EngineConfig.build`."""
         from f3ast_tff.engines.jax.engine import FusedEngine
         from f3ast_tff.engines.jax.trainer import FusedTrainerFactory
 
@@ -175,7 +170,6 @@ class TffConfig(BuiltinEngineConfig):
             raise ParameterError("engine", "tff", allowed)
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `EngineConfig.check`."""
         super().check(settings)
         at_once = self.tff_clients_at_once
         if self.tff_runtime != "worker":
@@ -190,7 +184,6 @@ class TffConfig(BuiltinEngineConfig):
             raise ParameterError("device", "gpu", allowed)
 
     def build(self, parts: EngineParts) -> TffEngine:
-        """See `EngineConfig.build`."""
         from f3ast_tff.engines.tff.composition import TffTrainerFactory
         from f3ast_tff.engines.tff.engine import TffEngine
 

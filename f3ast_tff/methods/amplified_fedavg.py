@@ -34,7 +34,6 @@ class PeriodStart(Memory):
         return now.round_number % self.period == 0
 
     def end_round(self, server: Values, model: Any, now: RoundContext) -> tuple[Values, Any]:
-        """See `Memory.end_round`."""
         start, ends = server["period_start"], self.ends(now)
         model = now.xp.where(ends, model + (self.gain - 1) * (model - start), model)
         return {**server, "period_start": now.xp.where(ends, model, start)}, model
@@ -56,7 +55,6 @@ class AmplifiedFedAvg(SumOrMean):
 
     @property
     def memory(self) -> PeriodStart:
-        """See `Aggregation.memory`."""
         return PeriodStart(self.amplified_period, self.amplified_gain)
 
 

@@ -47,7 +47,6 @@ class PeriodControls(PeriodStart):
         }
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
-        """See `Memory.client`."""
         return ClientInit(offset=server["control"] - self._renewed(client.kept, now)["control"])
 
     def after_client(
@@ -66,7 +65,6 @@ class PeriodControls(PeriodStart):
         }
 
     def end_round(self, server: Values, model: Any, now: RoundContext) -> tuple[Values, Any]:
-        """See `Memory.end_round`."""
         server, model = super().end_round(server, model, now)
         control = now.xp.where(self.ends(now), server["average_next"], server["control"])
         return {**server, "control": control}, model
@@ -90,7 +88,6 @@ class AmplifiedScaffold(SumOrMean):
 
     @property
     def memory(self) -> PeriodControls:
-        """See `Aggregation.memory`."""
         return PeriodControls(self.control_period, self.control_gain)
 
 

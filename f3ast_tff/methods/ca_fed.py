@@ -172,7 +172,6 @@ class CAFed(BaseStrategy):
 
     @property
     def client_loss(self) -> str:
-        """See `BaseStrategy.client_loss`."""
         return "one_batch"
 
     def select(self, now: Round) -> np.ndarray:
@@ -255,7 +254,6 @@ class CAFedConfig(KnowledgeConfig):
     )
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         as_printed = self.ca_fed_bias == "paper"
         return CAFed(
             world.p,
@@ -274,7 +272,6 @@ class CAFedConfig(KnowledgeConfig):
         return "one_batch"
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
         if self.loss_minima == "trained":
             require(settings, "model", "softmax_regression", "with loss_minima=trained")
             if not settings["ridge"] > 0:

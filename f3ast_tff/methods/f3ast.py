@@ -109,7 +109,6 @@ class F3AST(BaseStrategy):
 
     @property
     def may_select(self) -> frozenset[str]:
-        """See `BaseStrategy.may_select`."""
         return frozenset({"unavailable"} if self.fill_unavailable else ())
 
     def __repr__(self) -> str:
@@ -171,7 +170,6 @@ class F3AST(BaseStrategy):
         )
 
     def participation_rates(self) -> np.ndarray:
-        """See `BaseStrategy.participation_rates`."""
         return self.rates.values
 
     def state(self) -> dict[str, np.ndarray]:
@@ -254,7 +252,6 @@ class ClusterF3AST(BaseStrategy):
         return touched, picks / self._sizes[touched]
 
     def participation_rates(self) -> np.ndarray:
-        """See `BaseStrategy.participation_rates`."""
         return self.rates.at(self.clusters)
 
     def state(self) -> dict[str, np.ndarray]:
@@ -318,7 +315,6 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
     )
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         p, n = world.p, world.num_clients
         if self.rate_init in ("p", "all_available") and not (p > 0).all():
             first = int(np.argmin(p > 0))
@@ -364,7 +360,6 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
         return rates[self.rate_init], 1.0
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
         if has_byte_budget(settings):
             require(settings, "short_rounds", "available_only", "under a budget in bytes")
         if settings.get("selection_separation"):

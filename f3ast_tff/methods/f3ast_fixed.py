@@ -51,7 +51,6 @@ class FixedPolicy(BaseStrategy):
         return self.policy.choose(now.available, now.constraint.k, rng)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`."""
         cohort_ids = ids[delivered]
         return Cohort(cohort_ids, self.p[cohort_ids] / self.rates[cohort_ids])
 
@@ -75,7 +74,6 @@ class F3ASTFixedConfig(ObjectiveConfig):
     )
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         # Rounds that the run does not reach: the policy must not have seen its available sets.
         foreseen = range(world.rounds + 1, world.rounds + 1 + self.policy_states)
         masks = (world.availability.mask(t) for t in foreseen)
@@ -94,7 +92,6 @@ class F3ASTFixedConfig(ObjectiveConfig):
         return True
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
         text = settings.get("constraint")
         if text is not None:
             allowed = "f3ast_fixed has its policy for a fixed K, clients_per_round"

@@ -88,5 +88,4 @@ class F3ASTOfCAFedConfig(KnowledgeConfig, RateBetaConfig):
     """Configuration of `F3ASTOfCAFed`."""
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         return F3ASTOfCAFed(world.p, self.knowledge(world), self.rate_beta)

@@ -55,7 +55,6 @@ class FedAU(AllAvailable):
         return renewed
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`."""
         cohort = super().weigh(now, ids, delivered)
         return Cohort(cohort.ids, cohort.weights * self._mean[cohort.ids])
 
@@ -108,5 +107,4 @@ class FedAUConfig(AlgorithmConfig):
     )
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         return FedAU(world.p, world.seed, self.fedau_cutoff or None)

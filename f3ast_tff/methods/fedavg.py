@@ -56,7 +56,6 @@ class Proportional(BaseStrategy):
 
     @property
     def may_select(self) -> frozenset[str]:
-        """See `BaseStrategy.may_select`."""
         return frozenset({"repeated"} if self.replace else ())
 
     def select(self, now: Round) -> np.ndarray:
@@ -74,7 +73,6 @@ class Proportional(BaseStrategy):
         return now.constraint.admit(draw_by_weight(candidates, self.p, len(candidates), rng))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`."""
         return Cohort(ids[delivered], self.average_weights[ids[delivered]])
 
 
@@ -107,7 +105,6 @@ class Uniform(BaseStrategy):
         return now.constraint.admit(rng.permutation(candidates))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`."""
         return Cohort(ids[delivered], self.average_weights[ids[delivered]])
 
 
@@ -145,7 +142,6 @@ class BaselineConfig(AlgorithmConfig):
     )
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         by_size = self.baseline_average == "examples"
         weights = world.sizes.astype(np.float64) if by_size else np.ones(world.num_clients)
         if self.baseline_sampling == "uniform":
@@ -157,7 +153,6 @@ class BaselineConfig(AlgorithmConfig):
         return Proportional(world.p, weights, replace, world.seed)
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
         if has_byte_budget(settings) and self.baseline_sampling == "with_replacement":
             when = "under a budget in bytes"
             require(settings, "baseline_sampling", "without_replacement", when)
@@ -201,7 +196,6 @@ class UniformConfig(AlgorithmConfig):
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         return Uniform(np.ones(world.num_clients), world.seed)
 
 
@@ -236,7 +230,6 @@ class SequentialSGDConfig(UniformConfig):
     pooled: ClassVar[bool] = True
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
         text = settings.get("constraint")
         if text is not None:
             allowed = "must not be given with sequential_sgd, which has one client"

@@ -40,11 +40,9 @@ class OwnModels(Memory):
 
     @property
     def echo_clip(self) -> float | None:
-        """See `Memory.echo_clip`."""
         return None if self.clip_norm is None else self.echo_rate * self.clip_norm
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
-        """See `Memory.client`."""
         own = client.kept["model"]
         missed = now.round_number - client.kept["last_round"]
         return ClientInit(model=own, scale=self.echo_rate * missed, shift=own - now.model)
@@ -52,7 +50,6 @@ class OwnModels(Memory):
     def after_client(
         self, client: Client, update: Any, server: Values, now: RoundContext
     ) -> Values:
-        """See `Memory.after_client`."""
         last = now.xp.asarray(now.round_number, now.xp.float32)
         return {**client.kept, "last_round": last}
 
@@ -95,7 +92,6 @@ class FedAwe(Aggregation):
 
     @property
     def memory(self) -> OwnModels:
-        """See `Aggregation.memory`."""
         own_models = self.fedawe_scored == "own_models"
         return OwnModels(self.fedawe_rate, self.fedawe_clip, own_models)
 

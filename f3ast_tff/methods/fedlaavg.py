@@ -141,7 +141,6 @@ class FedLaAvg(Aggregation):
 
     @property
     def memory(self) -> UpdateMemory:
-        """See `Aggregation.memory`."""
         return UpdateMemory(first_round=self.memory_from_round)
 
 
@@ -161,7 +160,6 @@ class FedLaAvgConfig(TiesConfig):
     corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         return LongestAbsent(world.p, self.ties == "random", world.seed)
 
 
@@ -186,6 +184,5 @@ class FedAvgThenFedLaAvgConfig(TiesConfig, BaselineConfig):
     )
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         then = LongestAbsent(world.p, self.ties == "random", world.seed)
         return Switching(super().build(world), then, self.switch_round)

@@ -31,7 +31,6 @@ class FedStale(SumOrMean):
 
     @property
     def memory(self) -> UpdateMemory:
-        """See `Aggregation.memory`."""
         return UpdateMemory(self.fedstale_beta, moves_alone=False)
 
 
@@ -51,5 +50,4 @@ class FedStaleConfig(KnowledgeConfig):
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "unbiased"})
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         return Unbiased(world.p, self.knowledge(world), world.seed)

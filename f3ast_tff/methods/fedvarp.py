@@ -26,7 +26,6 @@ class FedVarp(SumOrMean):
 
     @property
     def memory(self) -> UpdateMemory:
-        """See `Aggregation.memory`."""
         return UpdateMemory(moves_alone=False)
 
 

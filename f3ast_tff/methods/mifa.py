@@ -39,7 +39,6 @@ class Mifa(Aggregation):
 
     @property
     def memory(self) -> UpdateMemory:
-        """See `Aggregation.memory`."""
         return UpdateMemory(waits=self.mifa_start == "wait")
 
 

@@ -55,7 +55,6 @@ class Mimic(Aggregation):
 
     @property
     def memory(self) -> OffsetMemory:
-        """See `Aggregation.memory`."""
         return OffsetMemory()
 
 

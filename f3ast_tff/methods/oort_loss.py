@@ -85,7 +85,6 @@ class OortLoss(BaseStrategy):
 
     @property
     def client_loss(self) -> str:
-        """See `BaseStrategy.client_loss`."""
         return "mean_squares"
 
     def select(self, now: Round) -> np.ndarray:
@@ -177,7 +176,6 @@ class OortLossConfig(AlgorithmConfig):
         return "mean_squares"
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         return OortLoss(
             world.sizes.astype(np.float64),
             self.oort_exploration,

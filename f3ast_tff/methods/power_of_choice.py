@@ -55,7 +55,6 @@ class PowerOfChoice(BaseStrategy):
 
     @property
     def client_loss(self) -> str:
-        """See `BaseStrategy.client_loss`."""
         return "mean" if self.added is None else "training_loss"
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> PowerOfChoice:
@@ -64,7 +63,6 @@ class PowerOfChoice(BaseStrategy):
 
     @property
     def may_select(self) -> frozenset[str]:
-        """See `BaseStrategy.may_select`."""
         return frozenset({"repeated"} if self.replace else ())
 
     def select(self, now: Round) -> np.ndarray:
@@ -88,7 +86,6 @@ class PowerOfChoice(BaseStrategy):
         return now.constraint.admit(pool[ranked(np.arange(len(pool)), reported, rng)])
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`."""
         if self.average_weights is None:
             return super().weigh(now, ids, delivered)
         return Cohort(ids[delivered], self.average_weights[ids[delivered]])
@@ -140,7 +137,6 @@ class PowerOfChoiceConfig(AlgorithmConfig):
     )
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         # A mean such as 1.1 x 10 is off by rounding.
         self._check_candidates(math.ceil(world.constraint.mean_k - 1e-9), "the mean of K_t")
         n_k = world.sizes.astype(np.float64)
@@ -158,16 +154,13 @@ class PowerOfChoiceConfig(AlgorithmConfig):
 
     @property
     def client_loss(self) -> str:
-        """See `AlgorithmConfig.client_loss`."""
         return self.poc_loss
 
     @property
     def client_clip_norm(self) -> float | None:
-        """See `AlgorithmConfig.client_clip_norm`."""
         return self.poc_clip_norm or None
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`."""
         if settings.get("clients_per_round") is not None:
             self._check_candidates(settings["clients_per_round"], "clients_per_round")
         if has_byte_budget(settings):

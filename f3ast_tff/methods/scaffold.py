@@ -34,7 +34,6 @@ class Controls(Memory):
     vectors_up: ClassVar[int] = 2
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
-        """See `Memory.client`."""
         return ClientInit(offset=server["average_control"] - client.kept["control"])
 
     def after_client(
@@ -60,7 +59,6 @@ class Scaffold(SumOrMean):
 
     @property
     def memory(self) -> Controls:
-        """See `Aggregation.memory`."""
         return Controls()
 
 

@@ -120,7 +120,6 @@ class AdaFed(Unbiased):
     method: ClassVar[str] = "adafed"
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`."""
         cohort = super().weigh(now, ids, delivered)
         return Cohort(cohort.ids, cohort.weights / np.sum(cohort.weights))
 
@@ -162,7 +161,6 @@ class UnbiasedConfig(KnowledgeConfig):
     corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         return Unbiased(world.p, self.knowledge(world), world.seed)
 
 
@@ -180,7 +178,6 @@ class MoreAvailableConfig(KnowledgeConfig):
     more_available_pi: float = parameter(0.5, "least pi_k that counts", above=0, maximum=1)
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         known = self.knowledge(world)
         return MoreAvailable(world.p, known, world.seed, least_pi=self.more_available_pi)
 
@@ -197,5 +194,4 @@ class AdaFedConfig(KnowledgeConfig):
     """Configuration of `AdaFed`."""
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         return AdaFed(world.p, self.knowledge(world), world.seed)

@@ -214,7 +214,6 @@ class SmallCNNConfig(ModelConfig):
         return SmallCNN(filters, hidden, input_shape, num_classes, shrink=self.cnn_shrink)
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `ModelConfig.check`."""
         super().check(settings)
         self._widths()
 

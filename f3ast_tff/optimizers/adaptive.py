@@ -47,7 +47,6 @@ class Adam(Optimizer):
     epsilon: float = 1e-7
 
     def in_jax(self, learning_rate: Any) -> Any:
-        """See `Optimizer.in_jax`."""
         from jax import numpy as jnp
 
         def second_moment(v: Any, g: Any) -> Any:
@@ -56,7 +55,6 @@ class Adam(Optimizer):
         return self._by_moments(learning_rate, 0.0, second_moment)
 
     def in_tff(self) -> Any:
-        """See `Optimizer.in_tff`."""
         import tensorflow_federated as tff
 
         return tff.learning.optimizers.build_adam(
@@ -123,7 +121,6 @@ class ClientAdamConfig(AdaptiveClientConfig):
     """Configuration of `Adam` on clients."""
 
     def build(self) -> Adam:
-        """See `OptimizerConfig.build`."""
         return Adam(self.client_lr, epsilon=self.epsilon)
 
 
@@ -133,7 +130,6 @@ class ServerAdamConfig(AdaptiveServerConfig):
     """Configuration of `Adam` on the server (FedAdam, Reddi et al. 2021)."""
 
     def build(self) -> Adam:
-        """See `OptimizerConfig.build`."""
         return Adam(self.server_lr, epsilon=self.epsilon)
 
 
@@ -148,7 +144,6 @@ class Yogi(Adam):
     initial_accumulator: float = 1e-6
 
     def in_jax(self, learning_rate: Any) -> Any:
-        """See `Optimizer.in_jax`."""
         from jax import numpy as jnp
 
         def second_moment(v: Any, g: Any) -> Any:
@@ -158,7 +153,6 @@ class Yogi(Adam):
         return self._by_moments(learning_rate, self.initial_accumulator, second_moment)
 
     def in_tff(self) -> Any:
-        """See `Optimizer.in_tff`."""
         import tensorflow_federated as tff
 
         return tff.learning.optimizers.build_yogi(
@@ -176,7 +170,6 @@ class ClientYogiConfig(AdaptiveClientConfig):
     """Configuration of `Yogi` on clients."""
 
     def build(self) -> Yogi:
-        """See `OptimizerConfig.build`."""
         return Yogi(self.client_lr, epsilon=self.epsilon)
 
 
@@ -186,7 +179,6 @@ class ServerYogiConfig(AdaptiveServerConfig):
     """Configuration of `Yogi` on the server (FedYogi, Reddi et al. 2021)."""
 
     def build(self) -> Yogi:
-        """See `OptimizerConfig.build`."""
         return Yogi(self.server_lr, epsilon=self.epsilon)
 
 
@@ -203,13 +195,11 @@ class Adagrad(Optimizer):
     initial_accumulator: float = 1e-6
 
     def in_jax(self, learning_rate: Any) -> Any:
-        """See `Optimizer.in_jax`."""
         import optax
 
         return optax.adagrad(learning_rate, self.initial_accumulator, self.epsilon)
 
     def in_tff(self) -> Any:
-        """See `Optimizer.in_tff`."""
         import tensorflow_federated as tff
 
         return tff.learning.optimizers.build_adagrad(
@@ -225,7 +215,6 @@ class ClientAdagradConfig(AdaptiveClientConfig):
     """Configuration of `Adagrad` on clients."""
 
     def build(self) -> Adagrad:
-        """See `OptimizerConfig.build`."""
         return Adagrad(self.client_lr, epsilon=self.epsilon)
 
 
@@ -235,5 +224,4 @@ class ServerAdagradConfig(AdaptiveServerConfig):
     """Configuration of `Adagrad` on the server (FedAdagrad, Reddi et al. 2021)."""
 
     def build(self) -> Adagrad:
-        """See `OptimizerConfig.build`."""
         return Adagrad(self.server_lr, epsilon=self.epsilon)

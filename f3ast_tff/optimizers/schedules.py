@@ -40,11 +40,9 @@ class Geometric(Schedule):
 
     @property
     def is_constant(self) -> bool:
-        """See `Schedule.is_constant`."""
         return self.decay == 1
 
     def factor(self, round_number: int) -> float:
-        """See `Schedule.factor`."""
         return self.decay ** (round_number - 1)
 
 
@@ -62,11 +60,9 @@ class Inverse(Schedule):
 
     @property
     def is_constant(self) -> bool:
-        """See `Schedule.is_constant`."""
         return False
 
     def factor(self, round_number: int) -> float:
-        """See `Schedule.factor`."""
         return 1 / ((round_number - 1) / self.rounds + 1)
 
 
@@ -84,11 +80,9 @@ class InverseSqrt(Schedule):
 
     @property
     def is_constant(self) -> bool:
-        """See `Schedule.is_constant`."""
         return False
 
     def factor(self, round_number: int) -> float:
-        """See `Schedule.factor`."""
         return 1 / math.sqrt((round_number - 1) / self.rounds + 1)
 
 

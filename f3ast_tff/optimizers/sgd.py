@@ -22,13 +22,11 @@ class Sgd(Optimizer):
     momentum: float = 0.0
 
     def in_jax(self, learning_rate: Any) -> Any:
-        """See `Optimizer.in_jax`."""
         import optax
 
         return optax.sgd(learning_rate, self.momentum or None)
 
     def in_tff(self) -> Any:
-        """See `Optimizer.in_tff`."""
         import tensorflow_federated as tff
 
         return tff.learning.optimizers.build_sgdm(self.learning_rate, self.momentum)
@@ -45,7 +43,6 @@ class ClientSgdConfig(OptimizerConfig):
     client_momentum: float = parameter(0.0, "momentum of a client SGD", minimum=0, below=1)
 
     def build(self) -> Sgd:
-        """See `OptimizerConfig.build`."""
         return Sgd(self.client_lr, momentum=self.client_momentum)
 
 
@@ -60,5 +57,4 @@ class ServerSgdConfig(OptimizerConfig):
     server_momentum: float = parameter(0.0, "momentum of a server SGD", minimum=0, below=1)
 
     def build(self) -> Sgd:
-        """See `OptimizerConfig.build`."""
         return Sgd(self.server_lr, momentum=self.server_momentum)

@@ -128,7 +128,6 @@ class InProcessRuntime(TffRuntime):
         self._memory_returned = time.monotonic()
 
     def initialize(self) -> Any:
-        """See `TffRuntime.initialize`."""
         return self._state.pack(_on_host(self._initial([])))
 
     def next(self, state: Any, client_data: Sequence[tf.data.Dataset]) -> Any:
@@ -143,7 +142,6 @@ class InProcessRuntime(TffRuntime):
         return self._finish(state, total)
 
     def prepare(self, state: Any) -> list[np.ndarray]:
-        """See `TffRuntime.prepare`."""
         return _on_host(self._call("prepare", self._state.flatten(state)))
 
     def accumulate(
@@ -181,11 +179,9 @@ class InProcessRuntime(TffRuntime):
             self._memory_returned = now
 
     def merge(self, one: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `TffRuntime.merge`."""
         return _on_host(self._call("merge", [*one, *other]))
 
     def finish(self, state: Any, accumulator: Sequence[np.ndarray]) -> Any:
-        """See `TffRuntime.finish`."""
         return self._finish(state, accumulator)
 
     def _finish(self, state: Any, accumulator: Sequence[Any]) -> Any:
@@ -197,7 +193,6 @@ class InProcessRuntime(TffRuntime):
         )
 
     def statistics(self) -> dict[str, Any]:
-        """See `TffRuntime.statistics`."""
         return {"tff_runtime": "tf", "tff_device": self.device}
 
     def close(self) -> None:

@@ -242,7 +242,6 @@ class WorkerRuntime(TffRuntime):
         return self._worker.pid
 
     def initialize(self) -> Any:
-        """See `TffRuntime.initialize`."""
         return self.run(self._process.initialize)
 
     def next(self, state: Any, client_data: Sequence[Any]) -> Any:

@@ -48,7 +48,6 @@ class AllAvailable(BaseStrategy):
         return ids
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`."""
         return Cohort(ids[delivered], self.p[ids[delivered]])
 
 
@@ -60,5 +59,4 @@ class AllAvailableConfig(AlgorithmConfig):
     corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 
     def build(self, world: StrategyContext) -> Strategy:
-        """See `AlgorithmConfig.build`."""
         return AllAvailable(world.p, world.seed)

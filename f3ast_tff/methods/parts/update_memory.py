@@ -67,7 +67,6 @@ class UpdateMemory(Memory):
         return self._factor(now) * server["average_update"]
 
     def mean(self, normalise: bool, now: RoundContext) -> Any:
-        """See `Memory.mean`."""
         return normalise | ~self._follows(now)
 
     def steps(self, server: Values, now: RoundContext, present: Any) -> Any:
@@ -99,7 +98,6 @@ class SumOrMean(Aggregation):
 
     @property
     def normalise(self) -> bool:
-        """See `Aggregation.normalise`."""
         return self.cohort_weights == "mean"
 
     def takes_weights(self, meant_for: str) -> bool:

@@ -85,7 +85,6 @@ class Separated(Wrapped):
         self._free = np.zeros(num_clients, np.int64)
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
         return super().select(self._rested(now))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
@@ -205,11 +204,9 @@ class OfThosePresent(Wrapped):
         self._move_to(1)
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
         return self._entering(now.number)[2].select(now)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`."""
         self._move_to(now.number)
         return super().weigh(now, ids, delivered)
 
@@ -242,6 +239,5 @@ class OfThosePresent(Wrapped):
         return present_clients(self._population, n, round_number)
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """See `Strategy.restore`."""
         super().restore(state)
         self._last = self._next = None

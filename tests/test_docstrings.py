@@ -1,0 +1,54 @@
+"""Public methods say what they do: in their docstring, or in that of the method they override."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("f3ast_tff", "analysis", "availability", "datasets", "tools")
+
+
+def classes() -> Iterator[tuple[str, ast.ClassDef]]:
+    """Every class of the sources, with its file."""
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ClassDef):
+                    yield str(path.relative_to(ROOT)), node
+
+
+def methods(node: ast.ClassDef) -> dict[str, str | None]:
+    """The docstring of each method."""
+    return {each.name: ast.get_docstring(each) for each in node.body if _is_function(each)}
+
+
+def _is_function(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+
+
+def test_public_methods_are_documented() -> None:
+    """Bases are found by name: of several classes of one name each counts."""
+    found = list(classes())
+    by_name: dict[str, list[ast.ClassDef]] = {}
+    for _, node in found:
+        by_name.setdefault(node.name, []).append(node)
+
+    def documented(node: ast.ClassDef, method: str) -> bool:
+        bases = [ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases]
+        return bool(methods(node).get(method)) or any(
+            documented(each, method)
+            for base in bases
+            for each in by_name.get(base, ())
+            if each is not node
+        )
+
+    lacking = [
+        f"{file}: {node.name}.{method}"
+        for file, node in found
+        if not node.name.startswith("_")
+        for method in methods(node)
+        if not method.startswith("_") and not documented(node, method)
+    ]
+    assert not lacking
