@@ -1,1 +1,40 @@
 """Campaigns: a grid of runs, declared as data, executed side by side, killed and gone on with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from f3ast_tff.settings import parameter
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the command, which are no settings."""
+
+    campaign: str | None = parameter(
+        None,
+        "run all runs of a campaign: the name of a built-in one or a TOML file; given settings "
+        "hold for every run that has them",
+        is_path=True,
+    )
+    list: bool = parameter(False, "list the runs and their states, and run none")
+    estimate: bool = parameter(
+        False,
+        "print hours, memory and disk of the runs that are left, and run none; measures a few "
+        "rounds of each kind of run, once per machine",
+    )
+    minutes: float | None = parameter(
+        None,
+        "stop after this time, each run with a checkpoint; the same command goes on",
+        above=0,
+    )
+    processes: int | None = parameter(
+        None, "runs at a time; default: one per GPU, else one per core", minimum=1
+    )
+    draw: str | None = parameter(
+        None, "draws in place of the campaign's, such as 0-11: each is data_seed and seed at once"
+    )
+    where: str | None = parameter(
+        None,
+        "run a part of the campaign: SETTING=VALUE,..., such as task=cifar100,algorithm=fedavg",
+    )

@@ -7,12 +7,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from filelock import Timeout
 
+from f3ast_tff.campaigns import Options
 from f3ast_tff.campaigns.budget import Budget
 from f3ast_tff.campaigns.data_check import check_data
 from f3ast_tff.campaigns.estimate import print_estimate
@@ -56,29 +56,6 @@ LEFT = 75
 _OPENING_S = 30.0
 
 
-@dataclass(frozen=True)
-class Options:
-    """Options of the command.
-
-    Attributes:
-        campaign: Name of a built-in campaign, or a file.
-        list_only: Whether to list the runs only.
-        estimate: Whether to print the cost of the remaining runs only.
-        minutes: Time limit; runs then stop with checkpoints. `None` for no limit.
-        processes: Parallel runs; `None` for one per GPU, or one per core.
-        ray_address: Address of a Ray cluster; `None` for this machine.
-        where: Conditions on the runs, see `runs_where`; `None` for all runs.
-    """
-
-    campaign: str
-    list_only: bool = False
-    estimate: bool = False
-    minutes: float | None = None
-    processes: int | None = None
-    ray_address: str | None = None
-    where: str | None = None
-
-
 def run_campaign(
     options: Options, given: Mapping[str, Any], registry: Registry, stop: Stop | None = None
 ) -> int:
@@ -86,7 +63,8 @@ def run_campaign(
 
     Args:
         options: Options of the command.
-        given: Settings for all runs, by name, that replace the campaign's.
+        given: Settings for all runs, by name, that replace the campaign's; `draw` too, and as
+            `ray_address` the cluster that executes them.
         registry: Known components.
         stop: Request to stop, polled every half second.
 
@@ -109,29 +87,28 @@ def _run_campaign(
     options: Options, given: Mapping[str, Any], registry: Registry, stop: Stop
 ) -> int:
     _check(options)
+    ray_address = given.get("ray_address")
     campaign = plan(
-        find_grid_file(options.campaign),
-        given,
+        find_grid_file(options.campaign or ""),
+        {name: value for name, value in given.items() if name != "ray_address"},
         where=options.where,
         registry=registry,
     )
-    if options.list_only:
+    if options.list:
         _list(campaign)
         return 0
     if options.estimate:
-        _estimate(campaign, options, stop)
+        _estimate(campaign, options, ray_address, stop)
         return 0
     with _locked(campaign):
-        return _run(campaign, options, stop)
+        return _run(campaign, options, ray_address, stop)
 
 
 def _check(options: Options) -> None:
-    if options.processes is not None and options.processes < 1:
-        raise ParameterError("processes", options.processes, "must be at least 1")
-    if options.list_only and options.estimate:
+    if options.list and options.estimate:
         raise ParameterError("estimate", True, "must not be given with list, which runs nothing")
-    if options.minutes is not None and (options.list_only or options.estimate):
-        other = "list" if options.list_only else "estimate"
+    if options.minutes is not None and (options.list or options.estimate):
+        other = "list" if options.list else "estimate"
         allowed = f"must not be given with {other}, which runs none of the campaign"
         raise ParameterError("minutes", options.minutes, allowed)
 
@@ -158,7 +135,7 @@ def _remove_compiled(campaign: Campaign) -> None:
     shutil.rmtree(campaign.folder / COMPILED, ignore_errors=True)
 
 
-def _run(campaign: Campaign, options: Options, stop: Stop) -> int:
+def _run(campaign: Campaign, options: Options, ray_address: str | None, stop: Stop) -> int:
     started = time.monotonic()
     processes = _processes(campaign, options)
     budget = Budget(options.minutes, stop)
@@ -169,7 +146,7 @@ def _run(campaign: Campaign, options: Options, stop: Stop) -> int:
     _add_outputs(campaign.name, [r for r in campaign.runs if manifest.state(r) == FINISHED])
     if waiting:
         with ExitStack() as stack:
-            workers = _workers(options, processes, campaign.folder, origin, stack)
+            workers = _workers(options, processes, ray_address, campaign.folder, origin, stack)
             ready = time.monotonic()
             check_data(waiting)
             fetching = max(0.0, time.monotonic() - ready - _OPENING_S)
@@ -210,19 +187,24 @@ def _processes(campaign: Campaign, options: Options) -> int:
 
 
 def _workers(
-    options: Options, processes: int, folder: Path, origin: Mapping[str, Any], stack: ExitStack
+    options: Options,
+    processes: int,
+    ray_address: str | None,
+    folder: Path,
+    origin: Mapping[str, Any],
+    stack: ExitStack,
 ) -> Workers:
-    if options.ray_address is None:
+    if ray_address is None:
         return LocalProcesses(processes, folder.absolute(), origin)
-    cluster = RayCluster(options.ray_address, options.processes, folder, origin["command"])
+    cluster = RayCluster(ray_address, options.processes, folder, origin["command"])
     stack.callback(cluster.close)
     return cluster
 
 
-def _estimate(campaign: Campaign, options: Options, stop: Stop) -> None:
-    if options.ray_address is not None:
+def _estimate(campaign: Campaign, options: Options, ray_address: str | None, stop: Stop) -> None:
+    if ray_address is not None:
         allowed = "must not be given with estimate, which measures this machine"
-        raise ParameterError("ray_address", options.ray_address, allowed)
+        raise ParameterError("ray_address", ray_address, allowed)
     left = [run for run in campaign.runs if not is_finished(run)]
     if not left:
         print(f"{campaign.folder}: all {len(campaign.runs)} runs have finished")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from f3ast_tff.campaigns.command import Options, run_campaign
+from f3ast_tff.campaigns import Options
+from f3ast_tff.campaigns.command import run_campaign
 from f3ast_tff.campaigns.grid_file import CampaignError
 from f3ast_tff.campaigns.measurement import MeasurementError
 from f3ast_tff.cli.failures import BAD_INPUT, FAILED, fail, fail_of_machine
@@ -18,14 +19,9 @@ _INTERRUPTED = "interrupted: the same command goes on with the campaign"
 def campaign(parsed: Parsed, signals: Signals) -> int:
     """Runs a campaign, or goes on with it; returns the exit code."""
     signals.message = _INTERRUPTED
-    options = dict(parsed.campaign)
-    settings = dict(parsed.settings)
-    if "draw" in options:
-        settings["draw"] = options.pop("draw")
-    options["list_only"] = options.pop("list", False)
-    options["ray_address"] = settings.pop("ray_address", None)
     try:
-        return run_campaign(Options(**options), settings, parsed.registry, signals)
+        options = Options(**parsed.campaign)
+        return run_campaign(options, parsed.settings, parsed.registry, signals)
     except (CampaignError, DataError, ParameterError) as error:
         return fail(error, BAD_INPUT, {*setting_flags(parsed.registry), *CAMPAIGN})
     except MeasurementError as error:

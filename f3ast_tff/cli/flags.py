@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from f3ast_tff.campaigns import Options
 from f3ast_tff.cli.parameter_flags import (
     PLUGIN,
     parse_flags,
@@ -16,48 +17,14 @@ from f3ast_tff.cli.parameter_flags import (
 )
 from f3ast_tff.core.data_files import read_text
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.settings import Parameter, Registry, parameter, parameters_of
+from f3ast_tff.settings import Parameter, Registry, parameters_of
 from f3ast_tff.settings.conditions import ValueRefused, integer_range
 from f3ast_tff.settings.describe import kind_text
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import registry_with
 
-
-@dataclass(frozen=True)
-class CampaignFlags:
-    """Flags of a campaign, which are no settings."""
-
-    campaign: str | None = parameter(
-        None,
-        "run all runs of a campaign: the name of a built-in one or a TOML file; given settings "
-        "hold for every run that has them",
-        is_path=True,
-    )
-    list: bool = parameter(False, "list the runs and their states, and run none")
-    estimate: bool = parameter(
-        False,
-        "print hours, memory and disk of the runs that are left, and run none; measures a few "
-        "rounds of each kind of run, once per machine",
-    )
-    minutes: float | None = parameter(
-        None,
-        "stop after this time, each run with a checkpoint; the same command goes on",
-        above=0,
-    )
-    processes: int | None = parameter(
-        None, "runs at a time; default: one per GPU, else one per core", minimum=1
-    )
-    draw: str | None = parameter(
-        None, "draws in place of the campaign's, such as 0-11: each is data_seed and seed at once"
-    )
-    where: str | None = parameter(
-        None,
-        "run a part of the campaign: SETTING=VALUE,..., such as task=cifar100,algorithm=fedavg",
-    )
-
-
-CAMPAIGN = {p.name: p for p in parameters_of(CampaignFlags)}
+CAMPAIGN = {p.name: p for p in parameters_of(Options)}
 FLAGFILE_HELP = "a file with one flag a line, or the name of a built-in one"
 _RANGE = re.compile("[0-9]+-[0-9]+")
 _FLAGFILES = Path(__file__).resolve().parent.parent / "flagfiles"
@@ -68,8 +35,8 @@ class Parsed:
     """A parsed command line.
 
     Attributes:
-        settings: Given settings by name; several values as a list.
-        campaign: Given flags of `CAMPAIGN`, by name; `draw` as its draws.
+        settings: Given settings by name, `draw` among them; several values as a list.
+        campaign: Given flags of `CAMPAIGN`, by name.
         registry: The components at hand, plug-ins' included.
     """
 
@@ -94,7 +61,7 @@ def parse(arguments: Sequence[str]) -> Parsed:
     given.update({name: _typed(parameters[name], texts) for name, texts in lists.items()})
     if "draw" in of_campaign:
         draws = _typed(replace(parameters["seed"], name="draw"), of_campaign["draw"].split(","))
-        of_campaign["draw"] = draws if len(draws) > 1 else draws[0]
+        given["draw"] = draws if len(draws) > 1 else draws[0]
     return Parsed(given, of_campaign, registry)
 
 

@@ -122,7 +122,6 @@ def campaign_of(words: tuple[str, ...]) -> Campaign:
         options, settings = parsed.campaign, dict(parsed.settings)
         settings.pop("ray_address", None)
         path = find_grid_file(options["campaign"])
-        settings.update({name: options[name] for name in ("draw",) if name in options})
         return plan(path, settings, options.get("where"), parsed.registry)
     except (CampaignError, ParameterError, UsageError) as error:
         raise ValueError(f"f3ast-tff campaign {' '.join(words)}: {error}") from error

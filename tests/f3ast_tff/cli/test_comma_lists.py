@@ -44,9 +44,9 @@ def test_numbers_components_and_choices_take_lists() -> None:
 def test_integers_take_ranges() -> None:
     words = ["--seed=0-2,7", "--rounds", "5-6", "--run_name=1-2", "--campaign=fig2", "--draw=3-4"]
     parsed = parse(words)
-    assert parsed.settings == {"seed": [0, 1, 2, 7], "rounds": [5, 6], "run_name": "1-2"}
-    assert parsed.campaign["draw"] == [3, 4]
-    assert parse(["--draw=3"]).campaign["draw"] == 3
+    ranges = {"seed": [0, 1, 2, 7], "rounds": [5, 6], "draw": [3, 4]}
+    assert parsed.settings == {**ranges, "run_name": "1-2"}
+    assert parse(["--draw=3"]).settings == {"draw": 3}
 
 
 @pytest.mark.parametrize("single", [["--seed=7"], ["--seed", "7"], ["-seed=7"]])
