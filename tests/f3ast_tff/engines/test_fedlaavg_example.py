@@ -14,11 +14,11 @@ from f3ast_tff.methods.fedlaavg import LongestAbsent
 from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.methods.sum_and_mean import WeightedMean
 from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.engines.tiny import engine_parts
 from tests.f3ast_tff.methods.rules_in_numpy import RulesInNumpy
+from tests.f3ast_tff.methods.small_world import played
 
 MEANS, P = np.array([-1.0, 3.0]), np.array([0.5, 0.5])
 FIRST, SECOND = 6, 2
@@ -32,7 +32,7 @@ def world() -> Turns:
 def fedavg_at_period_ends(periods: int) -> list[float]:
     strategy, model, ends = Proportional(P, np.ones(2)), 0.0, []
     for t in range(1, periods * (FIRST + SECOND) + 1):
-        cohort = cohort_of(strategy, Round(t, world().mask(t), RoundConstraint(1)))
+        cohort = played(strategy, t, world().mask(t), 1)
         model -= RATE * float(np.mean(model - MEANS[cohort.ids]))
         if t % (FIRST + SECOND) == 0:
             ends.append(model)
@@ -43,7 +43,7 @@ def fedlaavg(rounds: int) -> list[float]:
     strategy, server = LongestAbsent(P), RulesInNumpy(Mifa(), P, np.zeros(1))
     path = []
     for t in range(1, rounds + 1):
-        cohort = cohort_of(strategy, Round(t, world().mask(t), RoundConstraint(1)))
+        cohort = played(strategy, t, world().mask(t), 1)
         server.round(t, cohort, lambda k, model, offset: -RATE * (model - MEANS[k]), RATE)
         path.append(float(server.model[0]))
     return path
@@ -78,7 +78,7 @@ def test_so_does_an_engine() -> None:
         strategy = LongestAbsent(P) if aggregation.memory else Proportional(P, np.ones(2))
         rounds = range(1, 100 * (FIRST + SECOND) + 1)
         one = RoundConstraint(1)
-        engine.run_rounds(1, [cohort_of(strategy, Round(t, world().mask(t), one)) for t in rounds])
+        engine.run_rounds(1, [played(strategy, t, world().mask(t), one) for t in rounds])
         logits = engine.weights()[1]
         return float(np.exp(logits[0]) / np.exp(logits).sum())
 

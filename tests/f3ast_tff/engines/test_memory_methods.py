@@ -1,6 +1,6 @@
-"""Methods with a memory on the engines: by hand, and their reductions.
+"""Methods with a memory on the engines, by hand.
 
-By hand: two clients of examples with features 0, so that the model is two biases (a, -a), from
+Two clients have examples with features 0, so that the model is two biases (a, -a), from
 a = 0; one local step, client rate 1/2, server rate 1. With s = s(2a), s(x) = 1 / (1 + exp(-x)), a
 client whose examples have label 0 moves a by D = (1 - s) / 2, one of label 1 by D = -s / 2. Client
 0 has one example of label 0, client 1 one of label 1; p = (1/4, 3/4).
@@ -19,20 +19,15 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.methods.amplified_fedavg import AmplifiedFedAvg
 from f3ast_tff.methods.amplified_scaffold import AmplifiedScaffold
 from f3ast_tff.methods.fedawe import FedAwe
-from f3ast_tff.methods.fedstale import FedStale
 from f3ast_tff.methods.mimic import Mimic
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.scaffold import Scaffold
-from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Sgd
-from tests.f3ast_tff.engines.tiny import tiny_data
 from tests.f3ast_tff.methods.every_memory import FEDSTALE, FEDVARP, MIFA, MIFA_WAITS
 
 P2 = np.array([0.25, 0.75])
-N = 6
 MIMIC = Mimic()
-WORK = LocalTraining(4, epochs=2, seed=3)
 
 
 def s(x: float) -> float:
@@ -265,105 +260,3 @@ def test_amplified_scaffold_by_hand(name: str, make_engine: Callable[..., Any]) 
     c = of_0 / 4 + 3 / 4 * of_1
     a5, _ = two_steps(a4, 1, c - of_1)
     np.testing.assert_allclose(found, [a1, 2 * m, a3, a4, a5], rtol=1e-5)
-
-
-def weights_of(engine: Any) -> np.ndarray:
-    return np.concatenate([weight.ravel() for weight in engine.weights()])
-
-
-def path(
-    make_engine: Callable[..., Any],
-    aggregation: Aggregation,
-    rounds: list[Cohort],
-    p: np.ndarray,
-    data: FederatedData | None = None,
-    work: LocalTraining = WORK,
-) -> np.ndarray:
-    """Models after each round."""
-    parts = (data or tiny_data(), work, Sgd(1.0), aggregation)
-    engine = make_engine("fused", *parts, p=p, cohort_size=N)
-    found = []
-    for t, cohort in enumerate(rounds, start=1):
-        engine.run_rounds(t, [cohort])
-        found.append(weights_of(engine))
-    return np.array(found)
-
-
-def sampled(weights: np.ndarray, empty: int | None = None) -> list[Cohort]:
-    """Ten rounds of three clients, with their weights; nobody in one of them."""
-    rng = np.random.default_rng(7)
-    rounds = [rng.permutation(N)[: 0 if t == empty else 3] for t in range(10)]
-    return [Cohort(ids, weights[ids]) for ids in rounds]
-
-
-WITH_ALL = {
-    "mifa": MIFA,
-    "mifa_waits": MIFA_WAITS,
-    "fedvarp": FEDVARP,
-    "mimic": MIMIC,
-    "fedawe": FedAwe(),
-}
-
-
-@pytest.mark.parametrize("case", WITH_ALL)
-def test_with_everybody_there_it_is_fedavg(case: str, make_engine: Callable[..., Any]) -> None:
-    p = np.array([0.1, 0.2, 0.15, 0.25, 0.05, 0.25])
-    kind = WITH_ALL[case]
-    everybody = [Cohort(np.arange(N), p)] * 10
-    expected = path(make_engine, WeightedMean(), everybody, p)
-    np.testing.assert_allclose(path(make_engine, kind, everybody, p), expected, rtol=0, atol=2e-6)
-
-
-def test_fedstale_between_its_neighbours(make_engine: Callable[..., Any]) -> None:
-    """beta = 0: FedAvg with known p_k / pi_k, also where nobody is there; beta = 1: FedVARP.
-
-    For the latter p_k = 1/6 and pi_k = 3/6, three clients a round: p_k / pi_k = 1/3, a plain mean.
-    """
-    p, pi = np.full(N, 1 / N), np.array([0.3, 0.9, 0.5, 0.4, 0.8, 0.6])
-    known = sampled(p / pi, empty=4)
-    forgetful = path(make_engine, FedStale("sum", 0.0), known, p)
-    expected = path(make_engine, WeightedSum(), known, p)
-    np.testing.assert_allclose(forgetful, expected, rtol=0, atol=1e-6)
-    halves = sampled(np.full(N, 1 / 3))
-    whole = path(make_engine, FedStale("sum", 1.0), halves, p)
-    varp = path(make_engine, FEDVARP, halves, p)
-    np.testing.assert_allclose(whole, varp, rtol=0, atol=2e-6)
-    between = path(make_engine, FedStale("sum", 0.5), halves, p)
-    assert np.abs(between - varp).max() > 1e-3
-
-
-AMPLIFIED = {
-    "by one": AmplifiedFedAvg("mean", 3, 1.0),
-    "never": AmplifiedFedAvg("mean", 11, 5.0),
-    "by one, controls never": AmplifiedScaffold("mean", 11, 1.0),
-}
-
-
-@pytest.mark.parametrize("case", AMPLIFIED)
-def test_not_amplified_it_is_fedavg(case: str, make_engine: Callable[..., Any]) -> None:
-    """Gain 1, or a period beyond the ten rounds, in which controls stay 0."""
-    p = np.array([0.1, 0.2, 0.15, 0.25, 0.05, 0.25])
-    rounds = sampled(p, empty=4)
-    expected = path(make_engine, WeightedMean(), rounds, p)
-    found = path(make_engine, AMPLIFIED[case], rounds, p)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
-    amplified = path(make_engine, AmplifiedFedAvg("mean", 3, 1.5), rounds, p)
-    np.testing.assert_allclose(amplified[:2], expected[:2], rtol=0, atol=2e-6)
-    assert np.abs(amplified[2] - expected[2]).max() > 1e-3
-
-
-def test_scaffold_with_identical_clients_is_fedavg(make_engine: Callable[..., Any]) -> None:
-    """Everybody is there: c_k = c. Whole batches, three local steps."""
-    x, y = tiny_data().train.client(2)
-    features, labels = np.tile(x, (N, 1)), np.tile(y, N)
-    examples = ClientExamples(features, labels, len(y) * np.arange(N + 1))
-    data = FederatedData(examples, examples, 3)
-    p, work = np.full(N, 1 / N), LocalTraining(len(y), epochs=3)
-    everybody = [Cohort(np.arange(N), p)] * 10
-    expected = path(make_engine, WeightedMean(), everybody, p, data, work)
-    found = path(make_engine, Scaffold("sum"), everybody, p, data, work)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=3e-6)
-    # Clients that differ drift, which SCAFFOLD corrects from the second round on.
-    unlike = [path(make_engine, kind, everybody, p) for kind in (Scaffold("sum"), WeightedMean())]
-    np.testing.assert_allclose(unlike[0][0], unlike[1][0], rtol=0, atol=2e-6)
-    assert np.abs(unlike[0][-1] - unlike[1][-1]).max() > 1e-3

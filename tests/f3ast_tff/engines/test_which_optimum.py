@@ -41,12 +41,11 @@ from f3ast_tff.methods.mimic import Mimic
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.methods.scaffold import Scaffold
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.methods.unbiased import Unbiased
 from tests.f3ast_tff.methods.rules_in_numpy import RulesInNumpy
+from tests.f3ast_tff.methods.small_world import played
 
 RATE = 0.05
 OPTIMA, PI = np.array([-1.0, 0.5, 3.5]), np.array([0.9, 0.5, 0.2])
@@ -108,7 +107,7 @@ def run(
 
     found = []
     for t in range(1, rounds + 1):
-        cohort = cohort_of(strategy, Round(t, mask(t), RoundConstraint(n)))
+        cohort = played(strategy, t, mask(t), n)
         server.round(t, cohort, train, RATE, steps)
         found.append(float(server.model[0]))
     return np.array(found)
@@ -186,43 +185,11 @@ def test_these_come_to_rest_at_the_optimum(name: str) -> None:
     assert np.abs(late_models(name)[-50:] - 1).max() < 1e-4
 
 
-def test_those_with_known_probabilities_keep_moving_around_it() -> None:
-    """Standard deviations 0.257 and 0.126: beta = 1/2 halves what an update brings in as noise."""
-    known, stale = late_models("unbiased").std(), late_models("fedstale").std()
-    assert 0.2 < known < 0.3 and stale == pytest.approx(known / 2, rel=0.15)
-
-
 @cache
 def by_turns(name: str) -> np.ndarray:
     """The last ten periods where two clients take turns, 6 rounds to 2, in the long run."""
     world = Turns(np.array([0, 6]), np.array([6, 2]), 8)
     return run(methods(SHARE_OF_TIME)[name], TURNS, world.mask, 1600)[-80:]
-
-
-@pytest.mark.parametrize("name", ["mifa", "fedvarp", "scaffold", "amplified_scaffold"])
-def test_two_that_take_turns_reach_the_optimum_with_a_memory(name: str) -> None:
-    np.testing.assert_allclose(by_turns(name), 1, atol=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("name", "mean", "swing"),
-    [
-        ("fedavg", 0.0, 0.307),
-        ("fedavg_all", 0.0, 0.152),
-        ("unbiased", 1.0, 0.412),
-        ("fedstale", 1.0, 0.206),
-    ],
-)
-def test_others_swing(name: str, mean: float, swing: float) -> None:
-    """Around the mean weighted by omega_k as above, of probabilities 3/4 and 1/4."""
-    late = by_turns(name)
-    assert late.mean() == pytest.approx(mean, abs=0.05)
-    assert np.ptp(late) == pytest.approx(swing, abs=1e-3)
-
-
-def test_mimic_that_never_sees_two_at_once_is_fedavg() -> None:
-    """S = {k}: Delta = D_k + c_k, so that c_k = Delta - D_k stays 0."""
-    np.testing.assert_allclose(by_turns("mimic"), by_turns("fedavg"), atol=1e-6)
 
 
 @pytest.mark.parametrize(("rate", "mean"), [(0.1, 0.778), (0.01, 0.974)])

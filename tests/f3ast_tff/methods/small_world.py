@@ -11,6 +11,8 @@ from f3ast_tff.availability import CommunicationConstraint, FixedK
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.preprocessing import AsStored
 from f3ast_tff.methods.parts.algorithm import StrategyContext
+from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.methods.parts.strategy import Cohort, Losses, Round, Strategy, cohort_of, no_losses
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.settings import REQUIRED, Derived, Published, Reading, builtin_registry
 
@@ -78,3 +80,16 @@ def config(algorithm: str, preset: str = "paper", **given: Any) -> Any:
         values[parameter.name] = parameter.checked(given.get(parameter.name, default))
     assert given.keys() <= values.keys()
     return component.config(**values)
+
+
+def played(
+    strategy: Strategy,
+    t: int,
+    available: np.ndarray,
+    k: int | RoundConstraint,
+    losses: Losses = no_losses,
+    delivered: np.ndarray | None = None,
+) -> Cohort:
+    """Plays round `t` with at most `k` clients, or under a constraint."""
+    constraint = k if isinstance(k, RoundConstraint) else RoundConstraint(k)
+    return cohort_of(strategy, Round(t, available, constraint, losses), delivered)

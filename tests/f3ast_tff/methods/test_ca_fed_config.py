@@ -10,10 +10,8 @@ import pytest
 
 from f3ast_tff.availability import FourClassesConfig, IndependentAvailability, MarkovClustersConfig
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.loss_estimates import trained_minima
-from f3ast_tff.methods.parts.strategy import Round, cohort_of
-from tests.f3ast_tff.methods.small_world import config, small_world
+from tests.f3ast_tff.methods.small_world import config, played, small_world
 
 N = 8
 P = np.full(N, 1 / N)
@@ -72,7 +70,7 @@ def test_f3ast_of_ca_feds_authors_takes_the_less_available() -> None:
     world = FourClassesConfig(markov_order="blocks").build(P, 0)
     made = strategy("f3ast_of_ca_fed", world, rate_beta=0.25)
     np.testing.assert_allclose(made.knowledge.pi, world.stationary)
-    cohort = cohort_of(made, Round(1, np.ones(N, bool), RoundConstraint(3)))
+    cohort = played(made, 1, np.ones(N, bool), 3)
     assert cohort.ids.tolist() == [4, 5, 6]
 
 

@@ -12,15 +12,15 @@ import pytest
 
 from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
-from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
 from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.policies import GreedyMixture
 from f3ast_tff.methods.parts.rates import ParticipationRates
-from f3ast_tff.methods.parts.strategy import Outcome, Round, cohort_of
+from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.methods.unbiased import AdaFed
+from tests.f3ast_tff.methods.small_world import played
 
 Z = 4.5
 # The policy of test_lemma_b1.py: order 0, 2, 1, 3, K = 2, availability Q, which achieves R.
@@ -40,7 +40,7 @@ def expected_weights(rates: np.ndarray, normalised: bool) -> np.ndarray:
     for mask in sets:
         for arrives in sets:
             chance = np.prod(np.where(mask, Q, 1 - Q) * np.where(arrives, 1 - LOSS, LOSS))
-            kept = cohort_of(strategy, Round(1, mask, RoundConstraint(2)), arrives)
+            kept = played(strategy, 1, mask, 2, delivered=arrives)
             scale = max(kept.weights.sum(), 1e-9) if normalised else 1.0
             total[kept.ids] += chance * kept.weights / scale
     return total
@@ -145,28 +145,9 @@ def test_cluster_of_three_by_hand() -> None:
     rates = ParticipationRates(np.array([0.3]), 0.1)
     strategy = ClusterF3AST(np.full(3, 1 / 3), np.zeros(3, int), rates)
     everybody, delivered = np.ones(3, bool), np.array([True, False, True])
-    kept = cohort_of(strategy, Round(1, everybody, RoundConstraint(3)), delivered)
+    kept = played(strategy, 1, everybody, 3, delivered=delivered)
     np.testing.assert_allclose(rates.values, 0.27 + 0.2 / 3)
     np.testing.assert_allclose(kept.weights, 1 / 3 / (0.27 + 0.2 / 3))
-
-
-ROUND_7 = Round(7, np.ones(2, bool), RoundConstraint(2))
-
-
-def test_rates_of_both_are_saved() -> None:
-    one, other = pair("both", 0.1), pair("both", 0.1)
-    for strategy in (one, other):
-        if strategy is other:
-            other.restore(one.state())
-        cohort_of(strategy, ROUND_7, np.array([True, False]))
-    twice = pair("both", 0.1)
-    for _ in range(2):
-        cohort_of(twice, ROUND_7, np.array([True, False]))
-    assert twice.state().keys() == other.state().keys()
-    for name, value in twice.state().items():
-        np.testing.assert_array_equal(other.state()[name], value)
-    with pytest.raises(ValueError, match="rates follow the delivered"):
-        F3AST(P, ParticipationRates(P, 0.1), "p", follow="selected", selected_rates=one.rates)
 
 
 def test_adafed_weighs_those_delivered_to_one() -> None:
@@ -187,7 +168,7 @@ def test_lost_client_stays_longest_absent() -> None:
     kept = cohort_of(strategy, now, np.array([False, True, True, True]))
     assert (kept.ids.tolist(), kept.weights.tolist()) == ([1], [0.3])
     assert strategy.last_participation.tolist() == [0, 1, 0, 0]
-    assert cohort_of(strategy, Round(2, everybody, RoundConstraint(2))).ids.tolist() == [0, 2]
+    assert played(strategy, 2, everybody, 2).ids.tolist() == [0, 2]
     assert strategy.last_participation.tolist() == [2, 1, 2, 0]
 
 
@@ -209,23 +190,3 @@ def test_switching_averages_those_delivered_then_goes_by_absence() -> None:
     kept = strategy.weigh(now, second, np.array([True, False]))
     np.testing.assert_array_equal(kept.weights, P[kept.ids])
     assert strategy.then.last_participation[second].tolist() == [2, 0]
-
-
-def test_fedau_learns_the_rates_of_the_delivered() -> None:
-    """Weights p_k omega_k have expectation p_k, omega_k the mean interval between arrivals.
-
-    Of 3000 rounds, the first 1000 to learn in; a weight's standard error as with r known, and 8%
-    for that of omega_k, sqrt((1 - r) / (1000 r)) at r = 0.09 before more is known.
-    """
-    rng, rounds, sums = np.random.default_rng(1), 2000, np.zeros(4)
-    strategy = FedAU(P)
-    for t in range(1, rounds + 1001):
-        now = Round(t, rng.random(4) < Q, RoundConstraint(4))
-        ids = strategy.select(now)
-        delivered = rng.random(len(ids)) >= LOSS[ids]
-        kept = strategy.weigh(now, ids, delivered)
-        sums[kept.ids] += kept.weights * (t > 1000)
-        strategy.observe(t, Outcome(ids, delivered, np.zeros(len(ids))))
-    r = Q * (1 - LOSS)
-    error = P * (Z * np.sqrt((1 - r) / r / rounds) + 0.08)
-    assert np.all(np.abs(sums / rounds - P) < error)

@@ -13,7 +13,8 @@ from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.objective import OBJECTIVES, marginal_utility
 from f3ast_tff.methods.parts.rates import ParticipationRates
-from f3ast_tff.methods.parts.strategy import Round, Strategy, cohort_of
+from f3ast_tff.methods.parts.strategy import Strategy
+from tests.f3ast_tff.methods.small_world import played
 
 ALL = np.ones(3, bool)
 
@@ -23,10 +24,7 @@ def f3ast(p: list[float], r: list[float], beta: float = 0.1, **kwargs: object) -
 
 
 def picks(strategy: Strategy, rounds: int, available: np.ndarray, k: int) -> list[list[int]]:
-    return [
-        cohort_of(strategy, Round(t, available, RoundConstraint(k))).ids.tolist()
-        for t in range(1, rounds + 1)
-    ]
+    return [played(strategy, t, available, k).ids.tolist() for t in range(1, rounds + 1)]
 
 
 def test_two_rounds_by_hand() -> None:
@@ -39,56 +37,31 @@ def test_two_rounds_by_hand() -> None:
     Round 2, clients 1 and 2 available: both. Rates 0.495, 0.352, 0.505.
     """
     strategy = f3ast([0.5, 0.3, 0.2], [0.5, 0.2, 0.5])
-    first = cohort_of(strategy, Round(1, ALL, RoundConstraint(2)))
+    first = played(strategy, 1, ALL, 2)
     assert first.ids.tolist() == [1, 0]
     np.testing.assert_allclose(first.weights, [0.3 / 0.28, 0.5 / 0.55])
     np.testing.assert_allclose(strategy.rates.values, [0.55, 0.28, 0.45])
 
-    second = cohort_of(strategy, Round(2, np.array([False, True, True]), RoundConstraint(2)))
+    second = played(strategy, 2, np.array([False, True, True]), 2)
     assert second.ids.tolist() == [1, 2]
     np.testing.assert_allclose(second.weights, [0.3 / 0.352, 0.2 / 0.505])
     np.testing.assert_allclose(strategy.rates.values, [0.495, 0.352, 0.505])
-
-
-def test_objective_decides_who_is_picked() -> None:
-    """p = (0.6, 0.4), r = (0.8, 0.6): p^2 / r^2 = 0.5625, 0.444; p / r^2 = 0.9375, 1.111."""
-    mask = np.ones(2, bool)
-    for objective, expected in (("p_squared", [0]), ("p", [1])):
-        strategy = f3ast([0.6, 0.4], [0.8, 0.6], objective=objective)
-        assert cohort_of(strategy, Round(1, mask, RoundConstraint(1))).ids.tolist() == expected
-
-
-def test_fewer_than_k_available_are_all_taken() -> None:
-    strategy = f3ast([0.5, 0.3, 0.2], [0.5] * 3)
-    cohort = cohort_of(strategy, Round(1, np.array([True, False, True]), RoundConstraint(3)))
-    assert cohort.ids.tolist() == [0, 2]
-    np.testing.assert_allclose(cohort.weights, [0.5 / 0.55, 0.2 / 0.55])
-
-
-def test_nobody_available_is_an_empty_cohort_and_decayed_rates() -> None:
-    strategy = f3ast([0.5, 0.3, 0.2], [0.5, 0.2, 1.0])
-    cohort = cohort_of(strategy, Round(1, ~ALL, RoundConstraint(2)))
-    assert (len(cohort), cohort.ids.dtype, cohort.weights.dtype) == (0, np.int64, np.float64)
-    np.testing.assert_allclose(strategy.rates.values, [0.45, 0.18, 0.9])
 
 
 def test_fill_unavailable_adds_the_lowest_ids() -> None:
     """Reading R17: client 3 is available; 0 and 1 fill the cohort, and their rates rise."""
     strategy = f3ast([0.2] * 5, [0.5] * 5, fill_unavailable=True)
     only_3 = np.arange(5) == 3
-    assert cohort_of(strategy, Round(1, only_3, RoundConstraint(3))).ids.tolist() == [3, 0, 1]
+    assert played(strategy, 1, only_3, 3).ids.tolist() == [3, 0, 1]
     np.testing.assert_allclose(strategy.rates.values, [0.55, 0.55, 0.45, 0.55, 0.45])
-    assert cohort_of(strategy, Round(2, np.zeros(5, bool), RoundConstraint(2))).ids.tolist() == [
-        0,
-        1,
-    ]
-    assert set(cohort_of(strategy, Round(3, np.ones(5, bool), RoundConstraint(2))).ids) == {2, 4}
+    assert played(strategy, 2, np.zeros(5, bool), 2).ids.tolist() == [0, 1]
+    assert set(played(strategy, 3, np.ones(5, bool), 2).ids) == {2, 4}
 
 
 def test_k_divides_every_weight() -> None:
     """Reading R2: the released code divides by K = 2, in a round of one client too."""
     strategy = f3ast([0.5, 0.3, 0.2], [0.5] * 3, divide_by_k=True)
-    cohort = cohort_of(strategy, Round(1, np.array([False, True, False]), RoundConstraint(2)))
+    cohort = played(strategy, 1, np.array([False, True, False]), 2)
     np.testing.assert_allclose(cohort.weights, [0.3 / 0.55 / 2])
 
 
@@ -107,25 +80,6 @@ def test_ties_go_to_the_lowest_id_or_at_random() -> None:
     assert winners(seed=1) == winners(seed=1) != winners(seed=2)
 
 
-@pytest.mark.parametrize("falling", [False, True])
-def test_restored_state_goes_on_as_if_never_stopped(falling: bool) -> None:
-    def fresh() -> F3AST:
-        rates = ParticipationRates(np.full(4, 0.5), 0.09, falling=falling)
-        return F3AST(np.full(4, 0.25), rates, seed=3)
-
-    whole = picks(fresh(), 20, np.ones(4, bool), 2)
-    stopped = fresh()
-    picks(stopped, 8, np.ones(4, bool), 2)
-    saved = stopped.state()
-    cohort_of(stopped, Round(9, np.ones(4, bool), RoundConstraint(2)))
-    resumed = fresh()
-    resumed.restore(saved)
-    rest = [
-        cohort_of(resumed, Round(t, np.ones(4, bool), RoundConstraint(2))) for t in range(9, 21)
-    ]
-    assert [cohort.ids.tolist() for cohort in rest] == whole[8:]
-
-
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_falling_step_by_hand(objective: str) -> None:
     """K = 1, p = (0.5, 0.3, 0.2), r(0) = 0.5: shares alone decide between equal rates.
@@ -136,7 +90,7 @@ def test_falling_step_by_hand(objective: str) -> None:
     """
     p = np.array([0.5, 0.3, 0.2])
     strategy = F3AST(p, ParticipationRates(np.full(3, 0.5), 0.001, falling=True), objective)
-    cohorts = [cohort_of(strategy, Round(t, ALL, RoundConstraint(1))) for t in range(1, 5)]
+    cohorts = [played(strategy, t, ALL, 1) for t in range(1, 5)]
     assert [cohort.ids.tolist() for cohort in cohorts] == [[0], [1], [2], [0]]
     np.testing.assert_allclose([c.weights[0] for c in cohorts], [0.5, 0.6, 0.6, 1.0])
 
@@ -146,18 +100,8 @@ def test_falling_step_under_costs_takes_the_never_selected_first() -> None:
     p = np.array([0.5, 0.3, 0.2])
     strategy = F3AST(p, ParticipationRates(np.full(3, 0.5), 0.001, falling=True))
     budget = RoundConstraint(3, cost=np.ones(3), budget=2.0)
-    ids = [cohort_of(strategy, Round(t, ALL, budget)).ids.tolist() for t in (1, 2)]
+    ids = [played(strategy, t, ALL, budget).ids.tolist() for t in (1, 2)]
     assert [sorted(i) for i in ids] == [[0, 1], [0, 2]]
-
-
-def test_falling_step_never_weighs_a_client_above_t_times_its_share() -> None:
-    """A selected client was selected in round t at least: r_k(t) >= 1 / t."""
-    p = np.random.default_rng(5).dirichlet(np.ones(30))
-    strategy = F3AST(p, ParticipationRates(p, 0.01, falling=True))
-    for t in range(1, 150):
-        available = np.random.default_rng(t).random(30) < 0.1
-        cohort = cohort_of(strategy, Round(t, available, RoundConstraint(2)))
-        assert np.all(cohort.weights <= min(t, 100) * p[cohort.ids] * (1 + 1e-12))
 
 
 def test_weights_are_bounded_before_k_divides_them() -> None:
@@ -166,16 +110,10 @@ def test_weights_are_bounded_before_k_divides_them() -> None:
         strategy = f3ast(
             [0.5, 0.3, 0.2], [0.5, 0.2, 0.5], divide_by_k=divide_by_k, weight_bound=1.0
         )
-        cohort = cohort_of(strategy, Round(1, ALL, RoundConstraint(2)))
+        cohort = played(strategy, 1, ALL, 2)
         assert cohort.ids.tolist() == [1, 0]
         np.testing.assert_allclose(cohort.weights, expected)
         np.testing.assert_allclose(strategy.rates.values, [0.55, 0.28, 0.45])
-
-
-@pytest.mark.parametrize("bound", [0.0, -1.0, float("nan")])
-def test_a_bound_that_leaves_no_weight_is_refused(bound: float) -> None:
-    with pytest.raises(ValueError, match=r"weight_bound .*: must be above 0"):
-        f3ast([0.5, 0.5], [0.5, 0.5], weight_bound=bound)
 
 
 CLIENTS = st.lists(
@@ -190,7 +128,7 @@ def test_cohort_is_the_argmax_of_eq_4(
     p, r, mask = (np.array(column) for column in zip(*clients))
     p = p / p.sum()
     strategy = F3AST(p, ParticipationRates(r, 0.1), objective)
-    cohort = cohort_of(strategy, Round(1, mask, RoundConstraint(k)))
+    cohort = played(strategy, 1, mask, k)
     utility = marginal_utility(r, p, objective)
     constraint = itertools.chain.from_iterable(
         itertools.combinations(np.flatnonzero(mask), size) for size in range(k + 1)
@@ -199,26 +137,6 @@ def test_cohort_is_the_argmax_of_eq_4(
     assert sum(utility[cohort.ids]) == pytest.approx(best, rel=1e-12)
     assert set(cohort.ids) <= set(np.flatnonzero(mask))
     np.testing.assert_allclose(cohort.weights, p[cohort.ids] / (0.9 * r[cohort.ids] + 0.1))
-
-
-@given(CLIENTS, st.integers(1, 8), st.randoms(use_true_random=False))
-def test_relabelling_clients_relabels_the_cohort(
-    clients: list[tuple[float, float, bool]], k: int, random: object
-) -> None:
-    """Client i of the one is client new[i] of the other; utilities are made distinct."""
-    p, r, mask = (np.array(column) for column in zip(*clients))
-    p = p + np.arange(len(p))
-    p = p / p.sum()
-    new = np.arange(len(p))
-    random.shuffle(new)
-    cohort = cohort_of(F3AST(p, ParticipationRates(r, 0.1)), Round(1, mask, RoundConstraint(k)))
-    old = np.argsort(new)
-    other = cohort_of(
-        F3AST(p[old], ParticipationRates(r[old], 0.1)), Round(1, mask[old], RoundConstraint(k))
-    )
-    if len(np.unique(p / r)) == len(p):
-        assert other.ids.tolist() == new[cohort.ids].tolist()
-        np.testing.assert_array_equal(other.weights, cohort.weights)
 
 
 @pytest.mark.parametrize(
@@ -246,9 +164,7 @@ def test_one_client_a_cluster_is_f3ast(objective: str, falling: bool, bound: flo
     clusters = ClusterF3AST(p, np.arange(6), other, objective, seed=3, weight_bound=bound)
     for t in range(1, 50):
         mask = rng.random(6) < 0.5
-        expected, found = (
-            cohort_of(s, Round(t, mask, RoundConstraint(2))) for s in (alone, clusters)
-        )
+        expected, found = (played(s, t, mask, 2) for s in (alone, clusters))
         assert found.ids.tolist() == expected.ids.tolist()
         np.testing.assert_allclose(found.weights, expected.weights)
 
@@ -262,7 +178,7 @@ def test_one_round_by_hand() -> None:
     p = np.array([0.2, 0.2, 0.1, 0.5])
     rates = ParticipationRates(np.array([0.3, 0.4]), 0.1)
     strategy = ClusterF3AST(p, np.array([0, 0, 0, 1]), rates)
-    cohort = cohort_of(strategy, Round(1, np.array([True, True, False, True]), RoundConstraint(2)))
+    cohort = played(strategy, 1, np.array([True, True, False, True]), 2)
     assert cohort.ids[0] == 3
     assert cohort.ids[1] in (0, 1)
     np.testing.assert_allclose(rates.values, [0.27 + 0.1 / 3, 0.46])
@@ -278,13 +194,11 @@ def test_falling_step_and_bound_by_hand() -> None:
     rates = ParticipationRates(np.array([0.5, 0.5]), 0.1, falling=True)
     p, clusters = np.array([0.2, 0.2, 0.1, 0.5]), np.array([0, 0, 0, 1])
     strategy = ClusterF3AST(p, clusters, rates, weight_bound=0.55)
-    first, second = (cohort_of(strategy, Round(t, p > 0, RoundConstraint(1))) for t in (1, 2))
+    first, second = (played(strategy, t, p > 0, 1) for t in (1, 2))
     assert (first.ids.tolist(), first.weights.tolist()) == ([3], [0.5])
     assert second.ids[0] < 3
     assert second.weights.tolist() == [0.55]
     np.testing.assert_allclose(rates.values, [1 / 6, 1 / 2])
-    with pytest.raises(ValueError, match="weight_bound"):
-        ClusterF3AST(p, clusters, rates, weight_bound=0.0)
 
 
 def test_every_client_weighs_its_share_and_clusters_share_alike() -> None:
@@ -300,34 +214,7 @@ def test_every_client_weighs_its_share_and_clusters_share_alike() -> None:
     strategy = ClusterF3AST(p, np.repeat([0, 1], 4), rates, seed=1)
     rng, total = np.random.default_rng(1), np.zeros(8)
     for t in range(1, 9001):
-        cohort = cohort_of(strategy, Round(t, rng.random(8) < q, RoundConstraint(2)))
+        cohort = played(strategy, t, rng.random(8) < q, 2)
         if t > 1000:
             total[cohort.ids] += cohort.weights
     assert np.all(np.abs(total / 8000 / p - 1) < 4.5 * 0.02)
-
-
-@pytest.mark.parametrize("falling", [False, True])
-def test_restored_state_goes_on(falling: bool) -> None:
-    def fresh() -> ClusterF3AST:
-        rates = ParticipationRates(np.array([0.5, 0.5]), 0.07, falling=falling)
-        return ClusterF3AST(np.full(4, 0.25), np.array([0, 1, 0, 1]), rates, seed=2)
-
-    def run(strategy: ClusterF3AST, first: int, last: int) -> list[list[float]]:
-        cohorts = [
-            cohort_of(strategy, Round(t, np.ones(4, bool), RoundConstraint(2)))
-            for t in range(first, last + 1)
-        ]
-        return [[*c.ids.tolist(), *c.weights.tolist()] for c in cohorts]
-
-    whole, stopped, resumed = fresh(), fresh(), fresh()
-    expected = run(whole, 1, 30)
-    run(stopped, 1, 11)
-    resumed.restore(stopped.state())
-    assert run(resumed, 12, 30) == expected[11:]
-
-
-@pytest.mark.parametrize("clusters", [[0, 0, 0], [0, 1, 2], [0, 1, -1], [0, 1]])
-def test_clusters_that_do_not_fit_are_refused(clusters: list[int]) -> None:
-    rates = ParticipationRates(np.array([0.5, 0.5]), 0.2)
-    with pytest.raises(ValueError, match="cluster"):
-        ClusterF3AST(np.full(3, 1 / 3), np.array(clusters), rates)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from f3ast_tff.methods.f3ast_of_ca_fed import F3ASTOfCAFed
 from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import Round, cohort_of
+from tests.f3ast_tff.methods.small_world import played
 
 
 def test_by_hand() -> None:
@@ -21,7 +20,7 @@ def test_by_hand() -> None:
     p, activity = np.array([0.4, 0.3, 0.3]), KnownAvailability(np.array([0.5, 0.1, 0.8]))
     strategy = F3ASTOfCAFed(p, activity, beta=0.1)
     for t in (1, 2):
-        cohort = cohort_of(strategy, Round(t, np.ones(3, bool), RoundConstraint(2)))
+        cohort = played(strategy, t, np.ones(3, bool), 2)
         assert cohort.ids.tolist() == [1, 0]
         np.testing.assert_allclose(cohort.weights, [0.3 / 0.19, 0.4 / 0.55])
 
@@ -33,23 +32,17 @@ def test_ranks_by_squares_among_the_available(seed: int, k: int) -> None:
     rates = {c: pi[c] * (1 - 0.01) + (0.01 if mask[c] else 0) for c in range(8)}
     ranked = sorted(np.flatnonzero(mask), key=lambda c: p[c] ** 2 / rates[c] ** 2, reverse=True)[:k]
     strategy = F3ASTOfCAFed(p, KnownAvailability(pi), 0.01)
-    cohort = cohort_of(strategy, Round(1, mask, RoundConstraint(k)))
+    cohort = played(strategy, 1, mask, k)
     assert cohort.ids.tolist() == ranked
     np.testing.assert_allclose(cohort.weights, [p[c] / rates[c] for c in ranked])
 
 
 def test_equal_clients_go_by_id() -> None:
     strategy = F3ASTOfCAFed(np.full(4, 0.25), KnownAvailability(np.full(4, 0.5)), 0.001)
-    assert cohort_of(strategy, Round(1, np.arange(4) > 0, RoundConstraint(2))).ids.tolist() == [
-        1,
-        2,
-    ]
+    assert played(strategy, 1, np.arange(4) > 0, 2).ids.tolist() == [1, 2]
 
 
 def test_bad_values() -> None:
     activity = KnownAvailability(np.array([0.5, 0.0]))
     with pytest.raises(ValueError, match="client 1 is available"):
-        cohort_of(
-            F3ASTOfCAFed(np.array([0.5, 0.5]), activity, 0.0),
-            Round(1, np.ones(2, bool), RoundConstraint(2)),
-        )
+        played(F3ASTOfCAFed(np.array([0.5, 0.5]), activity, 0.0), 1, np.ones(2, bool), 2)

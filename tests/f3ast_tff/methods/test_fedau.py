@@ -7,8 +7,8 @@ import pytest
 
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.parts.all_available import AllAvailable
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, cohort_of
+from f3ast_tff.methods.parts.strategy import Cohort, Outcome
+from tests.f3ast_tff.methods.small_world import played
 
 P = np.array([0.25, 0.75])
 
@@ -16,7 +16,7 @@ P = np.array([0.25, 0.75])
 def round_of(strategy: FedAU, t: int, there: list[int], dropped: tuple[int, ...] = ()) -> Cohort:
     """Selects, then observes that all but `dropped` arrived."""
     n = len(strategy.p)
-    cohort = cohort_of(strategy, Round(t, np.isin(np.arange(n), there), RoundConstraint(n)))
+    cohort = played(strategy, t, np.isin(np.arange(n), there), n)
     delivered = ~np.isin(cohort.ids, dropped)
     strategy.observe(t, Outcome(cohort.ids, delivered, np.ones(len(cohort))))
     return cohort
@@ -70,7 +70,7 @@ def test_with_everybody_there_it_is_fedavg_over_all(cutoff: int | None) -> None:
     for t in range(1, 20):
         there = [t % 2] if cutoff == 1 else [0, 1]
         cohort = round_of(strategy, t, there)
-        expected = cohort_of(fedavg, Round(t, np.isin([0, 1], there), RoundConstraint(2)))
+        expected = played(fedavg, t, np.isin([0, 1], there), 2)
         np.testing.assert_array_equal(cohort.ids, expected.ids)
         np.testing.assert_array_equal(cohort.weights, expected.weights)
 
@@ -78,37 +78,18 @@ def test_with_everybody_there_it_is_fedavg_over_all(cutoff: int | None) -> None:
 def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short() -> None:
     """Bernoulli(q) and K = 2 of 4: omega tends to the inverse frequency of being delivered.
 
-    Means of about 20,000 q geometric intervals, and the frequency is of the same rounds: the two
+    Means of about 4000 q geometric intervals, and the frequency is of the same rounds: the two
     differ by the open interval alone.
     """
-    n, rounds, rng = 4, 20_000, np.random.default_rng(0)
+    n, rounds, rng = 4, 4000, np.random.default_rng(0)
     strategy, counts = FedAU(np.full(n, 1 / n), seed=3), np.zeros(n)
     for t in range(1, rounds + 1):
         mask = rng.random(n) < [0.9, 0.5, 0.3, 0.1]
-        cohort = cohort_of(strategy, Round(t, mask, RoundConstraint(2)))
+        cohort = played(strategy, t, mask, 2)
         counts[cohort.ids] += 1
         delivered = np.ones(len(cohort), bool)
         strategy.observe(t, Outcome(cohort.ids, delivered, np.zeros(len(cohort))))
     np.testing.assert_allclose(strategy.mean_intervals, rounds / counts, rtol=0.02)
-
-
-@pytest.mark.parametrize("cut", [0, 1, 17])
-def test_a_restored_strategy_repeats_bit_for_bit(cut: int) -> None:
-    masks = np.random.default_rng(5).random((30, 2)) < 0.4
-    there = [np.flatnonzero(mask).tolist() for mask in masks]
-    whole, first, resumed = (FedAU(P, cutoff=4) for _ in range(3))
-    expected = [round_of(whole, t, ids) for t, ids in enumerate(there, 1)]
-    for t, ids in enumerate(there[:cut], 1):
-        round_of(first, t, ids)
-    saved = first.state()
-    # What goes on changes nothing in what was saved.
-    round_of(first, cut + 1, [0, 1])
-    resumed.restore(saved)
-    for t, ids in enumerate(there[cut:], cut + 1):
-        cohort = round_of(resumed, t, ids)
-        np.testing.assert_array_equal(cohort.weights, expected[t - 1].weights)
-    for name, value in whole.state().items():
-        np.testing.assert_array_equal(resumed.state()[name], value)
 
 
 def test_what_is_refused() -> None:

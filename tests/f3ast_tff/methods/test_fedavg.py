@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.methods.fedavg import Proportional, Uniform
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import Round, cohort_of
+from tests.f3ast_tff.methods.small_world import played
 
 P = np.array([0.5, 0.2, 0.2, 0.1])
 ALL = np.ones(4, bool)
@@ -19,8 +18,8 @@ def test_only_available_clients_each_once() -> None:
     strategy = Proportional(P, np.ones(4))
     mask = np.array([False, True, False, True])
     for t in range(1, 50):
-        assert sorted(cohort_of(strategy, Round(t, mask, RoundConstraint(3))).ids) == [1, 3]
-        cohort = cohort_of(strategy, Round(t, ALL, RoundConstraint(3)))
+        assert sorted(played(strategy, t, mask, 3).ids) == [1, 3]
+        cohort = played(strategy, t, ALL, 3)
         assert len(set(cohort.ids)) == len(cohort) == 3
         assert cohort.weights.tolist() == [1, 1, 1]
 
@@ -28,41 +27,15 @@ def test_only_available_clients_each_once() -> None:
 def test_with_replacement_always_k_draws() -> None:
     """Reading R3, weights by data size: a client drawn twice enters the mean twice."""
     strategy = Proportional(P, np.array([10.0, 20.0, 30.0, 40.0]), replace=True)
-    cohort = cohort_of(
-        strategy, Round(1, np.array([False, False, True, False]), RoundConstraint(3))
-    )
+    cohort = played(strategy, 1, np.array([False, False, True, False]), 3)
     assert cohort.ids.tolist() == [2, 2, 2]
     assert cohort.weights.tolist() == [30, 30, 30]
 
 
 def test_weights_are_those_of_the_drawn() -> None:
     sizes = np.array([10.0, 20.0, 30.0, 40.0])
-    cohort = cohort_of(Proportional(P, sizes), Round(1, ALL, RoundConstraint(4)))
+    cohort = played(Proportional(P, sizes), 1, ALL, 4)
     assert cohort.weights.tolist() == sizes[cohort.ids].tolist()
-
-
-@pytest.mark.parametrize("replace", [False, True])
-def test_nobody_available_is_an_empty_cohort(replace: bool) -> None:
-    cohort = cohort_of(Proportional(P, np.ones(4), replace), Round(1, ~ALL, RoundConstraint(3)))
-    assert len(cohort) == 0
-    assert cohort.ids.dtype == np.int64
-
-
-def test_draws_are_a_function_of_seed_and_round() -> None:
-    def draws(seed: int) -> list[list[int]]:
-        strategy = Proportional(P, np.ones(4), seed=seed)
-        return [
-            cohort_of(strategy, Round(t, ALL, RoundConstraint(2))).ids.tolist()
-            for t in range(40, 0, -1)
-        ][::-1]
-
-    assert draws(1) == draws(1) != draws(2)
-    assert (
-        cohort_of(
-            Proportional(P, np.ones(4), seed=1), Round(7, ALL, RoundConstraint(2))
-        ).ids.tolist()
-        == (draws(1)[6])
-    )
 
 
 def test_there_is_no_state_to_save() -> None:
@@ -83,17 +56,8 @@ def test_every_pair_is_as_likely() -> None:
     mask = np.arange(5) != 2
     counts: Counter[tuple[int, ...]] = Counter()
     for t in range(1, total + 1):
-        cohort = cohort_of(strategy, Round(t, mask, RoundConstraint(2)))
+        cohort = played(strategy, t, mask, 2)
         assert cohort.weights.tolist() == (cohort.ids + 1).tolist()
         counts[tuple(sorted(cohort.ids.tolist()))] += 1
     assert len(counts) == 6
     assert sum((n - 1000) ** 2 / 1000 for n in counts.values()) < CHI_SQUARE_5
-
-
-def test_fewer_available_than_k_and_nobody() -> None:
-    strategy = Uniform(np.ones(3))
-    some = cohort_of(strategy, Round(1, np.array([True, False, True]), RoundConstraint(3)))
-    assert sorted(some.ids.tolist()) == [0, 2]
-    nobody = cohort_of(strategy, Round(1, np.zeros(3, bool), RoundConstraint(3)))
-    assert len(nobody) == 0
-    assert nobody.ids.dtype == np.int64

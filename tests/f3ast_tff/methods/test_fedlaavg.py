@@ -8,20 +8,17 @@ import pytest
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
 from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import Round, cohort_of
+from tests.f3ast_tff.methods.small_world import played
 
 P = np.array([0.1, 0.2, 0.3, 0.4])
 
 
 def picks(
-    strategy: LongestAbsent,
-    masks: list[list[int]],
-    constraint: RoundConstraint,
-    start: int = 1,
+    strategy: LongestAbsent, masks: list[list[int]], constraint: RoundConstraint, start: int = 1
 ) -> list[list[int]]:
     n = len(strategy.p)
     return [
-        cohort_of(strategy, Round(t, np.isin(np.arange(n), mask), constraint)).ids.tolist()
+        played(strategy, t, np.isin(np.arange(n), mask), constraint).ids.tolist()
         for t, mask in enumerate(masks, start=start)
     ]
 
@@ -48,9 +45,7 @@ def test_absence_is_of_taking_part_not_of_being_there() -> None:
 
 
 def test_weights_are_the_shares() -> None:
-    cohort = cohort_of(
-        LongestAbsent(P, random_ties=False), Round(1, np.ones(4, bool), RoundConstraint(3))
-    )
+    cohort = played(LongestAbsent(P, random_ties=False), 1, np.ones(4, bool), 3)
     assert cohort.weights.tolist() == [0.1, 0.2, 0.3]
 
 
@@ -73,7 +68,7 @@ def test_ties_at_random_are_uniform_and_seeded() -> None:
 
     def first(seed: int) -> int:
         strategy = LongestAbsent(P, seed=seed)
-        return int(cohort_of(strategy, Round(1, np.ones(4, bool), RoundConstraint(1))).ids[0])
+        return int(played(strategy, 1, np.ones(4, bool), 1).ids[0])
 
     counts = np.bincount([first(seed) for seed in range(2000)], minlength=4)
     assert np.abs(counts / 2000 - 0.25).max() < 4.5 * np.sqrt(0.25 * 0.75 / 2000)
@@ -87,7 +82,7 @@ def test_many_clients_are_gone_through_in_blocks() -> None:
     last = np.random.default_rng(0).integers(0, 50, n)
     strategy.restore({"last_participation": last})
     mask = np.random.default_rng(1).random(n) < 0.5
-    ids = cohort_of(strategy, Round(51, mask, RoundConstraint(1500))).ids
+    ids = played(strategy, 51, mask, 1500).ids
     expected = sorted(np.flatnonzero(mask), key=lambda c: (last[c], c))[:1500]
     assert ids.tolist() == expected
 
@@ -120,8 +115,8 @@ def switching() -> Switching:
 def test_first_phase_is_the_first_strategy_with_weights_of_a_mean() -> None:
     alone = Proportional(SHARES, np.arange(1.0, N + 1))
     for t in range(1, SWITCH):
-        cohort = cohort_of(switching(), Round(t, EVERYBODY, RoundConstraint(K)))
-        expected = cohort_of(alone, Round(t, EVERYBODY, RoundConstraint(K)))
+        cohort = played(switching(), t, EVERYBODY, K)
+        expected = played(alone, t, EVERYBODY, K)
         np.testing.assert_array_equal(cohort.ids, expected.ids)
         assert cohort.weights.sum() == pytest.approx(1)
         np.testing.assert_allclose(cohort.weights * expected.weights.sum(), expected.weights)
@@ -130,22 +125,7 @@ def test_first_phase_is_the_first_strategy_with_weights_of_a_mean() -> None:
 def test_second_phase_takes_those_absent_longest_with_weights_p() -> None:
     strategy, last = switching(), np.zeros(N, int)
     for t in range(1, SWITCH):
-        last[cohort_of(strategy, Round(t, EVERYBODY, RoundConstraint(K))).ids] = t
-    cohort = cohort_of(strategy, Round(SWITCH, EVERYBODY, RoundConstraint(K)))
+        last[played(strategy, t, EVERYBODY, K).ids] = t
+    cohort = played(strategy, SWITCH, EVERYBODY, K)
     assert sorted(last[cohort.ids]) == sorted(last)[:K]
     np.testing.assert_array_equal(cohort.weights, SHARES[cohort.ids])
-
-
-def test_nobody_available() -> None:
-    for t in (1, SWITCH):
-        assert len(cohort_of(switching(), Round(t, ~EVERYBODY, RoundConstraint(K)))) == 0
-
-
-def test_restored_it_goes_on() -> None:
-    strategy, other = switching(), switching()
-    for t in range(1, SWITCH + 2):
-        cohort_of(strategy, Round(t, EVERYBODY, RoundConstraint(K)))
-    other.restore(strategy.state())
-    for t in range(SWITCH + 2, SWITCH + 6):
-        a, b = (cohort_of(s, Round(t, EVERYBODY, RoundConstraint(K))) for s in (strategy, other))
-        np.testing.assert_array_equal(a.ids, b.ids)

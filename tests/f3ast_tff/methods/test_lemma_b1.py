@@ -16,9 +16,9 @@ from collections.abc import Callable
 import numpy as np
 
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.rates import ParticipationRates
-from f3ast_tff.methods.parts.strategy import Cohort, Round, cohort_of
+from f3ast_tff.methods.parts.strategy import Cohort
+from tests.f3ast_tff.methods.small_world import played
 
 P = np.array([0.4, 0.3, 0.2, 0.1])
 Q = np.array([0.5, 0.8, 0.4, 0.9])
@@ -35,16 +35,12 @@ def weighted_sum(cohort: Cohort) -> np.ndarray:
     return cohort.weights @ UPDATES[cohort.ids]
 
 
-def normalised_mean(cohort: Cohort) -> np.ndarray:
-    return weighted_sum(cohort) / max(cohort.weights.sum(), 1e-9)
-
-
 def expectation(strategy: F3AST, value: Callable[[Cohort], np.ndarray]) -> np.ndarray:
     """Returns E[value(S)], summed over the 16 available sets."""
     total = np.zeros(1)
     for mask in map(np.array, itertools.product([False, True], repeat=4)):
         chance = np.prod(np.where(mask, Q, 1 - Q))
-        total = total + chance * value(cohort_of(strategy, Round(1, mask, RoundConstraint(2))))
+        total = total + chance * value(played(strategy, 1, mask, 2))
     return total
 
 
@@ -57,39 +53,3 @@ def test_policy_achieves_the_rates_that_it_is_frozen_at() -> None:
 
 def test_weighted_sum_is_unbiased_exactly() -> None:
     np.testing.assert_allclose(expectation(frozen(), weighted_sum), FULL, rtol=1e-12, atol=1e-15)
-
-
-def test_released_aggregate_is_a_kth_of_it() -> None:
-    """Reading R2: the sum over K is unbiased for sum_k p_k v_k / K."""
-    np.testing.assert_allclose(
-        expectation(frozen(divide_by_k=True), weighted_sum),
-        FULL / 2,
-        rtol=1e-12,
-        atol=1e-15,
-    )
-
-
-def test_normalised_mean_is_biased() -> None:
-    """By more than a tenth: the sum of the weights is not 1, and it depends on who is there."""
-    biased = expectation(frozen(), normalised_mean)
-    assert np.linalg.norm(biased - FULL) > 0.1 * np.linalg.norm(FULL)
-
-
-def test_weighted_sum_is_unbiased_over_sampled_rounds() -> None:
-    """A z-test of the mean over 20,000 drawn rounds: 5 coordinates, each within 4.5 errors.
-
-    The same test of the normalised mean fails by far, so it has the power to.
-    """
-    masks, strategy = np.random.default_rng(4).random((20_000, 4)) < Q, frozen()
-    cohorts = [
-        cohort_of(strategy, Round(t, mask, RoundConstraint(2)))
-        for t, mask in enumerate(masks, start=1)
-    ]
-
-    def z_scores(value: Callable[[Cohort], np.ndarray]) -> np.ndarray:
-        values = np.array([value(cohort) for cohort in cohorts])
-        error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-        return np.abs(values.mean(axis=0) - FULL) / error
-
-    assert np.max(z_scores(weighted_sum)) < 4.5
-    assert np.max(z_scores(normalised_mean)) > 10

@@ -40,13 +40,3 @@ def test_without_clients_it_does_not_step() -> None:
         moves.append(advanced.moves)
     assert moves == [False, True, False]
     np.testing.assert_array_equal(rules.model, np.ones(SIZE))
-
-
-def test_a_client_that_breaks_keeps_its_offset() -> None:
-    """S = {0, 1}: Delta = (2 + 1) / 2, and client 2's offset stays 0."""
-    rules, updates = RulesInNumpy(Mimic(), P, np.zeros(SIZE)), np.ones((N, SIZE), np.float32)
-    updates[0], updates[2] = 2.0, np.nan
-    delta, advanced = rules.round(1, Cohort(np.array([0, 2, 1]), np.ones(3)), updates_of(updates))
-    assert advanced is not None and advanced.moves and advanced.keeps
-    np.testing.assert_array_equal(delta, np.full(SIZE, 1.5))
-    np.testing.assert_array_equal(rules.kept["client_offset"][:, 0], [-0.5, 0.5, 0, 0, 0])

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from f3ast_tff.engines.client_loss import mean_losses
 from f3ast_tff.engines.engine import ExampleScores
 from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import Cohort, Losses, Outcome, Round, cohort_of
+from f3ast_tff.methods.parts.strategy import Losses, Outcome
+from tests.f3ast_tff.methods.small_world import played
 
-N = 12
 SIZES = np.array([10.0, 20.0])
 # Nothing is explored but where nobody is known.
 GREEDY = {"exploration": 0.0, "least": 0.0}
@@ -36,7 +34,7 @@ def told(strategy: OortLoss, t: int, ids: list[int], losses: list[float]) -> Non
     """A round in which these clients took part."""
     there = np.isin(np.arange(len(strategy.sizes)), ids)
     constraint = RoundConstraint(len(ids))
-    cohort_of(strategy, Round(t, there, constraint, reports(dict(zip(ids, losses)))))
+    played(strategy, t, there, constraint, reports(dict(zip(ids, losses))))
     arrived(strategy, t, ids)
 
 
@@ -50,20 +48,16 @@ def test_by_hand() -> None:
     0.0007 + sqrt(0.1 ln 3 / 2) = 0.2350: client 0.
     """
     strategy, everybody = OortLoss(SIZES, **GREEDY), np.ones(2, bool)
-    cohort = cohort_of(strategy, Round(1, everybody, RoundConstraint(2), reports({0: 0.5, 1: 1.0})))
+    cohort = played(strategy, 1, everybody, 2, reports({0: 0.5, 1: 1.0}))
     assert sorted(cohort.ids.tolist()) == [0, 1]
     assert cohort.weights.tolist() == [1, 1]
     arrived(strategy, 1, [0, 1])
     assert strategy.state()["utility"].tolist() == [5, 20]
-    assert cohort_of(
-        strategy, Round(2, everybody, RoundConstraint(1), reports({1: 0.1}))
-    ).ids.tolist() == [1]
+    assert played(strategy, 2, everybody, 1, reports({1: 0.1})).ids.tolist() == [1]
     arrived(strategy, 2, [1])
     np.testing.assert_allclose(strategy.state()["utility"], [5, 2])
     assert strategy.state()["last_participation"].tolist() == [1, 2]
-    assert cohort_of(
-        strategy, Round(3, everybody, RoundConstraint(1), reports({0: 1.0}))
-    ).ids.tolist() == [0]
+    assert played(strategy, 3, everybody, 1, reports({0: 1.0})).ids.tolist() == [0]
 
 
 def test_spread_losses_are_worth_more_than_equal_ones() -> None:
@@ -71,7 +65,7 @@ def test_spread_losses_are_worth_more_than_equal_ones() -> None:
     scores = ExampleScores(np.array([0.0, 4.0, 2.0, 2.0]), np.zeros(4), np.ones(4))
     squares = mean_losses(scores, np.array([2, 2]), "mean_squares")
     strategy = OortLoss(np.array([2.0, 2.0]))
-    cohort_of(strategy, Round(1, np.ones(2, bool), RoundConstraint(2), lambda ids: squares[ids]))
+    played(strategy, 1, np.ones(2, bool), 2, lambda ids: squares[ids])
     arrived(strategy, 1, [0, 1])
     np.testing.assert_allclose(strategy.state()["utility"], [2 * np.sqrt(8), 4])
 
@@ -81,10 +75,7 @@ def test_of_equal_utilities_the_longest_absent_has_the_bonus() -> None:
     strategy = OortLoss(np.ones(3), **GREEDY, cutoff=1.0)
     for t, k in ((1, 1), (9, 0), (16, 2)):
         told(strategy, t, [k], [5.0])
-    picked = [
-        cohort_of(strategy, Round(20, np.ones(3, bool), RoundConstraint(k), ones)).ids
-        for k in (1, 2)
-    ]
+    picked = [played(strategy, 20, np.ones(3, bool), k, ones).ids for k in (1, 2)]
     assert [sorted(ids.tolist()) for ids in picked] == [[1], [0, 1]]
 
 
@@ -100,7 +91,7 @@ def test_above_the_cutoff_draws_are_by_score() -> None:
     for seed in range(4000):
         drawn = OortLoss(np.ones(3), **GREEDY, cutoff=0.5, seed=seed)
         drawn.restore(state)
-        counts[cohort_of(drawn, Round(20, np.ones(3, bool), RoundConstraint(1), ones)).ids] += 1
+        counts[played(drawn, 20, np.ones(3, bool), 1, ones).ids] += 1
     assert counts[2] == 0
     assert abs(counts[0] / 4000 - 0.5426) < 4.5 * 0.5 / np.sqrt(4000)
 
@@ -129,92 +120,28 @@ def test_shares_of_the_places() -> None:
     strategy = OortLoss(sizes, 0.8, 0.5, 0.3)
     told(strategy, 1, [0, 1, 2, 3, 4], [1.0] * 5)
     for t, known in ((1, 2), (2, 5), (3, 5), (9, 5)):
-        ids = cohort_of(strategy, Round(t, np.ones(30, bool), RoundConstraint(10), ones)).ids
+        ids = played(strategy, t, np.ones(30, bool), 10, ones).ids
         assert np.count_nonzero(ids < 5) == known
         assert len(set(ids.tolist())) == 10
     assert [strategy.explored_share(t) for t in (1, 2, 3)] == [0.8, 0.4, 0.3]
     told(strategy, 2, list(range(5, 9)), [1.0] * 4)
-    ids = cohort_of(strategy, Round(1, np.arange(30) < 10, RoundConstraint(5), ones)).ids
+    ids = played(strategy, 1, np.arange(30) < 10, 5, ones).ids
     assert (len(set(ids.tolist())), 9 in ids) == (5, True)
+
+
+def test_a_client_without_examples_is_not_selected() -> None:
+    strategy, everybody = OortLoss(np.array([0.0, 3.0, 2.0])), np.ones(3, bool)
+    ids = played(strategy, 1, everybody, 3, ones).ids
+    assert sorted(ids.tolist()) == [1, 2]
 
 
 def test_what_was_not_delivered_is_still_new() -> None:
     strategy = OortLoss(SIZES)
     ids, delivered = np.array([0, 1]), np.array([True, False])
-    cohort_of(
-        strategy, Round(3, np.ones(2, bool), RoundConstraint(2), reports({0: np.inf, 1: 2.0}))
-    )
+    played(strategy, 3, np.ones(2, bool), 2, reports({0: np.inf, 1: 2.0}))
     strategy.observe(3, Outcome(ids, delivered, np.zeros(2)))
     assert strategy.state()["last_participation"].tolist() == [3, 0]
     assert strategy.state()["utility"].tolist() == [0, 0]
-
-
-CONSTRAINTS = {
-    "number": RoundConstraint(4),
-    "costs": RoundConstraint(N, cost=np.arange(1.0, N + 1), budget=15.0),
-    "groups": RoundConstraint(4, group=np.arange(N) % 3, minimum=np.array([2, 1, 0])),
-}
-
-
-def run(
-    strategy: OortLoss, masks: np.ndarray, constraint: RoundConstraint, start: int = 1
-) -> list[Cohort]:
-    """Losses are a function of the round and the client; one update in five is dropped."""
-    cohorts = []
-    for t, mask in enumerate(masks, start):
-        asked = []
-
-        def losses(ids: np.ndarray, t: int = t, asked: list = asked) -> np.ndarray:
-            asked.extend(ids.tolist())
-            return 1 + np.sin(7.0 * t + ids)
-
-        cohorts.append(cohort_of(strategy, Round(t, mask, constraint, losses)))
-        ids = cohorts[-1].ids
-        # Nobody else says anything.
-        assert asked == ids.tolist()
-        strategy.observe(t, Outcome(ids, (ids + t) % 5 != 0, np.zeros(len(ids))))
-    return cohorts
-
-
-@pytest.mark.parametrize("kind", CONSTRAINTS)
-@settings(max_examples=15)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_cohorts_are_feasible_under_every_constraint(kind: str, seed: int) -> None:
-    rng, constraint = np.random.default_rng(seed), CONSTRAINTS[kind]
-    masks = rng.random((12, N)) < rng.uniform(0, 1, N)
-    sizes = rng.integers(0, 4, N).astype(float)
-    for mask, cohort in zip(masks, run(OortLoss(sizes, seed=1), masks, constraint)):
-        ids = cohort.ids
-        assert (mask & (sizes > 0))[ids].all()
-        assert len(set(ids.tolist())) == len(ids)
-        assert ids.dtype == np.int64
-        there = np.flatnonzero(mask & (sizes > 0))
-        if constraint.cost is not None:
-            assert constraint.cost[ids].sum() <= constraint.budget
-            left = constraint.budget - constraint.cost[ids].sum()
-            assert all(constraint.cost[k] > left for k in np.setdiff1d(there, ids))
-        else:
-            assert len(ids) == min(4, len(there))
-        if constraint.group is not None:
-            for g, fewest in enumerate(constraint.minimum):
-                here = np.count_nonzero(constraint.group[there] == g)
-                assert np.count_nonzero(constraint.group[ids] == g) >= min(fewest, here)
-
-
-@pytest.mark.parametrize("kind", CONSTRAINTS)
-@pytest.mark.parametrize("cut", [0, 1, 13])
-def test_a_restored_strategy_repeats_bit_for_bit(cut: int, kind: str) -> None:
-    masks, constraint = np.random.default_rng(4).random((30, N)) < 0.6, CONSTRAINTS[kind]
-    whole, first, resumed = (OortLoss(np.arange(1.0, N + 1), seed=2) for _ in range(3))
-    expected = run(whole, masks, constraint)
-    run(first, masks[:cut], constraint)
-    saved = first.state()
-    run(first, masks[cut:], constraint, start=cut + 1)
-    resumed.restore(saved)
-    for a, b in zip(run(resumed, masks[cut:], constraint, start=cut + 1), expected[cut:]):
-        np.testing.assert_array_equal(a.ids, b.ids)
-    for name, value in whole.state().items():
-        np.testing.assert_array_equal(resumed.state()[name], value)
 
 
 def test_bad_states() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -46,29 +46,6 @@ class Built:
         return getattr(self.strategy, "then", self.strategy).random_ties
 
 
-@dataclass(frozen=True)
-class Row:
-    """What a parameter is expected to change.
-
-    Attributes:
-        algorithms: Those that have it.
-        name: The parameter.
-        other: Another value than its default.
-        seen: Where it must be seen.
-        before: What is seen with the default.
-        after: What is seen with the other value.
-        given: What else is given.
-    """
-
-    algorithms: tuple[str, ...]
-    name: str
-    other: Any
-    seen: Callable[[Built], Any]
-    before: Any
-    after: Any
-    given: dict[str, Any] = field(default_factory=dict)
-
-
 def pi(built: Built) -> list[float]:
     return built.strategy.knowledge.pi.tolist()
 
@@ -97,128 +74,91 @@ def second_loss(built: Built) -> float:
     return estimates.values[0]
 
 
-def cases() -> list[Row]:
-    def of(name: str) -> Callable[[Built], Any]:
-        return lambda built: getattr(built.strategy, name)
-
-    oracle, estimated = Blinking.stationary.tolist(), {"availability_knowledge": "estimated"}
-    return [
-        Row(
-            FEDAVG,
-            "baseline_sampling",
-            "without_replacement",
-            lambda b: b.fedavg.replace,
-            True,
-            False,
-        ),
-        Row(
-            FEDAVG,
-            "baseline_sampling",
-            "uniform",
-            lambda b: type(b.fedavg).__name__,
-            "Proportional",
-            "Uniform",
-        ),
-        Row(
-            FEDAVG,
-            "baseline_average",
-            "examples",
-            lambda b: b.fedavg.average_weights.tolist(),
-            [1] * N,
-            SIZES.tolist(),
-        ),
-        Row(F3AST, "rate_beta", 0.25, lambda b: b.strategy.rates.beta, 0.001, 0.25),
-        Row(("f3ast_of_ca_fed",), "rate_beta", 0.25, of("beta"), 0.001, 0.25),
-        Row(F3AST, "rate_clusters", 2, lambda b: len(rates(b)), N, 2),
-        Row(F3AST, "rate_init", "k_over_n", rates, P.tolist(), [0.5] * N),
-        Row(F3AST, "rate_step", "falling", lambda b: b.strategy.rates.falling, False, True),
-        Row(F3AST, "weight_bound", 2.0, of("weight_bound"), None, 2.0),
-        Row(F3AST, "rates_follow", "selected", of("follow"), "delivered", "selected"),
-        Row(
-            F3AST,
-            "rates_follow",
-            "both",
-            lambda b: b.strategy.selected_rates is None,
-            True,
-            False,
-        ),
-        Row(F3AST, "divide_by_k", True, of("divide_by_k"), False, True),
-        Row(F3AST, "short_rounds", "fill_unavailable", of("fill_unavailable"), False, True),
-        Row(F3AST, "availability_objective", "p", of("objective"), "p_squared", "p"),
-        Row(
-            ("f3ast_fixed",),
-            "availability_objective",
-            "p",
-            minimised,
-            ["p_squared"],
-            ["p"],
-        ),
-        Row(("f3ast_fixed",), "policy_states", 20, lambda b: len(b.foreseen), 500, 20),
-        Row(
-            (*F3AST, "fedlaavg", "fedavg_then_fedlaavg"),
-            "ties",
-            "lowest_id",
-            lambda b: b.ties,
-            True,
-            False,
-        ),
-        Row(("fedavg_then_fedlaavg",), "switch_round", 4, of("switch_round"), 51, 4),
-        Row(("poc",), "poc_candidates", 5, of("candidates"), 30, 5),
-        Row(
-            ("poc",),
-            "poc_loss",
-            "training_loss",
-            lambda b: b.config.client_loss,
-            "mean",
-            "training_loss",
-        ),
-        Row(("poc",), "poc_pool", "with_replacement", of("replace"), False, True),
-        Row(
-            ("poc",),
-            "poc_average",
-            "examples",
-            lambda b: b.strategy.average_weights is None,
-            True,
-            False,
-        ),
-        Row(("poc",), "poc_clip_norm", 2.0, lambda b: b.config.client_clip_norm, None, 2.0),
-        Row(KNOWLEDGE, "availability_knowledge", "estimated", pi, oracle, [0.5] * N),
-        Row(KNOWLEDGE, "availability_history", 7, lambda b: len(b.foreseen), 0, 7, estimated),
-        Row(("more_available",), "more_available_pi", 0.8, of("least_pi"), 0.5, 0.8),
-        Row(("ca_fed",), "kappa2", 3.0, of("kappa2"), 1.0, 3.0),
-        Row(("ca_fed",), "tau", 0.5, of("tau"), 0.0, 0.5),
-        Row(("ca_fed",), "loss_beta", 0.25, second_loss, 3.0, 1.5),
-        Row(("ca_fed",), "loss_minima", "trained", with_minima, False, True),
-        Row(
-            ("ca_fed",),
-            "ca_fed_bias",
-            "released",
-            lambda b: (b.strategy.bias_factor, b.strategy.strict),
-            (4, True),
-            (1, False),
-        ),
-        Row(("fedau",), "fedau_cutoff", 0, of("cutoff"), 50, None),
-        Row(("oort_loss",), "oort_exploration", 0.5, of("exploration"), 0.9, 0.5),
-        Row(("oort_loss",), "oort_exploration_decay", 0.5, of("decay"), 0.98, 0.5),
-        Row(("oort_loss",), "oort_exploration_min", 0.0, of("least"), 0.2, 0.0),
-        Row(("oort_loss",), "oort_cutoff", 0.5, of("cutoff"), 0.95, 0.5),
-    ]
+def of(path: str) -> Callable[[Built], Any]:
+    """What the strategy has under a name."""
+    return lambda built: attrgetter(path)(built.strategy)
 
 
-CASES = [(algorithm, row) for row in cases() for algorithm in row.algorithms]
+def without(path: str) -> Callable[[Built], bool]:
+    return lambda built: of(path)(built) is None
 
 
-@pytest.mark.parametrize(("algorithm", "row"), CASES, ids=[f"{a}-{r.name}" for a, r in CASES])
-def test_it_reaches_its_part(algorithm: str, row: Row) -> None:
-    if row.name == "loss_minima":
+def of_config(name: str) -> Callable[[Built], Any]:
+    return lambda built: getattr(built.config, name)
+
+
+ORACLE, EVEN = Blinking.stationary.tolist(), [0.5] * N
+# Algorithms, a parameter, another value than its default, where it must be seen, what is seen with
+# the default and with the other value.
+ROWS: list[tuple[tuple[str, ...], str, Any, Callable[[Built], Any], Any, Any]] = [
+    (FEDAVG, "baseline_sampling", "without_replacement", lambda b: b.fedavg.replace, True, False),
+    (
+        *(FEDAVG, "baseline_sampling", "uniform", lambda b: type(b.fedavg).__name__),
+        *("Proportional", "Uniform"),
+    ),
+    (
+        *(FEDAVG, "baseline_average", "examples", lambda b: b.fedavg.average_weights.tolist()),
+        *([1] * N, SIZES.tolist()),
+    ),
+    (F3AST, "rate_beta", 0.25, of("rates.beta"), 0.001, 0.25),
+    (("f3ast_of_ca_fed",), "rate_beta", 0.25, of("beta"), 0.001, 0.25),
+    (F3AST, "rate_clusters", 2, lambda b: len(rates(b)), N, 2),
+    (F3AST, "rate_init", "k_over_n", rates, P.tolist(), EVEN),
+    (F3AST, "rate_step", "falling", of("rates.falling"), False, True),
+    (F3AST, "weight_bound", 2.0, of("weight_bound"), None, 2.0),
+    (F3AST, "rates_follow", "selected", of("follow"), "delivered", "selected"),
+    (F3AST, "rates_follow", "both", without("selected_rates"), True, False),
+    (F3AST, "divide_by_k", True, of("divide_by_k"), False, True),
+    (F3AST, "short_rounds", "fill_unavailable", of("fill_unavailable"), False, True),
+    (F3AST, "availability_objective", "p", of("objective"), "p_squared", "p"),
+    (("f3ast_fixed",), "availability_objective", "p", minimised, ["p_squared"], ["p"]),
+    (("f3ast_fixed",), "policy_states", 20, lambda b: len(b.foreseen), 500, 20),
+    (
+        *((*F3AST, "fedlaavg", "fedavg_then_fedlaavg"), "ties", "lowest_id", lambda b: b.ties),
+        *(True, False),
+    ),
+    (("fedavg_then_fedlaavg",), "switch_round", 4, of("switch_round"), 51, 4),
+    (("poc",), "poc_candidates", 5, of("candidates"), 30, 5),
+    (("poc",), "poc_loss", "training_loss", of_config("client_loss"), "mean", "training_loss"),
+    (("poc",), "poc_pool", "with_replacement", of("replace"), False, True),
+    (("poc",), "poc_average", "examples", without("average_weights"), True, False),
+    (("poc",), "poc_clip_norm", 2.0, of_config("client_clip_norm"), None, 2.0),
+    (KNOWLEDGE, "availability_knowledge", "estimated", pi, ORACLE, EVEN),
+    (KNOWLEDGE, "availability_history", 7, lambda b: len(b.foreseen), 0, 7),
+    (("more_available",), "more_available_pi", 0.8, of("least_pi"), 0.5, 0.8),
+    (("ca_fed",), "kappa2", 3.0, of("kappa2"), 1.0, 3.0),
+    (("ca_fed",), "tau", 0.5, of("tau"), 0.0, 0.5),
+    (("ca_fed",), "loss_beta", 0.25, second_loss, 3.0, 1.5),
+    (("ca_fed",), "loss_minima", "trained", with_minima, False, True),
+    (("ca_fed",), "ca_fed_bias", "released", of("bias_factor"), 4, 1),
+    (("ca_fed",), "ca_fed_bias", "released", of("strict"), True, False),
+    (("fedau",), "fedau_cutoff", 0, of("cutoff"), 50, None),
+    (("oort_loss",), "oort_exploration", 0.5, of("exploration"), 0.9, 0.5),
+    (("oort_loss",), "oort_exploration_decay", 0.5, of("decay"), 0.98, 0.5),
+    (("oort_loss",), "oort_exploration_min", 0.0, of("least"), 0.2, 0.0),
+    (("oort_loss",), "oort_cutoff", 0.5, of("cutoff"), 0.95, 0.5),
+]
+CASES = [(algorithm, *row[1:]) for row in ROWS for algorithm in row[0]]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "name", "other", "seen", "before", "after"),
+    CASES,
+    ids=[f"{algorithm}-{name}" for algorithm, name, *_ in CASES],
+)
+def test_it_reaches_its_part(
+    algorithm: str, name: str, other: Any, seen: Callable[[Built], Any], before: Any, after: Any
+) -> None:
+    if name == "loss_minima":
         pytest.importorskip("scipy")
-    assert row.seen(Built(algorithm, **row.given)) == row.before
-    assert row.seen(Built(algorithm, **row.given, **{row.name: row.other})) == row.after
+    given = {"availability_knowledge": "estimated"} if name == "availability_history" else {}
+    assert seen(Built(algorithm, **given)) == before
+    assert seen(Built(algorithm, **given, **{name: other})) == after
 
 
 def test_no_parameter_is_left_out() -> None:
     declared = [(a, p.name) for a, c in ALGORITHMS.items() for p in c.parameters]
-    assert sorted(declared) == sorted({(algorithm, row.name) for algorithm, row in CASES})
+    assert sorted(declared) == sorted({case[:2] for case in CASES})
 
 
 @pytest.mark.parametrize("algorithm", list(ALGORITHMS))

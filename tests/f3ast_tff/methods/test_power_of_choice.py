@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
+from tests.f3ast_tff.methods.small_world import played
 
 P = np.arange(1, 11) / 55
 ALL = np.ones(10, bool)
@@ -30,9 +30,7 @@ def test_asks_d_available_clients_and_keeps_the_k_of_highest_loss(seed: int) -> 
     losses = np.random.default_rng(seed).permutation(10).astype(float)
     spy = Spy(losses.tolist())
     mask = np.arange(10) != 4
-    cohort = cohort_of(
-        PowerOfChoice(P, candidates=5, seed=seed), Round(1, mask, RoundConstraint(3), spy)
-    )
+    cohort = played(PowerOfChoice(P, candidates=5, seed=seed), 1, mask, 3, spy)
     assert len(spy.asked) == 1
     pool = spy.asked[0]
     assert len(set(pool)) == len(pool) == 5
@@ -49,65 +47,39 @@ def test_candidates_are_drawn_by_share() -> None:
     """
     strategy, spy = PowerOfChoice(P, candidates=1), Spy([0.0] * 10)
     for t in range(1, 3001):
-        cohort_of(strategy, Round(t, ALL, RoundConstraint(1), spy))
+        played(strategy, t, ALL, 1, spy)
     assert abs(np.mean(spy.asked) - 6) < 4.5 * np.sqrt(6 / 3000)
 
 
 def test_fewer_available_than_k_are_all_taken() -> None:
     spy = Spy(list(range(10)))
     mask = np.isin(np.arange(10), [2, 7])
-    cohort = cohort_of(PowerOfChoice(P, candidates=5), Round(1, mask, RoundConstraint(3), spy))
+    cohort = played(PowerOfChoice(P, candidates=5), 1, mask, 3, spy)
     assert sorted(spy.asked[0]) == [2, 7]
     assert cohort.ids.tolist() == [7, 2]
     assert cohort.weights.tolist() == [1, 1]
-
-
-def test_nobody_available_asks_nobody() -> None:
-    spy = Spy([0.0] * 10)
-    cohort = cohort_of(PowerOfChoice(P, candidates=5), Round(1, ~ALL, RoundConstraint(3), spy))
-    assert len(cohort) == 0
-    assert spy.asked == []
 
 
 def test_a_diverged_client_comes_first_and_one_without_a_loss_last() -> None:
     losses = [float(k) for k in range(10)]
     losses[1], losses[8] = float("inf"), float("nan")
     strategy = PowerOfChoice(P, candidates=10)
-    assert cohort_of(strategy, Round(1, ALL, RoundConstraint(2), Spy(losses))).ids.tolist() == [
-        1,
-        9,
-    ]
-    assert cohort_of(strategy, Round(1, ALL, RoundConstraint(10), Spy(losses))).ids[-1] == 8
+    assert played(strategy, 1, ALL, 2, Spy(losses)).ids.tolist() == [1, 9]
+    assert played(strategy, 1, ALL, 10, Spy(losses)).ids[-1] == 8
 
 
 def test_the_answer_is_left_alone() -> None:
     """NaN is replaced in a copy: the engine may have kept the array."""
     answer = np.array([np.nan, 1.0])
-    cohort_of(
-        PowerOfChoice(np.array([0.5, 0.5]), 2),
-        Round(1, np.ones(2, bool), RoundConstraint(1), lambda ids: answer),
-    )
+    played(PowerOfChoice(np.array([0.5, 0.5]), 2), 1, np.ones(2, bool), 1, lambda ids: answer)
     assert np.isnan(answer[0])
 
 
 def test_equal_losses_are_ordered_at_random() -> None:
     """All tie, d = N: over 200 rounds each of 10 clients is picked, but for 10 * 0.9^200."""
     strategy, spy = PowerOfChoice(np.full(10, 0.1), candidates=10), Spy([1.0] * 10)
-    picked = {
-        int(cohort_of(strategy, Round(t, ALL, RoundConstraint(1), spy)).ids[0])
-        for t in range(1, 201)
-    }
+    picked = {int(played(strategy, t, ALL, 1, spy).ids[0]) for t in range(1, 201)}
     assert picked == set(range(10))
-
-
-def test_draws_are_a_function_of_seed_and_round() -> None:
-    def pools(seed: int) -> list[list[int]]:
-        strategy, spy = PowerOfChoice(P, candidates=5, seed=seed), Spy([0.0] * 10)
-        for t in range(1, 20):
-            cohort_of(strategy, Round(t, ALL, RoundConstraint(3), spy))
-        return spy.asked
-
-    assert pools(1) == pools(1) != pools(2)
 
 
 def test_released_form_may_train_a_client_several_times() -> None:
@@ -123,7 +95,7 @@ def test_released_form_may_train_a_client_several_times() -> None:
     spy, mask = Spy(losses), np.isin(np.arange(10), [2, 7])
     seen = set()
     for t in range(1, 30):
-        cohort = cohort_of(strategy, Round(t, mask, RoundConstraint(3), spy))
+        cohort = played(strategy, t, mask, 3, spy)
         assert len(cohort) == 3
         assert cohort.ids.tolist() == sorted(cohort.ids.tolist(), reverse=True)
         assert cohort.weights.tolist() == (cohort.ids + 1.0).tolist()
@@ -135,4 +107,4 @@ def test_released_form_may_train_a_client_several_times() -> None:
 def test_with_replacement_knows_no_groups() -> None:
     groups = RoundConstraint(3, group=np.zeros(10, int), minimum=np.array([1]))
     with pytest.raises(ValueError, match="no constraint but the number"):
-        cohort_of(PowerOfChoice(P, 5, replace=True), Round(1, ALL, groups, Spy([0.0] * 10)))
+        played(PowerOfChoice(P, 5, replace=True), 1, ALL, groups, Spy([0.0] * 10))

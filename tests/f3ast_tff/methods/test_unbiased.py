@@ -15,9 +15,8 @@ from f3ast_tff.methods.parts.availability_knowledge import (
     EstimatedAvailability,
     KnownAvailability,
 )
-from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.methods.unbiased import AdaFed, MoreAvailable, Unbiased
+from tests.f3ast_tff.methods.small_world import played
 
 P = np.array([0.4, 0.3, 0.2, 0.1])
 PI = np.array([0.5, 0.8, 0.4, 0.9])
@@ -27,9 +26,7 @@ ORACLE = KnownAvailability(PI)
 
 
 def test_weights_are_p_over_pi() -> None:
-    cohort = cohort_of(
-        Unbiased(P, ORACLE), Round(1, np.array([True, False, True, True]), RoundConstraint(4))
-    )
+    cohort = played(Unbiased(P, ORACLE), 1, np.array([True, False, True, True]), 4)
     assert cohort.ids.tolist() == [0, 2, 3]
     np.testing.assert_allclose(cohort.weights, [0.8, 0.5, 1 / 9])
 
@@ -38,65 +35,32 @@ def test_independent_clients_exactly() -> None:
     total = np.zeros(5)
     for mask in map(np.array, itertools.product([False, True], repeat=4)):
         chance = np.prod(np.where(mask, PI, 1 - PI))
-        cohort = cohort_of(Unbiased(P, ORACLE), Round(1, mask, RoundConstraint(4)))
+        cohort = played(Unbiased(P, ORACLE), 1, mask, 4)
         total += chance * (cohort.weights @ UPDATES[cohort.ids])
     np.testing.assert_allclose(total, FULL, rtol=1e-12)
-
-
-def test_clients_that_come_and_go_together_exactly() -> None:
-    """One uniform u decides for all: client k is there if u < pi_k. Five sets, by u."""
-    total = np.zeros(5)
-    edges = np.concatenate([[0], np.sort(PI), [1]])
-    for low, high in zip(edges, edges[1:]):
-        mask = (low + high) / 2 < PI
-        cohort = cohort_of(Unbiased(P, ORACLE), Round(1, mask, RoundConstraint(4)))
-        total += (high - low) * (cohort.weights @ UPDATES[cohort.ids])
-    np.testing.assert_allclose(total, FULL, rtol=1e-12)
-
-
-def test_a_small_k_keeps_the_expectation() -> None:
-    """K = 2: z-test of the mean over 10,000 rounds, 5 coordinates, each within 4.5 errors.
-
-    The same without the factor (K = 2 of m available weigh m / 2 more) fails by far.
-    """
-    masks, strategy = np.random.default_rng(4).random((10_000, 4)) < PI, Unbiased(P, ORACLE)
-    values, unscaled = [], []
-    for t, mask in enumerate(masks, start=1):
-        cohort = cohort_of(strategy, Round(t, mask, RoundConstraint(2)))
-        assert len(cohort) == min(2, mask.sum())
-        values.append(cohort.weights @ UPDATES[cohort.ids])
-        unscaled.append((P / PI)[cohort.ids] @ UPDATES[cohort.ids])
-
-    def z_score(sums: list[np.ndarray]) -> float:
-        error = np.std(sums, axis=0, ddof=1) / np.sqrt(len(sums))
-        return float(np.max(np.abs(np.mean(sums, axis=0) - FULL) / error))
-
-    assert z_score(values) < 4.5
-    assert z_score(unscaled) > 10
 
 
 def test_estimated_pi_counts_the_round() -> None:
     """Beta(1, 1); client 0 available in rounds 1 and 2: pi = 3 / 4, so it weighs 0.4 / 0.75."""
     strategy = Unbiased(P, EstimatedAvailability(AvailabilityPrior.uniform(4)))
     only_0 = np.arange(4) == 0
-    cohort_of(strategy, Round(1, only_0, RoundConstraint(4)))
-    np.testing.assert_allclose(
-        cohort_of(strategy, Round(2, only_0, RoundConstraint(4))).weights, [0.4 / 0.75]
-    )
+    played(strategy, 1, only_0, 4)
+    np.testing.assert_allclose(played(strategy, 2, only_0, 4).weights, [0.4 / 0.75])
 
 
 def test_a_share_of_0_takes_no_part() -> None:
     strategy = Unbiased(np.array([1.0, 0.0]), KnownAvailability(np.array([0.5, 0.0])))
-    assert cohort_of(strategy, Round(1, np.ones(2, bool), RoundConstraint(2))).ids.tolist() == [0]
+    assert played(strategy, 1, np.ones(2, bool), 2).ids.tolist() == [0]
 
 
 def test_bad_values() -> None:
     strategy = Unbiased(np.array([0.5, 0.5]), KnownAvailability(np.array([0.5, 0.0])))
     with pytest.raises(ValueError, match="client 1 is available, but its pi is 0"):
-        cohort_of(strategy, Round(1, np.ones(2, bool), RoundConstraint(2)))
-    for p, says in (([0.5, 0.4], "sums to 0.9"), ([1.5, -0.5], r"p\[1\]"), ([1.0], "shape")):
-        with pytest.raises(ValueError, match=says):
-            Unbiased(np.array(p), KnownAvailability(np.array([0.5, 0.5])))
+        played(strategy, 1, np.ones(2, bool), 2)
+    with pytest.raises(ValueError, match="sums to 0.9"):
+        Unbiased(np.array([0.5, 0.4]), KnownAvailability(np.array([0.5, 0.5])))
+    with pytest.raises(ValueError, match="shape"):
+        Unbiased(np.array([1.0]), KnownAvailability(np.array([0.5, 0.5])))
 
 
 SHARES = np.array([0.4, 0.3, 0.3])
@@ -104,18 +68,16 @@ SHARES = np.array([0.4, 0.3, 0.3])
 
 def test_only_the_more_available_take_part() -> None:
     strategy = MoreAvailable(SHARES, KnownAvailability(np.array([0.9, 0.1, 0.5])))
-    cohort = cohort_of(strategy, Round(1, np.ones(3, bool), RoundConstraint(3)))
+    cohort = played(strategy, 1, np.ones(3, bool), 3)
     assert cohort.ids.tolist() == [0, 2]
     np.testing.assert_allclose(cohort.weights, [0.4 / 0.9, 0.6])
-    assert (
-        len(cohort_of(strategy, Round(2, np.array([False, True, False]), RoundConstraint(3)))) == 0
-    )
+    assert len(played(strategy, 2, np.array([False, True, False]), 3)) == 0
 
 
 def test_k_limits_those_that_count_and_scales_by_them() -> None:
     strategy = MoreAvailable(SHARES, KnownAvailability(np.array([0.9, 0.1, 0.5])))
     for t in range(1, 20):
-        cohort = cohort_of(strategy, Round(t, np.ones(3, bool), RoundConstraint(1)))
+        cohort = played(strategy, t, np.ones(3, bool), 1)
         assert len(cohort) == 1
         assert cohort.ids[0] != 1
         np.testing.assert_allclose(cohort.weights, 2 * [0.4 / 0.9, 0, 0.6][cohort.ids[0]])
@@ -127,10 +89,10 @@ def test_estimates_may_change_sides() -> None:
         SHARES, EstimatedAvailability(AvailabilityPrior.uniform(3)), least_pi=0.6
     )
     one = np.array([True, False, False])
-    assert cohort_of(strategy, Round(1, one, RoundConstraint(3))).ids.tolist() == [0]
-    cohort_of(strategy, Round(2, ~one, RoundConstraint(3)))
-    cohort_of(strategy, Round(3, ~one, RoundConstraint(3)))
-    assert len(cohort_of(strategy, Round(4, one, RoundConstraint(3)))) == 0
+    assert played(strategy, 1, one, 3).ids.tolist() == [0]
+    played(strategy, 2, ~one, 3)
+    played(strategy, 3, ~one, 3)
+    assert len(played(strategy, 4, one, 3)) == 0
 
 
 def test_bad_values_of_more_available() -> None:
@@ -142,7 +104,7 @@ def test_bad_values_of_more_available() -> None:
 def test_by_hand() -> None:
     """p / pi = 0.5 / 0.5, 0.3 / 0.2, 0.2 / 0.8 = 1, 1.5, 0.25; of clients 0 and 1: 0.4, 0.6."""
     strategy = AdaFed(np.array([0.5, 0.3, 0.2]), KnownAvailability(np.array([0.5, 0.2, 0.8])))
-    cohort = cohort_of(strategy, Round(1, np.array([True, True, False]), RoundConstraint(3)))
+    cohort = played(strategy, 1, np.array([True, True, False]), 3)
     assert cohort.ids.tolist() == [0, 1]
     np.testing.assert_allclose(cohort.weights, [0.4, 0.6])
 
@@ -151,14 +113,9 @@ def test_by_hand() -> None:
 def test_weights_sum_to_1_and_keep_the_ratios(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     p, pi, mask = rng.dirichlet(np.ones(8)), rng.uniform(0.05, 1, 8), rng.random(8) < 0.6
-    cohort = cohort_of(AdaFed(p, KnownAvailability(pi), seed=3), Round(1, mask, RoundConstraint(k)))
+    cohort = played(AdaFed(p, KnownAvailability(pi), seed=3), 1, mask, k)
     assert len(cohort) == min(k, mask.sum())
     if len(cohort):
         assert cohort.weights.sum() == pytest.approx(1)
         share = cohort.weights / (p / pi)[cohort.ids]
         np.testing.assert_allclose(share, share[0])
-
-
-def test_nobody_available() -> None:
-    strategy = AdaFed(np.array([0.5, 0.5]), KnownAvailability(np.array([0.5, 0.5])))
-    assert len(cohort_of(strategy, Round(1, np.zeros(2, bool), RoundConstraint(2)))) == 0

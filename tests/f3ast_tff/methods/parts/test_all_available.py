@@ -7,7 +7,7 @@ import pytest
 
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.strategy import Round, cohort_of
+from tests.f3ast_tff.methods.small_world import played
 
 P = np.array([0.25, 0.75])
 
@@ -16,7 +16,7 @@ def test_by_hand() -> None:
     """Two rounds with D = (1, 2): both there, 0.25 + 0.75 * 2 = 1.75; client 1 alone, 1.5."""
     strategy, updates = AllAvailable(P), np.array([1.0, 2.0])
     for t, mask, ids, delta in ((1, [True, True], [0, 1], 1.75), (2, [False, True], [1], 1.5)):
-        cohort = cohort_of(strategy, Round(t, np.array(mask), RoundConstraint(2)))
+        cohort = played(strategy, t, np.array(mask), 2)
         assert cohort.ids.tolist() == ids
         assert cohort.weights @ updates[cohort.ids] == pytest.approx(delta)
 
@@ -25,7 +25,7 @@ def test_where_k_is_short_no_weight_grows() -> None:
     p = np.array([0.1, 0.2, 0.3, 0.4, 0.0])
     counts = np.zeros(5)
     for t in range(1, 2001):
-        cohort = cohort_of(AllAvailable(p, seed=2), Round(t, np.ones(5, bool), RoundConstraint(2)))
+        cohort = played(AllAvailable(p, seed=2), t, np.ones(5, bool), 2)
         np.testing.assert_array_equal(cohort.weights, p[cohort.ids])
         counts[cohort.ids] += 1
     assert counts[4] == 0
@@ -33,9 +33,6 @@ def test_where_k_is_short_no_weight_grows() -> None:
     assert np.abs(counts[:4] / 2000 - 0.5).max() < 4.5 * np.sqrt(0.25 / 2000)
 
 
-def test_nobody_and_other_constraints() -> None:
-    nobody = cohort_of(AllAvailable(P), Round(1, np.zeros(2, bool), RoundConstraint(2)))
-    assert len(nobody) == 0
-    assert nobody.ids.dtype == np.int64
+def test_other_constraints() -> None:
     dear = RoundConstraint(2, cost=np.array([1.0, 9.0]), budget=5.0)
-    assert cohort_of(AllAvailable(P), Round(1, np.ones(2, bool), dear)).ids.tolist() == [0]
+    assert played(AllAvailable(P), 1, np.ones(2, bool), dear).ids.tolist() == [0]

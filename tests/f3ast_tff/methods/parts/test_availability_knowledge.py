@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f3ast_tff.availability import Markov
 from f3ast_tff.methods.parts.availability_knowledge import (
     AvailabilityPrior,
     EstimatedAvailability,
@@ -145,62 +144,6 @@ def test_per_round_is_the_released_estimator(seed: int, rounds: int) -> None:
         np.testing.assert_allclose(
             activity.eigenvalue, stays_active + stays_inactive - 1, atol=1e-12
         )
-
-
-def chain_masks(pi: np.ndarray, eigenvalue: np.ndarray, rounds: int) -> np.ndarray:
-    process = Markov(pi, eigenvalue, seed=3)
-    return np.array([process.mask(t) for t in range(1, rounds + 1)])
-
-
-def test_errors_fall_with_the_square_root_of_the_rounds() -> None:
-    """Both estimates against their asymptotic laws, at t = 400 and 6400 (errors 4 times apart).
-
-    The mean of t states of a two-state chain has the variance pi (1 - pi) (1 + l) / (1 - l) / t.
-    p_1 is a mean over some pi t transitions, p_0 over (1 - pi) t, hence lambda has the variance
-    (p_1 (1 - p_1) / pi + p_0 (1 - p_0) / (1 - pi)) / t. A normal error has the mean modulus
-    sd sqrt(2 / 3.1416). Over 300 clients its relative error is 0.76 / sqrt(300) = 4.4%.
-    """
-    rng = np.random.default_rng(0)
-    pi, eigenvalue = rng.uniform(0.3, 0.7, 300), rng.uniform(-0.2, 0.5, 300)
-    stay_active, stay_inactive = eigenvalue + (1 - eigenvalue) * pi, 1 - (1 - eigenvalue) * pi
-    pi_variance = pi * (1 - pi) * (1 + eigenvalue) / (1 - eigenvalue)
-    lambda_variance = stay_active * (1 - stay_active) / pi
-    lambda_variance += stay_inactive * (1 - stay_inactive) / (1 - pi)
-
-    masks = chain_masks(pi, eigenvalue, 6400)
-    for t in (400, 6400):
-        activity = observed(masks[:t])
-        chain = observed(masks[:t], availability_from="chain")
-        for estimate, truth, variance in (
-            (activity.pi, pi, pi_variance),
-            (chain.pi, pi, pi_variance),
-            (activity.eigenvalue, eigenvalue, lambda_variance),
-        ):
-            expected = np.mean(np.sqrt(2 / np.pi * variance / t))
-            assert np.mean(np.abs(estimate - truth)) == pytest.approx(expected, rel=0.16)
-
-
-def test_the_released_estimator_of_lambda_does_not_converge_to_it() -> None:
-    """It tends to P(state kept) - 1 = -2 pi (1 - pi) (1 - lambda): -0.05 for 1/2 and 0.9."""
-    pi, eigenvalue = np.full(50, 0.5), np.full(50, 0.9)
-    masks = chain_masks(pi, eigenvalue, 4000)
-    found = observed(masks, transitions_per="round").eigenvalue
-    assert found.mean() == pytest.approx(-0.05, abs=0.005)
-    assert observed(masks).eigenvalue.mean() == pytest.approx(0.9, abs=0.005)
-
-
-@pytest.mark.parametrize("reading", ["visit", "round"])
-def test_a_restored_estimator_goes_on_alike(reading: str) -> None:
-    masks = np.random.default_rng(1).random((20, 5)) < 0.4
-    whole = observed(masks, transitions_per=reading)
-    state = observed(masks[:8], transitions_per=reading).state()
-    resumed = EstimatedAvailability(AvailabilityPrior.uniform(5), transitions_per=reading)
-    resumed.restore(state)
-    for t, mask in enumerate(masks[8:], start=9):
-        resumed = resumed.after(t, mask)
-    np.testing.assert_array_equal(resumed.pi, whole.pi)
-    np.testing.assert_array_equal(resumed.eigenvalue, whole.eigenvalue)
-    assert resumed.state().keys() == whole.state().keys()
 
 
 ONE = np.ones(2)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f3ast_tff.methods.parts import choosing
-from f3ast_tff.methods.parts.choosing import BLOCK, draw_by_weight, ranked, top_k, uniform_part
+from f3ast_tff.methods.parts.choosing import draw_by_weight, ranked, top_k, uniform_part
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 
 # 1 - 1e-5 quantiles of chi-square, by degrees of freedom.
@@ -72,30 +72,6 @@ def test_who_can_be_drawn_and_how_often(
         assert len(ids) == (k if possible else 0)
     else:
         assert len(ids) == len(set(ids.tolist())) == min(k, len(possible))
-
-
-@given(
-    st.lists(st.integers(0, 5), min_size=1, max_size=7),
-    st.integers(1, 8),
-    st.one_of(st.none(), st.integers(0, 2**32)),
-    st.data(),
-)
-def test_greedy_is_as_good_as_the_best_subset(
-    utility: list[int], k: int, seed: int | None, data: st.DataObject
-) -> None:
-    """Eq. (4) over all subsets of at most K candidates, by brute force; few values, many ties."""
-    candidates = sorted(data.draw(st.sets(st.integers(0, len(utility) - 1))))
-    rng = None if seed is None else np.random.default_rng(seed)
-    picked = ranked(np.array(candidates, np.int64), np.array(utility, float), rng)[:k].tolist()
-    best = max(
-        sum(utility[i] for i in subset)
-        for size in range(min(k, len(candidates)) + 1)
-        for subset in itertools.combinations(candidates, size)
-    )
-    assert sum(utility[i] for i in picked) == best
-    assert len(picked) == len(set(picked)) == min(k, len(candidates))
-    assert set(picked) <= set(candidates)
-    assert [utility[i] for i in picked] == sorted((utility[i] for i in picked), reverse=True)
 
 
 def test_lowest_id_wins_ties_without_a_generator() -> None:
@@ -224,14 +200,3 @@ def test_utilities_in_rising_order_and_few_available() -> None:
     assert pick(rising, np.ones(50, bool), 3, None) == [49, 48, 47]
     assert pick(rising, rising % 20 == 7, 5, None) == [47, 27, 7]
     assert pick(rising, np.zeros(50, bool), 5, np.random.default_rng(0)) == []
-
-
-def test_many_ties_over_real_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mean id of 1000 draws from 200,000 has a standard error of 57,735 / sqrt(1000)."""
-    monkeypatch.setattr(choosing, "BLOCK", BLOCK)
-    n = 200_000
-    rng = np.random.default_rng(5)
-    picked = pick(np.ones(n), np.ones(n, bool), 1000, rng)
-    assert len(set(picked)) == 1000
-    assert abs(np.mean(picked) - n / 2) < 4.5 * n / np.sqrt(12 * 1000)
-    assert abs(np.std(picked) - n / np.sqrt(12)) < 0.1 * n / np.sqrt(12)

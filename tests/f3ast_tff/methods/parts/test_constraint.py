@@ -10,14 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.fedavg import Proportional, Uniform
+from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.parts.choosing import best_feasible
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.objective import OBJECTIVES, marginal_utility
-from f3ast_tff.methods.parts.rates import ParticipationRates
-from f3ast_tff.methods.parts.strategy import Round, cohort_of
-from f3ast_tff.methods.power_of_choice import PowerOfChoice
+from tests.f3ast_tff.methods.small_world import played
 
 CLIENT = st.tuples(st.floats(0.01, 1), st.floats(0.01, 1), st.booleans(), st.integers(1, 9))
 
@@ -123,39 +120,7 @@ def test_costs_and_groups_together_are_refused() -> None:
         RoundConstraint(2, cost=np.ones(2), budget=1.0, group=two, minimum=np.array([1]))
 
 
-def test_every_strategy_keeps_to_a_constraint() -> None:
-    p, ones = np.full(8, 1 / 8), np.ones(8)
-    cost = np.array([1.0, 2, 3, 4, 5, 6, 7, 8])
-    groups = RoundConstraint(3, group=np.arange(8) % 2, minimum=np.array([0, 2]))
-    budget = RoundConstraint(4, cost=cost, budget=9.0)
-    mask = np.arange(8) != 3
-    strategies = [
-        F3AST(p, ParticipationRates(np.full(8, 0.5), 0.1)),
-        Uniform(ones),
-        Proportional(p, ones),
-        PowerOfChoice(p, candidates=8),
-    ]
-
-    def losses(ids: np.ndarray) -> np.ndarray:
-        return ids.astype(float)
-
-    for strategy in strategies:
-        for t in range(1, 20):
-            by_group = cohort_of(strategy, Round(t, mask, groups, losses)).ids
-            assert len(by_group) == 3
-            assert np.sum(by_group % 2 == 1) >= 2
-            dear = cohort_of(strategy, Round(t, mask, budget, losses)).ids
-            assert cost[dear].sum() <= 9
-            assert mask[by_group].all()
-            assert mask[dear].all()
-            # Nobody else would fit.
-            rest = np.setdiff1d(np.flatnonzero(mask), dear)
-            assert len(dear) == 4 or np.all(cost[rest] > 9 - cost[dear].sum())
-
-
 def test_with_replacement_only_a_number_makes_sense() -> None:
     strategy = Proportional(np.full(2, 0.5), np.ones(2), replace=True)
     with pytest.raises(ValueError, match="with replacement"):
-        cohort_of(
-            strategy, Round(1, np.ones(2, bool), RoundConstraint(1, cost=np.ones(2), budget=1.0))
-        )
+        played(strategy, 1, np.ones(2, bool), RoundConstraint(1, cost=np.ones(2), budget=1.0))

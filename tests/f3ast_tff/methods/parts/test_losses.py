@@ -68,23 +68,6 @@ def test_a_loss_that_is_not_finite_is_no_report() -> None:
     assert estimates.values.tolist() == [2, 2, 2]
 
 
-@pytest.mark.parametrize("minima", [None, np.array([0.1, 0.2, 0.3])])
-def test_restored_estimates_go_on_alike(minima: np.ndarray | None) -> None:
-    rng = np.random.default_rng(2)
-    rounds = [(rng.permutation(3)[:2], rng.random(2)) for _ in range(10)]
-    for cut in (0, 4):
-        whole, half, resumed = (LossEstimates(3, 0.3, minima=minima) for _ in range(3))
-        for t, (ids, losses) in enumerate(rounds):
-            whole = whole.after(ids, losses)
-            if t < cut:
-                half = half.after(ids, losses)
-        resumed.restore(half.state())
-        for ids, losses in rounds[cut:]:
-            resumed = resumed.after(ids, losses)
-        np.testing.assert_array_equal(resumed.values, whole.values)
-        np.testing.assert_array_equal(resumed.gap, whole.gap)
-
-
 def test_a_state_of_other_clients_is_refused() -> None:
     with pytest.raises(ValueError, match="saved losses lack minima, started, values"):
         LossEstimates(2).restore({})

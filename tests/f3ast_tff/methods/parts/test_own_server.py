@@ -11,7 +11,7 @@ import pytest
 
 from f3ast_tff.availability import CycleK
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods import Losses, Outcome, Round, RoundConstraint, Strategy
+from f3ast_tff.methods import Round, RoundConstraint
 from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
 from f3ast_tff.methods.fedau import FedAU
@@ -21,63 +21,17 @@ from f3ast_tff.methods.oort_loss import OortLoss
 from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
 from f3ast_tff.methods.unbiased import Unbiased
-from f3ast_tff.settings import builtin_registry
 from tests.f3ast_tff.methods.small_world import SIZES, Blinking, K, N
+from tests.f3ast_tff.methods.test_every_selection import (
+    ALGORITHMS,
+    NEEDS,
+    REMEMBER,
+    STARTED,
+    P,
+    play,
+)
 
-P = SIZES / SIZES.sum()
 EQUAL = np.full(N, 1 / N)
-ALGORITHMS = builtin_registry().components["algorithm"]
-# What a server must tell a method beside p and K.
-NEEDS: dict[str, dict[str, Any]] = {
-    "f3ast_fixed": {"availability": Blinking(), "policy_states": 20},
-    "fedavg_then_fedlaavg": {"rounds": 10},
-}
-# Methods whose aggregation remembers updates, and is all that they add to another selection.
-REMEMBER = {
-    "mifa",
-    "fedvarp",
-    "fedstale",
-    "mimic",
-    "fedawe",
-    "scaffold",
-    "amplified_fedavg",
-    "amplified_scaffold",
-}
-STARTED = sorted(ALGORITHMS.keys() - REMEMBER)
-
-
-def losses(t: int) -> Losses:
-    return lambda ids: np.random.default_rng(t).random(N)[ids]
-
-
-def play(strategy: Strategy, rounds: range) -> list[tuple[list[int], list[float]]]:
-    """Cohorts and weights, with clients away and updates lost."""
-    played = []
-    for t in rounds:
-        rng = np.random.default_rng([5, t])
-        now = Round(t, rng.random(N) < 0.7, RoundConstraint(K), losses(t))
-        ids = strategy.select(now)
-        delivered = rng.random(len(ids)) < 0.8
-        cohort = strategy.weigh(now, ids, delivered)
-        if strategy.needs_outcome:
-            strategy.observe(t, Outcome(ids, delivered, losses(t)(ids)))
-        played.append((cohort.ids.tolist(), cohort.weights.tolist()))
-    return played
-
-
-@pytest.mark.parametrize("name", STARTED)
-def test_every_selection_starts_and_goes_on_after_a_restart(name: str) -> None:
-    config = ALGORITHMS[name].config
-    needs = NEEDS.get(name, {})
-    whole = config.start(P, K, seed=3, **needs)
-    assert whole.aggregation == config.aggregation
-    expected = play(whole, range(1, 9))
-    stopped = config.start(P, K, seed=3, **needs)
-    first = play(stopped, range(1, 5))
-    restarted = config.start(P, K, seed=3, **needs)
-    restarted.restore(stopped.state())
-    assert first + play(restarted, range(5, 9)) == expected
-    assert any(ids for ids, _ in expected)
 
 
 @pytest.mark.parametrize("name", STARTED)

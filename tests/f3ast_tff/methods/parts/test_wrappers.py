@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from f3ast_tff.availability import IndependentAvailability, Stays
+from f3ast_tff.availability import Stays
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedau import FedAU
@@ -20,18 +20,14 @@ from f3ast_tff.methods.parts.all_available import AllAvailable
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import Outcome, Round, Strategy, cohort_of
-from f3ast_tff.methods.parts.wrappers import (
-    OfThosePresent,
-    Separated,
-    present_clients,
-    renewed_shares,
-)
+from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated, present_clients
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
 from f3ast_tff.run.build import Builder
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.given_objects import settings_of
 from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.resolve import resolve
+from tests.f3ast_tff.methods.small_world import played
 
 N = 12
 
@@ -39,7 +35,7 @@ N = 12
 def selected(strategy: Strategy, mask: np.ndarray, k: int, rounds: int) -> np.ndarray:
     seen = np.zeros((rounds, len(mask)), bool)
     for t in range(1, rounds + 1):
-        ids = cohort_of(strategy, Round(t, mask, RoundConstraint(k))).ids
+        ids = played(strategy, t, mask, k).ids
         seen[t - 1, ids] = True
     return seen
 
@@ -49,7 +45,7 @@ def test_two_clients_by_hand() -> None:
     strategy = Separated(Uniform(np.ones(2)), 2, 2)
     sizes = []
     for t in range(1, 8):
-        sizes.append(len(cohort_of(strategy, Round(t, np.ones(2, bool), RoundConstraint(1)))))
+        sizes.append(len(played(strategy, t, np.ones(2, bool), 1)))
     assert sizes == [1, 1, 0, 1, 1, 0, 1]
 
 
@@ -58,23 +54,6 @@ def test_all_take_turns() -> None:
     seen = selected(Separated(Uniform(np.ones(N)), 3, N), np.ones(N, bool), 3, 40)
     assert np.array_equal(seen[4:], seen[:-4])
     assert np.all(seen.reshape(10, 4, N).sum(axis=1) == 1)
-
-
-def test_frequencies() -> None:
-    """K = N, available with q = 0.4, R = 5: gaps are R + Geometric(q), rate q / (1 + R q).
-
-    A gap has mean 7.5 and variance (1 - q) / q^2 = 3.75: in 1500 rounds a client has some 200
-    selections, of variance 1500 x 3.75 / 7.5^3 = 13.3.
-    """
-    process = IndependentAvailability(np.full(50, 0.4), 1)
-    strategy = Separated(Uniform(np.ones(50)), 5, 50)
-    counts, last = np.zeros(50), np.full(50, -99)
-    for t in range(1, 1501):
-        ids = cohort_of(strategy, Round(t, process.mask(t), RoundConstraint(50))).ids
-        assert (t - last[ids] > 5).all()
-        counts[ids] += 1
-        last[ids] = t
-    assert np.all(np.abs(counts - 1500 / 7.5) < 5 * np.sqrt(13.3) + 1)
 
 
 @pytest.mark.parametrize("stop", [1, 5, 9])
@@ -86,10 +65,10 @@ def test_resumed_is_uninterrupted(stop: int) -> None:
     expected = selected(new(), mask, 2, 12)
     first, second = new(), new()
     for t in range(1, stop + 1):
-        cohort_of(first, Round(t, mask, RoundConstraint(2)))
+        played(first, t, mask, 2)
     second.restore(first.state())
     for t in range(stop + 1, 13):
-        ids = cohort_of(second, Round(t, mask, RoundConstraint(2))).ids
+        ids = played(second, t, mask, 2).ids
         assert np.array_equal(np.sort(ids), np.flatnonzero(expected[t - 1]))
     with pytest.raises(ValueError, match="saved selections lack free_from"):
         new().restore({"rates": np.ones(N)})
@@ -104,13 +83,13 @@ def test_lost_updates_reach_the_strategy_inside() -> None:
     assert kept.ids.tolist() == [0]
     np.testing.assert_allclose(strategy.participation_rates(), [0.55, 0.45, 0.45])
     # Both rest, also the one that was lost: it was selected.
-    assert cohort_of(strategy, Round(2, np.ones(3, bool), RoundConstraint(2))).ids.tolist() == [2]
+    assert played(strategy, 2, np.ones(3, bool), 2).ids.tolist() == [2]
 
 
 def test_a_client_drawn_twice_in_a_round_rests_once() -> None:
     strategy = Separated(Proportional(np.array([1.0]), np.ones(1), replace=True), 1, 1)
     one = np.ones(1, bool)
-    sizes = [len(cohort_of(strategy, Round(t, one, RoundConstraint(3)))) for t in (1, 2, 3)]
+    sizes = [len(played(strategy, t, one, 3)) for t in (1, 2, 3)]
     assert sizes == [3, 0, 3]
 
 
@@ -152,7 +131,7 @@ def test_f3ast_by_hand() -> None:
     assert start is not None and start[:2].tolist() == [0.5, 0.5]
     found = []
     for t in (1, 2, 3):
-        cohort = cohort_of(strategy, Round(t, STAYS.mask(t), RoundConstraint(1)))
+        cohort = played(strategy, t, STAYS.mask(t), 1)
         found.append((int(cohort.ids[0]), float(cohort.weights[0])))
     assert [client for client, _ in found] == [0, 0, 2]
     np.testing.assert_allclose([w for _, w in found], [2 / 3 / 0.55, 0.5 / 0.595, 0.5 / 0.37])
@@ -165,29 +144,8 @@ def test_a_client_that_left_keeps_no_claim() -> None:
     """Without client 0 the weights are those of a world in which there was only ever 1 and 2."""
     strategy = OfThosePresent(AllAvailable(P), STAYS, P, mean_k=3)
     for t, weights in ((1, [2 / 3, 1 / 3]), (2, [0.5, 0.25, 0.25]), (3, [0.5, 0.5])):
-        cohort = cohort_of(strategy, Round(t, STAYS.mask(t), RoundConstraint(3)))
+        cohort = played(strategy, t, STAYS.mask(t), 3)
         np.testing.assert_allclose(cohort.weights, weights)
-
-
-def test_the_weights_are_those_of_the_clients_present() -> None:
-    """Half of 12 clients leave after round 400: the mean weight of a client tends to p_k(t).
-
-    With beta = 0.02 rates forget where they started but for exp(-3) in 150 rounds, which are left
-    out of each part; in the other 250 a client of r = 4 p >= 0.12 is selected 30 times or more,
-    nearly in turns, so that its mean weight is within 4% or one selection.
-    """
-    p = np.arange(5, 17) / 126
-    last = np.where(np.arange(12) % 2, 800, 400)
-    stays = Stays(np.ones(12, np.int64), last, 3, 800, q=0.8)
-    strategy = OfThosePresent(f3ast(p, 0.02), stays, p, mean_k=3)
-    totals = np.zeros((2, 12))
-    for t in range(1, 801):
-        cohort = cohort_of(strategy, Round(t, stays.mask(t), RoundConstraint(3)))
-        if (t - 1) % 400 >= 150:
-            totals[(t - 1) // 400, cohort.ids] += cohort.weights / 250
-    np.testing.assert_allclose(totals[0], p, rtol=0.1)
-    np.testing.assert_allclose(totals[1, 1::2], p[1::2] / p[1::2].sum(), rtol=0.1)
-    assert not totals[1, ::2].any()
 
 
 RENEWABLE: dict[str, Callable[[], Strategy]] = {
@@ -207,9 +165,7 @@ def test_resumed_is_uninterrupted_of_those_present(name: str, stop: int) -> None
     def rounds(strategy: OfThosePresent, first: int, last: int) -> list[tuple[list, list]]:
         found = []
         for t in range(first, last + 1):
-            cohort = cohort_of(
-                strategy, Round(t, STAYS.mask(t), RoundConstraint(2), lambda ids: ids + 1.0)
-            )
+            cohort = played(strategy, t, STAYS.mask(t), 2, lambda ids: ids + 1.0)
             delivered = np.arange(len(cohort)) != 1
             strategy.observe(t, Outcome(cohort.ids, delivered, np.ones(len(cohort))))
             found.append((cohort.ids.tolist(), cohort.weights.tolist()))
@@ -230,25 +186,15 @@ def test_fedau_counts_from_the_round_of_joining() -> None:
     strategy = OfThosePresent(FedAU(P), STAYS, P, mean_k=3)
     for t in (1, 2, 3):
         mask = STAYS.mask(t) & np.array([True, True, t == 3])
-        ids = cohort_of(strategy, Round(t, mask, RoundConstraint(3))).ids
+        ids = played(strategy, t, mask, 3).ids
         strategy.observe(t, Outcome(ids, np.ones(len(ids), bool), np.zeros(len(ids))))
     assert strategy.state()["mean_interval"][1:].tolist() == [1, 2]
-
-
-def test_shares_among_those_present() -> None:
-    shares = renewed_shares(P, np.array([False, True, True]))
-    assert shares is not None
-    assert shares.tolist() == [0, 0.5, 0.5]
-    assert renewed_shares(P, np.zeros(3, bool)) is None
-    assert renewed_shares(np.array([1.0, 0]), np.array([False, True])) is None
 
 
 def test_nobody_present_is_an_empty_round() -> None:
     away = Stays(np.full(3, 2), np.full(3, 2), 0, 10)
     strategy = OfThosePresent(f3ast(), away, P, mean_k=2)
-    sizes = [
-        len(cohort_of(strategy, Round(t, away.mask(t), RoundConstraint(2)))) for t in (1, 2, 3)
-    ]
+    sizes = [len(played(strategy, t, away.mask(t), 2)) for t in (1, 2, 3)]
     assert sizes == [0, 2, 0]
 
 
@@ -281,7 +227,7 @@ def test_by_settings() -> None:
     assert isinstance(plain, AllAvailable)
     _, world, renewed = built(**leaving, client_share_of="present")
     for t in range(1, 7):
-        cohort = cohort_of(renewed, Round(t, world.availability.mask(t), RoundConstraint(12)))
+        cohort = played(renewed, t, world.availability.mask(t), 12)
         assert cohort.weights.sum() == pytest.approx(1)
 
 

@@ -1,0 +1,128 @@
+"""What every selection holds to: a restart, feasible cohorts, an empty round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from f3ast_tff.methods import Losses, Outcome, Round, RoundConstraint, Strategy
+from f3ast_tff.settings import builtin_registry
+from tests.f3ast_tff.methods.small_world import SIZES, Blinking, K, N
+
+P = SIZES / SIZES.sum()
+ALGORITHMS = builtin_registry().components["algorithm"]
+# What a server must tell a method beside p and K.
+NEEDS: dict[str, dict[str, Any]] = {
+    "f3ast_fixed": {"availability": Blinking(), "policy_states": 20},
+    "fedavg_then_fedlaavg": {"rounds": 10},
+}
+# Methods whose aggregation remembers updates, and is all that they add to another selection.
+REMEMBER = {
+    *("mifa", "fedvarp", "fedstale", "mimic", "fedawe"),
+    *("scaffold", "amplified_fedavg", "amplified_scaffold"),
+}
+STARTED = sorted(ALGORITHMS.keys() - REMEMBER)
+# Parameters that change what is remembered.
+VARIANTS: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in STARTED),
+    ("f3ast", {"rate_step": "falling"}),
+    ("f3ast", {"rate_clusters": 2, "rate_step": "falling"}),
+    ("f3ast", {"rates_follow": "both"}),
+    ("fedau", {"fedau_cutoff": 2}),
+]
+CONSTRAINTS = {
+    "number": RoundConstraint(K),
+    "costs": RoundConstraint(N, cost=np.arange(1.0, N + 1), budget=9.0),
+    "groups": RoundConstraint(K, group=np.arange(N) % 3, minimum=np.array([2, 1, 0])),
+}
+
+
+def start(name: str, **given: Any) -> Strategy:
+    return ALGORITHMS[name].config.start(P, K, seed=3, **{**NEEDS.get(name, {}), **given})
+
+
+def losses(t: int) -> Losses:
+    return lambda ids: np.random.default_rng(t).random(N)[ids]
+
+
+def play(strategy: Strategy, rounds: range) -> list[tuple[list[int], list[float]]]:
+    """Cohorts and weights, with clients away and updates lost."""
+    played = []
+    for t in rounds:
+        rng = np.random.default_rng([5, t])
+        now = Round(t, rng.random(N) < 0.7, RoundConstraint(K), losses(t))
+        ids = strategy.select(now)
+        delivered = rng.random(len(ids)) < 0.8
+        cohort = strategy.weigh(now, ids, delivered)
+        if strategy.needs_outcome:
+            strategy.observe(t, Outcome(ids, delivered, losses(t)(ids)))
+        played.append((cohort.ids.tolist(), cohort.weights.tolist()))
+    return played
+
+
+@pytest.mark.parametrize(("name", "given"), VARIANTS, ids=[f"{n}{g or ''}" for n, g in VARIANTS])
+def test_it_goes_on_after_a_restart(name: str, given: dict[str, Any]) -> None:
+    """Bit for bit, before round 1 too; what goes on changes nothing in what was saved."""
+    whole = start(name, **given)
+    assert whole.aggregation == ALGORITHMS[name].config.aggregation
+    expected = play(whole, range(1, 13))
+    assert any(ids for ids, _ in expected)
+    for stop in (0, 1, 5):
+        stopped, restarted = start(name, **given), start(name, **given)
+        play(stopped, range(1, stop + 1))
+        saved = stopped.state()
+        play(stopped, range(stop + 1, 13))
+        restarted.restore(saved)
+        assert play(restarted, range(stop + 1, 13)) == expected[stop:]
+        for key, value in whole.state().items():
+            np.testing.assert_array_equal(restarted.state()[key], value)
+
+
+@pytest.mark.parametrize("kind", CONSTRAINTS)
+@pytest.mark.parametrize("name", sorted({*STARTED} - {"f3ast_fixed", "sequential_sgd"}))
+def test_cohorts_are_feasible(name: str, kind: str) -> None:
+    """Also where few are available; f3ast_fixed knows a number alone, sequential_sgd one client."""
+    draws = name in ("fedavg", "fedadam", "fedavg_then_fedlaavg")
+    strategy = start(name, **({"baseline_sampling": "without_replacement"} if draws else {}))
+    limit = CONSTRAINTS[kind]
+    for t in range(1, 25):
+        mask = np.random.default_rng([7, t]).random(N) < t / 25
+        now = Round(t, mask, limit, losses(t))
+        ids = strategy.select(now)
+        cohort = strategy.weigh(now, ids, np.ones(len(ids), bool))
+        if strategy.needs_outcome:
+            strategy.observe(t, Outcome(ids, np.ones(len(ids), bool), losses(t)(ids)))
+        assert (ids.dtype, cohort.weights.dtype) == (np.int64, np.float64)
+        assert len(set(ids.tolist())) == len(ids) and mask[ids].all()
+        assert np.all(cohort.weights > 0) and np.isfinite(cohort.weights).all()
+        there = np.flatnonzero(mask)
+        left = np.setdiff1d(there, ids)
+        if limit.cost is not None:
+            rest = limit.budget - limit.cost[ids].sum()
+            assert rest >= 0
+            full = (limit.cost[left] > rest).all()
+        else:
+            assert len(ids) <= K
+            full = len(ids) == min(K, len(there))
+        if name in ("more_available", "ca_fed"):
+            continue  # They leave clients out, by availability or loss.
+        assert full
+        if limit.group is not None:
+            for g, fewest in enumerate(limit.minimum):
+                here = np.count_nonzero(limit.group[there] == g)
+                assert np.count_nonzero(limit.group[ids] == g) >= min(fewest, here)
+
+
+@pytest.mark.parametrize("name", STARTED)
+def test_with_nobody_available_nobody_is_selected_or_asked(name: str) -> None:
+    def asked(ids: np.ndarray) -> np.ndarray:
+        raise AssertionError("asked")
+
+    strategy = start(name)
+    now = Round(1, np.zeros(N, bool), RoundConstraint(K), asked)
+    ids = strategy.select(now)
+    cohort = strategy.weigh(now, ids, np.zeros(0, bool))
+    assert len(cohort) == len(ids) == 0
+    assert (ids.dtype, cohort.weights.dtype) == (np.int64, np.float64)
