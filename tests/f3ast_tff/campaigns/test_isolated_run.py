@@ -120,16 +120,6 @@ def test_a_traceback_in_any_characters_is_kept(
     assert "\u03a9 \\udcff" in (tmp_path / "x/error.txt").read_bytes().decode("utf-8")
 
 
-def test_a_finished_run_gets_what_it_lacks(
-    run: Run, engines: list[FakeEngine], tmp_path: Path
-) -> None:
-    assert run().state == FINISHED
-    assert run(write_masks="csv", keep_checkpoints=0).state == FINISHED
-    assert len((tmp_path / "x/masks.csv").read_text().splitlines()) == 6
-    assert not list((tmp_path / "x/checkpoints").iterdir())
-    assert len(engines) == 1
-
-
 def test_a_folder_of_another_run_is_left_alone(run: Run) -> None:
     assert run().state == FINISHED
     outcome = run(rate_beta=0.5)
