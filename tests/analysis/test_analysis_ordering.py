@@ -40,18 +40,7 @@ def test_best_first_with_the_difference_to_the_next(make_run: MakeRun, order: Ca
     assert lines[0] == "synthetic, always, 4 rounds, engine tff"
     rows = [line.split() for line in lines if "±" in line and "[" in line or line[:3] == "Ada"]
     assert [row[0] for row in rows] == ["CA-Fed", "Unbiased", "AdaFed"]
-    assert rows[0][1:] == [
-        "1",
-        "3",
-        "0.5000",
-        "±",
-        "0.1000",
-        "+0.2000",
-        "[-0.0484,",
-        "+0.4484]",
-        "(3",
-        "seeds)",
-    ]
+    assert " ".join(rows[0][1:]) == "1 3 0.5000 ± 0.1000 +0.2000 [-0.0484, +0.4484] (3 seeds)"
     assert rows[1][-5:] == ["+0.1000", "[+0.1000,", "+0.1000]", "(3", "seeds)"]
     assert rows[2][-1] == "-"
 
@@ -66,19 +55,8 @@ def test_differences_over_draws(make_run: MakeRun, order: Callable) -> None:
             make_run(f"a{draw}{seed}", accuracy, algorithm="ca_fed", data_seed=draw, seed=seed)
             make_run(f"b{draw}{seed}", 0.3, algorithm="unbiased", data_seed=draw, seed=seed)
     _, lines, _ = order()
-    assert lines[3].split() == [
-        "CA-Fed",
-        "3",
-        "8",
-        "0.6000",
-        "±",
-        "0.1000",
-        "+0.3000",
-        "[+0.0516,",
-        "+0.5484]",
-        "(3",
-        "draws)",
-    ]
+    found = " ".join(lines[3].split())
+    assert found == "CA-Fed 3 8 0.6000 ± 0.1000 +0.3000 [+0.0516, +0.5484] (3 draws)"
     text = "\n".join(lines)
     assert "over 3 draws of the data;" in text and "cover draws of the data" in text
     assert "share one draw of the availability" not in text
@@ -146,11 +124,3 @@ def test_one_seed_has_no_interval_and_divergence_is_last(
         ["CA-Fed", "1", "1", "0.1000", "-"],
         ["Unbiased", "1", "1", "diverged", "-"],
     ]
-
-
-def test_unfinished_runs_are_said(make_run: MakeRun, order: Callable) -> None:
-    three_seeds(make_run, "f3ast", [0.3, 0.3])
-    unfinished = make_run("b", unfinished=True)
-    code, lines, err = order()
-    assert (code, err) == (0, f"left out: {unfinished}: 4 of 4 rounds evaluated\n")
-    assert "over 2 seeds" in "\n".join(lines)

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import csv
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +10,6 @@ import pytest
 from f3ast_tff.cli.compare import main
 from tests.analysis.conftest import MakeRun
 
-ROOT = Path(__file__).resolve().parents[2]
 Compare = Callable[..., tuple[int, str, str]]
 
 
@@ -76,20 +72,3 @@ def test_who_is_better_is_said(make_run: MakeRun, compare: Compare, tmp_path: Pa
     assert "\nF3AST is better than FedAvg by .100 [.100, .100] over 5 draws.\n" in stdout
     code, _, stderr = compare(*flags, "--baseline=fedprox")
     assert (code, "--baseline=fedprox: must be a method of the runs: f" in stderr) == (2, True)
-
-
-def test_as_a_module_without_a_display(make_run: MakeRun, tmp_path: Path) -> None:
-    """With `~` for the home folder."""
-    make_run("a")
-    environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
-    command = [sys.executable, "-m", "f3ast_tff.cli.main", "compare"]
-    done = subprocess.run(
-        [*command, "--runs=~/runs", "--out=~/out.png"],
-        cwd=ROOT,
-        env={**environment, "HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith(f"curves: {tmp_path / 'out.png'}\n")
-    assert (tmp_path / "out.png").exists()

@@ -5,20 +5,16 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from f3ast_tff.analysis import kept_pages
 from f3ast_tff.analysis.method_differences import (
-    corrected_intervals,
     method_means,
     regime_differences,
 )
 from f3ast_tff.analysis.method_picture import symmetric_limit
 from f3ast_tff.analysis.method_study import main
-from f3ast_tff.analysis.paired_difference import paired_difference
-from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.study_runs import read_study
 from f3ast_tff.methods.mifa import MifaConfig
 
@@ -26,7 +22,6 @@ HEADER = (
     "task,algorithm,availability,client_share,client_lr,server_lr,data_seed,seed,round,"
     "sample_accuracy,user_accuracy,sample_loss,user_loss"
 )
-DRAWS = 4
 # Added to FedAvg's accuracy on each draw: mean .1, deviation .01, standard error .005.
 NOISE = (-0.01, 0.01, -0.01, 0.01)
 
@@ -218,17 +213,3 @@ def test_in_a_kept_page(scores: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Old." not in new and "| MIFA | 1 / N |" in new
     assert new.endswith("![](heat.svg)\n")
     assert not Path("heat.svg").exists()
-
-
-def test_corrected_intervals_have_holms_levels() -> None:
-    """Of two known differences the clearer one is judged at 1 - .05 / 2, the other at .95."""
-    draws = [Pair(i, i) for i in range(6)]
-    zero = dict.fromkeys(draws, 0.0)
-    clear, open_ = (
-        paired_difference(dict(zip(draws, values)), zero)
-        for values in ((0.1, 0.11, 0.1, 0.12, 0.1, 0.11), (0.1, -0.1, 0.05, -0.02, 0.0, 0.01))
-    )
-    found = corrected_intervals([open_, None, clear])
-    assert found[0] == open_.interval(0.95) and found[2] == clear.interval(1 - 0.05 / 2)
-    assert np.isnan(found[1]).all()
-    assert found[0][0] < 0 < found[0][1] and found[2][0] > 0

@@ -6,7 +6,6 @@ a_i ~ N(0, 0.05^2) and e_ij ~ N(0, 0.03^2), as F3AST minus FedAvg on draws of Sy
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,10 +16,8 @@ from f3ast_tff.analysis.interval_coverage import LAWS
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.verdicts import (
-    HOLDS,
     LARGER,
     OPEN,
-    REVERSED,
     SMALLER,
     Question,
     judge_family,
@@ -84,13 +81,6 @@ def test_intervals_over_draws_cover_the_mean_over_draws(
     assert 0.93 <= coverage(num_seeds, within=within) <= 0.97
 
 
-def test_intervals_over_seeds_of_one_draw_do_not() -> None:
-    """They cover mu + a_1: with ten seeds a standard error of 0.0095 where a_1 varies by 0.05."""
-    assert coverage((10,)) < 0.4
-    # What they are an interval of; of normal seeds they cover 0.96.
-    assert 0.93 <= coverage((10,), between=0.0) <= 0.975
-
-
 @pytest.mark.parametrize("num_seeds", [BALANCED, UNEQUAL])
 @pytest.mark.parametrize("relation", ["better", "not worse"])
 def test_a_family_without_effect_seldom_has_a_direction(
@@ -107,21 +97,12 @@ def test_a_family_without_effect_seldom_has_a_direction(
     assert uncorrected / families > 0.2
 
 
-@pytest.mark.parametrize(
-    ("law", "at_most"),
-    [
-        ("normal", 0.05),
-        ("exponential, skewness -2", 0.12),
-        ("gamma, skewness -2.3", 0.15),
-        ("lognormal, skewness -2.3", 0.13),
-    ],
-)
-def test_a_skewed_family_without_effect(law: str, at_most: float) -> None:
-    """Ten claims over 12 draws.
+def test_a_skewed_family_without_effect() -> None:
+    """Ten claims over 12 draws of the law whose families err most, gamma of skewness -2.3.
 
-    Of 1500 families 3.0% have a false direction where draws are normal, 9.6% (exponential), 13.0%
-    (gamma) and 9.7% (lognormal) where they are skewed; by Student's t alone 4.5, 26, 35 and 22%.
+    Of 1500 families 13.0% have a false direction, by Student's t alone 35%.
     """
+    law = "gamma, skewness -2.3"
     random = np.random.default_rng(8)
     families, false, of_t = 300, 0, 0
     for _ in range(families):
@@ -131,8 +112,8 @@ def test_a_skewed_family_without_effect(law: str, at_most: float) -> None:
             assert each.found is not None
             family[place] = replace(each, found=replace(each.found, skewness=0.0))
         of_t += any(verdict.direction != OPEN for verdict in judge_family(family))
-    assert false / families <= at_most
-    assert law == "normal" or of_t >= 2 * false
+    assert false / families <= 0.15
+    assert of_t >= 2 * false
 
 
 def test_a_family_of_true_sizes_is_seldom_called_smaller_or_larger() -> None:
@@ -143,38 +124,3 @@ def test_a_family_of_true_sizes_is_seldom_called_smaller_or_larger() -> None:
         family = [Question("better", True, 0.1, study(random, BALANCED, 0.1)) for _ in range(10)]
         false += any(verdict.size in (SMALLER, LARGER) for verdict in judge_family(family))
     assert false / families <= 0.05
-
-
-@pytest.mark.parametrize("law", [*LAWS][:4])
-def test_a_tenth_of_the_papers_lead_holds_and_is_smaller(law: str) -> None:
-    """A lead of 0.01 where the paper prints 0.1; draws deviate by 0.025.
-
-    No direction is reversed, at 12 or at 200 draws; at 200 the direction holds and at both the size
-    is smaller.
-    """
-    random = np.random.default_rng(10)
-    studies = 200
-    for draws, fewest_held, fewest_smaller in ((12, 0.05, 0.95), (200, 0.95, 1.0)):
-        directions: Counter[str | None] = Counter()
-        sizes: Counter[str | None] = Counter()
-        for _ in range(studies):
-            found = of_law(random, law, draws, 0.01, deviation=0.025)
-            (verdict,) = judge_family([Question("better", True, 0.1, found)])
-            directions[verdict.direction] += 1
-            sizes[verdict.size] += 1
-        assert directions[REVERSED] == 0
-        assert directions[HOLDS] / studies >= fewest_held
-        assert sizes[SMALLER] / studies >= fewest_smaller
-
-
-def test_a_true_effect_is_found_among_claims_without_one() -> None:
-    """A mean of 2 standard deviations over 12 draws; nine claims without effect beside it."""
-    random = np.random.default_rng(3)
-    held = 0
-    for _ in range(200):
-        family = [
-            Question("better", True, None, study(random, BALANCED, 0.12 if n == 0 else 0.0))
-            for n in range(10)
-        ]
-        held += judge_family(family)[0].direction == HOLDS
-    assert held / 200 > 0.95
