@@ -59,6 +59,7 @@ def test_csv_files(tmp_path: Path) -> None:
         ("1,nan\n", r"row 0, column 1 is nan: must be 0 or 1"),
         ("1,0\n1\n", "row 2 has 1 entries, row 1 has 2"),
         ("1,yes\n", "line 1 has 'yes'"),
+        ("1,0\n1,yes\n", "row 2 has 'yes'"),
         ("1," + "y" * 10_000, "line 1 has 'yy"),
         ("", "neither 0"),
     ],
