@@ -304,6 +304,8 @@ def _sentence(row: Mapping[str, Any], pair: _Pair, sign: int) -> str:
         return f"{a} and {b} have no run in common."
     if verdict == NO_VERDICT:
         one = f"one {'draw' if row['draws'] == 1 and pair.a.first.generates_data else 'run each'}"
+        if reason := pair.divergence.said(a, b):
+            return f"{reason}; {pair.obstacle}."
         if math.isnan(row["low"]):
             return f"{a} minus {b}: {_signed(row['difference'])}; {one}: no interval."
         between = f"[{_signed(row['low'])}, {_signed(row['high'])}]"

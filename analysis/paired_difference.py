@@ -5,7 +5,7 @@ sample of the draws. The model has two levels: d_ij = mu + a_i + e_ij for draw i
 a_i ~ (0, tau^2) between draws and e_ij ~ (0, sigma^2) within one.
 
 Differences over draws are often skewed, and then Student's t interval covers too seldom. Here its
-end on the side of the longer tail is stretched (`skewness.py`). How often such intervals hold the
+end on the side of the longer tail is stretched. How often such intervals hold the
 mean: `interval_coverage.py`.
 """
 
@@ -96,7 +96,7 @@ class PairedDifference:
     def interval(self, confidence: float) -> tuple[float, float]:
         """Returns the ends of the interval of another level, in (0, 1).
 
-        They are Student's, the one on the side of the longer tail stretched (`skewness.reach`).
+        They are Student's, the one on the side of the longer tail stretched.
         """
         _check(confidence)
         tails = np.array([-self.skewness, self.skewness])

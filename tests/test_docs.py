@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff import simulate
 from f3ast_tff.cli.main import main
 from f3ast_tff.settings.registry import builtin_registry, registry_with
 from f3ast_tff.settings.resolve import resolve
@@ -32,6 +33,16 @@ def test_the_example_of_a_component_is_a_plugin(tmp_path: Path) -> None:
     assert configuration.settings["availability_objective"] == "p"
     process = configuration.configs["availability"].build([0.25] * 4, 0)
     assert process.mask(1).tolist() == [False, True, False, False]
+
+
+def test_the_example_of_a_strategy_is_a_plugin(tmp_path: Path) -> None:
+    path = tmp_path / "rarest.py"
+    path.write_text(python_of("docs/extending.md")[1])
+    settings: dict[str, Any] = {"availability": "always", "rounds": 5, "clients_per_round": 20}
+    found = simulate(plugins=[str(path)], algorithm="rarest", rarest_bound=0.5, **settings)
+    # Nobody is selected again before everybody was.
+    assert sorted(found.selection["selected"].ravel()) == list(range(100))
+    assert found.selection["final_counts"].tolist() == [1] * 100
 
 
 def test_the_server_of_ones_own_prints_what_the_page_says_and_restarts_as_if_it_had_not(

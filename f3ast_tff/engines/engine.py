@@ -129,7 +129,7 @@ class EngineParts:
         aggregation: Rule from the cohort's weighted updates to the aggregate.
         p: Client shares p_k, `float64 [N]`; needed by an aggregation with a memory.
         client_loss: Loss that a client reports, one of `LOSS_REDUCTIONS`: the mean over its
-            examples, over their squares, over one batch (`scored_rows`), or `losses_met`.
+            examples, over their squares, over one batch (`scored_rows`), or `training_loss`.
         cohort_size: Largest number of clients per round.
         seed: Seed of the initial weights.
         tff_clients_at_once: Clients that TFF's worker trains in parallel by default; -1: all.

@@ -60,6 +60,11 @@ def test_a_difference_has_interval_p_value_and_sentence(make_run: MakeRun, tmp_p
         ((0.5,), (0.4,), "F3AST minus FedAvg: +.100; one draw: no interval."),
         ((), (), ""),
         ((0.5, 0.6, 0.7), (0.4, 0.5, 0.6), "; 3 draws of the data, 5 are needed."),
+        (
+            (0.5, 0.6, None),
+            (0.4, 0.5, 0.6),
+            "F3AST diverged in 1 of 3 runs; 3 draws of the data, 5 are needed.",
+        ),
         (HIGH, (0.40, 0.55, 0.60, 0.50, 0.45), "too close to call, +.000 ["),
         ((None, None, None, 0.5, 0.5), HIGH, "F3AST diverged in 3 of 5 runs."),
     ],

@@ -56,7 +56,7 @@ class TffEngine:
             parts: Parts of the engine.
             runtime: `"tf"` for TensorFlow in this process, `"worker"` for TFF's own worker, which
                 other machines can reach: see `worker.TffWorker`.
-            device: Device of the in-process runtime, see `tff.device.find_device`.
+            device: Device of the in-process runtime, see `functions.find_device`.
             workers: Train the clients, in place of this process; only with `"tf"`. Closed with
                 the engine.
             clients_at_once: Most clients that TFF's worker trains at the same time, which bounds

@@ -100,7 +100,7 @@ class InProcessRuntime(TffRuntime):
 
         Args:
             process: Any that TFF can bring into map-reduce form: one broadcast, one aggregation.
-            device: See `device.find_device`.
+            device: See `functions.find_device`.
 
         Raises:
             ParameterError: If there is no such device.
