@@ -32,7 +32,6 @@ def test_the_default_is_in_the_users_cache(monkeypatch: pytest.MonkeyPatch) -> N
     for value, expected in (
         ("/caches", "/caches/f3ast_tff"),
         ("", "/somebody/.cache/f3ast_tff"),
-        ("relative", "/somebody/.cache/f3ast_tff"),
     ):
         monkeypatch.setenv("XDG_CACHE_HOME", value)
         assert default_data_dir() == Path(expected)

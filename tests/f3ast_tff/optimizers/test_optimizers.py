@@ -35,13 +35,15 @@ def tff_steps(optimizer: Optimizer, gradients: list[np.ndarray]) -> np.ndarray:
 
 
 def jax_steps(optimizer: Optimizer, gradients: list[np.ndarray]) -> np.ndarray:
+    import jax.numpy as jnp
+
     from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 
     built = JaxOptimizer(optimizer)
     weights = [np.zeros(2, np.float32)]
     state = built.init(weights)
     for gradient in gradients:
-        gradients = [gradient.astype(np.float32)]
+        gradients = [jnp.asarray(gradient, jnp.float32)]
         state, weights = built.update(state, weights, gradients, built.learning_rate)
     return np.asarray(weights[0])
 
