@@ -210,7 +210,9 @@ def played(case: str, **engine: Any) -> Arrays:
             for name in ("train_loss", "update_norm", "num_dropped", "rejected")
         },
         "models": np.stack([_kept(model) for model in recorder.models]),
-        "norms": np.array([[np.linalg.norm(w) for w in model] for model in recorder.models]),
+        "norms": np.array(
+            [[np.linalg.norm(w.astype(np.float64)) for w in model] for model in recorder.models]
+        ),
         "test_losses": scores.loss,
     }
 
