@@ -138,8 +138,13 @@ class FusedEngine:
                 places.append(packed if by_client else None)
         return [
             empty_round(by_client) if done is None else _on_host(done[0], done[1], cohort, packed)
-            for done, cohort, packed in zip(jax.device_get(queued), cohorts, places)
+            for done, cohort, packed in zip(self._fetched(queued), cohorts, places)
         ]
+
+    def _fetched(self, tree: Any) -> Any:
+        # On a CPU nothing is to be copied; JAX's own way takes 5 us for each number.
+        on_cpu = self._device.platform == "cpu"
+        return jax.tree_util.tree_map(np.asarray, tree) if on_cpu else jax.device_get(tree)
 
     def _pack(self, round_number: int, cohort: Cohort) -> PackedCohort:
         parts = self._parts

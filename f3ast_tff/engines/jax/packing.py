@@ -226,10 +226,11 @@ def pack(
         for lane, i in enumerate(wave.tolist()):
             k, count = int(ids[i]), int(num_steps[i])
             order = next(orders)
-            drawn = preprocessing.draws(round_number, k, order.shape)
             here = slice(ends[w], ends[w] + count)
             rows[here, lane] = _batches(order + np.int32(offsets[k]), work.batch_size, -1)
-            draws[here, lane] = _batches(drawn, work.batch_size, 0)
+            if preprocessing.num_draws:
+                drawn = preprocessing.draws(round_number, k, order.shape)
+                draws[here, lane] = _batches(drawn, work.batch_size, 0)
             steps[w, lane], times_of[w, lane], weight[w, lane] = count, times[i], weights[i]
             member[w, lane], client[w, lane] = place[i], k
     packed = PackedWork(
