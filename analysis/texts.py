@@ -143,7 +143,7 @@ def csv_text(table: pd.DataFrame) -> str:
     A text gets an apostrophe in front if a spreadsheet would take it for a formula, or if it has
     one there already. Numbers stay.
     """
-    texts = [name for name, dtype in table.dtypes.items() if dtype.kind == "O"]
+    texts = [str(name) for name, dtype in table.dtypes.items() if dtype.kind == "O"]
     plain = table.assign(**{name: table[name].map(_no_formula) for name in texts})
     plain.columns = plain.columns.map(_no_formula)
     return plain.to_csv(index=False, lineterminator="\n")

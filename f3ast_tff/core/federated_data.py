@@ -188,8 +188,8 @@ class FederatedData:
         if clients.ndim != 1 or clients.dtype.kind not in "iuUS" or not len(clients):
             raise ValueError(f"clients must be integers or texts [n], not {_form(clients)}")
         if len(features) != len(clients) or len(labels) != len(clients):
-            given = f"{len(features)} rows of features, {len(labels)} of labels"
-            raise ValueError(f"{given}, {len(clients)} of clients: must be as many")
+            lengths = f"{len(features)} rows of features, {len(labels)} of labels"
+            raise ValueError(f"{lengths}, {len(clients)} of clients: must be as many")
         features = _checked_features(features, clients)
         labels = _checked_labels(labels, clients)
         if num_classes is None:

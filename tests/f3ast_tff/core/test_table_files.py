@@ -33,7 +33,7 @@ def zipped(*names: str) -> bytes:
 
 PACKED = {
     ".csv": TEXT,
-    ".csv.gz": gzip.compress(TEXT),
+    ".csv.gz": gzip.compress(TEXT, mtime=0),
     ".csv.bz2": bz2.compress(TEXT),
     ".CSV.XZ": lzma.compress(TEXT),
     ".zip": zipped("x.csv"),
@@ -62,6 +62,7 @@ def test_every_form_and_its_limit(
         (".zip", b"no zip", "it is damaged"),
         (".zip", zipped("a", "b"), "it has 2 files, must have one"),
     ],
+    ids=["gz", "xz", "no_zip", "two_files"],
 )
 def test_damaged_files_are_refused(form: str, content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / f"x.csv{form}"
