@@ -150,6 +150,12 @@ def test_cluster_of_three_by_hand() -> None:
     np.testing.assert_allclose(kept.weights, 1 / 3 / (0.27 + 0.2 / 3))
 
 
+def test_rates_of_both_need_rates_of_the_delivered() -> None:
+    rates = (ParticipationRates(P, 0.1) for _ in range(2))
+    with pytest.raises(ValueError, match="rates follow the delivered"):
+        F3AST(P, next(rates), "p", follow="selected", selected_rates=next(rates))
+
+
 def test_adafed_weighs_those_delivered_to_one() -> None:
     """p / pi = 0.8, 0.375, 0.5: of clients 0 and 2 alone 8/13 and 5/13."""
     strategy = AdaFed(P, KnownAvailability(Q))

@@ -116,6 +116,12 @@ def test_weights_are_bounded_before_k_divides_them() -> None:
         np.testing.assert_allclose(strategy.rates.values, [0.55, 0.28, 0.45])
 
 
+@pytest.mark.parametrize("bound", [0.0, -1.0, float("nan")])
+def test_a_bound_that_leaves_no_weight_is_refused(bound: float) -> None:
+    with pytest.raises(ValueError, match=r"weight_bound .*: must be above 0"):
+        f3ast([0.5, 0.5], [0.5, 0.5], weight_bound=bound)
+
+
 CLIENTS = st.lists(
     st.tuples(st.floats(0.01, 1), st.floats(0.01, 1), st.booleans()), min_size=1, max_size=7
 )
@@ -199,6 +205,8 @@ def test_falling_step_and_bound_by_hand() -> None:
     assert second.ids[0] < 3
     assert second.weights.tolist() == [0.55]
     np.testing.assert_allclose(rates.values, [1 / 6, 1 / 2])
+    with pytest.raises(ValueError, match="weight_bound"):
+        ClusterF3AST(p, clusters, rates, weight_bound=0.0)
 
 
 def test_every_client_weighs_its_share_and_clusters_share_alike() -> None:
@@ -218,3 +226,10 @@ def test_every_client_weighs_its_share_and_clusters_share_alike() -> None:
         if t > 1000:
             total[cohort.ids] += cohort.weights
     assert np.all(np.abs(total / 8000 / p - 1) < 4.5 * 0.02)
+
+
+@pytest.mark.parametrize("clusters", [[0, 0, 0], [0, 1, 2], [0, 1, -1], [0, 1]])
+def test_clusters_that_do_not_fit_are_refused(clusters: list[int]) -> None:
+    rates = ParticipationRates(np.array([0.5, 0.5]), 0.2)
+    with pytest.raises(ValueError, match="cluster"):
+        ClusterF3AST(np.full(3, 1 / 3), np.array(clusters), rates)

@@ -58,3 +58,19 @@ def test_a_configuration_that_is_not_in_the_table_is_refused() -> None:
         played(strategy, 1, np.ones(2, bool), 2)
     with pytest.raises(ValueError, match="knows no constraint but the number"):
         played(strategy, 1, np.ones(2, bool), RoundConstraint(1, cost=np.ones(2), budget=1.0))
+
+
+def test_policies_that_make_no_sense_are_refused() -> None:
+    both, sets = np.array([[True, True]]), (np.array([[True, True]]),)
+    with pytest.raises(ValueError, match="selects clients"):
+        TabularPolicy(both, np.array([1]), sets, (np.ones(1),))
+    with pytest.raises(ValueError, match="selects clients"):
+        TabularPolicy(np.array([[True, False]]), np.array([2]), sets, (np.ones(1),))
+    with pytest.raises(ValueError, match="sum to 1"):
+        TabularPolicy(both, np.array([2]), sets, (np.array([0.9]),))
+    with pytest.raises(ValueError, match="twice"):
+        TabularPolicy(np.ones((2, 2), bool), np.array([2, 2]), sets * 2, (np.ones(1),) * 2)
+    with pytest.raises(ValueError, match="sum to 1"):
+        GreedyMixture(np.ones((2, 3)), np.array([0.5, 0.6]))
+    with pytest.raises(ValueError, match=r"utilities must be \[V, N\]"):
+        GreedyMixture(np.ones(3), np.ones(1))

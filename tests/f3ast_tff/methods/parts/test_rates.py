@@ -39,6 +39,18 @@ def test_rates_stay_above_0_and_at_most_1(
         assert np.all(rates.values <= 1)
 
 
+@pytest.mark.parametrize("beta", [0.0, 1.0, 2.0, -0.1, float("nan"), float("inf")])
+def test_beta_outside_0_1_is_refused(beta: float) -> None:
+    with pytest.raises(ValueError, match=r"beta.*must be in \(0, 1\)"):
+        ParticipationRates(np.array([0.5]), beta)
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.1, 1.1, float("nan")])
+def test_initial_rate_outside_0_1_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match=r"initial rates must be in \(0, 1\]"):
+        ParticipationRates(np.array([0.5, rate]), 0.1)
+
+
 @pytest.mark.parametrize("falling", [False, True])
 @pytest.mark.parametrize(("beta", "rounds"), [(0.9, 300), (0.1, 2000), (1e-3, 30_000)])
 def test_lazy_decay_equals_the_recursion(beta: float, rounds: int, falling: bool) -> None:
@@ -90,6 +102,8 @@ def test_a_scale_is_a_factor_of_the_first_rates(falling: bool) -> None:
         scaled.update(np.array([k]))
         plain.update(np.array([k]))
         np.testing.assert_allclose(scaled.values, plain.values, rtol=1e-14)
+    with pytest.raises(ValueError, match=r"initial rates must be in \(0, 1\]"):
+        ParticipationRates(p, 0.01, scale=10.1)
 
 
 def test_falling_step_counts_rounds_before_beta() -> None:
