@@ -102,7 +102,10 @@ def test_misuse_is_one_line(tmp_path: Path) -> None:
         ([plugin, "--explore=0.5"], "--explore=0.5: only applies with algorithm greedy_loss"),
         ([plugin, "--algorithm=greedy_los"], "did you mean greedy_loss?"),
         ([plugin, "--algorithm=greedy_loss", "--explore=2"], "--explore=2.0: must be at least 0"),
-        (["--algorithm=greedy_loss"], "--algorithm=greedy_loss: must be one of"),
+        (
+            ["--algorithm=greedy_loss"],
+            "--algorithm=greedy_loss: did you mean oort_loss? It must be one of",
+        ),
         (["--plugin=missing.py"], "--plugin=missing.py: not found"),
     ]:
         refused = command("run", *arguments, cwd=tmp_path, code=2)

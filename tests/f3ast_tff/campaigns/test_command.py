@@ -181,8 +181,11 @@ def test_plugins_reach_the_processes_that_run_them(
 
 
 WRONG = {
-    "no_campaign": (["--processes=2"], ["--processes needs --campaign"]),
-    "no_list": (["--list"], ["--list needs --campaign"]),
+    "no_campaign": (
+        ["--processes=2"],
+        ["a campaign must be named: f3ast-tff campaign NAME --processes"],
+    ),
+    "no_list": (["--list"], ["a campaign must be named: f3ast-tff campaign NAME --list"]),
     "unknown": (["--campaign=table5"], ["--campaign=table5", "table3_synthetic", ".toml"]),
     "processes_0": (["--campaign=fig2", "--processes=0"], ["--processes=0: must be at least 1"]),
     "seed": (["--campaign=fig2", "--seed=9-0"], ["--seed=9-0: must be a range such as 0-9"]),

@@ -98,7 +98,10 @@ def test_every_combination_is_a_run(started: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"algorithm": ["f3ast", "fedsgd"]}, "--algorithm=fedsgd: must be one of"),
+        (
+            {"algorithm": ["f3ast", "fedsgd"]},
+            "--algorithm=fedsgd: did you mean fedavg? It must be one of",
+        ),
         ({"seed": [1, 2], "run_name": "x"}, "--run_name=x: must not be given with several"),
     ],
 )
