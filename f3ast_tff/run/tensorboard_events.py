@@ -49,7 +49,8 @@ class TensorBoardEvents:
     def close(self) -> None:
         """See `MetricsLogger.close`."""
         if self._file is not None:
-            self._file.close()
+            with naming(Path(self._file.name)):
+                self._file.close()
 
     def _write(self, event: Event) -> None:
         with naming(Path(self._file.name)):

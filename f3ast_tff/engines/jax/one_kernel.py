@@ -20,8 +20,9 @@ import jax
 # Versions of JAX in which the mark has been tried.
 _VERSIONS = ((0, 10), (0, 11), (0, 12))
 _MARK = {"xla_cpu_small_call": "true", "inlineable": "false"}
-# Multiplications of a step's products, above which threads and YNNPACK gain more than the kernel.
-_MOST_PRODUCTS = 2**20
+# Products up to these sizes are emitted too: terms of a sum, and the sides of the result. With more
+# multiplications than the last a library is faster, whatever its start costs.
+_LONGEST_SUM, _SHORT_SIDE, _LONG_SIDE, _MOST_MULTIPLICATIONS = 128, 32, 128, 2**16
 # XLA emits these into one kernel, unlike those that it leaves to a library, such as convolutions.
 _EMITTED = """
     abs add add_any and broadcast_in_dim clamp concatenate convert_element_type copy custom_jvp_call
@@ -37,23 +38,29 @@ def is_known(platform: str) -> bool:
 
 
 def fits(step: Callable[..., Any], *arguments: Any) -> bool:
-    """Whether XLA can make one kernel of a step, and the step is small enough to gain by it.
+    """Whether XLA can emit a step into one kernel, its products included.
 
     Args:
         step: A function of arrays.
         *arguments: Arrays, or their shapes and types.
     """
-    products, emitted = 0, set(_EMITTED.split())
-    for equation in _equations(jax.make_jaxpr(step)(*arguments).jaxpr):
-        if equation.primitive.name == "dot_general":
-            (contracted, _), (batch, _) = equation.params["dimension_numbers"]
-            left, result = equation.invars[0].aval, equation.outvars[0].aval
-            if batch or left.ndim != 2 or result.ndim != 2 or len(contracted) != 1:
-                return False
-            products += result.size * left.shape[contracted[0]]
-        elif equation.primitive.name not in emitted:
-            return False
-    return products <= _MOST_PRODUCTS
+    emitted = {*_EMITTED.split(), "dot_general"}
+    return all(
+        equation.primitive.name in emitted
+        and (equation.primitive.name != "dot_general" or _is_small_product(equation))
+        for equation in _equations(jax.make_jaxpr(step)(*arguments).jaxpr)
+    )
+
+
+def _is_small_product(equation: Any) -> bool:
+    (contracted, _), (batch, _) = equation.params["dimension_numbers"]
+    left, result = equation.invars[0].aval, equation.outvars[0].aval
+    if batch or left.ndim != 2 or result.ndim != 2 or len(contracted) != 1:
+        return False
+    short, long = sorted(result.shape)
+    terms = left.shape[contracted[0]]
+    small = terms <= _LONGEST_SUM and short <= _SHORT_SIDE and long <= _LONG_SIDE
+    return bool(small and terms * result.size <= _MOST_MULTIPLICATIONS)
 
 
 def compiler_options() -> dict[str, Any]:

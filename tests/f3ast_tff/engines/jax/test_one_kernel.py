@@ -64,7 +64,9 @@ def lowered(fused: FusedEngine, inputs: tuple[Any, ...]) -> str:
 
 STEPS = {
     "product": (lambda x: jnp.tanh(x @ x.T).sum(), (8, 4), True),
-    "large product": (lambda x: (x @ x.T).sum(), (1024, 4), False),
+    "large result": (lambda x: x @ x.T, (129, 4), False),
+    "large product": (lambda x: x @ x[:32].T, (128, 100), False),
+    "long sums": (lambda x: x @ x.T, (4, 129), False),
     "batch of products": (lambda x: jnp.einsum("bij,bkj->bik", x, x), (2, 3, 4), False),
     "scatter": (lambda x: x.at[jnp.array([0, 0])].add(1.0), (3, 2), False),
     "sort": (jnp.sort, (8,), False),
