@@ -103,7 +103,9 @@ def features(frame: Any, columns: Sequence[str] | None, known: Sequence[str]) ->
 
 
 def _refuse_collapsed(frame: Any, columns: Sequence[str]) -> None:
-    of_integers = [c for c in columns if frame.dtypes[c].kind in "iu"]
+    # Made once: `dtypes` is a new Series each time.
+    kinds = {column: dtype.kind for column, dtype in zip(frame.columns, frame.dtypes)}
+    of_integers = [column for column in columns if kinds[column] in "iu"]
     whole = frame[of_integers]
     large = (whole.max() > _MAX_EXACT) | (whole.min() < -_MAX_EXACT)
     for column in large.index[large]:

@@ -62,8 +62,6 @@ def start(folder: Path, command: Sequence[str] = _COMMAND) -> subprocess.Popen[s
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # A shell in the background has its children ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 

@@ -108,7 +108,7 @@ def test_a_bad_file_is_one_clear_error(tmp_path: Path, text: str, message: str) 
     ("given", "message"),
     [
         ({"signal_round_seconds": 5000.0}, "signal_round_seconds = 5000.0: must divide"),
-        ({"signal_round_seconds": 1e-300}, "signal_round_seconds = 1e-300: must divide"),
+        ({"signal_round_seconds": 1e-300}, "signal_round_seconds = 1e-300: must be above 0"),
         ({"signal_rule": "budget"}, "signal_budget = : must be given with signal_rule=budget"),
         ({"signal_budget": 3.0}, "signal_budget = 3.0: only applies with signal_rule=budget"),
         ({"signal_least_k": 11}, "signal_least_k = 11: must be at most clients_per_round, 10"),

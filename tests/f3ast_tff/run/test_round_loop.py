@@ -284,7 +284,7 @@ BROKEN: dict[str, tuple[Any, Callable[[np.ndarray], Any], str]] = {
     ),
     "negative": (np.array([-1]), weights(1), "returned client -1: must be in 0"),
     "fractions": (np.array([0.0]), weights(1), "ids of dtype float64: must be int"),
-    "no_cohort": (TWO, lambda ids: None, "weigh in round 1 must return the cohort of the clients"),
+    "no_cohort": (TWO, lambda ids: None, "weigh in round 1 must return a Cohort of ids and"),
     "others": (TWO, lambda ids: Cohort(ids[::-1], np.ones(2)), "weigh in round 1 must return the"),
     "nan": (
         TWO,
