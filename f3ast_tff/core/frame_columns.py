@@ -160,6 +160,11 @@ def _values(frame: Any, column: str) -> np.ndarray:
         raise ValueError(f"column {column!r}: row {int(np.argmax(gaps))} has no value")
     if _is_of_numbers(series.dtype):
         return series.to_numpy(getattr(series.dtype, "numpy_dtype", series.dtype))
+    if hasattr(series, "cat"):
+        # Each text once in memory, as pandas 3 would not have it.
+        kinds = series.cat.categories
+        values = kinds.to_numpy(None if _is_of_numbers(kinds.dtype) else object)
+        return values[series.cat.codes.to_numpy()]
     return series.to_numpy()
 
 
