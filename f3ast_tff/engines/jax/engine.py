@@ -86,8 +86,6 @@ class FusedEngine:
             server=server,
             aggregation=parts.aggregation,
             form=self._form,
-        ).fitted(
-            self._device.platform, weights, self._features, self._labels, parts.work.batch_size
         )
         self._programs = programs_of(fused_round, self._matmul_precision)
         at_once = parts.model.examples_at_once

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 from jax import lax
 
 from f3ast_tff.core.preprocessing import Preprocessing
-from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.models import Model
 
@@ -74,35 +73,12 @@ class LocalSgd:
         preprocessing: Features to model input.
         optimizer: Optimizer of the local steps.
         equal_steps: See `Waves`; read where steps have a bound.
-        in_one_kernel: See `fits_one_kernel`; read where steps have no bound.
     """
 
     model: Model
     preprocessing: Preprocessing
     optimizer: JaxOptimizer
     equal_steps: bool = False
-    in_one_kernel: bool = False
-
-    def fits_one_kernel(
-        self, platform: str, weights: Tree, features: Any, labels: Any, batch_size: int
-    ) -> bool:
-        """Whether the steps of a client are to be one kernel; see `one_kernel`.
-
-        Args:
-            platform: Of the device.
-            weights: The model.
-            features: Training features of all clients, `[n, ...]`.
-            labels: Their labels, `[n]`.
-            batch_size: Examples of a step.
-        """
-        if not one_kernel.is_known(platform):
-            return False
-        visits = (batch_size, self.preprocessing.num_draws)
-        rows, draws = (jax.ShapeDtypeStruct(shape, jnp.int32) for shape in (visits[:1], visits))
-        zero = jnp.float32(0)
-        local = Trained(weights, self.optimizer.init(weights), zero, zero)
-        batch = Batches(rows, draws, features, labels)
-        return one_kernel.fits(self._step, local, weights, batch, zero)
 
     def wave(
         self,
@@ -166,13 +142,8 @@ class LocalSgd:
             # XLA fuses the select with the optimizer's step.
             return _map(lambda new, old: jnp.where(t < steps, new, old), after, local)
 
-        def loop(steps: Any, begin: Trained) -> Trained:
-            return lax.fori_loop(0, steps if bound is None else bound, body, begin)
-
         begin = Trained(model, self.optimizer.init(model), jnp.float32(0), jnp.float32(0))
-        if self.in_one_kernel and bound is None:
-            return one_kernel.called(loop, steps, begin)
-        return loop(steps, begin)
+        return lax.fori_loop(0, steps if bound is None else bound, body, begin)
 
     def _step(self, local: Trained, offset: Tree, batch: Batches, rate: Any) -> Trained:
         here = batch.rows >= 0

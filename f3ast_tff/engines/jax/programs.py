@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from f3ast_tff.engines.engine import ExampleScores
-from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.client_tables import ClientTables
 from f3ast_tff.engines.jax.devices import at_precision
 from f3ast_tff.engines.jax.local_sgd import label_sums
@@ -63,15 +62,13 @@ class RoundPrograms:
             inputs = fused_round.preprocessing.in_jax(features[rows], None)
             return jnp.stack(label_sums(fused_round.model.apply(weights, inputs), labels[rows]))
 
-        options = one_kernel.compiler_options() if fused_round.in_one_kernel else {}
         self.round = jax.jit(
-            at_precision(matmul_precision, traced_round), static_argnames="by_client", **options
+            at_precision(matmul_precision, traced_round), static_argnames="by_client"
         )
         self.round_with_tables = jax.jit(
             at_precision(matmul_precision, with_tables),
             static_argnames="by_client",
             donate_argnames="tables",
-            **options,
         )
         self.finish = jax.jit(at_precision(matmul_precision, fused_round.finish))
         self.score = jax.jit(at_precision(matmul_precision, score))

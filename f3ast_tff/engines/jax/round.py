@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -87,7 +87,6 @@ class FusedRound:
         server: Optimizer of the step along the aggregate.
         aggregation: From the weighted updates to the aggregate.
         form: Shape of the waves.
-        in_one_kernel: Whether the steps of a client are one kernel; see `one_kernel`.
     """
 
     model: Model
@@ -96,22 +95,6 @@ class FusedRound:
     server: JaxOptimizer
     aggregation: Aggregation
     form: Waves
-    in_one_kernel: bool = False
-
-    def fitted(
-        self, platform: str, weights: Tree, features: Any, labels: Any, batch_size: int
-    ) -> FusedRound:
-        """Returns the round as it suits a device; see `LocalSgd.fits_one_kernel`."""
-        if self.form.steps is not None:
-            return self
-        fits = self._local_sgd.fits_one_kernel(platform, weights, features, labels, batch_size)
-        return replace(self, in_one_kernel=fits)
-
-    @property
-    def _local_sgd(self) -> LocalSgd:
-        return LocalSgd(
-            self.model, self.preprocessing, self.client, self.form.equal_steps, self.in_one_kernel
-        )
 
     def __call__(
         self, state: ServerState, inputs: RoundInputs, num_clients: Any, by_client: bool = False
@@ -145,7 +128,7 @@ class FusedRound:
         steps, times = work.steps, work.times
         rate = inputs.learning_rate if self.client.decays else self.client.learning_rate
         batches = Batches(work.rows, work.draws, inputs.features, inputs.labels)
-        sgd = self._local_sgd
+        sgd = LocalSgd(self.model, self.preprocessing, self.client, self.form.equal_steps)
         bounded = self.form.steps is not None
         bound = work.rows.shape[0] // len(steps) if bounded else None
         by_memory, clients = None, None

@@ -14,7 +14,6 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.engines.engine import EngineParts
-from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.devices import at_precision, find_device
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
 from f3ast_tff.engines.jax.packing import Waves, default_lanes, pack
@@ -91,16 +90,9 @@ class FusedTrainer:
             server=client,
             aggregation=Aggregation(),
             form=self._form,
-        ).fitted(
-            platform,
-            parts.model.initial_weights(0),
-            self._features,
-            self._labels,
-            parts.work.batch_size,
         )
         train = at_precision(parts.matmul_precision, fused_round.train)
-        options = one_kernel.compiler_options() if fused_round.in_one_kernel else {}
-        self._train = jax.jit(train, static_argnames="by_client", **options)
+        self._train = jax.jit(train, static_argnames="by_client")
 
     def train(
         self,
