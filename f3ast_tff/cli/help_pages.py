@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import textwrap
 
 from f3ast_tff.campaigns.grid_file import built_in_campaigns, find_grid_file, read_grid_file
 from f3ast_tff.cli.flags import CAMPAIGN, FLAGFILE_HELP, setting_flags
 from f3ast_tff.cli.parameter_flags import PLUGIN, PLUGIN_HELP, flag_lines
+from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import Registry, builtin_registry, parameters_of
+from f3ast_tff.settings.component import Component
 from f3ast_tff.settings.describe import by_takers, kind_text, parameter_text
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
@@ -30,7 +33,10 @@ f3ast-tff campaign mine.toml --estimate
 
 It writes <output_dir>/<campaign>/: manifest.json and runs/<run>/ for each run.
 """
-_ALL = "All settings, with the parameters of every component: f3ast-tff run --help=all"
+_ALL = """
+One component, kind of component or setting: f3ast-tff run --help=f3ast
+All settings, with the parameters of every component: f3ast-tff run --help=all
+""".strip()
 # The flags that describe most runs.
 COMMON = (
     "task",
@@ -81,21 +87,44 @@ def campaigns_text() -> str:
     return "\n".join(lines)
 
 
+def help_page(command: str, topic: str | None, registry: Registry) -> str:
+    """Returns a help page of `run` or `campaign`.
+
+    Args:
+        command: The command.
+        topic: `"all"`, or the name of a kind, a component or a setting; `None` for the common
+            flags.
+        registry: The components.
+
+    Raises:
+        ParameterError: If nothing has the topic's name.
+    """
+    if topic is None:
+        return short_help(command, registry)
+    if topic == "all":
+        return help_text(registry)
+    if topic in KINDS:
+        return "\n".join(_kind_lines(topic, registry))
+    components = [registry.components[kind].get(topic) for kind in KINDS]
+    pages = [_component_lines(each, registry) for each in components if each]
+    settings = setting_flags(registry)
+    if topic in settings:
+        pages.append(flag_lines(topic, parameter_text(settings[topic], registry)))
+    if not pages:
+        known = [*KINDS, *settings, *(name for kind in KINDS for name in registry.names(kind))]
+        near = difflib.get_close_matches(topic, known)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise ParameterError(
+            "help", topic, f"must be all, or the name of a kind, a component or a setting{hint}"
+        )
+    return "\n\n".join(map("\n".join, pages))
+
+
 def help_text(registry: Registry) -> str:
     """Returns all settings: each kind with its components and their parameters."""
     lines = [_RUN.strip()]
     for kind in KINDS:
-        lines += ["", f"{kind.replace('_', ' ').capitalize()}:", *flag_lines(kind, kind_text(kind))]
-        width = max(len(name) for name in registry.names(kind)) + 2
-        for component in registry.components[kind].values():
-            lines += _wrapped(
-                component.about, f"      {component.name:<{width}}", " " * (6 + width)
-            )
-        for takers, parameters in by_takers(registry, kind).items():
-            if takers:
-                lines += _wrapped(f"with --{kind}={', '.join(takers)}:", "    ", "      ")
-            for p in parameters:
-                lines += flag_lines(p.name, parameter_text(p, registry))
+        lines += ["", *_kind_lines(kind, registry)]
     for heading, config in GROUPS.items():
         lines += ["", f"{heading}:"]
         for p in parameters_of(config):
@@ -110,6 +139,26 @@ def help_text(registry: Registry) -> str:
         *flag_lines("flagfile", FLAGFILE_HELP),
     ]
     return "\n".join(lines)
+
+
+def _kind_lines(kind: str, registry: Registry) -> list[str]:
+    lines = [f"{kind.replace('_', ' ').capitalize()}:", *flag_lines(kind, kind_text(kind))]
+    width = max(len(name) for name in registry.names(kind)) + 2
+    for component in registry.components[kind].values():
+        lines += _wrapped(component.about, f"      {component.name:<{width}}", " " * (6 + width))
+    for takers, parameters in by_takers(registry, kind).items():
+        if takers:
+            lines += _wrapped(f"with --{kind}={', '.join(takers)}:", "    ", "      ")
+        for p in parameters:
+            lines += flag_lines(p.name, parameter_text(p, registry))
+    return lines
+
+
+def _component_lines(component: Component, registry: Registry) -> list[str]:
+    lines = _wrapped(f"--{component.kind}={component.name}: {component.about}", "", "  ")
+    for p in component.parameters:
+        lines += flag_lines(p.name, parameter_text(p, registry))
+    return lines
 
 
 def _wrapped(text: str, first: str, rest: str) -> list[str]:

@@ -16,7 +16,6 @@ from f3ast_tff.core.plugin_errors import plugins_named
 from f3ast_tff.core.signals import Signals
 
 SHORT_HELP = ("--help", "-help", "-h", "--helpshort")
-ALL_HELP = ("--help=all", "-help=all", "--helpfull")
 # Each with its line in the help.
 COMMANDS = {
     "run": "one experiment, or several: its folder has scores, selections and weights",
@@ -107,8 +106,8 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
 def _run(arguments: Sequence[str], command: str, signals: Signals) -> int:
     from f3ast_tff.cli.failures import fail
     from f3ast_tff.cli.flags import expand_flagfiles, parse
-    from f3ast_tff.cli.help_pages import campaigns_text, help_text, short_help
-    from f3ast_tff.cli.parameter_flags import UsageError, plugins_given, wants_help
+    from f3ast_tff.cli.help_pages import campaigns_text, help_page
+    from f3ast_tff.cli.parameter_flags import UsageError, help_topic, plugins_given, wants_help
     from f3ast_tff.core.errors import ParameterError
 
     words = list(arguments)
@@ -121,8 +120,7 @@ def _run(arguments: Sequence[str], command: str, signals: Signals) -> int:
         if wants_help(words):
             plugins = plugins_given(expand_flagfiles(words, Path()))
             registry = parse([f"--plugin={each}" for each in plugins]).registry
-            every = any(word in ALL_HELP for word in words)
-            print(help_text(registry) if every else short_help(command, registry))
+            print(help_page(command, help_topic(words), registry))
             return 0
         parsed = parse(words)
     except (ParameterError, UsageError) as error:

@@ -12,7 +12,8 @@ from f3ast_tff.settings import Parameter
 
 PLUGIN = "plugin"
 PLUGIN_HELP = "FILE.py or package.module with components of your own; may be given several times"
-_HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull", "--help=all", "-help=all")
+_HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
+_HELP_ON = ("--help=", "-help=")
 _WIDTH = 92
 _INDENT = " " * 6
 
@@ -60,8 +61,14 @@ def parse_flags(
 
 
 def wants_help(words: Sequence[str]) -> bool:
-    """Returns whether a command line asks for the help page."""
-    return any(word in _HELP for word in words)
+    """Returns whether a command line asks for a help page."""
+    return any(word in _HELP or word.startswith(_HELP_ON) for word in words)
+
+
+def help_topic(words: Sequence[str]) -> str | None:
+    """Returns what a command line asks help on: `"all"` or a name; `None` for the short page."""
+    named = [word.partition("=")[2] for word in words if word.startswith(_HELP_ON)]
+    return "all" if "--helpfull" in words else next(iter(named), None)
 
 
 def plugins_given(words: Sequence[str]) -> list[str]:

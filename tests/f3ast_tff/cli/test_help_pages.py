@@ -32,6 +32,31 @@ def test_run_shows_the_common_flags(capsys: pytest.CaptureFixture[str]) -> None:
     assert "f3ast-tff run --help=all" in out
 
 
+@pytest.mark.parametrize(
+    ("topic", "flags"),
+    [
+        ("fedvarp", ["--cohort_weights"]),
+        ("rate_beta", ["--rate_beta"]),
+        ("delivery", ["--delivery", "--loss_probability", "--late_by"]),
+    ],
+)
+def test_help_on_one_thing(
+    topic: str, flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["f3ast-tff", "run", f"--help={topic}"]) == 0
+    out = capsys.readouterr().out
+    found = [line.strip() for line in out.splitlines() if line.startswith("  --")]
+    assert set(flags) <= set(found) and len(found) < 30
+    if topic == "fedvarp":
+        assert out.startswith("--algorithm=fedvarp: ") and "\n\n--aggregation=fedvarp: " in out
+
+
+def test_help_on_nothing_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["f3ast-tff", "run", "--help=f3sat"]) == 2
+    assert "--help=f3sat: must be all" in (err := capsys.readouterr().err)
+    assert "did you mean f3ast?" in err
+
+
 def test_campaign_alone_lists(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["f3ast-tff", "campaign"]) == 0
     lines = capsys.readouterr().out.splitlines()
