@@ -28,7 +28,10 @@ def label_distribution(examples: ClientExamples, num_classes: int) -> np.ndarray
     Returns:
         Rows of sum 1; a row of zeros for a client without a label.
 
-    Example:
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import ClientExamples
+        >>> from f3ast_tff.availability import label_distribution
         >>> data = np.zeros((3, 1)), np.array([0, 0, 1]), np.array([0, 2, 3])
         >>> label_distribution(ClientExamples(*data), 2).tolist()
         [[1.0, 0.0], [0.0, 1.0]]

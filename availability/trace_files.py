@@ -44,7 +44,8 @@ def is_eligible(state: str, rule: str) -> bool:
         rule: Alternatives separated by commas, each one or more conditions joined by `+`: some
             alternative must have all its conditions in the state.
 
-    Example:
+    Examples:
+        >>> from f3ast_tff.availability.trace_files import is_eligible
         >>> is_eligible("idle+wifi+charging", "AVL_TRAIN,charging+wifi")
         True
     """

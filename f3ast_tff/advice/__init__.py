@@ -39,7 +39,9 @@ def advise(
         DataError: If the log cannot be read.
         ParameterError: If p does not fit the log, a K is not at least 1, or nobody is ever online.
 
-    Example:
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import advise
         >>> masks = np.random.default_rng(0).random((240, 30)) < 0.3
         >>> advise(masks, ks=[3]).objective
         'p_squared'

@@ -172,7 +172,8 @@ class FederatedData:
             ValueError: If an array is no such array, or a feature is not finite; names the row
                 and the client.
 
-        Example:
+        Examples:
+            >>> from f3ast_tff import FederatedData
             >>> features, labels, clients = [[0.5], [1], [2]], [0, 1, 1], ["a", "b", "a"]
             >>> data = FederatedData.from_arrays(features, labels, clients, test=None)
             >>> data.train.names.tolist(), data.train.sizes.tolist(), data.num_classes

@@ -30,7 +30,8 @@ def one_line(text: object) -> str:
     White space becomes single spaces, other unsafe characters `?`; long words and long texts are
     shortened, saying how long they are.
 
-    Example:
+    Examples:
+        >>> from f3ast_tff.core.messages import one_line
         >>> one_line("no such file: a\n  b\x1b[2J")
         'no such file: a b?[2J'
     """

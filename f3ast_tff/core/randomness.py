@@ -26,7 +26,8 @@ def generator(seed: int, stream: str, *indices: int) -> np.random.Generator:
     Returns:
         A fresh generator; equal arguments give equal draws, in any order of calls.
 
-    Example:
+    Examples:
+        >>> from f3ast_tff.core.randomness import generator
         >>> first, again = generator(1, "batches", 7, 3), generator(1, "batches", 7, 3)
         >>> first.bytes(4) == again.bytes(4)
         True

@@ -58,7 +58,8 @@ def scalars_of(row: Row, rates: np.ndarray | None) -> dict[str, float]:
         row: Its row of `metrics.csv`.
         rates: Participation rates r(t), `float [N]`; `None` where none are recorded.
 
-    Example:
+    Examples:
+        >>> from f3ast_tff.run.metrics_loggers import scalars_of
         >>> scalars_of({"round": 10, "train_loss": 0.5, "test_user_loss": 2.0}, None)
         {'train/loss': 0.5, 'test/user_loss': 2.0}
     """

@@ -234,7 +234,8 @@ def simulate(
         DataError: If a data file is missing or damaged.
         EngineError: If the engine is lost.
 
-    Example:
+    Examples:
+        >>> from f3ast_tff import simulate
         >>> result = simulate(algorithm="f3ast", availability="scarce", rounds=2, seed=1)
         >>> list(result.metrics["round"])
         [2]

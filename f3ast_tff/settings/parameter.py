@@ -144,8 +144,9 @@ def parameter(
 ) -> Any:
     """Declares a field of a component's `Config` as a parameter; see `Parameter`.
 
-    Example:
+    Examples:
         >>> from dataclasses import dataclass
+        >>> from f3ast_tff.settings import parameter
         >>> @dataclass(frozen=True)
         ... class Config:
         ...     scarce_q: float = parameter(0.2, "probability of every client", above=0, maximum=1)

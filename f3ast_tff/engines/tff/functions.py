@@ -19,9 +19,11 @@ class Layout:
 
     TFF orders leaves as the type names them; TensorFlow's `nest` sorts the keys of dictionaries.
 
-    Example:
+    Examples:
         >>> from collections import OrderedDict
         >>> import numpy as np
+        >>> import tensorflow_federated as tff
+        >>> from f3ast_tff.engines.tff.functions import Layout
         >>> layout = Layout(tff.to_type(OrderedDict(b=np.float32, a=(np.int32, np.int32))))
         >>> layout.flatten({"a": (1, 2), "b": 3.0})
         [3.0, 1, 2]

@@ -189,12 +189,13 @@ class EstimatedAvailability:
       the state was left, and takes everybody for inactive before the first round: `"round"`. So it
       estimates joint chances, and its lambda_k tends to P(state kept) - 1, which is no eigenvalue.
 
-    Example:
-        >>> known = EstimatedAvailability(AvailabilityPrior.uniform(1))
+    Examples:
+        >>> from f3ast_tff.methods.parts import availability_knowledge as knowledge
+        >>> known = knowledge.EstimatedAvailability(knowledge.AvailabilityPrior.uniform(1))
         >>> for t in (1, 2, 3):
-        ...     known = known.after(t, np.array([True]))
-        >>> known.pi, known.eigenvalue
-        (array([0.8]), array([0.25]))
+        ...     known = known.after(t, [True])
+        >>> known.pi.tolist(), known.eigenvalue.tolist()
+        ([0.8], [0.25])
     """
 
     def __init__(

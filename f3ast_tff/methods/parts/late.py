@@ -46,9 +46,11 @@ def staleness_weight(kind: str, staleness: np.ndarray) -> np.ndarray:
         kind: One of `STALENESS_WEIGHTS`.
         staleness: tau, at least 0, `int [m]`.
 
-    Example:
-        >>> staleness_weight("root", np.array([0, 3]))
-        array([1. , 0.5])
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods.parts.late import staleness_weight
+        >>> staleness_weight("root", np.array([0, 3])).tolist()
+        [1.0, 0.5]
     """
     power = {"constant": 0.0, "root": 0.5, "inverse": 1.0}[kind]
     return (1.0 + staleness) ** -power

@@ -29,11 +29,12 @@ class ParticipationRates:
     r_k(t) is the share of rounds 1 .. t in which client k was selected, and r(0) only decides the
     first selection. A client never selected is then at 1e-150 too, below every other.
 
-    Example:
-        >>> rates = ParticipationRates(np.array([0.5, 0.5]), beta=0.1)
-        >>> rates.update(np.array([1]))
-        >>> rates.values
-        array([0.45, 0.55])
+    Examples:
+        >>> from f3ast_tff import ParticipationRates
+        >>> rates = ParticipationRates([0.5, 0.5], beta=0.1)
+        >>> rates.update([1])  # Client 1 took part.
+        >>> rates.values.round(3).tolist()
+        [0.45, 0.55]
     """
 
     def __init__(

@@ -223,13 +223,14 @@ class BaseStrategy:
             ValueError: If p is no distribution.
             TypeError: If the class is not what its `method` starts; construct it instead.
 
-        Example:
-            >>> from f3ast_tff import F3AST, select_clients, weigh_updates
+        Examples:
+            >>> import numpy as np
+            >>> from f3ast_tff import F3AST, Round, RoundConstraint, select_clients, weigh_updates
             >>> strategy = F3AST.start([0.25] * 4, k=2, rate_beta=0.01)
             >>> now = Round(1, np.array([True, True, False, False]), RoundConstraint(2))
             >>> ids = select_clients(strategy, now)
-            >>> weigh_updates(strategy, now, ids, np.array([True, True])).weights.round(2)
-            array([0.5, 0.5])
+            >>> weigh_updates(strategy, now, ids, np.array([True, True])).weights.round(2).tolist()
+            [0.5, 0.5]
         """
         if not cls.method:
             raise TypeError(f"{cls.__name__} names no method to start: construct it")

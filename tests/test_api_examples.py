@@ -1,0 +1,273 @@
+"""Names of the reference have examples in their docstrings; the examples of all docstrings run."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import f3ast_tff
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("f3ast_tff", "availability", "datasets", "analysis")
+# The site sets the code below this heading as code; it takes `Example:` for a quotation.
+HEADING = re.compile(r"^ *Examples:\n( *\n)? +>>> ", flags=re.MULTILINE)
+# Names whose example is still to be written.
+LACKING: set[str] = {
+    "f3ast_tff.ClientExamples",
+    "f3ast_tff.FederatedData",
+    "f3ast_tff.GreedyMixture",
+    "f3ast_tff.SavedRun",
+    "f3ast_tff.Simulation",
+    "f3ast_tff.TabularPolicy",
+    "f3ast_tff.advice.page.Advice",
+    "f3ast_tff.advice.trial.trial",
+    "f3ast_tff.analysis.results_frame.Results",
+    "f3ast_tff.analysis.results_frame.read_results",
+    "f3ast_tff.availability.AlternatingConfig",
+    "f3ast_tff.availability.AlwaysConfig",
+    "f3ast_tff.availability.ArrivalDepartureConfig",
+    "f3ast_tff.availability.AvailabilityConfig",
+    "f3ast_tff.availability.AvailabilityProcess",
+    "f3ast_tff.availability.Battery",
+    "f3ast_tff.availability.BatteryConfig",
+    "f3ast_tff.availability.ByteBudget",
+    "f3ast_tff.availability.CommunicationConstraint",
+    "f3ast_tff.availability.ConstraintConfig",
+    "f3ast_tff.availability.CycleK",
+    "f3ast_tff.availability.DirichletBernoulliConfig",
+    "f3ast_tff.availability.DirichletCyclicConfig",
+    "f3ast_tff.availability.DirichletMarkovConfig",
+    "f3ast_tff.availability.FixedK",
+    "f3ast_tff.availability.FourClassesConfig",
+    "f3ast_tff.availability.GroupMinimum",
+    "f3ast_tff.availability.Grouped",
+    "f3ast_tff.availability.HoldK",
+    "f3ast_tff.availability.HomeDevicesConfig",
+    "f3ast_tff.availability.IndependentAvailability",
+    "f3ast_tff.availability.InterleavedSineConfig",
+    "f3ast_tff.availability.LabelledConfig",
+    "f3ast_tff.availability.Markov",
+    "f3ast_tff.availability.MarkovClustersConfig",
+    "f3ast_tff.availability.MarkovK",
+    "f3ast_tff.availability.MarkovTransitionConfig",
+    "f3ast_tff.availability.MinimumSeparation",
+    "f3ast_tff.availability.MinimumSeparationConfig",
+    "f3ast_tff.availability.Mix",
+    "f3ast_tff.availability.MixConfig",
+    "f3ast_tff.availability.NonStationary",
+    "f3ast_tff.availability.PeriodicGroupsConfig",
+    "f3ast_tff.availability.PoissonArrivalsConfig",
+    "f3ast_tff.availability.PoissonK",
+    "f3ast_tff.availability.Product",
+    "f3ast_tff.availability.ProductConfig",
+    "f3ast_tff.availability.ScarceConfig",
+    "f3ast_tff.availability.SignalK",
+    "f3ast_tff.availability.SineConfig",
+    "f3ast_tff.availability.SmallestLabelConfig",
+    "f3ast_tff.availability.SmartphonesConfig",
+    "f3ast_tff.availability.StaircaseConfig",
+    "f3ast_tff.availability.StationaryConfig",
+    "f3ast_tff.availability.Stays",
+    "f3ast_tff.availability.StaysFileConfig",
+    "f3ast_tff.availability.StepsK",
+    "f3ast_tff.availability.Table",
+    "f3ast_tff.availability.TableConfig",
+    "f3ast_tff.availability.Trace",
+    "f3ast_tff.availability.TraceConfig",
+    "f3ast_tff.availability.Turns",
+    "f3ast_tff.availability.UnevenConfig",
+    "f3ast_tff.availability.UniformK",
+    "f3ast_tff.availability.logs.AvailabilityLog",
+    "f3ast_tff.availability.logs.log_of_frame",
+    "f3ast_tff.availability.logs.read_log",
+    "f3ast_tff.availability.preview.Preview",
+    "f3ast_tff.availability.preview.preview",
+    "f3ast_tff.availability.read_traces",
+    "f3ast_tff.compare",
+    "f3ast_tff.core.errors.CheckpointError",
+    "f3ast_tff.core.errors.ComponentError",
+    "f3ast_tff.core.errors.DataError",
+    "f3ast_tff.core.errors.EngineError",
+    "f3ast_tff.core.errors.Interrupted",
+    "f3ast_tff.core.errors.ParameterError",
+    "f3ast_tff.core.errors.PluginError",
+    "f3ast_tff.core.errors.RunFolderError",
+    "f3ast_tff.datasets.task.TaskConfig",
+    "f3ast_tff.delivery.Arrivals",
+    "f3ast_tff.delivery.Bernoulli",
+    "f3ast_tff.delivery.Certain",
+    "f3ast_tff.delivery.Deadline",
+    "f3ast_tff.delivery.Delivery",
+    "f3ast_tff.delivery.DeliveryConfig",
+    "f3ast_tff.delivery.DeliveryWorld",
+    "f3ast_tff.delivery.Late",
+    "f3ast_tff.delivery.OverCommit",
+    "f3ast_tff.delivery.TraceDelivery",
+    "f3ast_tff.engines.ClientScores",
+    "f3ast_tff.engines.Engine",
+    "f3ast_tff.engines.RoundOutcome",
+    "f3ast_tff.engines.engine.EngineConfig",
+    "f3ast_tff.engines.engine.EngineParts",
+    "f3ast_tff.engines.tff.runtime.InProcessRuntime",
+    "f3ast_tff.engines.tff.runtime.TffRuntime",
+    "f3ast_tff.load_run",
+    "f3ast_tff.marginal_utility",
+    "f3ast_tff.methods.BaseStrategy",
+    "f3ast_tff.methods.Cohort",
+    "f3ast_tff.methods.Outcome",
+    "f3ast_tff.methods.Round",
+    "f3ast_tff.methods.RoundConstraint",
+    "f3ast_tff.methods.Strategy",
+    "f3ast_tff.methods.ca_fed.CAFed",
+    "f3ast_tff.methods.cohort_of",
+    "f3ast_tff.methods.f3ast.ClusterF3AST",
+    "f3ast_tff.methods.f3ast.F3AST",
+    "f3ast_tff.methods.f3ast_fixed.FixedPolicy",
+    "f3ast_tff.methods.f3ast_of_ca_fed.F3ASTOfCAFed",
+    "f3ast_tff.methods.fedau.FedAU",
+    "f3ast_tff.methods.fedavg.Proportional",
+    "f3ast_tff.methods.fedavg.Uniform",
+    "f3ast_tff.methods.fedlaavg.LongestAbsent",
+    "f3ast_tff.methods.fedlaavg.Switching",
+    "f3ast_tff.methods.oort_loss.OortLoss",
+    "f3ast_tff.methods.parts.aggregation.Aggregation",
+    "f3ast_tff.methods.parts.algorithm.AlgorithmConfig",
+    "f3ast_tff.methods.parts.algorithm.StrategyContext",
+    "f3ast_tff.methods.parts.all_available.AllAvailable",
+    "f3ast_tff.methods.parts.late.Taken",
+    "f3ast_tff.methods.parts.memory.Memory",
+    "f3ast_tff.methods.power_of_choice.PowerOfChoice",
+    "f3ast_tff.methods.unbiased.AdaFed",
+    "f3ast_tff.methods.unbiased.MoreAvailable",
+    "f3ast_tff.methods.unbiased.Unbiased",
+    "f3ast_tff.models.CharacterLSTM",
+    "f3ast_tff.models.Model",
+    "f3ast_tff.models.ModelConfig",
+    "f3ast_tff.models.PureModel",
+    "f3ast_tff.models.ResNet18",
+    "f3ast_tff.models.SmallCNN",
+    "f3ast_tff.models.SoftmaxRegression",
+    "f3ast_tff.models.cafed_cnn",
+    "f3ast_tff.models.fedlaavg_cnn",
+    "f3ast_tff.optimizers.Adagrad",
+    "f3ast_tff.optimizers.Adam",
+    "f3ast_tff.optimizers.Geometric",
+    "f3ast_tff.optimizers.Inverse",
+    "f3ast_tff.optimizers.InverseSqrt",
+    "f3ast_tff.optimizers.Optimizer",
+    "f3ast_tff.optimizers.Schedule",
+    "f3ast_tff.optimizers.Sgd",
+    "f3ast_tff.optimizers.Yogi",
+    "f3ast_tff.optimizers.optimizer.OptimizerConfig",
+    "f3ast_tff.optimizers.sgd.ClientSgdConfig",
+    "f3ast_tff.rate_region.AvailabilityStates",
+    "f3ast_tff.rate_region.Configurations",
+    "f3ast_tff.rate_region.IndependentOracle",
+    "f3ast_tff.rate_region.LinearProgramOracle",
+    "f3ast_tff.rate_region.Minimum",
+    "f3ast_tff.rate_region.RegionOracle",
+    "f3ast_tff.rate_region.StatesOracle",
+    "f3ast_tff.rate_region.cluster_states",
+    "f3ast_tff.rate_region.configurations",
+    "f3ast_tff.rate_region.greedy_policy",
+    "f3ast_tff.rate_region.independent_states",
+    "f3ast_tff.rate_region.monte_carlo_error",
+    "f3ast_tff.rate_region.optimal_rates",
+    "f3ast_tff.rate_region.policy_achieving",
+    "f3ast_tff.rate_region.policy_for",
+    "f3ast_tff.rate_region.reach",
+    "f3ast_tff.rate_region.sampled_states",
+    "f3ast_tff.select_clients",
+    "f3ast_tff.settings.Derived",
+    "f3ast_tff.settings.Published",
+    "f3ast_tff.settings.Reading",
+    "f3ast_tff.settings.parameter.Parameter",
+    "f3ast_tff.settings.register",
+    "f3ast_tff.variance_bound",
+    "f3ast_tff.weigh_updates",
+}
+
+
+def needs_tff(names: Iterable[str]) -> list[Any]:
+    """Marks what is in `f3ast_tff.engines.tff`: conftest.py skips it by name without TFF."""
+    return [
+        pytest.param(name, marks=pytest.mark.tff if ".engines.tff." in name else ())
+        for name in names
+    ]
+
+
+def listed() -> list[str]:
+    """Names on the pages of the reference; of a module its members, or what is public in it."""
+    found = []
+    for page in sorted((ROOT / "docs/reference").glob("*.md")):
+        text = page.read_text()
+        for name, options in re.findall(r"^::: (\S+)\n((?: +.*\n)*)", text, flags=re.MULTILINE):
+            members = re.findall(r"^ +- (\w+)$", options, flags=re.MULTILINE)
+            file = (ROOT / name.replace(".", "/")).with_suffix(".py")
+            if file.is_file() and not members:
+                members = public_in(file)
+            found += [f"{name}.{member}" for member in members] or [name]
+    assert len(found) == len(set(found))
+    return found
+
+
+def public_in(file: Path) -> list[str]:
+    """Classes and functions of a module, which is not imported."""
+    kinds = (ast.ClassDef, ast.FunctionDef)
+    nodes = ast.parse(file.read_text()).body
+    return [n.name for n in nodes if isinstance(n, kinds) and not n.name.startswith("_")]
+
+
+def modules_with_examples() -> list[str]:
+    """Modules whose docstrings have examples, by import path."""
+    found = set()
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob("*.py"):
+            if ">>>" in path.read_text():
+                parts = path.relative_to(ROOT).with_suffix("").parts
+                parts = parts if folder == "f3ast_tff" else ("f3ast_tff", *parts)
+                found.add(".".join(parts).removesuffix(".__init__"))
+    return sorted(found)
+
+
+def find(name: str) -> Any:
+    """Returns the object of a name."""
+    module, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(module), attribute)
+
+
+@pytest.mark.parametrize("name", needs_tff(listed()))
+def test_a_name_of_the_reference_has_an_example(name: str) -> None:
+    """One with a result. Attributes and methods need none: the example of their class uses them."""
+    text = find(name).__doc__ or ""
+    results = [example.want for example in doctest.DocTestParser().get_examples(text)]
+    has = HEADING.search(text) is not None and any(results)
+    if name in LACKING:
+        assert not has, f"{name} has its example: take it from LACKING"
+        return
+    assert has, f"{name} needs an `Examples:` section with a result"
+
+
+def test_what_lacks_an_example_is_listed() -> None:
+    assert set(listed()) >= LACKING
+
+
+def test_what_the_package_exports_is_listed() -> None:
+    found = [find(name) for name in listed() if ".engines.tff." not in name]
+    lacking = [n for n in f3ast_tff.__all__ if all(getattr(f3ast_tff, n) is not o for o in found)]
+    assert not lacking
+
+
+@pytest.mark.parametrize("name", needs_tff(modules_with_examples()))
+def test_examples_of(name: str) -> None:
+    """Each example imports what it uses."""
+    result = doctest.testmod(importlib.import_module(name), globs={})
+    assert result.attempted > 0
+    assert result.failed == 0
