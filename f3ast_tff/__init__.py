@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from f3ast_tff.advice import advise
     from f3ast_tff.core.federated_data import ClientExamples, FederatedData
-    from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
+    from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
+    from f3ast_tff.methods.f3ast import F3AST
     from f3ast_tff.methods.f3ast_fixed import FixedPolicy
     from f3ast_tff.methods.fedavg import Proportional, Uniform
     from f3ast_tff.methods.parts.constraint import RoundConstraint
@@ -65,7 +66,7 @@ __all__ = [
 # The module of each name; imported when it is asked for, so that a command starts at once.
 _MODULES = {
     "ClientExamples": "core.federated_data",
-    "ClusterF3AST": "methods.f3ast",
+    "ClusterF3AST": "methods.cluster_f3ast",
     "Cohort": "methods.parts.strategy",
     "F3AST": "methods.f3ast",
     "RoundConstraint": "methods.parts.constraint",

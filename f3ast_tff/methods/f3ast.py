@@ -13,6 +13,7 @@ import numpy as np
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.core.randomness import generator
+from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
 from f3ast_tff.methods.parts.algorithm import (
     ObjectiveConfig,
     RateBetaConfig,
@@ -25,32 +26,16 @@ from f3ast_tff.methods.parts.choosing import BLOCK, Utility, best_feasible
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.objective import (
     best_if_all_available,
-    numerators,
     ranking,
     root_numerators,
 )
-from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.rates import ParticipationRates, bounded, check_weight_bound
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.settings import Derived, Reading, parameter, register
 
 # Whose participation the tracked rates are: see `F3AST`.
 FOLLOWS = ("delivered", "selected", "both")
 _SELECTED = "selected_"
-
-
-def check_weight_bound(bound: float | None) -> None:
-    """Checks a bound on p_k / r_k.
-
-    Raises:
-        ValueError: If it is not above 0.
-    """
-    if bound is not None and not bound > 0:
-        raise ValueError(f"weight_bound {bound}: must be above 0")
-
-
-def bounded(weights: np.ndarray, bound: float | None) -> np.ndarray:
-    """Returns weights p_k / r_k, `float64 [m]`, none above the bound if there is one."""
-    return weights if bound is None else np.minimum(weights, bound)
 
 
 @dataclass
@@ -184,85 +169,6 @@ class F3AST(BaseStrategy):
         if self.selected_rates is not None:
             parts = {n: v for n, v in state.items() if n.startswith(_SELECTED)}
             self.selected_rates.restore({n[len(_SELECTED) :]: v for n, v in parts.items()})
-
-
-@dataclass
-class ClusterF3AST(BaseStrategy):
-    """Algorithm 1 where the clients of a cluster share a rate.
-
-    r_g is the tracked share of cluster g's clients that take part in a round, eq. (5) with
-    |S in g| / n_g for 1_S, and stands for r_k of each. One more pick from g lowers
-    H = sum_k c_k / r_g(k) at the rate (mean of c_k over g) / r_g^2, the utility of its clients,
-    who tie: ties are broken at random. Weights p_k / r_g are unbiased where the clients of a
-    cluster are available equally often; 8 bytes per client are kept, and 12 a cluster.
-
-    With one client a cluster this is `F3AST`.
-
-    Attributes:
-        p: Client shares p_k, `float64 [N]`; where only a cluster's share is known, that over n_g.
-        clusters: Cluster of each client, `int [N]`, in 0 .. G - 1, none of them empty.
-        rates: The tracked rates of the clusters, G of them, moved by every `weigh`.
-        objective: `"p_squared"` or `"p"`, the case of eq. (3).
-        seed: Seed of the tie-breaks.
-        weight_bound: Largest p_k / r_g of a selected client, above 0; `None` for no bound. Where
-            it takes effect the aggregate is biased.
-        follow: See `F3AST`.
-    """
-
-    method: ClassVar[str] = "f3ast"
-
-    p: np.ndarray
-    clusters: np.ndarray
-    rates: ParticipationRates
-    objective: str = "p_squared"
-    seed: int = 0
-    weight_bound: float | None = None
-    follow: str = "delivered"
-
-    def __post_init__(self) -> None:
-        check_client_shares(self.p)
-        check_weight_bound(self.weight_bound)
-        if self.clusters.shape != self.p.shape or np.any(self.clusters < 0):
-            raise ValueError("clusters must give a number from 0 for each client")
-        sizes = np.bincount(self.clusters, minlength=len(self.rates.unscaled))
-        if len(sizes) > len(self.rates.unscaled) or np.any(sizes == 0):
-            raise ValueError(f"{len(self.rates.unscaled)} rates, but clusters of sizes {sizes}")
-        total = np.bincount(self.clusters, numerators(self.p, self.objective))
-        self._sizes, self._mean_c = sizes, total / sizes
-
-    def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
-        by_cluster = self._mean_c / self.rates.unscaled**2
-
-        def utility(part: slice) -> np.ndarray:
-            return by_cluster[self.clusters[part]]
-
-        rng = generator(self.seed, "selection", now.number)
-        return best_feasible(utility, now.available, now.constraint, rng)
-
-    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; lost updates do not count in r_g, which weighs the others."""
-        cohort_ids = ids[delivered]
-        follows = cohort_ids if self.follow == "delivered" else now.asked_now(ids)
-        self.rates.update(*self._shares(follows))
-        weights = self.p[cohort_ids] / self.rates.at(self.clusters[cohort_ids])
-        return Cohort(cohort_ids, bounded(weights, self.weight_bound))
-
-    def _shares(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Clusters of these clients, and the share of each cluster that they are."""
-        touched, picks = np.unique(self.clusters[ids], return_counts=True)
-        return touched, picks / self._sizes[touched]
-
-    def participation_rates(self) -> np.ndarray:
-        return self.rates.at(self.clusters)
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Returns the rates of the clusters."""
-        return self.rates.state()
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back saved rates."""
-        self.rates.restore(state)
 
 
 def _default_first_rates(known: Any) -> str:

@@ -153,3 +153,18 @@ class ParticipationRates:
         self._scale = float(state["rate_scale"])
         if self.falling:
             self._rounds = int(state["rate_updates"])
+
+
+def check_weight_bound(bound: float | None) -> None:
+    """Checks a bound on p_k / r_k.
+
+    Raises:
+        ValueError: If it is not above 0.
+    """
+    if bound is not None and not bound > 0:
+        raise ValueError(f"weight_bound {bound}: must be above 0")
+
+
+def bounded(weights: np.ndarray, bound: float | None) -> np.ndarray:
+    """Returns weights p_k / r_k, `float64 [m]`, none above the bound if there is one."""
+    return weights if bound is None else np.minimum(weights, bound)

@@ -10,7 +10,8 @@ import itertools
 import numpy as np
 import pytest
 
-from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
+from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
+from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
 from f3ast_tff.methods.fedavg import Proportional
 from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching

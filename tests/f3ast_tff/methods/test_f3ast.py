@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
+from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
+from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.objective import OBJECTIVES, marginal_utility
 from f3ast_tff.methods.parts.rates import ParticipationRates

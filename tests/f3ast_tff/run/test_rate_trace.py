@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
+from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
+from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Uniform
 from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.run.rate_trace import MAX_CLIENTS, MAX_ROUNDS, RateTrace, traced_rounds

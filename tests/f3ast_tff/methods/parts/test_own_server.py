@@ -12,7 +12,8 @@ import pytest
 from f3ast_tff.availability import CycleK
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods import Round, RoundConstraint
-from f3ast_tff.methods.f3ast import F3AST, ClusterF3AST
+from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
+from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
 from f3ast_tff.methods.fedau import FedAU
 from f3ast_tff.methods.fedavg import Proportional

@@ -1,0 +1,94 @@
+"""F3AST with a rate per cluster of clients, where too little is known of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from f3ast_tff.core.local_training import check_client_shares
+from f3ast_tff.core.randomness import generator
+from f3ast_tff.methods.parts.choosing import best_feasible
+from f3ast_tff.methods.parts.objective import numerators
+from f3ast_tff.methods.parts.rates import ParticipationRates, bounded, check_weight_bound
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
+
+
+@dataclass
+class ClusterF3AST(BaseStrategy):
+    """Algorithm 1 where the clients of a cluster share a rate.
+
+    r_g is the tracked share of cluster g's clients that take part in a round, eq. (5) with
+    |S in g| / n_g for 1_S, and stands for r_k of each. One more pick from g lowers
+    H = sum_k c_k / r_g(k) at the rate (mean of c_k over g) / r_g^2, the utility of its clients,
+    who tie: ties are broken at random. Weights p_k / r_g are unbiased where the clients of a
+    cluster are available equally often; 8 bytes per client are kept, and 12 a cluster.
+
+    With one client a cluster this is `F3AST`.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`; where only a cluster's share is known, that over n_g.
+        clusters: Cluster of each client, `int [N]`, in 0 .. G - 1, none of them empty.
+        rates: The tracked rates of the clusters, G of them, moved by every `weigh`.
+        objective: `"p_squared"` or `"p"`, the case of eq. (3).
+        seed: Seed of the tie-breaks.
+        weight_bound: Largest p_k / r_g of a selected client, above 0; `None` for no bound. Where
+            it takes effect the aggregate is biased.
+        follow: See `F3AST`.
+    """
+
+    method: ClassVar[str] = "f3ast"
+
+    p: np.ndarray
+    clusters: np.ndarray
+    rates: ParticipationRates
+    objective: str = "p_squared"
+    seed: int = 0
+    weight_bound: float | None = None
+    follow: str = "delivered"
+
+    def __post_init__(self) -> None:
+        check_client_shares(self.p)
+        check_weight_bound(self.weight_bound)
+        if self.clusters.shape != self.p.shape or np.any(self.clusters < 0):
+            raise ValueError("clusters must give a number from 0 for each client")
+        sizes = np.bincount(self.clusters, minlength=len(self.rates.unscaled))
+        if len(sizes) > len(self.rates.unscaled) or np.any(sizes == 0):
+            raise ValueError(f"{len(self.rates.unscaled)} rates, but clusters of sizes {sizes}")
+        total = np.bincount(self.clusters, numerators(self.p, self.objective))
+        self._sizes, self._mean_c = sizes, total / sizes
+
+    def select(self, now: Round) -> np.ndarray:
+        """See `Strategy.select`."""
+        by_cluster = self._mean_c / self.rates.unscaled**2
+
+        def utility(part: slice) -> np.ndarray:
+            return by_cluster[self.clusters[part]]
+
+        rng = generator(self.seed, "selection", now.number)
+        return best_feasible(utility, now.available, now.constraint, rng)
+
+    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
+        """See `Strategy.weigh`; lost updates do not count in r_g, which weighs the others."""
+        cohort_ids = ids[delivered]
+        follows = cohort_ids if self.follow == "delivered" else now.asked_now(ids)
+        self.rates.update(*self._shares(follows))
+        weights = self.p[cohort_ids] / self.rates.at(self.clusters[cohort_ids])
+        return Cohort(cohort_ids, bounded(weights, self.weight_bound))
+
+    def _shares(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Clusters of these clients, and the share of each cluster that they are."""
+        touched, picks = np.unique(self.clusters[ids], return_counts=True)
+        return touched, picks / self._sizes[touched]
+
+    def participation_rates(self) -> np.ndarray:
+        return self.rates.at(self.clusters)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns the rates of the clusters."""
+        return self.rates.state()
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes back saved rates."""
+        self.rates.restore(state)
