@@ -153,6 +153,17 @@ class CAFed(BaseStrategy):
         strict: Whether the error must fall by more than tau (Sec. IV-A), or by at least tau (line
             19, and the released code); see `ca_fed_exclusion.exclude`.
         seed: Seed of the draws where K is short.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
+        >>> from f3ast_tff.methods.ca_fed import CAFed
+        >>> strategy = CAFed.start([0.45, 0.45, 0.1], k=3, availability_knowledge="estimated")
+        >>> for t, losses in enumerate(np.array([[2.0, 2.0, 2.0], [1.0, 1.0, 3.0]]), 1):
+        ...     now = Round(t, np.ones(3, bool), RoundConstraint(3), lambda ids: losses[ids])
+        ...     cohort = cohort_of(strategy, now)
+        >>> cohort.ids.tolist()  # Without client 2 the rest converges faster.
+        [0, 1]
     """
 
     method: ClassVar[str] = "ca_fed"

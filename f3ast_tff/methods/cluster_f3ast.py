@@ -36,6 +36,15 @@ class ClusterF3AST(BaseStrategy):
         weight_bound: Largest p_k / r_g of a selected client, above 0; `None` for no bound. Where
             it takes effect the aggregate is biased.
         follow: See `F3AST`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import ClusterF3AST
+        >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
+        >>> strategy = ClusterF3AST.start(np.full(6, 1 / 6), k=2, rate_clusters=2, rate_beta=0.2)
+        >>> cohort = cohort_of(strategy, Round(1, np.arange(6) < 3, RoundConstraint(2)))
+        >>> strategy.participation_rates().round(2).tolist()  # Clients 0, 1, 2 share a rate.
+        [0.4, 0.4, 0.4, 0.27, 0.27, 0.27]
     """
 
     method: ClassVar[str] = "f3ast"

@@ -71,6 +71,17 @@ class F3AST(BaseStrategy):
         seed: Seed of the tie-breaks.
         follow: Whether `rates` are those of the `"delivered"` or the `"selected"`.
         selected_rates: Rates s of the selected beside r of the delivered; `None` for one kind.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import F3AST
+        >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
+        >>> strategy = F3AST.start(np.full(3, 1 / 3), k=1, rate_beta=0.01)
+        >>> for t in range(1, 1001):  # Client 2 is there in every fifth round.
+        ...     now = Round(t, np.array([True, True, t % 5 == 0]), RoundConstraint(1))
+        ...     cohort = cohort_of(strategy, now)
+        >>> cohort.ids.tolist(), cohort.weights.round(1).tolist()
+        ([2], [1.6])
     """
 
     method: ClassVar[str] = "f3ast"

@@ -31,6 +31,17 @@ class FixedPolicy(BaseStrategy):
         rates: r, `float64 [N]`, above 0 for whoever the policy can select.
         policy: f^r.
         seed: Seed of the draws.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import FixedPolicy, IndependentOracle, greedy_policy, optimal_rates
+        >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
+        >>> p, availability = np.array([0.5, 0.3, 0.2]), np.array([0.9, 0.9, 0.1])
+        >>> best = optimal_rates(p, "p_squared", IndependentOracle(availability, 1))
+        >>> strategy = FixedPolicy(p, best.rates, greedy_policy(best))
+        >>> cohort = cohort_of(strategy, Round(1, np.ones(3, bool), RoundConstraint(1)))
+        >>> cohort.ids.tolist(), cohort.weights.round(1).tolist()  # Client 2 is rarely available.
+        ([2], [2.0])
     """
 
     method: ClassVar[str] = "f3ast_fixed"

@@ -29,6 +29,16 @@ class F3ASTOfCAFed(BaseStrategy):
         p: Client shares p_k, `float64 [N]`; a client of share 0 takes no part.
         knowledge: Knowledge of pi_k; observes every round.
         beta: Smoothness, in [0, 1): 1 / T, T the number of rounds, in the released code.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
+        >>> from f3ast_tff.methods.f3ast_of_ca_fed import F3ASTOfCAFed
+        >>> from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
+        >>> strategy = F3ASTOfCAFed(np.full(3, 1 / 3), KnownAvailability([0.9, 0.5, 0.2]), beta=0.0)
+        >>> rounds = [Round(t, np.ones(3, bool), RoundConstraint(1)) for t in (1, 2, 3)]
+        >>> [cohort_of(strategy, now).ids.tolist() for now in rounds]  # Always the least available.
+        [[2], [2], [2]]
     """
 
     method: ClassVar[str] = "f3ast_of_ca_fed"

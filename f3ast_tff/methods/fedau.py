@@ -31,6 +31,17 @@ class FedAU(AllAvailable):
 
     Attributes:
         cutoff: K_cut of the paper (its K), at least 1; `None` for no limit.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import Outcome
+        >>> from f3ast_tff.methods.fedau import FedAU
+        >>> strategy = FedAU(np.full(2, 0.5))
+        >>> for t in range(1, 13):  # Client 0 takes part in every round, client 1 in every fourth.
+        ...     ids = np.array([0, 1] if t % 4 == 0 else [0])
+        ...     strategy.observe(t, Outcome(ids, np.ones(len(ids), bool), np.ones(len(ids))))
+        >>> strategy.mean_intervals.tolist()
+        [1.0, 4.0]
     """
 
     method: ClassVar[str] = "fedau"

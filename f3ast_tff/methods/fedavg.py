@@ -37,6 +37,14 @@ class Proportional(BaseStrategy):
             average, numbers of examples for one by data size.
         replace: Whether sampling is with replacement.
         seed: Seed of the draws.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import Proportional, Round, RoundConstraint
+        >>> strategy = Proportional(np.array([0.7, 0.2, 0.1]), average_weights=np.ones(3))
+        >>> rounds = (Round(t, np.ones(3, bool), RoundConstraint(1)) for t in range(1, 1001))
+        >>> np.bincount([strategy.select(now)[0] for now in rounds]).tolist()
+        [697, 200, 103]
     """
 
     method: ClassVar[str] = "fedavg"
@@ -84,6 +92,14 @@ class Uniform(BaseStrategy):
         average_weights: Weight of each client in the mean, `float64 [N]`: ones for a plain
             average, numbers of examples for one by data size.
         seed: Seed of the draws.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import Round, RoundConstraint, Uniform
+        >>> strategy = Uniform(average_weights=np.ones(3))
+        >>> rounds = (Round(t, np.ones(3, bool), RoundConstraint(1)) for t in range(1, 1001))
+        >>> np.bincount([strategy.select(now)[0] for now in rounds]).tolist()
+        [329, 358, 313]
     """
 
     method: ClassVar[str] = "uniform"

@@ -34,6 +34,15 @@ class LongestAbsent(BaseStrategy):
         random_ties: Whether clients absent equally long are ordered at random; else the lowest id
             wins, as in the released code. The paper does not say.
         seed: Seed of the tie-breaks.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
+        >>> from f3ast_tff.methods.fedlaavg import LongestAbsent
+        >>> strategy, two = LongestAbsent(np.full(4, 0.25), random_ties=False), RoundConstraint(2)
+        >>> rounds = [Round(t, np.array([True, True, True, t == 3]), two) for t in (1, 2, 3)]
+        >>> [cohort_of(strategy, now).ids.tolist() for now in rounds]
+        [[0, 1], [2, 0], [3, 1]]
     """
 
     method: ClassVar[str] = "fedlaavg"
@@ -86,6 +95,17 @@ class Switching(BaseStrategy):
             by their sum, being meant here for a sum. Remembers nothing between rounds.
         then: Strategy of the second phase.
         switch_round: First round of the second phase, at least 1.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
+        >>> from f3ast_tff.methods.fedavg import Proportional
+        >>> from f3ast_tff.methods.fedlaavg import LongestAbsent, Switching
+        >>> p = np.array([1.0, 0.0, 0.0])  # FedAvg takes client 0 in rounds 1 and 2.
+        >>> strategy = Switching(Proportional(p, np.ones(3)), LongestAbsent(p), switch_round=3)
+        >>> rounds = [Round(t, np.ones(3, bool), RoundConstraint(1)) for t in (1, 2, 3, 4)]
+        >>> [cohort_of(strategy, now).ids.tolist() for now in rounds]
+        [[0], [0], [1], [2]]
     """
 
     method: ClassVar[str] = "fedavg_then_fedlaavg"

@@ -56,6 +56,16 @@ class OortLoss(BaseStrategy):
         least: Least share, in [0, 1].
         cutoff: Cut-off factor, in (0, 1].
         seed: Seed of the draws.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods import Round, RoundConstraint
+        >>> from f3ast_tff.methods.oort_loss import OortLoss
+        >>> strategy = OortLoss(np.array([50.0, 100.0, 80.0]), exploration=0.0, least=0.0)
+        >>> utility = np.array([150.0, 100.0, 40.0])  # From round 1, in which all took part.
+        >>> strategy.restore({"utility": utility, "last_participation": np.ones(3, int)})
+        >>> strategy.select(Round(2, np.ones(3, bool), RoundConstraint(1))).tolist()
+        [0]
     """
 
     method: ClassVar[str] = "oort_loss"

@@ -37,6 +37,14 @@ class PowerOfChoice(BaseStrategy):
         replace: Whether candidates are drawn with replacement; one drawn twice may train twice.
         added: Number added to each client's loss, `float64 [N]`; `None` for none.
         average_weights: Weight of each client in the mean, `float64 [N]`; `None` for a plain one.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import PowerOfChoice, Round, RoundConstraint
+        >>> losses, there = np.array([0.2, 1.5, 0.9, 3.0]), np.array([True, True, True, False])
+        >>> now = Round(1, there, RoundConstraint(2), lambda ids: losses[ids])
+        >>> PowerOfChoice(np.full(4, 0.25), candidates=3).select(now).tolist()
+        [1, 2]
     """
 
     method: ClassVar[str] = "poc"

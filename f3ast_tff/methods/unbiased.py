@@ -32,6 +32,16 @@ class Unbiased(BaseStrategy):
             share 0 takes no part.
         knowledge: Knowledge of pi_k; observes every round.
         seed: Seed of the draws where K is short.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
+        >>> from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
+        >>> from f3ast_tff.methods.unbiased import Unbiased
+        >>> strategy = Unbiased(np.array([0.5, 0.3, 0.2]), KnownAvailability([1.0, 0.5, 0.1]))
+        >>> now = Round(1, np.array([True, False, True]), RoundConstraint(3))
+        >>> cohort_of(strategy, now).weights.tolist()
+        [0.5, 2.0]
     """
 
     method: ClassVar[str] = "unbiased"
@@ -90,6 +100,16 @@ class MoreAvailable(Unbiased):
 
     Attributes:
         least_pi: Least pi_k of a client that counts as often available, in (0, 1].
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
+        >>> from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
+        >>> from f3ast_tff.methods.unbiased import MoreAvailable
+        >>> strategy = MoreAvailable(np.array([0.5, 0.3, 0.2]), KnownAvailability([1.0, 0.5, 0.1]))
+        >>> cohort = cohort_of(strategy, Round(1, np.ones(3, bool), RoundConstraint(3)))
+        >>> cohort.ids.tolist(), cohort.weights.tolist()  # Never client 2, of pi = 0.1.
+        ([0, 1], [0.5, 0.6])
     """
 
     method: ClassVar[str] = "more_available"
@@ -115,6 +135,16 @@ class AdaFed(Unbiased):
     CA-Fed, Sec. V-A c, whose experiments and code cover this case alone; AdaFed's own choice of how
     many clients to sample is not here. Where K is short, the weights of those drawn sum to 1. They
     are meant for a SUM; a normalised mean is the same.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
+        >>> from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
+        >>> from f3ast_tff.methods.unbiased import AdaFed
+        >>> strategy = AdaFed(np.array([0.5, 0.3, 0.2]), KnownAvailability([1.0, 0.5, 0.1]))
+        >>> now = Round(1, np.array([True, False, True]), RoundConstraint(3))
+        >>> cohort_of(strategy, now).weights.round(3).tolist()
+        [0.2, 0.8]
     """
 
     method: ClassVar[str] = "adafed"

@@ -95,6 +95,14 @@ def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
         ComponentError: If the strategy returns no ids of clients, clients that are not available,
             a client twice, or more clients than the constraint allows. See
             `BaseStrategy.may_select` for a strategy that may.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import F3AST, Round, RoundConstraint, select_clients
+        >>> strategy = F3AST.start([0.5, 0.3, 0.2], k=2)
+        >>> now = Round(1, np.array([True, False, True]), RoundConstraint(2))
+        >>> sorted(select_clients(strategy, now).tolist())
+        [0, 2]
     """
     p = getattr(strategy, "p", None)
     n = len(p) if isinstance(p, np.ndarray) else None
@@ -161,6 +169,15 @@ def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np
     Raises:
         ComponentError: If the strategy returns another cohort, or weights that are not finite.
         ParameterError: If `delivered` is not `bool [m]`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import F3AST, Round, RoundConstraint, weigh_updates
+        >>> strategy = F3AST.start([0.5, 0.3, 0.2], k=2, rate_beta=0.1)
+        >>> now = Round(1, np.ones(3, bool), RoundConstraint(2))
+        >>> cohort = weigh_updates(strategy, now, np.array([0, 2]), np.array([True, False]))
+        >>> cohort.ids.tolist(), cohort.weights.round(3).tolist()  # The update of client 2 is lost.
+        ([0], [0.5])
     """
     _check_mask("delivered", delivered, len(ids))
     cohort = strategy.weigh(now, ids, delivered)

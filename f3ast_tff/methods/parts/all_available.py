@@ -27,6 +27,15 @@ class AllAvailable(BaseStrategy):
     Attributes:
         p: Client shares p_k, `float64 [N]`; a client of share 0 takes no part.
         seed: Seed of the draws where K is short.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
+        >>> from f3ast_tff.methods.parts.all_available import AllAvailable
+        >>> now = Round(1, np.array([True, False, True]), RoundConstraint(3))
+        >>> cohort = cohort_of(AllAvailable(np.array([0.5, 0.3, 0.2])), now)
+        >>> cohort.ids.tolist(), cohort.weights.tolist()
+        ([0, 2], [0.5, 0.2])
     """
 
     method: ClassVar[str] = "fedavg_all"

@@ -21,6 +21,15 @@ class RoundConstraint:
         budget: Most that the picks may cost, above 0, in the unit of `cost`.
         group: Group of each client, `int [N]`, -1 for none.
         minimum: Fewest clients of each group, `int [G]`, in all at most `k`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import RoundConstraint
+        >>> RoundConstraint(2).admit([3, 0, 1]).tolist()
+        [3, 0]
+        >>> megabytes = np.array([4.0, 2.0, 1.0, 3.0])
+        >>> RoundConstraint(3, cost=megabytes, budget=5.0).admit([3, 0, 1]).tolist()
+        [3, 1]
     """
 
     k: int

@@ -18,6 +18,18 @@ class Taken(NamedTuple):
     Attributes:
         enters: Updates of this round's aggregate, `bool [m]`.
         dropped: Updates that never enter, `bool [m]`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods import Round, RoundConstraint
+        >>> from f3ast_tff.methods.parts.late import Taken, taken_by
+        >>> class Fresh:
+        ...     def taken(self, now, asked_in):
+        ...         fresh = now.number - asked_in < 3
+        ...         return Taken(enters=fresh, dropped=~fresh)
+        >>> now = Round(9, np.ones(4, bool), RoundConstraint(2))
+        >>> taken_by(Fresh(), now, np.array([9, 8, 5])).dropped.tolist()
+        [False, False, True]
     """
 
     enters: np.ndarray

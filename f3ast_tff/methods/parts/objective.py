@@ -27,7 +27,15 @@ def root_numerators(p: np.ndarray, objective: str) -> np.ndarray:
 
 
 def variance_bound(r: np.ndarray, p: np.ndarray, objective: str) -> float:
-    """Returns H(r), eq. (3); `r` and `p` are `float [N]`, r in (0, 1]."""
+    """Returns H(r), eq. (3); `r` and `p` are `float [N]`, r in (0, 1].
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import variance_bound
+        >>> p = np.array([0.6, 0.3, 0.1])
+        >>> [round(variance_bound(r, p, "p_squared"), 3) for r in (np.full(3, 1 / 3), p)]
+        [1.38, 1.0]
+    """
     return float(np.sum(numerators(p, objective) / r))
 
 
@@ -57,7 +65,15 @@ def best_if_all_available(p: np.ndarray, k: float, objective: str) -> tuple[np.n
 
 
 def marginal_utility(r: np.ndarray, p: np.ndarray, objective: str) -> np.ndarray:
-    """Returns -dH/dr_k = c_k / r_k^2, what selecting client k is worth (eq. 4); `float [N]`."""
+    """Returns -dH/dr_k = c_k / r_k^2, what selecting client k is worth (eq. 4); `float [N]`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import marginal_utility
+        >>> p, rates = np.array([0.5, 0.3, 0.2]), np.array([0.5, 0.1, 0.2])
+        >>> marginal_utility(rates, p, "p_squared").round(3).tolist()
+        [1.0, 9.0, 1.0]
+    """
     return np.square(ranking(r, root_numerators(p, objective)))
 
 

@@ -35,6 +35,15 @@ class GreedyMixture:
         utilities: Utility of each client in each order, `float64 [V, N]`; the lowest id wins ties,
             and a client of utility 0 or less is not selected.
         chances: Chance of each order, `float64 [V]`, at least 0, of sum 1.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import GreedyMixture
+        >>> orders = np.array([[3, 2, 1], [1, 2, 3]])  # The first with chance 0.9.
+        >>> policy = GreedyMixture(orders, np.array([0.9, 0.1]))
+        >>> rng, available = np.random.default_rng(0), np.array([True, True, False])
+        >>> sum(policy.choose(available, 1, rng).tolist() == [0] for _ in range(1000))
+        904
     """
 
     utilities: np.ndarray
@@ -60,6 +69,15 @@ class TabularPolicy:
         k: K of each, `int [M]`; no two entries share both.
         subsets: For each of them, the sets S that may be selected, `bool [n, N]`.
         chances: For each of them, f_{C,S}, `float64 [n]`, at least 0, of sum 1.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import TabularPolicy
+        >>> both, alone = np.array([[True, True]]), np.array([[True, False], [False, True]])
+        >>> policy = TabularPolicy(both, np.array([1]), (alone,), (np.array([0.25, 0.75]),))
+        >>> rng = np.random.default_rng(0)
+        >>> sum(policy.choose(both[0], 1, rng).tolist() == [1] for _ in range(1000))
+        769
     """
 
     masks: np.ndarray

@@ -52,6 +52,14 @@ class Round:
             the same clients returns the first answer, see `asked_once`.
         asked_in: Round in which each client of `Strategy.weigh` was asked, `int64 [m]`; `None`
             where no update is late, and in `Strategy.select`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import Round, RoundConstraint
+        >>> losses, available = np.array([0.3, 2.0, 0.9]), np.array([True, False, True])
+        >>> now = Round(1, available, RoundConstraint(2), losses=lambda ids: losses[ids])
+        >>> now.constraint.k, now.losses(np.flatnonzero(now.available)).tolist()
+        (2, [0.3, 0.9])
     """
 
     number: int
@@ -76,6 +84,13 @@ class Cohort:
         ids: Client ids, `int64 [m]`; with-replacement sampling may repeat a client.
         weights: Aggregation weight of each, `float64 [m]`.
         step: Factor of the server's learning rate in this round; read where updates may be late.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import Cohort
+        >>> cohort, updates = Cohort(np.array([4, 7]), np.array([0.5, 1.5])), {4: 1.0, 7: -2.0}
+        >>> sum(w * updates[k] for k, w in zip(cohort.ids.tolist(), cohort.weights.tolist()))
+        -2.5
     """
 
     ids: np.ndarray
@@ -102,6 +117,16 @@ class Outcome:
             and finite.
         losses: Mean loss of the batches that each client trained on, `float64 [m]`; NaN where it
             had no step, or was not delivered.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import Outcome
+        >>> from f3ast_tff.methods.fedau import FedAU
+        >>> strategy, arrived = FedAU(np.full(3, 1 / 3)), np.array([True, False])
+        >>> for t in (1, 2):  # Client 1 is selected, and its update lost.
+        ...     strategy.observe(t, Outcome(np.array([0, 1]), arrived, np.array([0.7, np.nan])))
+        >>> strategy.remembered()["interval_rounds"].tolist()
+        [0, 2, 2]
     """
 
     ids: np.ndarray
@@ -122,6 +147,14 @@ class Strategy(Protocol):
     A run refuses clients that are not available, a client selected twice, and more clients than
     the constraint allows, unless the strategy's attribute `may_select` names it; see
     `BaseStrategy.may_select`.
+
+    Examples:
+        >>> from f3ast_tff import F3AST
+        >>> strategy, again = (F3AST.start([0.5, 0.3, 0.2], k=1, rate_beta=0.1) for _ in range(2))
+        >>> strategy.rates.update([2])
+        >>> again.restore(strategy.state())  # After a restart of the server.
+        >>> again.participation_rates().round(3).tolist()
+        [0.45, 0.27, 0.28]
     """
 
     @property
@@ -180,6 +213,16 @@ class BaseStrategy:
         aggregation: Name of the aggregation that its weights are meant for. Read where a strategy
             is given as an object; an `AlgorithmConfig` has its own.
         method: Name of the algorithm that `start` starts; empty for none.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods import BaseStrategy, Round, RoundConstraint, cohort_of
+        >>> class LowestIds(BaseStrategy):
+        ...     def select(self, now):
+        ...         return now.constraint.admit(np.flatnonzero(now.available))
+        >>> now = Round(1, np.array([False, True, True, True]), RoundConstraint(2))
+        >>> cohort_of(LowestIds(), now).ids.tolist()
+        [1, 2]
     """
 
     needs_losses: ClassVar[bool] = False
@@ -309,6 +352,15 @@ def cohort_of(strategy: Strategy, now: Round, delivered: np.ndarray | None = Non
 
     Returns:
         The clients delivered, with their weights.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
+        >>> from f3ast_tff.methods.parts.all_available import AllAvailable
+        >>> now = Round(1, np.ones(4, bool), RoundConstraint(4))
+        >>> delivered = np.array([True, True, False, True])
+        >>> cohort_of(AllAvailable(np.full(4, 0.25)), now, delivered).ids.tolist()
+        [0, 1, 3]
     """
     ids = strategy.select(now)
     arrives = np.ones(len(ids), bool) if delivered is None else delivered[ids]
