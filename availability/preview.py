@@ -31,6 +31,16 @@ class Preview:
         absences: How long clients were away.
         shown: Ids of the clients kept, all or evenly spaced, `int64 [n]`.
         masks: Their availability, `bool [T, n]`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import AlternatingConfig
+        >>> from f3ast_tff.availability.preview import preview
+        >>> config = AlternatingConfig(alternating_period=3)
+        >>> process = config.build(np.ones(4) / 4, seed=0)
+        >>> seen = preview(process, rounds=12)
+        >>> seen.frequency.tolist(), seen.absences.tau_max
+        ([0.5, 0.5, 0.5, 0.5], 3)
     """
 
     num_available: np.ndarray
@@ -56,6 +66,15 @@ def preview(
 
     Raises:
         ComponentError: If a mask is not `bool [N]`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import Markov
+        >>> from f3ast_tff.availability.preview import preview
+        >>> chains = Markov(pi=np.full(1000, 0.3), eigenvalue=np.full(1000, 0.8), seed=0)
+        >>> seen = preview(chains, rounds=500)
+        >>> round(float(seen.frequency.mean()), 2), round(seen.autocorrelation, 2)
+        (0.3, 0.8)
     """
     n = process.num_clients
     shown = np.unique(np.linspace(0, n - 1, min(n, MAX_SHOWN)).round().astype(np.int64))

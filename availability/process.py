@@ -25,6 +25,17 @@ class AvailabilityProcess(Protocol):
             over the rounds; decides the case of eq. (3). True also where it is not known: the
             paper's p / r then bounds the variance in all cases (below eq. (3)).
         periodic: Whether its law changes with the round, as over a day.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability.preview import preview
+        >>> class EvenRounds:  # A process of one's own: everybody, in even rounds.
+        ...     num_clients, positively_correlated, periodic = 4, True, True
+        ...     stationary = np.full(4, 0.5)
+        ...     def mask(self, round_number):
+        ...         return np.full(4, round_number % 2 == 0)
+        >>> preview(EvenRounds(), rounds=6).num_available.tolist()
+        [0, 4, 0, 4, 0, 4]
     """
 
     num_clients: int
@@ -55,6 +66,19 @@ class AvailabilityConfig:
 
     Attributes:
         positively_correlated: See `AvailabilityProcess`; known before the process is built.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import AvailabilityConfig, IndependentAvailability
+        >>> from f3ast_tff.settings import register
+        >>> @register("availability", "by_size", about="q_k proportional to p_k")
+        ... @dataclass(frozen=True)
+        ... class BySizeConfig(AvailabilityConfig):
+        ...     def build(self, p, seed):
+        ...         return IndependentAvailability(p / p.max(), seed)
+        >>> BySizeConfig().build(np.array([0.5, 0.25, 0.25]), seed=0).stationary.tolist()
+        [1.0, 0.5, 0.5]
     """
 
     positively_correlated: ClassVar[bool] = False
@@ -151,6 +175,13 @@ class IndependentAvailability:
 
     The draws of a round depend on (seed, round) alone, so every algorithm sees the same available
     sets (reading R13). From a million clients on, q is `float32`: 5 bytes per client in all.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import IndependentAvailability
+        >>> process = IndependentAvailability(np.array([0.2, 0.5, 0.8, 1.0]), seed=1)
+        >>> [process.mask(t).astype(int).tolist() for t in (1, 2, 1)]  # Round 1 twice.
+        [[0, 1, 0, 1], [1, 0, 1, 1], [0, 1, 0, 1]]
     """
 
     positively_correlated = False
@@ -194,6 +225,14 @@ class NonStationary(IndependentAvailability):
 
     Clients are independent given the round, but share f_t: over the rounds their availability is
     positively correlated.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import NonStationary
+        >>> q, factors = np.array([0.4, 1.0]), np.array([1.0, 0.5])
+        >>> process = NonStationary(q, seed=0, factors=factors, cut=0.3)
+        >>> [process.probabilities(t).tolist() for t in (1, 2, 3)]
+        [[0.4, 1.0], [0.0, 0.5], [0.4, 1.0]]
     """
 
     positively_correlated = True
