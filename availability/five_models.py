@@ -30,7 +30,14 @@ class Everybody(IndependentAvailability):
 @register("availability", "always", "Always", about="every client in every round", order=1)
 @dataclass(frozen=True)
 class AlwaysConfig(AvailabilityConfig):
-    """Model 1, the baseline."""
+    """Model 1, the baseline.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import AlwaysConfig
+        >>> AlwaysConfig().build(np.ones(3) / 3, seed=0).mask(1).tolist()
+        [True, True, True]
+    """
 
     def build(self, p: np.ndarray, seed: int) -> Everybody:
         return Everybody(np.ones(len(p)), seed)
@@ -41,7 +48,15 @@ class AlwaysConfig(AvailabilityConfig):
 )
 @dataclass(frozen=True)
 class ScarceConfig(AvailabilityConfig):
-    """Model 2: homogeneous and rare."""
+    """Model 2: homogeneous and rare.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import ScarceConfig
+        >>> process = ScarceConfig(scarce_q=0.3).build(np.ones(1000) / 1000, seed=0)
+        >>> [int(process.mask(t).sum()) for t in (1, 2, 3)]
+        [307, 301, 292]
+    """
 
     scarce_q: float = parameter(0.2, "probability of every client", minimum=0, maximum=1)
 
@@ -77,7 +92,15 @@ class LognormalConfig(AvailabilityConfig):
 )
 @dataclass(frozen=True)
 class HomeDevicesConfig(LognormalConfig):
-    """Model 3: t_k ~ lognormal(0, 0.5)."""
+    """Model 3: t_k ~ lognormal(0, 0.5).
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import HomeDevicesConfig
+        >>> process = HomeDevicesConfig().build(np.ones(5) / 5, seed=0)
+        >>> process.stationary.round(2).tolist()
+        [0.33, 0.56, 0.44, 1.0, 0.66]
+    """
 
     def build(self, p: np.ndarray, seed: int) -> IndependentAvailability:
         return IndependentAvailability(self.draw_q(len(p), seed, "home_devices", 0.5), seed)
@@ -107,7 +130,15 @@ def daily_wave(grid: str) -> np.ndarray:
 )
 @dataclass(frozen=True)
 class SmartphonesConfig(LognormalConfig):
-    """Model 4: q_{k,t} = f_t q_k, t_k ~ lognormal(0, 0.25); one round an hour."""
+    """Model 4: q_{k,t} = f_t q_k, t_k ~ lognormal(0, 0.25); one round an hour.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import SmartphonesConfig
+        >>> process = SmartphonesConfig().build(np.ones(1000) / 1000, seed=0)
+        >>> [int(process.mask(t).sum()) for t in (6, 12, 18, 24)]  # Hours of a day.
+        [194, 98, 30, 97]
+    """
 
     positively_correlated: ClassVar[bool] = NonStationary.positively_correlated
 
@@ -132,6 +163,12 @@ class UnevenConfig(AvailabilityConfig):
     """Model 5: the client with the least data is always available.
 
     With equal shares, such as CIFAR-100's, everybody is always available.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import UnevenConfig
+        >>> UnevenConfig().build(np.array([0.5, 0.25, 0.25]), seed=0).stationary.tolist()
+        [0.5, 1.0, 1.0]
     """
 
     def build(self, p: np.ndarray, seed: int) -> IndependentAvailability:

@@ -33,6 +33,13 @@ class Markov:
     one that forgets (coupling from the past; after some log N / (1 - |lambda|) rounds), or until
     round 1. It is a function of (seed, t) alone, whatever was asked before. The last mask is
     remembered only so that the next round costs one draw per client.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import Markov
+        >>> chains = Markov(np.full(2, 0.5), eigenvalue=np.array([0.9, -1.0]), seed=0)
+        >>> [chains.mask(t).astype(int).tolist() for t in (1, 2, 3, 4)]  # 1 alternates.
+        [[1, 1], [0, 0], [0, 1], [0, 0]]
     """
 
     positively_correlated = False

@@ -35,6 +35,16 @@ class FourClassesConfig(AvailabilityConfig):
     code none of the more available clients is correlated, which leaves three classes, those of
     Fig. 1d (reading R23). The text does not say who belongs to which class; the released code
     draws it, and so does the order `"shuffled"`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import FourClassesConfig
+        >>> config = FourClassesConfig(
+        ...     markov_g=0.25, markov_nu=0.9, markov_epsilon=0, markov_order="blocks"
+        ... )
+        >>> chains = config.build(np.ones(4) / 4, seed=0)
+        >>> chains.pi.tolist(), chains.eigenvalue.round(2).tolist()
+        ([0.75, 0.75, 0.25, 0.25], [0.9, 0.0, 0.9, 0.0])
     """
 
     markov_g: float = parameter(
@@ -91,6 +101,14 @@ class MarkovClustersConfig(AvailabilityConfig):
 
     By default clusters 0..4 are more available, without memory; of 5..9, less available, cluster c
     has lambda = c / 10.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import MarkovClustersConfig
+        >>> config = MarkovClustersConfig(cluster_pi="0.9,0.5", cluster_eigenvalues="0,0")
+        >>> process = config.build(np.ones(4) / 4, seed=1)
+        >>> [np.flatnonzero(process.mask(t)).tolist() for t in (1, 2, 3, 4)]
+        [[0, 1], [0, 1, 2, 3], [0, 1], [0, 1]]
     """
 
     positively_correlated: ClassVar[bool] = Grouped.positively_correlated
@@ -148,7 +166,16 @@ class TransitionConfig(AvailabilityConfig):
 )
 @dataclass(frozen=True)
 class MarkovTransitionConfig(TransitionConfig):
-    """Chains of one pi."""
+    """Chains of one pi.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import MarkovTransitionConfig
+        >>> config = MarkovTransitionConfig(transition_pi=0.1, transition_largest=0.05)
+        >>> chains = config.build(np.ones(2) / 2, seed=0)
+        >>> chains.eigenvalue.round(2).tolist()  # 1 - 0.05 / 0.1
+        [0.5, 0.5]
+    """
 
     transition_pi: float = parameter(
         0.1, "pi, long-run availability of every client", minimum=0, maximum=1

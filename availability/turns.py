@@ -16,7 +16,15 @@ from f3ast_tff.settings import parameter, register
 
 
 class Turns:
-    """Client k is available in round t if (t - 1 - start_k) mod cycle is below turn_k."""
+    """Client k is available in round t if (t - 1 - start_k) mod cycle is below turn_k.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import Turns
+        >>> process = Turns(start=np.array([0, 2]), turn=np.array([2, 1]), cycle=4)
+        >>> [process.mask(t).astype(int).tolist() for t in (1, 2, 3, 4, 5)]
+        [[1, 0], [1, 0], [0, 1], [0, 0], [1, 0]]
+    """
 
     # Given the starts, clients whose turns overlap are positively correlated.
     positively_correlated = True
@@ -49,6 +57,14 @@ class Grouped:
     Attributes:
         groups: A process over the groups.
         group: Group of each client, unsigned `int [N]`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import Grouped, IndependentAvailability
+        >>> groups = IndependentAvailability(np.array([0.5, 0.5]), seed=0)
+        >>> process = Grouped(groups, group=np.array([0, 0, 0, 1]))
+        >>> [process.mask(t).astype(int).tolist() for t in (1, 2, 3)]
+        [[1, 1, 1, 0], [0, 0, 0, 0], [1, 1, 1, 0]]
     """
 
     positively_correlated = True
@@ -112,6 +128,14 @@ class AlternatingConfig(AvailabilityConfig):
     Table 3 takes E from 1 to 15. The text, as we have it, has lost the formulas of its Sec. 5.1. In
     the authors' code (`diurnal_available`) E counts the rounds of the first group and ratio E,
     alpha E there, those of the second; its defaults are E = 10 and alpha = 0.5.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import AlternatingConfig
+        >>> config = AlternatingConfig(alternating_period=2)
+        >>> process = config.build(np.ones(4) / 4, seed=0)
+        >>> [np.flatnonzero(process.mask(t)).tolist() for t in (1, 2, 3, 4, 5)]
+        [[0, 1], [0, 1], [2, 3], [2, 3], [0, 1]]
     """
 
     positively_correlated: ClassVar[bool] = Grouped.positively_correlated
@@ -157,6 +181,14 @@ class PeriodicGroupsConfig(AvailabilityConfig):
     There, and in the public code of Amplified SCAFFOLD, clients are numbered by the label that most
     of their examples have, so that a group holds two of ten classes. `groups_by` labels gives such
     groups on any data.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import PeriodicGroupsConfig
+        >>> config = PeriodicGroupsConfig(groups_number=3, groups_on=1, groups_off=2)
+        >>> process = config.build(np.ones(6) / 6, seed=0)
+        >>> [np.flatnonzero(process.mask(t)).tolist() for t in (1, 2, 3, 4)]
+        [[0, 1], [2, 3], [4, 5], [0, 1]]
     """
 
     positively_correlated: ClassVar[bool] = Grouped.positively_correlated
