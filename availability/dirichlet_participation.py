@@ -55,7 +55,16 @@ class ParticipationConfig(LabelledConfig):
 )
 @dataclass(frozen=True)
 class DirichletBernoulliConfig(ParticipationConfig):
-    """Clients available independently with pi_k."""
+    """Clients available independently with pi_k.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import DirichletBernoulliConfig
+        >>> config = DirichletBernoulliConfig(participation_mean=0.1)
+        >>> process = config.build(np.ones(4) / 4, seed=1, labels=np.eye(4))
+        >>> process.stationary.round(2).tolist()
+        [0.32, 0.02, 0.08, 0.02]
+    """
 
     def build_labelled(self, labels: np.ndarray, seed: int) -> IndependentAvailability:
         return IndependentAvailability(self.pi(labels, seed), seed)
@@ -70,7 +79,16 @@ class DirichletBernoulliConfig(ParticipationConfig):
 )
 @dataclass(frozen=True)
 class DirichletMarkovConfig(ParticipationConfig, TransitionConfig):
-    """On-off chains of stationary probability pi_k."""
+    """On-off chains of stationary probability pi_k.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import DirichletMarkovConfig
+        >>> config = DirichletMarkovConfig(transition_largest=0.05)
+        >>> chains = config.build(np.ones(4) / 4, seed=1, labels=np.eye(4))
+        >>> chains.pi.round(2).tolist(), chains.eigenvalue.round(2).tolist()
+        ([0.32, 0.02, 0.08, 0.02], [0.84, -0.02, 0.37, -0.02])
+    """
 
     def build_labelled(self, labels: np.ndarray, seed: int) -> Markov:
         return self.chains(self.pi(labels, seed), seed)
@@ -85,7 +103,16 @@ class DirichletMarkovConfig(ParticipationConfig, TransitionConfig):
 )
 @dataclass(frozen=True)
 class DirichletCyclicConfig(ParticipationConfig):
-    """One turn per cycle, for the share pi_k of it."""
+    """One turn per cycle, for the share pi_k of it.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import DirichletCyclicConfig
+        >>> config = DirichletCyclicConfig(cyclic_rounds=100)
+        >>> process = config.build(np.ones(4) / 4, seed=1, labels=np.eye(4))
+        >>> process.turn.tolist(), process.start.tolist()
+        ([32, 2, 8, 2], [45, 36, 21, 90])
+    """
 
     positively_correlated: ClassVar[bool] = Turns.positively_correlated
 

@@ -57,7 +57,23 @@ def drawn_labels(num_clients: int, num_classes: int, alpha: float, seed: int) ->
 
 @dataclass(frozen=True)
 class LabelledConfig(AvailabilityConfig):
-    """Base of the `Config` of a process whose probabilities follow the clients' labels."""
+    """Base of the `Config` of a process whose probabilities follow the clients' labels.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import IndependentAvailability, LabelledConfig
+        >>> from f3ast_tff.settings import register
+        >>> @register("availability", "first_label", about="q_k is the share of class 0")
+        ... @dataclass(frozen=True)
+        ... class FirstLabelConfig(LabelledConfig):
+        ...     def build_labelled(self, labels, seed):
+        ...         return IndependentAvailability(labels[:, 0], seed)
+        >>> labels = np.array([[1, 0], [0.25, 0.75]])
+        >>> process = FirstLabelConfig().build(np.ones(2) / 2, seed=0, labels=labels)
+        >>> process.stationary.tolist()
+        [1.0, 0.25]
+    """
 
     @property
     def needs_labels(self) -> bool:
@@ -105,6 +121,14 @@ class SmallestLabelConfig(LabelledConfig):
     NeurIPS 2021, arXiv 2106.04159, Sec. 7: two classes a client. Its public code calls p_min the
     least participation rate, as here. FLGo reads the text with p_min and 1 - p_min exchanged, so
     that q_k is at least 0.9.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import SmallestLabelConfig
+        >>> labels = np.array([[0.5, 0.5, 0], [0, 0.5, 0.5], [0, 0, 1]])
+        >>> process = SmallestLabelConfig().build(np.ones(3) / 3, seed=0, labels=labels)
+        >>> process.stationary.tolist()
+        [0.1, 0.55, 1.0]
     """
 
     smallest_label_least: float = parameter(

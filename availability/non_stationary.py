@@ -31,6 +31,14 @@ class StationaryConfig(LabelledConfig):
 
     phi_c ~ U(0, 1) for the first half of the classes, rounded up, and U(0, `phi_second_half`) for
     the others. Equal seeds give equal phi: the four dynamics share their p_k.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import StationaryConfig
+        >>> labels = np.array([[1, 0], [0.5, 0.5], [0, 1]])
+        >>> process = StationaryConfig().build(np.ones(3) / 3, seed=0, labels=labels)
+        >>> process.stationary.round(3).tolist()  # Client 1 is between 0 and 2.
+        [0.459, 0.43, 0.401]
     """
 
     phi_second_half: float = parameter(
@@ -60,7 +68,15 @@ class StationaryConfig(LabelledConfig):
 )
 @dataclass(frozen=True)
 class StaircaseConfig(StationaryConfig):
-    """f_t is 1 in the first half of the period, rounded up, and `staircase_low` in the second."""
+    """f_t is 1 in the first half of the period, rounded up, and `staircase_low` in the second.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import StaircaseConfig
+        >>> process = StaircaseConfig().build(np.ones(2) / 2, seed=0, labels=np.eye(2))
+        >>> [process.probabilities(t).round(3).tolist() for t in (10, 11)]
+        [[0.459, 0.401], [0.183, 0.16]]
+    """
 
     positively_correlated: ClassVar[bool] = NonStationary.positively_correlated
 
@@ -85,7 +101,15 @@ class StaircaseConfig(StationaryConfig):
 )
 @dataclass(frozen=True)
 class SineConfig(StationaryConfig):
-    """f_t = a sin(2 pi (t - 1) / period) + 1 - a: the first round is at sin 0."""
+    """f_t = a sin(2 pi (t - 1) / period) + 1 - a: the first round is at sin 0.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import SineConfig
+        >>> process = SineConfig().build(np.ones(2) / 2, seed=0, labels=np.eye(2))
+        >>> [process.probabilities(t).round(3).tolist() for t in (1, 6, 16)]
+        [[0.321, 0.281], [0.459, 0.401], [0.183, 0.16]]
+    """
 
     positively_correlated: ClassVar[bool] = NonStationary.positively_correlated
 
@@ -110,7 +134,16 @@ class SineConfig(StationaryConfig):
 )
 @dataclass(frozen=True)
 class InterleavedSineConfig(SineConfig):
-    """The sine with a cut."""
+    """The sine with a cut.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import InterleavedSineConfig
+        >>> config = InterleavedSineConfig(sine_cut=0.3)
+        >>> process = config.build(np.ones(2) / 2, seed=0, labels=np.eye(2))
+        >>> [process.probabilities(t).round(3).tolist() for t in (1, 6, 16)]
+        [[0.321, 0.0], [0.459, 0.401], [0.0, 0.0]]
+    """
 
     sine_cut: float = parameter(0.1, "probabilities below it become 0", above=0, maximum=1)
 
