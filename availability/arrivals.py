@@ -30,6 +30,14 @@ class ArrivalDepartureConfig(StaysConfig):
     round 1. A share, drawn independently, departs after a round uniform on first_k .. H; the
     others stay. Both numbers are rounded. After round H no one comes or goes. The question is that
     of Ruan et al. (AISTATS 2021, arXiv 2006.06954); the law of the rounds is chosen here.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import ArrivalDepartureConfig
+        >>> config = ArrivalDepartureConfig(presence_rounds=100, departure_share=0.2)
+        >>> process = config.build(np.ones(1000) / 1000, seed=0)
+        >>> [int(process.present(t).sum()) for t in (1, 50, 100, 200)]
+        [504, 688, 806, 800]
     """
 
     arrival_share: float = parameter(
@@ -69,6 +77,14 @@ class PoissonArrivalsConfig(StaysConfig):
     Poisson process; each stays for an exponential time. So Poisson(rate x stay) are present in
     every round, and their numbers in rounds s and t have covariance
     rate x stay x exp(-|t - s| / stay), until all N have come. A client comes once.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import PoissonArrivalsConfig
+        >>> config = PoissonArrivalsConfig(presence_rounds=100, presence_stay=20)
+        >>> process = config.build(np.ones(1200) / 1200, seed=0)
+        >>> [int(process.present(t).sum()) for t in (1, 50, 100)]  # Around 200.
+        [198, 203, 209]
     """
 
     presence_stay: float = parameter(

@@ -35,6 +35,13 @@ class Battery:
     A mask is a function of (seed, t) alone. It depends on all arrivals up to round t: a resumed
     run costs one draw per client and past round, once. The last state is remembered, so the next
     round costs one draw per client.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import Battery
+        >>> process = Battery(h=np.array([0.5, 1.0]), seed=0, cost=5)
+        >>> process.stationary.tolist(), [t for t in range(1, 21) if process.mask(t)[1]]
+        ([0.1, 0.2], [1, 6, 11, 16])
     """
 
     positively_correlated = False
@@ -89,7 +96,16 @@ class Battery:
 )
 @dataclass(frozen=True)
 class BatteryConfig(AvailabilityConfig):
-    """`Battery` with h_k ~ U(least, most), drawn from the seed."""
+    """`Battery` with h_k ~ U(least, most), drawn from the seed.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import BatteryConfig
+        >>> config = BatteryConfig(battery_cost=3, battery_most_h=0.6)
+        >>> process = config.build(np.ones(1), seed=0)
+        >>> [t for t in range(1, 41) if process.mask(t)[0]]  # Gaps of 3 rounds or more.
+        [1, 12, 16, 21, 34]
+    """
 
     battery_cost: int = parameter(5, "c, units of energy that an available round costs", minimum=1)
     battery_least_h: float = parameter(

@@ -30,6 +30,13 @@ class MinimumSeparation:
     had such R rounds, or to round 1, and forward again. Where R q is large that is round 1: a
     resumed run costs two draws a client and past round, once. The last one is remembered, so
     the next round costs one draw per client.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import MinimumSeparation
+        >>> process = MinimumSeparation(np.array([0.1, 1.0]), seed=0, separation=10)
+        >>> process.stationary.round(3).tolist()
+        [0.05, 0.091]
     """
 
     positively_correlated = False
@@ -102,7 +109,16 @@ class MinimumSeparation:
 )
 @dataclass(frozen=True)
 class MinimumSeparationConfig(AvailabilityConfig):
-    """`MinimumSeparation` with q_k ~ U(least, most), drawn from the seed."""
+    """`MinimumSeparation` with q_k ~ U(least, most), drawn from the seed.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import MinimumSeparationConfig
+        >>> config = MinimumSeparationConfig(separation_rounds=3, separation_least_q=0.5)
+        >>> process = config.build(np.ones(1), seed=0)
+        >>> [t for t in range(1, 31) if process.mask(t)[0]]  # Gaps of 4 rounds or more.
+        [3, 7, 12, 16, 23, 28]
+    """
 
     separation_rounds: int = parameter(
         10, "R, time away after an available round", minimum=0, units="rounds"

@@ -31,6 +31,14 @@ class Stays:
         first: First round of each client, `int64 [N]`.
         last: Its last round, `int64 [N]`; `FOREVER` for one that stays, below `first` for one
             that is never there.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import Stays
+        >>> first, last = np.array([1, 3]), np.array([4, 5])
+        >>> process = Stays(first, last, seed=0, horizon=5)
+        >>> [process.mask(t).tolist() for t in (1, 3, 5)], process.stationary.tolist()
+        ([[True, False], [True, True], [False, True]], [0.8, 0.6])
     """
 
     # All depend on the round: who is there in the middle may be absent at the ends.
@@ -149,7 +157,19 @@ class StaysConfig(AvailabilityConfig):
 )
 @dataclass(frozen=True)
 class StaysFileConfig(StaysConfig):
-    """Stays read from a file."""
+    """Stays read from a file.
+
+    Examples:
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from f3ast_tff.availability import StaysFileConfig
+        >>> stays = pd.DataFrame({"client": [0, 1], "first": [1, 3], "last": [4, 5]})
+        >>> stays.to_csv("stays.csv", index=False)
+        >>> config = StaysFileConfig(stays_file="stays.csv", presence_rounds=5)
+        >>> process = config.build(np.ones(3) / 3, seed=0)
+        >>> [process.mask(t).astype(int).tolist() for t in (1, 3, 5)]
+        [[1, 0, 1], [1, 1, 1], [0, 1, 1]]
+    """
 
     stays_file: str = parameter(REQUIRED, "a CSV file: client, first and last round", is_input=True)
 
