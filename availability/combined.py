@@ -120,7 +120,16 @@ def _stationary_of(parts: Sequence[AvailabilityProcess]) -> list[np.ndarray] | N
 
 
 class Product:
-    """For example reachable over the network, and charging."""
+    """For example reachable over the network, and charging.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import IndependentAvailability, Product
+        >>> online = IndependentAvailability(np.array([0.5, 0.9]), seed=1)
+        >>> charging = IndependentAvailability(np.array([0.5, 0.5]), seed=2)
+        >>> Product([online, charging]).stationary.tolist()
+        [0.25, 0.45]
+    """
 
     # Not known for every choice of parts; see `AvailabilityProcess`.
     positively_correlated = True
@@ -165,7 +174,18 @@ class Product:
 )
 @dataclass(frozen=True)
 class ProductConfig(CombinatorConfig):
-    """Available where all parts say so."""
+    """Available where all parts say so.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import availability
+        >>> often = availability.ScarceConfig(scarce_q=0.9)
+        >>> in_turn = availability.AlternatingConfig(alternating_period=1)
+        >>> config = availability.ProductConfig(parts=(often, in_turn))
+        >>> process = config.build(np.ones(8) / 8, seed=0)
+        >>> [np.flatnonzero(process.mask(t)).tolist() for t in (1, 2, 3, 4)]
+        [[0, 1, 2, 3], [4, 5, 6], [0, 1, 2, 3], [4, 5, 6, 7]]
+    """
 
     def build(self, p: np.ndarray, seed: int, labels: np.ndarray | None = None) -> Product:
         return Product(self.build_parts(p, seed, labels))
@@ -199,6 +219,14 @@ class Mix:
 
     Attributes:
         members: Number of the process that each client follows, unsigned `int [N]`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import IndependentAvailability, Mix
+        >>> rare = IndependentAvailability(np.full(3, 0.1), seed=1)
+        >>> often = IndependentAvailability(np.full(3, 0.9), seed=2)
+        >>> Mix([rare, often], members=np.array([0, 1, 1])).stationary.tolist()
+        [0.1, 0.9, 0.9]
     """
 
     # Not known for every choice of parts; see `AvailabilityProcess`.
@@ -249,7 +277,16 @@ class Mix:
 )
 @dataclass(frozen=True)
 class MixConfig(CombinatorConfig):
-    """Each client follows one of the parts."""
+    """Each client follows one of the parts.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import AlwaysConfig, MixConfig, ScarceConfig
+        >>> parts = AlwaysConfig(), ScarceConfig(scarce_q=0.1)
+        >>> config = MixConfig(parts=parts, mix_shares="1,3")
+        >>> config.build(np.ones(8) / 8, seed=0).stationary.tolist()
+        [0.1, 0.1, 0.1, 1.0, 0.1, 0.1, 0.1, 1.0]
+    """
 
     mix_shares: str = parameter("", "share of each part, separated by commas; equal if empty")
 

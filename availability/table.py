@@ -20,7 +20,15 @@ from f3ast_tff.settings import REQUIRED, parameter, register
 
 
 class Table:
-    """Round t takes row (t - 1) mod T; `measure_together` says whether its clients correlate."""
+    """Round t takes row (t - 1) mod T; `measure_together` says whether its clients correlate.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import Table
+        >>> process = Table(np.array([[1, 1, 0], [0, 1, 1]]))
+        >>> process.stationary.tolist(), process.mask(3).tolist()
+        ([0.5, 1.0, 0.5], [True, True, False])
+    """
 
     positively_correlated = True
     periodic = True
@@ -92,7 +100,16 @@ def _measured(path: Path, round_seconds: int, *state: int) -> Together:
 )
 @dataclass(frozen=True)
 class TableConfig(AvailabilityConfig):
-    """A `Table` read from a file."""
+    """A `Table` read from a file.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import TableConfig
+        >>> np.save("masks.npy", [[1, 1, 0], [0, 1, 1]])
+        >>> process = TableConfig(table_file="masks.npy").build(np.ones(3) / 3, seed=0)
+        >>> process.mask(3).tolist()  # Row 1 again.
+        [True, True, False]
+    """
 
     positively_correlated: ClassVar[bool] = Table.positively_correlated
 

@@ -62,6 +62,16 @@ class Trace:
 
     Attributes:
         device_of: Device of each client, unsigned `int [N]`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import Trace
+        >>> eligible = np.array([[True, False], [True, True], [False, True]])
+        >>> seen, shifts = np.ones((1, 2), bool), np.array([0, 1])
+        >>> device_of, shift_of = np.array([0, 1, 1]), np.array([0, 0, 1])
+        >>> trace = Trace(eligible, seen, device_of, shift_of, shifts)
+        >>> [trace.mask(t).astype(int).tolist() for t in (1, 2, 3)]  # 2 is a round ahead.
+        [[1, 0, 1], [1, 1, 1], [0, 1, 0]]
     """
 
     positively_correlated = True
@@ -151,6 +161,20 @@ class TraceConfig(AvailabilityConfig):
     `trace_days` the trace begins again; as rounds fit into it exactly, a device keeps its time of
     day. With shifts each client starts on a random day of the trace: that keeps its time of day,
     too, and two clients on one device differ.
+
+    Examples:
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from f3ast_tff.availability import TraceConfig
+        >>> log = pd.DataFrame({"device": list("aabbb"), "time": [0, 6, 0, 12, 24]})
+        >>> log["time"] *= 3600
+        >>> log["state"] = ["on", "off", "off", "on", "off"]
+        >>> log.to_csv("traces.csv", index=False)
+        >>> config = TraceConfig(
+        ...     trace_file="traces.csv", trace_eligible="on", trace_start=0, trace_days=1
+        ... )
+        >>> config.build(np.ones(2) / 2, seed=0).stationary.tolist()
+        [0.5, 0.25]
     """
 
     positively_correlated: ClassVar[bool] = Trace.positively_correlated

@@ -65,6 +65,18 @@ def read_traces(path: Path, states: str = "", eligible: str = ELIGIBLE) -> Devic
     Raises:
         DataError: If the file is missing or damaged; names the file, the device and the fault.
         ParameterError: If `states` names no list, or no state of the file is eligible.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from f3ast_tff.availability import read_traces
+        >>> states = ["charging+wifi", "unplugged", "charging"]
+        >>> log = {"device": list("aab"), "time": [0, 60, 0], "state": states}
+        >>> pd.DataFrame(log).to_csv("traces.csv", index=False)
+        >>> traces = read_traces(Path("traces.csv"), eligible="charging")
+        >>> traces.names, traces.eligible_at(np.array([30, 90])).tolist()
+        (('a', 'b'), [[True, True], [False, True]])
     """
     pickled = path.suffix == ".pkl" or path.name == FEDSCALE_NAME
     if path.suffix not in (".json", ".csv") and not pickled:
