@@ -28,6 +28,14 @@ class ByteBudget(ConstraintConfig):
     Eq. (4) is then a knapsack problem, see `RoundConstraint`. A budget holds the largest update, so
     that no client is shut out and K_t is at least 1. `build` takes the size of all updates, or of
     each client's, `int64 [N]`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import ByteBudget
+        >>> sizes = np.array([300_000, 900_000, 500_000])
+        >>> budget = ByteBudget("1e6").build(num_clients=3, update_bytes=sizes)
+        >>> budget.limit(1).admit(np.array([0, 1, 2])).tolist()  # 0 and 1 do not fit.
+        [0, 2]
     """
 
     form: ClassVar[str] = "bytes:BUDGET,..."

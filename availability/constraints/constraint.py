@@ -15,7 +15,14 @@ _Config = TypeVar("_Config", bound="ConstraintConfig")
 
 
 class CommunicationConstraint(Protocol):
-    """Which sets of available clients may take part (C_t of Sec. III-A); by (seed, round) alone."""
+    """Which sets of available clients may take part (C_t of Sec. III-A); by (seed, round) alone.
+
+    Examples:
+        >>> from f3ast_tff.availability import HoldK
+        >>> constraint = HoldK("1,2,4").build(num_clients=10)
+        >>> constraint.limit(2).k, constraint.largest_k, constraint.mean_k
+        (2, 4, 4.0)
+    """
 
     @property
     def largest_k(self) -> int:
@@ -45,6 +52,20 @@ class ConstraintConfig:
         num_clients: Number of clients N, bound.
         seed: Seed of random K_t, bound.
         update_bytes: Bytes of a client's update, bound; 0 if not known.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> from f3ast_tff import RoundConstraint
+        >>> from f3ast_tff.availability import ConstraintConfig
+        >>> from f3ast_tff.settings import register
+        >>> @register("constraint", "weekend", about="weekend: more on two days of seven")
+        ... @dataclass(frozen=True)
+        ... class WeekendK(ConstraintConfig):
+        ...     largest_k, mean_k = 9, 4.0
+        ...     def limit(self, round_number):
+        ...         return RoundConstraint(9 if round_number % 7 in (6, 0) else 2)
+        >>> [WeekendK().build(num_clients=10).limit(t).k for t in (5, 6, 7, 8)]
+        [2, 9, 9, 2]
     """
 
     form: ClassVar[str] = ""

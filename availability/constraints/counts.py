@@ -23,6 +23,14 @@ class FixedK(ConstraintConfig):
     """The usual setting of federated averaging; the constraint where `constraint` is not given.
 
     K is the setting `clients_per_round`; the text has no arguments.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import FixedK
+        >>> fixed = FixedK(clients_per_round=3).build(num_clients=10)
+        >>> ranking = np.array([7, 2, 9, 4])
+        >>> fixed.limit(1).admit(ranking).tolist()
+        [7, 2, 9]
     """
 
     form: ClassVar[str] = "K"
@@ -89,7 +97,14 @@ class ListedK(ConstraintConfig):
 )
 @dataclass(frozen=True)
 class CycleK(ListedK):
-    """K_t is entry (t - 1) mod n of a list of n."""
+    """K_t is entry (t - 1) mod n of a list of n.
+
+    Examples:
+        >>> from f3ast_tff.availability import CycleK
+        >>> cycle = CycleK("2,2,8").build(num_clients=10)
+        >>> [cycle.limit(t).k for t in (1, 2, 3, 4)], cycle.mean_k
+        ([2, 2, 8, 2], 4.0)
+    """
 
     form: ClassVar[str] = "cycle:K,K,..."
 
@@ -106,7 +121,14 @@ class CycleK(ListedK):
 )
 @dataclass(frozen=True)
 class HoldK(ListedK):
-    """K_t is entry min(t, n) - 1 of a list of n."""
+    """K_t is entry min(t, n) - 1 of a list of n.
+
+    Examples:
+        >>> from f3ast_tff.availability import HoldK
+        >>> hold = HoldK("2,4,8").build(num_clients=10)
+        >>> [hold.limit(t).k for t in (1, 2, 3, 4)], hold.mean_k
+        ([2, 4, 8, 8], 8.0)
+    """
 
     form: ClassVar[str] = "hold:K,K,..."
 
@@ -132,6 +154,12 @@ class StepsK(HoldK):
 
     Attributes:
         starts: Rounds from which each value holds, `int`, rising from 1.
+
+    Examples:
+        >>> from f3ast_tff.availability import StepsK
+        >>> steps = StepsK("1=2,100=8").build(num_clients=10)
+        >>> [steps.limit(t).k for t in (1, 99, 100)]
+        [2, 2, 8]
     """
 
     form: ClassVar[str] = "steps:ROUND=K,ROUND=K,..."
@@ -169,7 +197,14 @@ class StepsK(HoldK):
 )
 @dataclass(frozen=True)
 class UniformK(ConstraintConfig):
-    """K_t uniform on LEAST .. MOST."""
+    """K_t uniform on LEAST .. MOST.
+
+    Examples:
+        >>> from f3ast_tff.availability import UniformK
+        >>> uniform = UniformK("2:5").build(num_clients=10, seed=0)
+        >>> [uniform.limit(t).k for t in range(1, 9)], uniform.mean_k
+        ([3, 5, 5, 5, 3, 2, 3, 5], 3.5)
+    """
 
     form: ClassVar[str] = "uniform:LEAST:MOST"
 
@@ -208,7 +243,14 @@ class UniformK(ConstraintConfig):
 )
 @dataclass(frozen=True)
 class PoissonK(ConstraintConfig):
-    """K_t Poisson, moved into 1..N; for a mean well inside, the mean of K_t is nearly MEAN."""
+    """K_t Poisson, moved into 1..N; for a mean well inside, the mean of K_t is nearly MEAN.
+
+    Examples:
+        >>> from f3ast_tff.availability import PoissonK
+        >>> poisson = PoissonK("1").build(num_clients=10, seed=0)
+        >>> [poisson.limit(t).k for t in range(1, 9)], round(poisson.mean_k, 2)
+        ([1, 1, 2, 2, 1, 1, 1, 1], 1.37)
+    """
 
     form: ClassVar[str] = "poisson:MEAN"
 
@@ -255,6 +297,12 @@ class MarkovK(ListedK):
     stationary law is uniform, so `mean_k` is the list's mean. A number that is repeated weighs
     more. K_t is the level of the last round that drew anew, found by looking back from t: a
     function of (seed, t) alone, at some 1 / (1 - MEMORY) draws a call.
+
+    Examples:
+        >>> from f3ast_tff.availability import MarkovK
+        >>> markov = MarkovK("2,8:0.8").build(num_clients=10, seed=4)
+        >>> [markov.limit(t).k for t in range(1, 16)]
+        [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 8, 8, 8, 8]
     """
 
     form: ClassVar[str] = "markov:K,K,...:MEMORY"

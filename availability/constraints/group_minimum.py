@@ -23,6 +23,14 @@ class GroupMinimum:
         group: Group of each client, `int [N]` in 0..G-1, or -1 for none.
         minimum: Least picks of each group, `[G]`, each at least 0; their sum at most
             `count.largest_k`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import FixedK, GroupMinimum
+        >>> group = np.array([0, 0, 0, 1])
+        >>> constraint = GroupMinimum(FixedK(clients_per_round=3), group, minimum=(0, 1))
+        >>> constraint.limit(1).admit(np.arange(4)).tolist()  # Client 3 in place of 2.
+        [0, 1, 3]
     """
 
     count: CommunicationConstraint

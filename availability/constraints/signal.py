@@ -120,6 +120,17 @@ class SignalK(FixedK):
     - `threshold`: K where s_t is at most `signal_threshold`, else the least;
     - `proportion`: K where s_t is lowest, the least where it is highest, linear between, rounded;
     - `budget`: as many as fit, floor(`signal_budget` / s_t): K_t s_t is what a round may cost.
+
+    Examples:
+        >>> import pandas as pd
+        >>> from f3ast_tff.availability import SignalK
+        >>> carbon = pd.DataFrame({"time": [0, 3600, 7200], "value": [100, 200, 400]})
+        >>> carbon.to_csv("co2.csv", index=False)
+        >>> config = SignalK(
+        ...     signal_file="co2.csv", signal_rule="proportion", clients_per_round=7
+        ... )
+        >>> [config.build(num_clients=10).limit(t).k for t in (1, 2, 3, 4)]
+        [7, 5, 1, 7]
     """
 
     form: ClassVar[str] = "signal"
