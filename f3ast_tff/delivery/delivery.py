@@ -24,6 +24,14 @@ class Arrivals:
             as lost. Bytes and seconds count all the same.
         rounds: Rounds after this one in which each update arrives, at least 0, `int64 [m]`; after
             which the server gives a lost one up. Read where the delivery `is_late`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.delivery import Late
+        >>> late = Late(late_by="fixed", late_rounds=2)
+        >>> arrivals = late.arrivals(round_number=1, ids=np.array([7, 4]))
+        >>> arrivals.delivered.tolist(), arrivals.rounds.tolist()
+        ([True, True], [2, 2])
     """
 
     delivered: np.ndarray
@@ -62,6 +70,17 @@ class Delivery(Protocol):
 
     It does not depend on the model, so that many rounds are selected ahead, and it remembers
     nothing, so that a resumed run repeats an uninterrupted one.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import simulate
+        >>> from f3ast_tff.delivery import Arrivals
+        >>> class FirstThree:  # A delivery of one's own.
+        ...     def arrivals(self, round_number, ids):
+        ...         no_clock = np.full(len(ids), np.nan)
+        ...         return Arrivals(np.arange(len(ids)) < 3, no_clock, np.nan)
+        >>> simulate(delivery=FirstThree(), rounds=5).selection["num_delivered"].tolist()
+        [3, 3, 3, 3, 3]
     """
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
@@ -87,6 +106,19 @@ class DeliveryWorld:
         masks: Its masks, for a delivery that `looks_ahead`.
         constraint: How many may take part, before `DeliveryConfig.asking`.
         seed: Seed of all draws.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import FixedK, ScarceConfig
+        >>> from f3ast_tff.delivery import Bernoulli, DeliveryWorld
+        >>> from f3ast_tff.delivery.delivery import RememberedMasks
+        >>> sizes = np.array([10, 20, 900])
+        >>> scarce = ScarceConfig().build(sizes / sizes.sum(), seed=0)
+        >>> masks, most = RememberedMasks(scarce), FixedK()
+        >>> world = DeliveryWorld(sizes, sizes, 1000, 1000, scarce, masks, most, seed=0)
+        >>> bernoulli = Bernoulli(loss_probability=0.3, loss_follows="size")
+        >>> bernoulli.build(world).loss.round(2).tolist()
+        [0.1, 0.3, 0.5]
     """
 
     sizes: np.ndarray
@@ -112,6 +144,21 @@ class DeliveryConfig:
         looks_ahead: Whether it asks for the masks of later rounds.
         is_late: Whether an update may arrive in a later round than the one it was asked in.
         world: Clients, model and constraint, bound by `build`.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> import numpy as np
+        >>> from f3ast_tff.delivery import Arrivals, DeliveryConfig
+        >>> from f3ast_tff.settings import register
+        >>> @register("delivery", "odd_rounds", about="updates of even rounds are lost")
+        ... @dataclass(frozen=True)
+        ... class InOddRounds(DeliveryConfig):
+        ...     def arrivals(self, round_number, ids):
+        ...         odd = np.full(len(ids), round_number % 2 == 1)
+        ...         return Arrivals(odd, np.full(len(ids), np.nan), np.nan)
+        >>> ids = np.array([7, 4])
+        >>> [InOddRounds().arrivals(t, ids).delivered.tolist() for t in (1, 2)]
+        [[True, True], [False, False]]
     """
 
     looks_ahead: ClassVar[bool] = False

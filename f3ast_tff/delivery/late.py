@@ -53,6 +53,14 @@ class Late(TimedConfig):
     that is there after s_{k,t} seconds arrives in the round that these end in:
     tau = ceil(s_{k,t} / L) - 1. Other sources draw tau anew for each client and round, and have
     no clock. An update of tau above the most that is allowed is lost: the server gives it up then.
+
+    Examples:
+        >>> from f3ast_tff import simulate
+        >>> from f3ast_tff.delivery import Late
+        >>> late = Late(late_by="fixed", late_rounds=2)
+        >>> found = simulate(delivery=late, rounds=5).selection
+        >>> found["num_selected"].tolist(), found["num_delivered"].tolist()
+        ([10, 10, 10, 10, 10], [0, 0, 10, 10, 10])
     """
 
     is_late: ClassVar[bool] = True

@@ -24,7 +24,15 @@ _MAX_SLOTS = 100
 @register("delivery", "certain", "Certain", about="every client asked delivers; no clock", order=1)
 @dataclass(frozen=True)
 class Certain(DeliveryConfig):
-    """The papers' assumption: every client asked answers in time. There is no clock."""
+    """The papers' assumption: every client asked answers in time. There is no clock.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.delivery import Certain
+        >>> arrivals = Certain().arrivals(round_number=1, ids=np.array([7, 2]))
+        >>> arrivals.delivered.tolist(), arrivals.round_seconds
+        ([True, True], nan)
+    """
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
         return Arrivals(np.ones(len(ids), bool), np.full(len(ids), math.nan), math.nan)
@@ -103,6 +111,13 @@ class Bernoulli(LossyConfig):
 
     A round lasts until the slowest update that arrives; where all are lost, until the slowest
     would have arrived.
+
+    Examples:
+        >>> from f3ast_tff import simulate
+        >>> from f3ast_tff.delivery import Bernoulli
+        >>> found = simulate(delivery=Bernoulli(loss_probability=0.4), rounds=5).selection
+        >>> found["num_selected"].tolist(), found["num_delivered"].tolist()
+        ([10, 10, 10, 10, 10], [8, 6, 8, 5, 5])
     """
 
     loss_probability: float = parameter(
@@ -156,6 +171,13 @@ class Deadline(LossyConfig):
 
     P(client k is late) = Phi(log(s_k / D) / jitter), see `TimedConfig`. The server goes on as soon
     as all are there, at the latest at the deadline.
+
+    Examples:
+        >>> from f3ast_tff import simulate
+        >>> from f3ast_tff.delivery import Deadline
+        >>> found = simulate(delivery=Deadline(deadline_seconds=5), rounds=5).selection
+        >>> found["num_delivered"].tolist(), found["round_seconds"].round(1).tolist()
+        ([10, 9, 7, 10, 9], [2.2, 5.0, 5.0, 3.7, 5.0])
     """
 
     deadline_seconds: float | None = parameter(
@@ -194,6 +216,16 @@ class TraceDelivery(LossyConfig):
     found away first in round t + j left in the slot before, at a uniform time of it: (j - 1 + u) L
     seconds after it was asked. Its update is lost if that is before it was done. Without L the
     client must be there when the next round begins.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import simulate
+        >>> from f3ast_tff.delivery import TraceDelivery
+        >>> masks = np.ones((3, 100), bool)
+        >>> masks[2, :50] = False  # Half of the clients leave after rounds 2, 5, 8 ...
+        >>> result = simulate(availability=masks, delivery=TraceDelivery(), rounds=5)
+        >>> result.selection["num_delivered"].tolist()
+        [10, 4, 10, 10, 4]
     """
 
     looks_ahead: ClassVar[bool] = True

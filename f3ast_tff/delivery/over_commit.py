@@ -68,6 +68,13 @@ class OverCommit(TimedConfig):
     Of a client drawn several times all draws arrive, or none: with the last of the K_t more may.
 
     The others' updates are lost. Fast clients count more often than slow ones.
+
+    Examples:
+        >>> from f3ast_tff import simulate
+        >>> from f3ast_tff.delivery import OverCommit
+        >>> found = simulate(delivery=OverCommit(over_commitment=1.3), rounds=5).selection
+        >>> found["num_selected"].tolist(), found["num_delivered"].tolist()
+        ([13, 13, 13, 13, 13], [10, 10, 10, 10, 10])
     """
 
     over_commitment: float = parameter(
