@@ -28,6 +28,15 @@ class Configurations:
         k: K of each, `int [M]`; no two configurations share both mask and K.
         chances: pi(C), `float64 [M]`, of sum 1.
         subsets: The feasible sets of each, `bool [n_C, N]`, at least one.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.rate_region import configurations, independent_states
+        >>> system = configurations(independent_states(np.array([0.5, 1.0]), k=1))
+        >>> system.masks.astype(int).tolist(), system.chances.tolist()
+        ([[0, 1], [1, 1]], [0.5, 0.5])
+        >>> [subsets.astype(int).tolist() for subsets in system.subsets]
+        [[[0, 0], [0, 1]], [[0, 0], [1, 0], [0, 1]]]
     """
 
     masks: np.ndarray
@@ -46,6 +55,13 @@ def configurations(states: AvailabilityStates) -> Configurations:
 
     Raises:
         ValueError: If there are more than 50,000 of them.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.rate_region import configurations, independent_states
+        >>> system = configurations(independent_states(np.full(3, 0.5), k=2))
+        >>> system.masks[-1].tolist(), len(system.subsets[-1])  # 2^3 - 1
+        ([True, True, True], 7)
     """
     size = sum(
         math.comb(int(n), j)
@@ -79,6 +95,13 @@ def reach(r: np.ndarray, system: Configurations) -> float:
         r: Rates, `float [N]`, at least 0, not all 0.
         system: The configurations; the empty set must be feasible in each, so that with r all
             that is less is achievable too.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.rate_region import configurations, independent_states, reach
+        >>> system = configurations(independent_states(np.array([0.5, 0.5]), k=1))
+        >>> round(reach(np.array([0.5, 0.5]), system), 3)  # Below 1: not achievable.
+        0.75
     """
     r = np.asarray(r, np.float64)
     if not np.all(r >= 0) or not np.any(r > 0):
@@ -93,6 +116,15 @@ def policy_achieving(r: np.ndarray, system: Configurations) -> TabularPolicy:
 
     Raises:
         ValueError: If r is outside the region by more than the solver's tolerance.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import rate_region as region
+        >>> states = region.independent_states(np.array([0.5, 1.0]), k=1)
+        >>> system = region.configurations(states)
+        >>> policy = region.policy_achieving(np.array([0.25, 0.75]), system)
+        >>> policy.subsets[1].astype(int).tolist(), policy.chances[1].round(2).tolist()
+        ([[0, 0], [1, 0], [0, 1]], [0.0, 0.5, 0.5])
     """
     r = np.asarray(r, np.float64)
     if not np.any(r > 0):
@@ -112,7 +144,16 @@ def policy_achieving(r: np.ndarray, system: Configurations) -> TabularPolicy:
 
 
 class LinearProgramOracle:
-    """The linear oracle of `rate_region.oracle`, by linear programming: for any feasible sets."""
+    """The linear oracle of `rate_region.oracle`, by linear programming: for any feasible sets.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import rate_region as region
+        >>> states = region.independent_states(np.array([0.5, 0.8]), k=1)
+        >>> oracle = region.LinearProgramOracle(region.configurations(states))
+        >>> oracle.best(np.array([1.0, 2.0])).round(3).tolist()
+        [0.1, 0.8]
+    """
 
     def __init__(self, system: Configurations) -> None:
         """Keeps the configurations."""

@@ -38,6 +38,14 @@ class Minimum:
         oracle_calls: How many greedy choices were asked for.
         utilities: The utility vectors whose greedy choices are mixed, `float64 [V, N]`.
         chances: Their chances, `float64 [V]`; with `utilities` a policy that achieves `rates`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.rate_region import IndependentOracle, optimal_rates
+        >>> oracle = IndependentOracle(np.full(4, 0.5), k=2)
+        >>> found = optimal_rates(np.ones(4) / 4, "p_squared", oracle, tolerance=0.01)
+        >>> found.rates.round(1).tolist(), found.gap <= 0.01 * found.value
+        ([0.4, 0.4, 0.4, 0.4], True)
     """
 
     rates: np.ndarray

@@ -68,6 +68,14 @@ def optimal_rates(
 
     Raises:
         ValueError: If a client with p_k > 0 is never available, so that H is infinite.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.rate_region import IndependentOracle, optimal_rates
+        >>> oracle = IndependentOracle(np.array([0.3, 1.0, 1.0]), k=1)
+        >>> found = optimal_rates(np.array([0.5, 0.3, 0.2]), "p_squared", oracle)
+        >>> found.rates.round(2).tolist()  # Client 0 whenever it is available.
+        [0.3, 0.42, 0.28]
     """
     c = np.asarray(numerators(np.asarray(p, np.float64), objective))
     start = _covering_start(c, oracle)
@@ -76,7 +84,17 @@ def optimal_rates(
 
 
 def greedy_policy(minimum: Minimum) -> GreedyMixture:
-    """Returns the static policy that achieves the rates of a minimum, for Algorithm 2."""
+    """Returns the static policy that achieves the rates of a minimum, for Algorithm 2.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import IndependentOracle, greedy_policy, optimal_rates
+        >>> p, oracle = np.array([0.75, 0.25]), IndependentOracle(np.ones(2), k=1)
+        >>> policy = greedy_policy(optimal_rates(p, "p_squared", oracle))
+        >>> first = policy.utilities.argmax(axis=1)  # Of each order.
+        >>> np.bincount(first, policy.chances).round(2).tolist()
+        [0.75, 0.25]
+    """
     return GreedyMixture(minimum.utilities, minimum.chances)
 
 
@@ -93,6 +111,15 @@ def policy_for(
 
     Raises:
         ValueError: If there is none: the target is outside the region, or not reached in time.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.rate_region import IndependentOracle, policy_for
+        >>> oracle = IndependentOracle(np.array([0.5, 1.0]), k=1)
+        >>> policy = policy_for(np.array([0.25, 0.75]), oracle)
+        >>> first = policy.utilities.argmax(axis=1)  # Of each order.
+        >>> np.bincount(first, policy.chances).round(2).tolist()
+        [0.5, 0.5]
     """
     target = np.asarray(target, np.float64)
     found = minimise(
@@ -131,6 +158,18 @@ def monte_carlo_error(
         minimum: r* over `states`.
         states: Sampled states, at least two a batch.
         batches: Number of batches, at least 2.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import rate_region as region
+        >>> from f3ast_tff.availability import IndependentAvailability
+        >>> process = IndependentAvailability(np.array([0.5, 0.9]), seed=0)
+        >>> states = region.sampled_states((process.mask(t) for t in range(1, 1001)), k=1)
+        >>> p = np.array([0.5, 0.5])
+        >>> found = region.optimal_rates(p, "p", region.StatesOracle(states))
+        >>> error = region.monte_carlo_error(p, "p", found, states)
+        >>> round(found.value, 2), round(error, 2)
+        (2.11, 0.01)
     """
     if batches < 2 or len(states.masks) < 2 * batches:
         raise ValueError(f"{len(states.masks)} states in {batches} batches: too few")

@@ -14,6 +14,17 @@ class RegionOracle(Protocol):
 
     Attributes:
         num_clients: Number of clients N.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.rate_region import optimal_rates
+        >>> class OneOfTwo:  # A region of one's own: one of two clients in every round.
+        ...     num_clients = 2
+        ...     def best(self, utility):
+        ...         return np.eye(2)[utility.argmax()]
+        >>> found = optimal_rates(np.array([0.75, 0.25]), "p_squared", OneOfTwo())
+        >>> found.rates.round(2).tolist()
+        [0.75, 0.25]
     """
 
     num_clients: int
@@ -28,7 +39,15 @@ class RegionOracle(Protocol):
 
 
 class StatesOracle:
-    """Of enumerated or sampled states: in each, the K available clients of largest utility."""
+    """Of enumerated or sampled states: in each, the K available clients of largest utility.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.rate_region import StatesOracle, independent_states
+        >>> oracle = StatesOracle(independent_states(np.array([0.5, 0.5]), k=1))
+        >>> oracle.best(np.array([1.0, 2.0])).tolist()  # Client 0 only where 1 is away.
+        [0.25, 0.5]
+    """
 
     def __init__(self, states: AvailabilityStates) -> None:
         """Keeps the states."""
@@ -46,6 +65,13 @@ class IndependentOracle:
     The i-th best client is selected if it is available and fewer than K better ones are; how many
     are is Poisson-binomial, and its distribution below K follows client by client. Time is N K a
     row of `q`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.rate_region import IndependentOracle
+        >>> oracle = IndependentOracle(np.full(4, 0.5), k=2)
+        >>> oracle.best(np.array([4.0, 3.0, 2.0, 1.0])).tolist()
+        [0.5, 0.5, 0.375, 0.25]
     """
 
     def __init__(self, q: np.ndarray, k: int) -> None:

@@ -19,6 +19,14 @@ class AvailabilityStates:
         masks: Available clients of each state, `bool [M, N]`.
         chances: pi, `float64 [M]`, at least 0, of sum 1.
         k: K of each state, `int [M]`, each at least 1.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.rate_region import AvailabilityStates, StatesOracle
+        >>> masks = np.array([[True, False], [True, True]])
+        >>> states = AvailabilityStates(masks, np.array([0.25, 0.75]), k=np.array([1, 2]))
+        >>> StatesOracle(states).best(np.ones(2)).tolist()
+        [1.0, 0.75]
     """
 
     masks: np.ndarray
@@ -47,6 +55,13 @@ def independent_states(q: np.ndarray, k: int) -> AvailabilityStates:
     Args:
         q: Availability q_k, `float [N]` in [0, 1], N at most 20.
         k: K, at least 1.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.rate_region import independent_states
+        >>> states = independent_states(np.array([0.5, 0.8]), k=1)
+        >>> states.masks.astype(int).tolist(), states.chances.round(3).tolist()
+        ([[0, 0], [0, 1], [1, 0], [1, 1]], [0.1, 0.4, 0.1, 0.4])
     """
     if len(q) > _MAX_CLIENTS:
         raise ValueError(f"{len(q)} clients have 2^{len(q)} states; at most {_MAX_CLIENTS}")
@@ -65,6 +80,14 @@ def cluster_states(q: np.ndarray, clusters: np.ndarray, k: int) -> AvailabilityS
         q: Availability of each cluster, `float [G]`, G at most 20.
         clusters: Cluster of each client, `int [N]`.
         k: K, at least 1.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.rate_region import cluster_states
+        >>> clusters = np.array([0, 0, 1])
+        >>> states = cluster_states(np.array([0.5, 1.0]), clusters, k=2)
+        >>> states.masks.astype(int).tolist(), states.chances.tolist()
+        ([[0, 0, 1], [1, 1, 1]], [0.5, 0.5])
     """
     by_cluster = independent_states(q, k)
     return AvailabilityStates(by_cluster.masks[:, clusters], by_cluster.chances, by_cluster.k)
@@ -76,6 +99,16 @@ def sampled_states(masks: Iterable[np.ndarray], k: int) -> AvailabilityStates:
     Args:
         masks: Available clients of each round, `bool [N]` each.
         k: K, at least 1.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.availability import ScarceConfig
+        >>> from f3ast_tff.rate_region import StatesOracle, sampled_states
+        >>> process = ScarceConfig(scarce_q=0.2).build(np.ones(50) / 50, seed=0)
+        >>> states = sampled_states((process.mask(t) for t in range(1, 101)), k=10)
+        >>> rates = StatesOracle(states).best(np.ones(50))
+        >>> states.masks.shape, round(float(rates.sum()), 1)  # Of at most 10.
+        ((100, 50), 9.0)
     """
     stacked = np.array(list(masks), bool)
     m = len(stacked)
