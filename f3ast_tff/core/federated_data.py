@@ -29,6 +29,14 @@ class ClientExamples:
 
     Raises:
         ValueError: If the arrays contradict each other, or labels are no integers.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import ClientExamples
+        >>> features, labels = np.zeros((5, 2)), np.array([0, 1, 1, 0, 1])
+        >>> examples = ClientExamples(features, labels, offsets=np.array([0, 2, 5]))
+        >>> examples.sizes.tolist(), examples.client(1)[1].tolist()
+        ([2, 3], [1, 0, 1])
     """
 
     features: np.ndarray
@@ -103,6 +111,15 @@ class FederatedData:
 
     Raises:
         ValueError: If a label is too large, or training and test features have other shapes.
+
+    Examples:
+        >>> import pandas as pd
+        >>> from f3ast_tff import FederatedData
+        >>> table = {"client": ["a", "a", "b", "b"], "label": ["x", "y", "x", "x"]}
+        >>> frame = pd.DataFrame({**table, "height": [1.5, 2.0, 0.5, 1.0]})
+        >>> data = FederatedData.from_frame(frame, test_fraction=0.5)
+        >>> data.train.names.tolist(), data.train.sizes.tolist(), data.num_classes
+        (['a', 'b'], [1, 1], 2)
     """
 
     train: ClientExamples
