@@ -22,7 +22,7 @@ from f3ast_tff.settings import parameter, register
 
 @dataclass(frozen=True)
 class ParticipationConfig(LabelledConfig):
-    """Base of the three: pi_k = min(max(C mean <nu_k, kappa>, least), 1).
+    """Base of the three: pi_k = min(max(C mean sum_c nu_kc kappa_c, least), 1).
 
     kappa ~ Dirichlet(alpha, .., alpha). As kappa_c is 1 / C in the mean, the pi_k are `mean` in the
     mean before the bounds. The public code has no upper bound: C mean is 1 there. Equal seeds give

@@ -27,7 +27,7 @@ from f3ast_tff.settings import parameter, register
 )
 @dataclass(frozen=True)
 class StationaryConfig(LabelledConfig):
-    """Independent availability with p_k = <nu_k, phi> = sum_c nu_kc phi_c.
+    """Independent availability with p_k = sum_c nu_kc phi_c.
 
     phi_c ~ U(0, 1) for the first half of the classes, rounded up, and U(0, `phi_second_half`) for
     the others. Equal seeds give equal phi: the four dynamics share their p_k.

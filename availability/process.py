@@ -17,7 +17,7 @@ from f3ast_tff.core.randomness import generator
 class AvailabilityProcess(Protocol):
     """Who is reachable in each round: A_t of Sec. III-A, a function of (seed, round) alone.
 
-    A process whose clients join and leave is a `selection.population.Population` too.
+    A process whose clients join and leave is a `methods.parts.wrappers.Population` too.
 
     Attributes:
         num_clients: Number of clients N.
