@@ -106,7 +106,7 @@ docs-tables: $(STAMP)  ## Write docs/components.md from the code
 docs: $(DOCS)  ## Build the site into build/site; executes the notebooks (not with DOCS_EXECUTE=0)
 	rm -rf build/pages build/site
 	$(PY) -m tools.docs_site build/pages $(if $(filter 0,$(DOCS_EXECUTE)),--without_outputs)
-	$(VENV)/bin/zensical build --strict
+	$(VENV)/bin/zensical build --strict --clean
 
 docs-serve:  ## Serve the built site at http://localhost:8000, with its search (PORT)
 	$(PY) -m http.server --directory build/site --bind localhost $(or $(PORT),8000)
