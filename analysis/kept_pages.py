@@ -22,6 +22,7 @@ from pathlib import Path
 
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.texts import wrapped
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.settings import REQUIRED, parameter
 
@@ -137,7 +138,7 @@ def _printed(words: Sequence[str]) -> str:
         code = import_module(words[2]).main(words[2:])
     if code:
         raise RunsError(f"this command failed: {shlex.join(words)}")
-    return printed.getvalue()
+    return wrapped(printed.getvalue())
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from f3ast_tff.core.atomic import atomic_write
 
 NOTHING = "–"
 NOT_RUN = "not run"
+# Columns of a page's text and commands.
+_COLUMNS = 100
 # Beyond this a number has two digits: four decimals would make tables too wide.
 _LARGE = 100.0
 
@@ -188,6 +191,28 @@ def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> st
     cells = [[cell.replace("|", r"\|") for cell in row] for row in (headings, *rows)]
     lines = ["|" + "|".join(f" {cell} " if cell else " " for cell in row) + "|" for row in cells]
     return "\n".join([lines[0], "|" + "---|" * len(headings), *lines[1:]])
+
+
+def wrapped(page: str) -> str:
+    """Returns Markdown with its long lines of text wrapped; tables, HTML and code stay."""
+    lines = []
+    in_code = False
+    for line in page.split("\n"):
+        in_code ^= line.startswith("```")
+        is_text = len(line) > _COLUMNS and not in_code and not line.startswith(("|", "<", "#"))
+        lines.append(_broken(line, _COLUMNS) if is_text else line)
+    return "\n".join(lines)
+
+
+def broken(command: str) -> str:
+    """Returns a command over as many lines as it needs."""
+    return _broken(command, _COLUMNS - len(" \\"), indent="  ").replace("\n", " \\\n")
+
+
+def _broken(line: str, width: int, indent: str = "") -> str:
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _range(counts: Sequence[int]) -> str:

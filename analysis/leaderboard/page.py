@@ -58,7 +58,7 @@ def document(
             cells = tuple(tuple(row.cells.values()) for row in rows)
             marked = tuple(n for n, row in enumerate(rows) if row.own)
             name, folded = f"board_{place}_{number}", bool(entered) and not own
-            caption = f"{board.title}: {said_of(board)}"
+            caption = f"{board.title}: {said_of(board)}; BOARD is {board.where}"
             blocks.append(Grid(name, caption, head, cells, folded, marked=marked))
             frames.append(frame_of(board, rows))
         sections.append(Section(study.title, blocks))
@@ -115,7 +115,7 @@ def said_of(board: Board) -> str:
     """Returns what a board's numbers are over."""
     group = board.first
     rounds = group.setting("rounds")
-    return f"{len(group.runs)} draws of the data, {rounds} rounds; BOARD is {board.where}"
+    return f"{len(group.runs)} draws of the data, {rounds} rounds"
 
 
 def command_of(study: str) -> str:

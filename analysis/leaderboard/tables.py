@@ -15,7 +15,7 @@ from f3ast_tff.analysis.leaderboard.entry import Masks
 from f3ast_tff.analysis.leaderboard.masks import published
 from f3ast_tff.analysis.leaderboard.page import command_of, model_bytes, said_of
 from f3ast_tff.analysis.leaderboard.standings import Standing, standings
-from f3ast_tff.analysis.texts import markdown_table
+from f3ast_tff.analysis.texts import broken, markdown_table
 from f3ast_tff.settings import REQUIRED, parameter
 
 _HEAD = ("regime", "first", "score", "level with it", "of", "FedAvg's place")
@@ -55,9 +55,10 @@ def tables(boards: Sequence[Board], masks: Masks) -> str:
     ]
     for board, of_board in rows.items():
         parts += [
-            f'<details markdown="1"><summary>{board.title}: {said_of(board)}</summary>',
+            f'<details markdown="1">\n<summary>{board.title}: {said_of(board)}</summary>',
+            f"BOARD is `{board.where}`.",
             markdown_table([*of_board[0].cells], map(_one_line, of_board)),
-            f"Masks: {_masks(board, masks)}",
+            _masks(board, masks),
             "</details>",
         ]
     return "\n\n".join(parts)
@@ -84,9 +85,11 @@ def _masks(board: Board, masks: Masks) -> str:
     """The command and the digest of the masks of the first draw."""
     there = masks.get((board.study.name, board.where), {})
     if not there:
-        return "not published."
+        return "Masks: not published."
     first = there[min(there)]
-    return f"`{first.command} --write=masks.csv`, SHA-256 `{first.digest[:16]}...` for draw 0."
+    command = broken(f"{first.command} --write=masks.csv")
+    # No ```sh block, at which the tables of a kept page end.
+    return f"Masks, SHA-256 `{first.digest[:16]}...` for draw 0:\n\n```text\n{command}\n```"
 
 
 if __name__ == "__main__":

@@ -9,7 +9,15 @@ import pandas as pd
 
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.run_groups import Score, collect
-from f3ast_tff.analysis.texts import csv_text, of_intervals, of_spread, over, read_csv
+from f3ast_tff.analysis.texts import (
+    broken,
+    csv_text,
+    of_intervals,
+    of_spread,
+    over,
+    read_csv,
+    wrapped,
+)
 from tests.analysis.conftest import MakeRun
 
 
@@ -61,3 +69,16 @@ def test_no_cell_is_a_formula_and_all_are_read_back() -> None:
     assert back["=HYPERLINK(1)"].tolist() == texts
     plain = pd.DataFrame({"method": ["F3AST", None], "score": [0.5, -1.0]})
     assert csv_text(plain) == plain.to_csv(index=False, lineterminator="\n")
+
+
+def test_long_lines_of_text_and_commands_are_broken_and_tables_are_not() -> None:
+    text, table = " ".join(["word"] * 30), f"| {'cell ' * 30}|"
+    code = f"```text\n{text}\n```"
+    page = f"{text}\n\n{table}\n\n{code}\n"
+    lines = wrapped(page).split("\n")
+    assert lines[:2] == [" ".join(["word"] * 20), " ".join(["word"] * 10)]
+    assert lines[2:] == page.split("\n")[1:]
+    assert broken(f"run {'--flag=value ' * 8}").split("\n") == [
+        f"run {'--flag=value ' * 7}\\",
+        "  --flag=value",
+    ]
