@@ -130,3 +130,40 @@ def test_tests_that_are_named_exist(page: Path) -> None:
 def test_notebooks_are_kept_without_outputs() -> None:
     for path in (ROOT / "examples").glob("*.ipynb"):
         assert '"output_type"' not in path.read_text(), path.name
+
+
+def too_wide(page: str) -> list[str]:
+    """The lines above 100 columns that can be broken, and the table cells above 160 characters."""
+    found, block = [], None
+    for line in page.splitlines():
+        if line.lstrip().startswith("```"):
+            block = line.strip("` ") if block is None else None
+            continue
+        if block is None and line.startswith("|"):
+            found += [cell for cell in re.split(r"(?<!\\)\|", line) if len(cell.strip()) > 160]
+            continue
+        if block is None:
+            breaks = not line.startswith(("![", "[![", "<!--"))
+        else:
+            # Of other blocks, which have equations and what was printed, commands alone.
+            is_code = block in ("sh", "python", "toml")
+            breaks = is_code or line.startswith(("f3ast-tff ", "python -m "))
+        if breaks and len(line) > 100 and len(line.split()) > 1:
+            found.append(line)
+    return found
+
+
+RESULTS = sorted((ROOT / "analysis/results").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", [*PAGES, *RESULTS], ids=lambda path: path.name)
+def test_lines_have_100_columns_and_cells_160_characters(page: Path) -> None:
+    assert not too_wide(page.read_text())
+
+
+def test_too_wide_sees_text_commands_and_cells() -> None:
+    words = " ".join(["word"] * 40)
+    long = [words, f"| {words} |", f"```sh\n{words}\n```", f"```\nf3ast-tff {words}\n```"]
+    fits = [f"| {words[:150]} | {words[:150]} |", f"```math\n{words}\n```", f"```\n{words}\n```"]
+    assert all(len(too_wide(text)) == 1 for text in long)
+    assert not any(map(too_wide, fits))
