@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import os
 import signal
 from pathlib import Path
 
@@ -13,6 +14,9 @@ import pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for _signum in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(_signum, signal.SIG_DFL)
+
+# Most of the time would go to compiling; `make test-slow` compiles as users do.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 # A busy machine is no failure. The environment of Flower has no Hypothesis.
 if importlib.util.find_spec("hypothesis") is not None:
