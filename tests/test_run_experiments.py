@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import re
@@ -17,10 +18,15 @@ import pandas as pd
 import psutil
 import pytest
 
+from f3ast_tff.cli.main import main
+
 ROOT = Path(__file__).parent.parent
 ROUNDS = 24
 IN_PROCESS = ("--engine=tff",)
 WORKER = ("--engine=tff", "--tff_runtime=worker")
+# Rounds in blocks, enough of them to interrupt.
+FUSED_ROUNDS = 600
+FUSED = ("--device=cpu", f"--rounds={FUSED_ROUNDS}", "--eval_every=5", "--checkpoint_every=20")
 ARGUMENTS = [
     "--algorithm=f3ast_adam",
     "--availability=smartphones",
@@ -32,6 +38,8 @@ ARGUMENTS = [
     "--seed=5",
 ]
 COMMAND = [sys.executable, "run_experiments.py", *ARGUMENTS]
+# As users have it, whatever the tests compile with.
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "JAX_DISABLE_MOST_OPTIMIZATIONS"}
 # A shell that puts the tests in the background has them, and what they start, ignore Ctrl-C.
 HEED_CTRL_C = """
 import runpy, signal, sys
@@ -41,7 +49,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-def start(folder: Path, *arguments: str, engine: Sequence[str] = IN_PROCESS) -> subprocess.Popen:
+def start(folder: Path, engine: Sequence[str]) -> subprocess.Popen:
     with open(folder / "log.txt", "ab") as log:
         return subprocess.Popen(
             [
@@ -52,13 +60,18 @@ def start(folder: Path, *arguments: str, engine: Sequence[str] = IN_PROCESS) -> 
                 f"--output_dir={folder}",
                 "--run_name=run",
                 *engine,
-                *arguments,
             ],
             cwd=ROOT,
+            env=ENVIRONMENT,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
         )
+
+
+def here(folder: Path, *arguments: str) -> int:
+    """The same command in this process."""
+    return main([*COMMAND[1:], f"--output_dir={folder}", "--run_name=run", *arguments])
 
 
 def log_of(folder: Path) -> str:
@@ -92,7 +105,7 @@ def _environment(process: psutil.Process) -> ItemsView[str, str]:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run through a pipe, as `run_experiments.py ... | cat`; returns its output folder."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    line = " ".join([*COMMAND, *IN_PROCESS, f"--output_dir={folder}", "--run_name=run"])
+    line = " ".join([*COMMAND, *FUSED, f"--output_dir={folder}", "--run_name=run"])
     # What it starts inherits this; other tests may have workers of their own at the same time.
     mark = {"F3AST_TEST_RUN": str(folder)}
     piped = subprocess.run(
@@ -101,42 +114,57 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         capture_output=True,
         text=True,
         timeout=180,
-        env={**os.environ, **mark},
+        env={**ENVIRONMENT, **mark},
     )
     assert piped.returncode == 0, piped.stdout
-    assert "finished: round 24" in piped.stdout
+    assert f"finished: round {FUSED_ROUNDS}" in piped.stdout
     left = [p for p in psutil.process_iter(["environ"]) if mark.items() <= _environment(p)]
     assert not left
     return folder
 
 
-@pytest.mark.tff
 def test_writes_all_that_the_readme_names(undisturbed: Path) -> None:
     run = undisturbed / "run"
     config = json.loads((run / "config.json").read_text())
     assert config["settings"]["batch_size"] == 20
     assert config["settings"]["availability_objective"] == "p"
-    assert config["packages"]["tensorflow-federated"] == "0.87.0"
+    assert config["packages"]["jax"] == importlib.metadata.version("jax")
     table = metrics(undisturbed)
-    assert table["round"].tolist() == list(range(2, ROUNDS + 1, 2))
+    assert table["round"].tolist() == list(range(5, FUSED_ROUNDS + 1, 5))
     assert table["test_sample_accuracy"].between(0, 1).all()
     summary = json.loads((run / "summary.json").read_text())
-    assert summary["final"]["test_user_loss"] == pytest.approx(table["test_user_loss"].iloc[-1])
-    assert summary["evaluations_averaged"] == 1
+    last = table["test_user_loss"]
+    assert summary["final"]["test_user_loss"] == pytest.approx(last.iloc[-1])
+    assert summary["evaluations_averaged"] == 12
+    averaged = summary["mean_of_last_10_percent"]["test_user_loss"]
+    assert averaged == pytest.approx(last.iloc[-12:].mean())
     assert list(run.glob("events.out.tfevents.*"))
     assert len(list((run / "checkpoints").glob("round_*.npz"))) == 1
 
     with np.load(run / "selection.npz") as selection:
-        assert selection["selected"].shape == (ROUNDS, 3)
+        assert selection["selected"].shape == (FUSED_ROUNDS, 3)
         short = np.minimum(selection["num_available"], 3)
         np.testing.assert_array_equal(selection["num_selected"], short)
         assert (selection["final_rates"] > 0).all()
 
 
+def test_killed_run_equals_an_undisturbed_one(undisturbed: Path, tmp_path: Path) -> None:
+    interrupt(tmp_path, FUSED, [(signal.SIGTERM, 10, 143), (signal.SIGKILL, 50, -9)])
+    assert start(tmp_path, FUSED).wait(timeout=120) == 0, log_of(tmp_path)
+    assert log_of(tmp_path).count("resuming from round") == 2
+    assert_equal(tmp_path, undisturbed)
+
+
 @pytest.mark.tff
-def test_interrupted_run_equals_an_undisturbed_one(undisturbed: Path, tmp_path: Path) -> None:
-    exits = [(signal.SIGINT, 2, 130), (signal.SIGKILL, 5, -9)]
-    interrupt_and_compare(tmp_path, undisturbed, IN_PROCESS, exits)
+def test_so_does_one_on_tff(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Interrupted in a process of its own, it goes on in this one."""
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    broken.mkdir()
+    interrupt(broken, IN_PROCESS, [(signal.SIGINT, 2, 130)])
+    assert here(broken, *IN_PROCESS) == 0
+    assert "resuming from round" in "".join(capsys.readouterr())
+    assert here(whole, *IN_PROCESS) == 0
+    assert_equal(broken, whole)
 
 
 @pytest.mark.tff
@@ -145,64 +173,43 @@ def test_so_does_one_on_the_worker(tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     whole.mkdir()
     broken.mkdir()
-    assert start(whole, engine=WORKER).wait(timeout=120) == 0, log_of(whole)
+    assert start(whole, WORKER).wait(timeout=120) == 0, log_of(whole)
     assert "executes whatever is sent to its port" in log_of(whole)
     exits = [(signal.SIGINT, 2, 130), (signal.SIGTERM, 5, 143), (signal.SIGKILL, 8, -9)]
-    interrupt_and_compare(broken, whole, WORKER, exits)
+    interrupt(broken, WORKER, exits)
+    assert start(broken, WORKER).wait(timeout=120) == 0, log_of(broken)
+    assert log_of(broken).count("resuming from round") == len(exits)
+    assert_equal(broken, whole)
 
 
-def interrupt_and_compare(
-    tmp_path: Path,
-    undisturbed: Path,
-    engine: Sequence[str],
-    exits: Sequence[tuple[signal.Signals, int, int]],
+def interrupt(
+    folder: Path, engine: Sequence[str], exits: Sequence[tuple[signal.Signals, int, int]]
 ) -> None:
-    """Each of `exits` (signal, after how many evaluations, exit status) ends a worker too.
-
-    Then the run goes on, and equals the undisturbed one.
-    """
+    """Each of `exits` (signal, after how many evaluations, exit status) ends a worker too."""
     for signum, evaluations, status in exits:
-        process = start(tmp_path, engine=engine)
-        wait_for_evaluations(process, tmp_path, evaluations)
+        process = start(folder, engine)
+        wait_for_evaluations(process, folder, evaluations)
         workers = workers_of(process.pid)
         assert len(workers) == int(engine == WORKER)
         process.send_signal(signum)
-        assert process.wait(timeout=30) == status, log_of(tmp_path)
+        assert process.wait(timeout=30) == status, log_of(folder)
         _, alive = psutil.wait_procs(workers, timeout=10)
         assert not alive
-    assert start(tmp_path, engine=engine).wait(timeout=120) == 0, log_of(tmp_path)
 
-    assert log_of(tmp_path).count("resuming from round") == len(exits)
-    pd.testing.assert_frame_equal(metrics(tmp_path), metrics(undisturbed), check_exact=True)
-    got = np.load(tmp_path / "run" / "selection.npz")
+
+def assert_equal(folder: Path, undisturbed: Path) -> None:
+    pd.testing.assert_frame_equal(metrics(folder), metrics(undisturbed), check_exact=True)
+    got = np.load(folder / "run" / "selection.npz")
     expected = np.load(undisturbed / "run" / "selection.npz")
     with got, expected:
         for name in expected.files:
             np.testing.assert_array_equal(got[name], expected[name])
 
 
-def test_killed_fused_run_equals_an_undisturbed_one(tmp_path: Path) -> None:
-    """The same with rounds in blocks: SIGTERM, then `kill -9`."""
-    arguments = ["--rounds=600", "--eval_every=5", "--checkpoint_every=20"]
-    fused = ["--device=cpu"]
-    undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
-    undisturbed.mkdir()
-    killed.mkdir()
-    assert start(undisturbed, *arguments, engine=fused).wait(timeout=120) == 0, log_of(undisturbed)
-    for evaluations, signum, status in ((10, signal.SIGTERM, 143), (50, signal.SIGKILL, -9)):
-        process = start(killed, *arguments, engine=fused)
-        wait_for_evaluations(process, killed, evaluations)
-        process.send_signal(signum)
-        assert process.wait(timeout=30) == status, log_of(killed)
-    assert start(killed, *arguments, engine=fused).wait(timeout=120) == 0, log_of(killed)
-    assert log_of(killed).count("resuming from round") == 2
-    pd.testing.assert_frame_equal(metrics(killed), metrics(undisturbed), check_exact=True)
-
-
 @pytest.mark.tff
 @pytest.mark.slow
 def test_a_lost_worker_is_one_line_and_the_run_goes_on_later(tmp_path: Path) -> None:
-    process = start(tmp_path, engine=WORKER)
+    process = start(tmp_path, WORKER)
     wait_for_evaluations(process, tmp_path, 3)
     for worker in workers_of(process.pid):
         worker.kill()
@@ -213,13 +220,11 @@ def test_a_lost_worker_is_one_line_and_the_run_goes_on_later(tmp_path: Path) -> 
     assert list((tmp_path / "run" / "checkpoints").glob("round_*.npz"))
 
 
-@pytest.mark.tff
-def test_finished_run_is_not_repeated_and_other_settings_are_refused(undisturbed: Path) -> None:
-    again = start(undisturbed)
-    assert again.wait(timeout=30) == 0
-    assert "already finished" in log_of(undisturbed)
-    other = start(undisturbed, "--rate_beta=0.01")
-    assert other.wait(timeout=30) == 2
-    last = log_of(undisturbed).splitlines()[-1]
-    assert "rate_beta 0.001, now 0.01" in last
+def test_finished_run_is_not_repeated_and_other_settings_are_refused(
+    undisturbed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert here(undisturbed, *FUSED) == 0
+    assert "already finished" in capsys.readouterr().out
+    assert here(undisturbed, *FUSED, "--rate_beta=0.01") == 2
+    assert "rate_beta 0.001, now 0.01" in capsys.readouterr().err.splitlines()[-1]
     assert os.path.exists(undisturbed / "run" / "summary.json")
