@@ -141,6 +141,8 @@ def picked(name: str, what: str, found: Mapping[RunGroup, Selections]) -> Pictur
         panel.plot(p, found[group].picked, linestyle="none", **style)
         # Clients without training data have no place on a log scale.
         panel.set_xscale("log", nonpositive="mask")
+        if p[p > 0].min() == p.max():
+            panel.set_xlim(p.max() / 2, 2 * p.max())
         panel.xaxis.set_minor_locator(NullLocator())
         k = group.setting("clients_per_round")
         if k is not None:
