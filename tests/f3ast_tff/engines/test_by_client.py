@@ -97,7 +97,10 @@ def test_round_is_the_same_without(name: str, make_engine: Callable[..., Any]) -
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("name", ["fused", "fused_lanes", "tff_in_process"])
+# `test_memories_alike.py` compares these with TFF's.
+@pytest.mark.parametrize(
+    "name", ["fused", "fused_lanes", pytest.param("tff_in_process", marks=pytest.mark.slow)]
+)
 def test_with_a_memory(
     name: str, make_engine: Callable[..., Any], alone: list[dict[int, float]]
 ) -> None:

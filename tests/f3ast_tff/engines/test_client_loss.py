@@ -91,7 +91,7 @@ def test_one_batch_is_the_first_of_the_round() -> None:
     np.testing.assert_array_equal(everything, [np.arange(7, 12)])
 
 
-@pytest.mark.parametrize("name", ["tff", "fused"])
+@pytest.mark.parametrize("name", [pytest.param("tff", marks=pytest.mark.slow), "fused"])
 def test_engines_score_that_batch(name: str, make_engine: Callable[..., Any]) -> None:
     data, work = tiny_data(), LocalTraining(4, seed=3)
     engine = make_engine(name, data, work, Sgd(1.0), WeightedSum(), client_loss="one_batch")

@@ -24,7 +24,8 @@ from f3ast_tff.models import (
 from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.engines.tiny import engine_parts
 
-pytestmark = pytest.mark.tff
+# To compile these takes TFF and XLA minutes; `test_recorded_rounds.py` has each as TFF computed it.
+pytestmark = [pytest.mark.tff, pytest.mark.slow]
 
 SIZES = (3, 2)
 OFFSETS = np.cumsum([0, *SIZES])
@@ -60,13 +61,7 @@ def small_data(model: Model, shape: tuple[int, ...]) -> FederatedData:
     return FederatedData(split, split, 90 if isinstance(model, CharacterLSTM) else 10)
 
 
-# To compile these takes TFF and XLA minutes; tests/experiments has each for a round or two.
-_SLOW = ["resnet18-released", "resnet18-strided", "character_lstm", "cafed_cnn"]
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow) if n in _SLOW else n for n in CASES]
-)
+@pytest.mark.parametrize("name", CASES)
 def test_three_rounds_agree(name: str, tmp_path: Path) -> None:
     model, inputs, shape, rate = CASES[name]
     data = small_data(model, shape)

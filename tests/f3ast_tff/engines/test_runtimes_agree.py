@@ -13,7 +13,8 @@ from f3ast_tff.engines.distributed import ray_workers
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 from tests.f3ast_tff.engines.training import train
 
-pytestmark = pytest.mark.tff
+# `tff/test_in_process.py` has rounds of the worker, `test_split_cohort.py` a split one.
+pytestmark = [pytest.mark.tff, pytest.mark.slow]
 
 ROUNDS = 20
 RUNTIMES: dict[str, dict[str, Any]] = {
@@ -23,11 +24,7 @@ RUNTIMES: dict[str, dict[str, Any]] = {
 }
 
 
-# Weighted sums and a server's state; the others differ from it in less.
-@pytest.mark.parametrize(
-    "algorithm",
-    ["f3ast_adam", *(pytest.param(name, marks=pytest.mark.slow) for name in ("fedavg", "f3ast"))],
-)
+@pytest.mark.parametrize("algorithm", ["f3ast_adam", "fedavg", "f3ast"])
 def test_twenty_rounds_agree(
     algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

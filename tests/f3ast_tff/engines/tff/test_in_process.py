@@ -66,7 +66,13 @@ def assert_close(ours: Any, theirs: Any) -> None:
 
 
 # What the others cover too.
-_SLOW = ["ours, sum, SGD", "FedAvg", "FedAvg by dataset.reduce", "robust aggregator"]
+_SLOW = [
+    "ours, sum, SGD",
+    "FedAvg",
+    "FedAvg by dataset.reduce",
+    "FedProx",
+    "robust aggregator",
+]
 
 
 @pytest.mark.parametrize(
