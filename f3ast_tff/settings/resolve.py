@@ -73,6 +73,7 @@ class _Resolver:
         self._registry = registry
         self._values: dict[str, Any] = {}
         self._asked: list[str] = []
+        self._classes: dict[str, Any] = {}
         self._refuse_unknown()
         algorithm = self.config_class("algorithm")
         self._fixed: Mapping[str, Any] = algorithm.fixed
@@ -100,11 +101,15 @@ class _Resolver:
         return self[name] if name in KINDS or name in self.owners else default
 
     def config_class(self, kind: str) -> Any:
-        try:
-            return self._registry.find(kind, self._component_name(kind)).config
-        except ParameterError as error:
-            # The error holds the whole text of a constraint.
-            raise ParameterError(kind, self._given.get(kind, error.value), error.allowed) from error
+        if kind not in self._classes:
+            try:
+                found = self._registry.find(kind, self._component_name(kind)).config
+            except ParameterError as error:
+                # The error holds the whole text of a constraint.
+                value = self._given.get(kind, error.value)
+                raise ParameterError(kind, value, error.allowed) from error
+            self._classes[kind] = found
+        return self._classes[kind]
 
     def config_classes(self, kind: str) -> list[Any]:
         """The `Config` classes of the chosen component and of its parts."""

@@ -18,13 +18,15 @@ import pytest
 from f3ast_tff.analysis.kept_pages import commands, refreshed
 from f3ast_tff.analysis.runs import SCORES, Pair, RunsError
 from f3ast_tff.analysis.tidy_scores import read_scores, settings_of
-from f3ast_tff.campaigns.grid import Campaign, plan
+from f3ast_tff.campaigns.axes import runs_where, setting_types
+from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.cli.flags import parse
 from f3ast_tff.cli.parameter_flags import UsageError
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.run.run_experiment import run_experiment
+from f3ast_tff.settings import builtin_registry
 
 CAMPAIGN = ["f3ast-tff", "campaign"]
 TIDY_SCORES = ["python", "-m", "f3ast_tff.analysis.tidy_scores"]
@@ -41,17 +43,17 @@ class KeptRun(NamedTuple):
     scores: dict[int, dict[str, float]]
 
 
+@functools.cache
 def kept_runs(scores: Path) -> list[KeptRun]:
     table = read_scores(scores)
     names = settings_of(table)
-    runs = []
-    for _, part in table.groupby([*names, "draw", "seed"], sort=False):
-        first = part.iloc[0]
-        rows = zip(part["round"].tolist(), part[[*SCORES]].to_numpy().tolist())
-        by_round = {number: dict(zip(SCORES, row)) for number, row in rows}
-        pair = Pair(int(first["draw"]), int(first["seed"]))
-        runs.append(KeptRun({name: first[name] for name in names}, pair, by_round))
-    return runs
+    runs: dict[tuple[Any, ...], KeptRun] = {}
+    for row in table.to_dict("records"):
+        settings = {name: row[name] for name in names}
+        pair = Pair(int(row["draw"]), int(row["seed"]))
+        run = runs.setdefault((*settings.values(), pair), KeptRun(settings, pair, {}))
+        run.scores[row["round"]] = {score: row[score] for score in SCORES}
+    return list(runs.values())
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,10 @@ class Kept:
     planned: list[PlannedRun]
     every: int
 
+    @functools.cached_property
+    def has_draws(self) -> bool:
+        return len({run.pair.draw for run in self.runs}) > 1
+
     def key(self, run: KeptRun) -> tuple[Any, ...]:
         return (*map(canonical, run.settings.values()), run.pair)
 
@@ -69,8 +75,7 @@ class Kept:
         given = {name: run.settings.get(name) for name in self.runs[0].settings}
         settings = [canonical(value) for value in given.values()]
         pair = Pair(run.settings.get("data_seed") or 0, run.settings["seed"])
-        has_draws = len({kept.pair.draw for kept in self.runs}) > 1
-        return (*settings, pair if has_draws else pair._replace(draw=0))
+        return (*settings, pair if self.has_draws else pair._replace(draw=0))
 
 
 def canonical(value: object) -> object:
@@ -101,7 +106,7 @@ def load(scores: Path) -> Kept:
     planned = []
     for words in given:
         if words[:2] == CAMPAIGN:
-            planned += list(campaign_of(tuple(words[2:])).runs)
+            planned += campaign_of(tuple(words[2:]))
     folder = Path(makers[0].runs)
     return Kept(runs, [run for run in planned if folder in run.folder.parents], makers[0].every)
 
@@ -114,17 +119,32 @@ def tidy_flags(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-@functools.cache
-def campaign_of(words: tuple[str, ...]) -> Campaign:
+def campaign_of(words: tuple[str, ...]) -> tuple[PlannedRun, ...]:
     """Plans `f3ast-tff campaign WORDS`."""
+    others = tuple(word for word in words if not word.startswith("--where="))
     try:
-        parsed = parse([f"--campaign={words[0]}", *words[1:]])
-        options, settings = parsed.campaign, dict(parsed.settings)
-        settings.pop("ray_address", None)
-        path = find_grid_file(options["campaign"])
-        return plan(path, settings, options.get("where"), parsed.registry)
+        runs = _whole(others)
+        for word in set(words).difference(others):
+            runs = runs_where(runs, word.partition("=")[2], setting_types(builtin_registry()))
+        return runs
     except (CampaignError, ParameterError, UsageError) as error:
         raise ValueError(f"f3ast-tff campaign {' '.join(words)}: {error}") from error
+
+
+@functools.cache
+def _whole(words: tuple[str, ...]) -> tuple[PlannedRun, ...]:
+    """Plans a campaign that commands with several conditions share."""
+    parsed = parse([f"--campaign={words[0]}", *words[1:]])
+    settings = dict(parsed.settings)
+    settings.pop("ray_address", None)
+    path = find_grid_file(parsed.campaign["campaign"])
+    return plan(path, settings, None, parsed.registry).runs
+
+
+def forget() -> None:
+    """Plans and scores are of files, which tests change."""
+    _whole.cache_clear()
+    kept_runs.cache_clear()
 
 
 def wrong_runs(scores: Path) -> list[str]:

@@ -14,6 +14,7 @@ from f3ast_tff.core.errors import DataError
 from f3ast_tff.run.run_experiment import run_experiment
 from tests.analysis.kept_results import (
     campaign_of,
+    forget,
     load,
     wrong_runs,
     wrong_scores,
@@ -105,7 +106,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     page.write_text(PAGE)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
-        for run in campaign_of(("tiny.toml",)).runs:
+        for run in campaign_of(("tiny.toml",)):
             run_experiment(run.configuration, run.folder)
         out = "--out=analysis/results/tiny.csv"
         assert tidy_scores.main(["x", "--runs=runs/tiny", "--every=2", out]) == 0
@@ -119,10 +120,9 @@ def results(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     """A copy of the made folder's results, to be damaged, with its root as working directory."""
     shutil.copytree(made, tmp_path / "root")
     monkeypatch.chdir(tmp_path / "root")
-    # Plans are of a folder, which is another one for each test.
-    campaign_of.cache_clear()
+    forget()
     yield Path("analysis", "results").absolute()
-    campaign_of.cache_clear()
+    forget()
 
 
 def damage(path: Path, old: str, new: str) -> None:
