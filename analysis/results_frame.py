@@ -23,6 +23,12 @@ class Results(pd.DataFrame):
     Columns: `method`, the settings that differ between conditions, `data_seed`, `seed`, `round`,
     and the columns of `metrics.csv`, without the prefix `test_`. A selection of rows is a plain
     frame.
+
+    Examples:
+        >>> from f3ast_tff import simulate
+        >>> found = simulate(algorithm="f3ast", seeds=[0, 1], rounds=4, eval_every=2)
+        >>> found[["seed", "round"]].values.tolist()
+        [[0, 2], [0, 4], [1, 2], [1, 4]]
     """
 
     _metadata = ["runs", "methods"]
@@ -81,6 +87,16 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
 
     Raises:
         RunsError: If there is no run, or one is damaged.
+
+    Examples:
+        >>> import tempfile
+        >>> from f3ast_tff import simulate
+        >>> from f3ast_tff.analysis.results_frame import read_results
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     runs = simulate(algorithm="fedavg", rounds=2, seeds=[0, 1], folder=folder)
+        ...     found = read_results(folder)
+        >>> found[["method", "seed", "round"]].values.tolist()
+        [['FedAvg', 0, 2], ['FedAvg', 1, 2]]
     """
     return results_of({"": [run for run in load_runs(Path(folder)) if run.summary is not None]})
 

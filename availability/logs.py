@@ -70,6 +70,14 @@ class AvailabilityLog:
         round_seconds: Length of a round; `None` where the log has no clock.
         start: Time of round 1, seconds since midnight; `None` without a clock.
         events: Number of entries read; 0 for masks.
+
+    Examples:
+        >>> import pandas as pd
+        >>> from f3ast_tff.availability.logs import log_of_frame
+        >>> rounds = pd.DataFrame({"ann": [1, 0, 1], "bob": [1, 1, 0], "eve": [0, 0, 1]})
+        >>> log = log_of_frame(rounds).of_clients(["eve", "ann"])  # Those who hold data.
+        >>> log.clients, log.masks.row(1).tolist()
+        (('eve', 'ann'), [False, True])
     """
 
     masks: Masks
@@ -125,6 +133,18 @@ def read_log(
     Raises:
         DataError: If it cannot be read; names the file, and the column or the row.
         ParameterError: See `trace_files.read_traces`.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import pandas as pd
+        >>> from f3ast_tff.availability.logs import read_log
+        >>> visits = {"device": ["ann", "bob"], "start": [0, 3600], "end": [7200, 10800]}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pd.DataFrame(visits).to_csv(f"{folder}/visits.csv", index=False)
+        ...     log = read_log(Path(folder, "visits.csv"), round_seconds=3600)
+        >>> log.clients, [log.masks.row(t).tolist() for t in (1, 2, 3)]
+        (('ann', 'bob'), [[True, False], [True, True], [False, True]])
     """
     form = path.suffix.lower()
     if form == ".csv" and path.is_file():
@@ -158,6 +178,14 @@ def log_of_frame(
 
     Raises:
         DataError: If a column is missing or has another value; names the column and the row.
+
+    Examples:
+        >>> import pandas as pd
+        >>> from f3ast_tff.availability.logs import log_of_frame
+        >>> events = {"device": ["ann", "bob", "ann"], "time": [0, 3600, 7200], "online": [1, 1, 0]}
+        >>> log = log_of_frame(pd.DataFrame(events), round_seconds=3600)
+        >>> log.clients, [log.masks.row(t).tolist() for t in (1, 2)]
+        (('ann', 'bob'), [[True, False], [True, True]])
     """
     names = {str(column).strip().lower(): column for column in frame.columns}
     if not len(frame):

@@ -32,6 +32,14 @@ class Advice:
         fedavg: Weight that FedAvg gives to each client in the long run, `float64 [N]`.
         plans: Rates, H and biases for each K, among the clients that are ever online.
         round_seconds: Length of a round; `None` if it is not known.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import advise
+        >>> masks = np.random.default_rng(0).random((240, 30)) < np.linspace(0.1, 0.6, 30)
+        >>> advice = advise(masks, ks=[3, 10])
+        >>> advice.objective, advice.k, round(advice.fedavg_bias, 1)
+        ('p_squared', 3, 0.2)
     """
 
     measures: LogMeasures

@@ -126,6 +126,14 @@ def trial(
         ParameterError: If a setting is not allowed.
         ComponentError: See `simulate`.
         DataError: See `simulate`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.advice.trial import trial
+        >>> masks = np.random.default_rng(0).random((50, 100)) < np.linspace(0.05, 0.6, 100)
+        >>> found = trial(masks, k=10, methods=["fedavg", "f3ast"], draws=2, rounds=2)
+        >>> print(str(found).splitlines()[-1].strip())
+        no verdict: 5 draws are needed
     """
     if len(set(methods)) < 2:
         raise ParameterError("methods", ",".join(methods), "must be two or more")

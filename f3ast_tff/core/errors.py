@@ -34,6 +34,13 @@ class ParameterError(ValueError):
         name: Name of the parameter.
         value: The value given.
         allowed: Allowed values, in words.
+
+    Examples:
+        >>> from f3ast_tff import simulate
+        >>> simulate(clients_per_round=0)
+        Traceback (most recent call last):
+            ...
+        f3ast_tff.core.errors.ParameterError: clients_per_round = 0: must be at least 1
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
@@ -47,7 +54,15 @@ class ParameterError(ValueError):
 
 
 class ComponentError(TypeError):
-    """A component breaks the protocol of its kind; names the component and the missing part."""
+    """A component breaks the protocol of its kind; names the component and the missing part.
+
+    Examples:
+        >>> from f3ast_tff import simulate
+        >>> simulate(availability=lambda t: [True, False])
+        Traceback (most recent call last):
+            ...
+        f3ast_tff.core.errors.ComponentError: availability function: has no num_clients, mask
+    """
 
 
 class PluginError(RuntimeError):
@@ -55,7 +70,17 @@ class PluginError(RuntimeError):
 
 
 class RunFolderError(RuntimeError):
-    """A run folder cannot be used: other settings, in use, or not writable."""
+    """A run folder cannot be used: other settings, in use, or not writable.
+
+    Examples:
+        >>> from f3ast_tff import load_run
+        >>> from f3ast_tff.core.errors import RunFolderError
+        >>> try:
+        ...     load_run("nowhere")
+        ... except RunFolderError as error:
+        ...     print(error)
+        nowhere holds no run: config.json: No such file or directory
+    """
 
 
 class CheckpointError(RuntimeError):
@@ -67,7 +92,16 @@ class EngineError(RuntimeError):
 
 
 class DataError(RuntimeError):
-    """A data file is missing, damaged or of the wrong form; names the file and the place."""
+    """A data file is missing, damaged or of the wrong form; names the file and the place.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from f3ast_tff.availability.logs import read_log
+        >>> read_log(Path("missing.csv"))
+        Traceback (most recent call last):
+            ...
+        f3ast_tff.core.errors.DataError: missing.csv: there is no such file
+    """
 
 
 # What says all there is to say in one line.

@@ -46,6 +46,15 @@ class SavedRun:
             unfinished.
         client_scores: Scores of all C test clients by evaluated round: `accuracy` and `loss`,
             `float64 [C]`, and `count`, `int64 [C]`; empty without `--client_scores`.
+
+    Examples:
+        >>> import tempfile
+        >>> from f3ast_tff import load_run, simulate
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = simulate(algorithm="f3ast", rounds=2, folder=folder)
+        ...     run = load_run(folder)
+        >>> run.weights_round, [weight.shape for weight in run.weights]
+        (2, [(60, 10), (10,)])
     """
 
     folder: Path
@@ -66,6 +75,15 @@ def load_run(folder: str | os.PathLike[str]) -> SavedRun:
 
     Raises:
         RunFolderError: If it holds no run, or a file of it is damaged; names the file.
+
+    Examples:
+        >>> import tempfile
+        >>> from f3ast_tff import load_run, simulate
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = simulate(algorithm="f3ast", rounds=2, folder=folder)
+        ...     run = load_run(folder)
+        >>> run.settings["clients_per_round"], run.selection["selected"].shape
+        (10, (2, 10))
     """
     path = Path(folder).expanduser()
     try:
