@@ -38,6 +38,20 @@ class TaskConfig:
             needs several draws.
         num_classes: Classes of its labels, by which the report knows what a guess's loss is;
             `None` where that depends on settings or files.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> import numpy as np
+        >>> from f3ast_tff import FederatedData
+        >>> from f3ast_tff.datasets import TaskConfig
+        >>> @dataclass(frozen=True)
+        ... class SignsConfig(TaskConfig):
+        ...     def build(self):
+        ...         x = np.random.default_rng(self.data_seed).normal(size=(60, 1))
+        ...         clients = np.arange(60) % self.num_clients
+        ...         return FederatedData.from_arrays(x, (x > 0).astype(int)[:, 0], clients)
+        >>> SignsConfig(num_clients=4).build().train.sizes.tolist()
+        [13, 13, 13, 13]
     """
 
     model: ClassVar[str] = "softmax_regression"

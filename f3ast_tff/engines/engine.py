@@ -45,6 +45,13 @@ class RoundOutcome:
             unless asked for.
         delivered: Whether each client's update was finite and entered the aggregate, `bool [m]`;
             `None` unless asked for.
+
+    Examples:
+        >>> from f3ast_tff import simulate
+        >>> outcomes = []
+        >>> result = simulate(rounds=2, on_round=lambda t, cohort, found: outcomes.append(found))
+        >>> [(outcome.num_dropped, outcome.rejected) for outcome in outcomes]
+        [(0, False), (0, False)]
     """
 
     train_loss: float
@@ -107,6 +114,14 @@ class ClientScores:
         correct: Summed correct predictions, `float64 [C]`.
         count: Number of labels (examples; in sequences, characters), `float64 [C]`; a client
             without labels does not count.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.engines import ClientScores
+        >>> loss, correct, count = np.array([[3.0, 4.0], [9.0, 1.0], [10.0, 2.0]])
+        >>> scores = ClientScores(loss, correct, count)  # 9 of 10 right, and 1 of 2.
+        >>> round(scores.sample_mean(scores.correct), 3), scores.user_mean(scores.correct)
+        (0.833, 0.7)
     """
 
     loss: np.ndarray
@@ -153,6 +168,20 @@ class EngineParts:
         tff_clients_at_once: Clients that TFF's worker trains in parallel by default; -1: all.
         folder: Folder for the engine's own files, if any.
         late: Whether updates may be late: each round then has a `Flight`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.engines.components import FusedConfig
+        >>> from f3ast_tff.engines.engine import EngineParts
+        >>> from f3ast_tff.methods.sum_and_mean import WeightedMean
+        >>> from f3ast_tff.optimizers import Sgd
+        >>> from f3ast_tff.run.build import Builder
+        >>> from f3ast_tff.settings.resolve import resolve
+        >>> of = Builder(resolve({"task": "synthetic"}))
+        >>> world = of.data, of.model, of.preprocessing, of.work
+        >>> parts = EngineParts(*world, Sgd(0.1), Sgd(1.0), WeightedMean())
+        >>> FusedConfig().build(parts).client_losses(np.array([3, 7])).round(2).tolist()  # ln 10.
+        [2.3, 2.3]
     """
 
     data: FederatedData
@@ -189,6 +218,13 @@ class EngineConfig:
     Attributes:
         framework: Top-level module to import, if any.
         keeps_late: Whether its engine keeps late updates, see `EngineParts.late`.
+
+    Examples:
+        >>> from f3ast_tff.engines.components import FusedConfig
+        >>> config, environment = FusedConfig(), {}
+        >>> config.prepare_environment(environment)
+        >>> config.framework, environment["TF_CPP_MIN_LOG_LEVEL"]
+        ('jax', '3')
     """
 
     framework: ClassVar[str] = ""
@@ -237,6 +273,17 @@ class Engine(Protocol):
 
     Attributes:
         block_rounds: Largest useful number of rounds per call of `run_rounds`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import Cohort
+        >>> from f3ast_tff.run.build import Builder
+        >>> from f3ast_tff.settings.resolve import resolve
+        >>> engine = Builder(resolve({"task": "synthetic", "engine": "fused"})).engine
+        >>> cohort = Cohort(np.array([3, 7]), weights=np.array([0.5, 0.5]))
+        >>> first, second = engine.run_rounds(1, [cohort, cohort])
+        >>> first.train_loss > second.train_loss, engine.evaluate().count.shape
+        (True, (100,))
     """
 
     block_rounds: int

@@ -29,6 +29,12 @@ class CharacterLSTM:
         embedding: Length of a character's vector.
         units: Units of each LSTM.
         examples_at_once: See `Model`.
+
+    Examples:
+        >>> from f3ast_tff.models import CharacterLSTM
+        >>> weights = CharacterLSTM(units=16).initial_weights(seed=0)
+        >>> len(weights), weights[0].shape, weights[1].shape  # Embedding; the first layer's kernel.
+        (9, (90, 8), (8, 64))
     """
 
     vocabulary: int = 90

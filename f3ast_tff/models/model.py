@@ -20,6 +20,14 @@ class Model(Protocol):
 
     Attributes:
         examples_at_once: Examples that are scored at once in evaluation; bounds memory.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.models import Model, SoftmaxRegression
+        >>> model: Model = SoftmaxRegression(num_features=3, num_classes=2)
+        >>> weights = model.initial_weights(seed=0)
+        >>> [weight.shape for weight in weights], model.apply(weights, np.ones((5, 3))).shape
+        ([(3, 2), (2,)], (5, 2))
     """
 
     @property
@@ -56,6 +64,16 @@ class ModelConfig:
         labels_sequences: Whether it predicts a class for each element of a sequence, as opposed
             to one for an example.
         convex: Whether the loss is convex in the weights. F3AST's first rates depend on it (R1).
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> from f3ast_tff.models import ModelConfig, SmallCNN
+        >>> @dataclass(frozen=True)
+        ... class TinyConfig(ModelConfig):
+        ...     def build(self, input_shape, num_classes):
+        ...         return SmallCNN((4,), (), input_shape, num_classes)
+        >>> TinyConfig().build((28, 28, 1), 10).kernel_shapes()
+        [(5, 5, 1, 4), (576, 10)]
     """
 
     engines: ClassVar[tuple[str, ...]] = ("fused", "tff")

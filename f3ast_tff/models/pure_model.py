@@ -17,15 +17,24 @@ class PureModel:
     Pickles if its functions do; of weights, engines see the leaves in the order of
     `jax.tree_util.tree_leaves`.
 
-    Example:
+    Attributes:
+        examples_at_once: See `Model`.
+        convex: See `ModelConfig`.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from f3ast_tff.models import PureModel
+        >>> init = lambda seed: {"bias": jnp.zeros(3), "kernel": jnp.zeros((2, 3))}
+        >>> apply = lambda weights, inputs: inputs @ weights["kernel"] + weights["bias"]
+        >>> model = PureModel(init, apply)
+        >>> weights = model.initial_weights(seed=0)
+        >>> [leaf.shape for leaf in weights], model.apply(weights, jnp.ones((5, 2))).shape
+        ([(3,), (2, 3)], (5, 3))
+
         A Flax module, for the images of MNIST (a Haiku one is `hk.transform`ed, likewise):
 
             net, image = MyModule(), jnp.zeros((1, 28, 28, 1))
             model = PureModel(lambda seed: net.init(jax.random.PRNGKey(seed), image), net.apply)
-
-    Attributes:
-        examples_at_once: See `Model`.
-        convex: See `ModelConfig`.
     """
 
     def __init__(

@@ -40,6 +40,13 @@ class ResNet18:
         image: Side of the images, pixels; weights do not depend on it.
         num_classes: Number of classes.
         examples_at_once: See `Model`.
+
+    Examples:
+        >>> import math
+        >>> from f3ast_tff.models import ResNet18
+        >>> shapes = ResNet18(variant="strided", num_classes=100).weight_shapes()
+        >>> len(shapes), sum(map(math.prod, shapes))
+        (62, 11227812)
     """
 
     variant: str = "released"

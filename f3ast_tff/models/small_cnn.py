@@ -36,6 +36,11 @@ class SmallCNN:
 
     Raises:
         ValueError: If it cannot read inputs of that shape.
+
+    Examples:
+        >>> from f3ast_tff.models import SmallCNN
+        >>> SmallCNN(filters=(8, 16), hidden=(64,), input_shape=(28, 28, 1)).kernel_shapes()
+        [(5, 5, 1, 8), (5, 5, 8, 16), (256, 64), (64, 10)]
     """
 
     filters: tuple[int, ...]
@@ -141,6 +146,11 @@ def cafed_cnn(input_shape: tuple[int, ...] = (32, 32, 3), num_classes: int = 10)
     Args:
         input_shape: Rows, columns and channels of an image.
         num_classes: Number of classes.
+
+    Examples:
+        >>> from f3ast_tff.models import cafed_cnn
+        >>> sum(weight.size for weight in cafed_cnn().initial_weights(seed=0))
+        3353034
     """
     return SmallCNN((32, 64), (2048,), input_shape, num_classes)
 
@@ -155,6 +165,11 @@ def fedlaavg_cnn(input_shape: tuple[int, ...] = (32, 32, 3), num_classes: int = 
     Args:
         input_shape: Rows, columns and channels of an image.
         num_classes: Number of classes.
+
+    Examples:
+        >>> from f3ast_tff.models import fedlaavg_cnn
+        >>> sum(weight.size for weight in fedlaavg_cnn().initial_weights(seed=0))
+        62006
     """
     return SmallCNN((6, 16), (120, 84), input_shape, num_classes)
 

@@ -31,6 +31,16 @@ class SoftmaxRegression:
 
     Raises:
         ValueError: If `input_shape` does not hold `num_features` numbers.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.models import SoftmaxRegression
+        >>> model = SoftmaxRegression(num_features=2, num_classes=2, ridge=0.1)
+        >>> weights = [np.eye(2), np.zeros(2)]
+        >>> model.apply(weights, np.array([[3.0, 1.0]])).tolist()
+        [[3.0, 1.0]]
+        >>> round(float(model.penalty(weights)), 3)
+        0.1
     """
 
     num_features: int

@@ -40,6 +40,14 @@ class Adam(Optimizer):
         beta_1: b1, decay of the first moment m, in [0, 1).
         beta_2: b2, decay of the second moment v, in [0, 1).
         epsilon: Added to the root of v, which is not bias-corrected.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from f3ast_tff.optimizers import Adam
+        >>> adam, gradients = Adam(0.01).in_jax(learning_rate=0.01), jnp.array([0.5, 50.0])
+        >>> steps, state = adam.update(gradients, adam.init(jnp.zeros(2)))
+        >>> [round(step, 3) for step in steps.tolist()]  # Both gradients, one length.
+        [-0.01, -0.01]
     """
 
     beta_1: float = 0.9
@@ -139,6 +147,14 @@ class Yogi(Adam):
 
     Attributes:
         initial_accumulator: Start of v.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from f3ast_tff.optimizers import Yogi
+        >>> yogi = Yogi(0.01).in_jax(learning_rate=0.01)
+        >>> steps, state = yogi.update(jnp.array([0.5, 50.0]), yogi.init(jnp.zeros(2)))
+        >>> [round(v, 4) for v in state.second.tolist()]  # From 1e-6.
+        [0.0003, 2.5]
     """
 
     initial_accumulator: float = 1e-6
@@ -189,6 +205,15 @@ class Adagrad(Optimizer):
     Attributes:
         epsilon: Added to v, under the root.
         initial_accumulator: Start of v.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from f3ast_tff.optimizers import Adagrad
+        >>> adagrad = Adagrad(0.1).in_jax(learning_rate=0.1)
+        >>> first, state = adagrad.update(jnp.ones(1), adagrad.init(jnp.zeros(1)))
+        >>> second, state = adagrad.update(jnp.ones(1), state)
+        >>> round(float(first[0]), 3), round(float(second[0]), 3)
+        (-0.1, -0.071)
     """
 
     epsilon: float = 1e-7

@@ -24,6 +24,12 @@ class Optimizer:
         learning_rate: Above 0.
         schedule: Learning rate over the rounds; only a client's optimizer has one.
         clip_norm: Global norm to which engines clip gradients before the step; `None` for none.
+
+    Examples:
+        >>> from f3ast_tff.optimizers import Adam, Inverse, Optimizer
+        >>> optimizer: Optimizer = Adam(0.1, schedule=Inverse(rounds=10))
+        >>> [round(optimizer.rate(t), 3) for t in (1, 11, 21)], optimizer.is_constant
+        ([0.1, 0.05, 0.033], False)
     """
 
     learning_rate: float
@@ -55,7 +61,19 @@ class Optimizer:
 
 @dataclass(frozen=True)
 class OptimizerConfig:
-    """Base of the `Config` of a client or server optimizer."""
+    """Base of the `Config` of a client or server optimizer.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> from f3ast_tff.optimizers import Inverse, Sgd
+        >>> from f3ast_tff.optimizers.optimizer import OptimizerConfig
+        >>> @dataclass(frozen=True)
+        ... class FallingConfig(OptimizerConfig):
+        ...     def build(self):
+        ...         return Sgd(0.5, schedule=Inverse(rounds=10))
+        >>> [FallingConfig().build().rate(t) for t in (1, 11)]
+        [0.5, 0.25]
+    """
 
     def build(self) -> Optimizer:
         """Returns the optimizer."""

@@ -16,7 +16,17 @@ PUBLISHED_ROUNDS: Mapping[str, int] = {"inverse": 1, "inverse_sqrt": 10}
 
 @dataclass(frozen=True)
 class Schedule:
-    """Base of schedules, and the constant one."""
+    """Base of schedules, and the constant one.
+
+    Examples:
+        >>> from f3ast_tff.optimizers import Schedule
+        >>> class Warmup(Schedule):
+        ...     is_constant = False
+        ...     def factor(self, round_number):
+        ...         return min(round_number / 10, 1.0)
+        >>> [Warmup().factor(t) for t in (1, 5, 20)]
+        [0.1, 0.5, 1.0]
+    """
 
     @property
     def is_constant(self) -> bool:
@@ -34,6 +44,11 @@ class Geometric(Schedule):
 
     Attributes:
         decay: Factor from round to round, in (0, 1].
+
+    Examples:
+        >>> from f3ast_tff.optimizers import Geometric
+        >>> [Geometric(decay=0.5).factor(t) for t in (1, 2, 3)]
+        [1.0, 0.5, 0.25]
     """
 
     decay: float
@@ -54,6 +69,11 @@ class Inverse(Schedule):
 
     Attributes:
         rounds: T, rounds after which the rate is halved, at least 1.
+
+    Examples:
+        >>> from f3ast_tff.optimizers import Inverse
+        >>> [Inverse(rounds=100).factor(t) for t in (1, 101, 301)]
+        [1.0, 0.5, 0.25]
     """
 
     rounds: int = PUBLISHED_ROUNDS["inverse"]
@@ -74,6 +94,11 @@ class InverseSqrt(Schedule):
 
     Attributes:
         rounds: T, a third of the rounds after which the rate is halved, at least 1.
+
+    Examples:
+        >>> from f3ast_tff.optimizers import InverseSqrt
+        >>> [InverseSqrt(rounds=100).factor(t) for t in (1, 301, 1501)]
+        [1.0, 0.5, 0.25]
     """
 
     rounds: int = PUBLISHED_ROUNDS["inverse_sqrt"]

@@ -17,6 +17,15 @@ class Sgd(Optimizer):
 
     Attributes:
         momentum: Momentum in [0, 1); 0 for none.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> from f3ast_tff.optimizers import Sgd
+        >>> sgd = Sgd(0.1, momentum=0.5).in_jax(learning_rate=0.1)
+        >>> first, state = sgd.update(jnp.ones(1), sgd.init(jnp.zeros(1)))
+        >>> second, state = sgd.update(jnp.ones(1), state)
+        >>> round(float(first[0]), 3), round(float(second[0]), 3)
+        (-0.1, -0.15)
     """
 
     momentum: float = 0.0
@@ -35,7 +44,14 @@ class Sgd(Optimizer):
 @register("client_optimizer", "sgd", "SGD", about=_ABOUT, order=1)
 @dataclass(frozen=True)
 class ClientSgdConfig(OptimizerConfig):
-    """Configuration of `Sgd` on clients."""
+    """Configuration of `Sgd` on clients.
+
+    Examples:
+        >>> from f3ast_tff.optimizers.sgd import ClientSgdConfig
+        >>> optimizer = ClientSgdConfig(client_lr=0.1, client_momentum=0.9).build()
+        >>> optimizer.learning_rate, optimizer.momentum
+        (0.1, 0.9)
+    """
 
     client_lr: float = parameter(
         Published(0.1), "client learning rate", above=0, maximum=MAX_LEARNING_RATE

@@ -67,6 +67,19 @@ def register(
 
     Raises:
         ComponentError: If the class cannot be a component.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> from f3ast_tff.availability import ConstraintConfig, FixedK
+        >>> from f3ast_tff.settings import parameter, register
+        >>> @register("constraint", "a_tenth", about="a part of all clients")
+        ... @dataclass(frozen=True)
+        ... class Part(ConstraintConfig):
+        ...     part: float = parameter(0.1, "clients per round over all", above=0, maximum=1)
+        ...     def build(self, num_clients, seed, update_bytes):
+        ...         return FixedK(round(self.part * num_clients))
+        >>> Part(part=0.2).build(50, 0, 0).limit(1).k
+        10
     """
 
     def decorate(config: _Config) -> _Config:

@@ -46,6 +46,15 @@ class Published:
 
     Attributes:
         fallback: Value for tasks that publish none; `REQUIRED` if there is no sensible one.
+
+    Examples:
+        >>> from f3ast_tff.optimizers.sgd import ClientSgdConfig
+        >>> from f3ast_tff.settings import Published, parameters_of
+        >>> from f3ast_tff.settings.resolve import resolve
+        >>> isinstance(parameters_of(ClientSgdConfig)[0].default, Published)
+        True
+        >>> [resolve({"task": task}).settings["client_lr"] for task in ("synthetic", "shakespeare")]
+        [0.01, 1.0]
     """
 
     fallback: Any = REQUIRED
@@ -59,6 +68,12 @@ class Derived:
         compute: Returns the value; asks `Known` for the settings that it needs.
         words: The rule in words, for `--help`.
         from_rounds: Whether the value follows from the number of rounds.
+
+    Examples:
+        >>> from f3ast_tff.settings import Derived
+        >>> half = Derived(lambda known: known["rounds"] // 2, "half-way", from_rounds=True)
+        >>> half.compute({"rounds": 100})
+        50
     """
 
     compute: Callable[[Known], Any]
@@ -77,6 +92,12 @@ class Reading:
         released: Value in the released code.
         ca_fed: Value in CA-Fed's released code; `None` for the paper's.
         textbook: Value with which a baseline is strongest; `None` for the paper's.
+
+    Examples:
+        >>> from f3ast_tff.settings import Reading
+        >>> ties = Reading("R11", "random", "lowest_id")
+        >>> [ties.value(preset) for preset in ("paper", "released", "textbook")]
+        ['random', 'lowest_id', 'random']
     """
 
     number: str

@@ -48,6 +48,13 @@ class Parameter:
             does not.
         method_specific: Whether compared methods may differ in it; `False` for a condition of the
             experiment, `None` for the rule of the component's kind.
+
+    Examples:
+        >>> from f3ast_tff.availability import ScarceConfig
+        >>> from f3ast_tff.settings import parameters_of
+        >>> (q,) = parameters_of(ScarceConfig)
+        >>> q.name, q.default, q.checked(1)
+        ('scarce_q', 0.2, 1.0)
     """
 
     name: str

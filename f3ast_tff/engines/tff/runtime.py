@@ -91,6 +91,25 @@ class InProcessRuntime(TffRuntime):
     memory of a round does not depend on the size of the cohort. `next` is `prepare`, `accumulate`
     and `finish`; a cohort may also be split, each part accumulated anywhere, and the accumulators
     merged, in any order (the sums then differ in rounding).
+
+    Examples:
+        >>> import tensorflow as tf
+        >>> import tensorflow_federated as tff
+        >>> from f3ast_tff.engines.tff.runtime import InProcessRuntime
+        >>> spec = tf.TensorSpec([None, 2]), tf.TensorSpec([None, 1])
+        >>> def model():
+        ...     dense = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+        ...     error = tf.keras.losses.MeanSquaredError()
+        ...     return tff.learning.models.from_keras_model(dense, error, spec)
+        >>> sgd = tff.learning.optimizers.build_sgdm(0.1)
+        >>> process = tff.learning.algorithms.build_weighted_fed_avg(model, sgd)
+        >>> runtime = InProcessRuntime(process, device="cpu")
+        >>> client = tf.data.Dataset.from_tensors((tf.ones([4, 2]), tf.ones([4, 1])))
+        >>> output = runtime.next(runtime.initialize(), [client, client])
+        >>> int(output.metrics["client_work"]["train"]["num_examples"])
+        8
+        >>> [weight.shape for weight in output.state.global_model_weights.trainable]
+        [(2, 1), (1,)]
     """
 
     def __init__(

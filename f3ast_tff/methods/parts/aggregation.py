@@ -25,6 +25,15 @@ class Aggregation:
         engines: Engines that can execute it.
         takes: See `takes_weights`: the other aggregations whose weights make sense here; `None`:
             all.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods.parts.aggregation import Aggregation
+        >>> class Signs(Aggregation):
+        ...     def in_jax(self, delta):
+        ...         return [0.01 * (part > 0) - 0.01 * (part < 0) for part in delta]
+        >>> [part.tolist() for part in Signs().in_jax([np.array([4.0, -0.1, 0.0])])]
+        [[0.01, -0.01, 0.0]]
     """
 
     engines: ClassVar[tuple[str, ...]] = ("fused", "tff")

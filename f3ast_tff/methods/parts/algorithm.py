@@ -44,6 +44,14 @@ class StrategyContext:
         train: Training examples by client.
         model: The network.
         preprocessing: From stored features to the network's input.
+
+    Examples:
+        >>> from f3ast_tff import Uniform, simulate
+        >>> def build(world):
+        ...     print(world.num_clients, world.rounds, world.constraint.limit(1).k)
+        ...     return Uniform(average_weights=world.sizes.astype(float), seed=world.seed)
+        >>> result = simulate(algorithm=build, aggregation="mean", rounds=2)
+        100 2 10
     """
 
     p: np.ndarray
@@ -79,6 +87,17 @@ class AlgorithmConfig:
             be a mapping by server optimizer.
         made: Whether it stands for a function given in Python that makes the strategy, which then
             says what its weights are meant for.
+
+    Examples:
+        >>> from dataclasses import dataclass
+        >>> from f3ast_tff.methods.parts.algorithm import AlgorithmConfig
+        >>> from f3ast_tff.methods.parts.all_available import AllAvailable
+        >>> @dataclass(frozen=True)
+        ... class EverybodyConfig(AlgorithmConfig):
+        ...     def build(self, world):
+        ...         return AllAvailable(world.p, world.seed)
+        >>> EverybodyConfig.start([0.5, 0.3, 0.2], k=3).p.tolist()
+        [0.5, 0.3, 0.2]
     """
 
     aggregation: ClassVar[str] = "sum"

@@ -87,6 +87,16 @@ class Memory:
         last_step: Whether D_k is a client's last local step alone, not all that it moved by.
         vectors_down: Vectors of the model's size sent to a client per round, the model included.
         vectors_up: Vectors sent back, the update included.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff.methods.parts.memory import Memory, initial_server
+        >>> class LatestUpdates(Memory):  # MIFA's: y_k is the latest update of client k.
+        ...     vectors, averages = {"y": "zero"}, ("y",)
+        ...     def after_client(self, client, update, server, now):
+        ...         return {"y": update}
+        >>> sorted(initial_server(LatestUpdates(), np.zeros(2), np))
+        ['average_y', 'average_y_error']
     """
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({})
