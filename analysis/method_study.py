@@ -69,11 +69,6 @@ class Flags:
     regimes: str = parameter(
         "availability", "settings whose values are the regimes, separated by commas"
     )
-    beside: str | None = parameter(
-        None,
-        "CSV file of tidy_scores with further methods; --where then keeps runs of it alone",
-        is_path=True,
-    )
     where: str | None = parameter(
         None, "runs to keep, as SETTING=VALUE; a setting given again allows another value"
     )
@@ -92,8 +87,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _show(flags: Flags) -> None:
-    beside = None if flags.beside is None else Path(flags.beside)
-    study = read_study(Path(flags.scores), flags.regimes.split(","), flags.where, beside)
+    study = read_study(Path(flags.scores), flags.regimes.split(","), flags.where)
     if flags.rates is not None:
         study = at_tuned_rates(study, Path(flags.rates))
     found = by_objective(regime_differences(study), flags.objective)
@@ -143,8 +137,7 @@ def _cell(name: str, row: Mapping[Any, Any]) -> str:
     if name == SHARE:
         return _SHARES[value]
     if name in RATES:
-        # Of one file beside another, whose runs all have the same rate.
-        return f"{float(value):g}" if value else "–"
+        return f"{float(value):g}"
     if name in ("score", "other_score"):
         return "–" if math.isnan(value) else f"{value:.3f}"
     if name in ("difference", "to_fedavg"):

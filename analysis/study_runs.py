@@ -66,31 +66,20 @@ class StudyRuns:
         return [*self.regimes, "draw", "seed"]
 
 
-def read_study(
-    path: Path, regimes: Sequence[str], where: str | None = None, beside: Path | None = None
-) -> StudyRuns:
+def read_study(path: Path, regimes: Sequence[str], where: str | None = None) -> StudyRuns:
     """Reads a file of scores.
 
     Args:
         path: CSV file of `tidy_scores`.
         regimes: Settings whose values are the regimes.
         where: Conditions on the runs to keep, as of `tidy_scores.runs_where`; `None` for all.
-            With `beside` they are on its runs, and those of `path` are kept.
-        beside: CSV file of further runs. A setting that is a column of one file alone is `""` in
-            the runs of the other.
 
     Raises:
         RunsError: If it cannot be read, has several tasks, lacks a regime's column or that of the
             client share, or has an unknown client share.
     """
-    kept = read_scores(path)
-    if beside is None:
-        kept = runs_where(kept, where)
-    else:
-        others = runs_where(read_scores(beside), where)
-        kept = pd.concat([kept, others], ignore_index=True)
+    kept = runs_where(read_scores(path), where)
     names = settings_of(kept)
-    kept[names] = kept[names].fillna("")
     for name in (SHARE, *regimes):
         if name not in names:
             raise RunsError(f"{path} has no column {name}; its settings are {', '.join(names)}")

@@ -58,26 +58,6 @@ def scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_methods_of_two_files(scores: Path, tmp_path: Path) -> None:
-    """MIFA's runs alone, beside a file of all with a further column: as in one file.
-
-    `where` is on the other file: it leaves FedAvg of it.
-    """
-    header, *lines = scores.read_text().splitlines()
-    first, second = tmp_path / "mifa.csv", tmp_path / "all.csv"
-    first.write_text("\n".join([header, *(line for line in lines if ",mifa," in line)]) + "\n")
-    wider = [line.replace("synthetic,", "synthetic,10,") for line in lines]
-    wide = header.replace("task,", "task,clients_per_round,")
-    second.write_text("\n".join([wide, *wider]) + "\n")
-    whole = differences(scores)
-    study = read_study(first, ["availability"], "algorithm=fedavg", second)
-    assert study.runs["clients_per_round"].unique().tolist() == ["", "10"]
-    found = regime_differences(study)
-    keys = ["client_share", "method", "regime"]
-    whole, found = (table.sort_values(keys, ignore_index=True) for table in (whole, found))
-    pd.testing.assert_frame_equal(found, whole)
-
-
 def differences(scores: Path) -> pd.DataFrame:
     return regime_differences(read_study(scores, ["availability"]))
 

@@ -76,9 +76,9 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("released_legacy", 3 * 5 * 3),
         ("seeds_synthetic", 10),
         ("cafed_fig1a", 7 * 12),
-        ("tune_methods_synthetic", 23 * 2 * 3 * 12),
-        ("tune_methods_edges", 121 * 3),
-        ("availability_methods_synthetic", 2 * 24 * 12),
+        ("tune_methods_synthetic", 24 * 2 * 3 * 12),
+        ("tune_methods_edges", 131 * 3),
+        ("availability_methods_synthetic", 2 * 25 * 12),
         ("delivery_synthetic", 2 * (7 + 4 * 9) * 6),
         ("fedawe_table2", 9 * 4 * 3),
     ],
@@ -125,11 +125,11 @@ def test_fig4_leaves_power_of_choice_a_choice() -> None:
 
 
 def test_methods_of_availability_share_all_but_their_own() -> None:
-    """Twelve regimes, 24 rows, which train alike but for rates; draws are whole: data and seed."""
+    """Twelve regimes, 25 rows, which train alike but for rates; draws are whole: data and seed."""
     campaign = built_in("availability_methods_synthetic")
     assert len(counts(campaign, "availability")) == 12
     rows = {tuple(run.settings.get(name) for name in METHOD) for run in campaign.runs}
-    assert len(rows) == 24 and ("f3ast", "scaffold", None, None, None, 10) in rows
+    assert len(rows) == 25 and ("f3ast", "scaffold", None, None, None, 10) in rows
     shared = ("client_share", "rounds", "batch_size", "local_steps")
     assert {tuple(run.settings[name] for name in shared) for run in campaign.runs} == {
         ("equal", 1000, 20, 5),
