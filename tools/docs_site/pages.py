@@ -40,11 +40,21 @@ _BLOCK = re.compile(r"^```math\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # A letter or a Greek letter's name with an index, such as p_k, outside code, links and headings.
 _SYMBOL = re.compile(
     r"(?P<kept>^```.*?^```|`[^`\n]+`|\]\([^)\n]*\)|^#[^\n]*|<[^>\n]*>)"
-    r"|(?<![\w/.\-])(?P<letter>[a-zA-Z]|Delta|eta|omega|phi|pi|tau)"
-    r"(?P<star>(\\\*)?)_(?P<index>[a-z0-9])(?!\w)",
+    r"|(?<![\w/.\-])(?P<letter>[a-zA-Z]|Delta|eta|kappa|lambda|nu|omega|phi|pi|tau)"
+    r"(?P<star>(\\\*)?)_(?P<index>[a-z]{1,2}|[0-9])(?!\w)",
     re.DOTALL | re.MULTILINE,
 )
-_GREEK = {"Delta": "Δ", "eta": "η", "omega": "ω", "phi": "φ", "pi": "π", "tau": "τ"}
+_GREEK = {
+    "Delta": "Δ",
+    "eta": "η",
+    "kappa": "κ",
+    "lambda": "λ",
+    "nu": "ν",
+    "omega": "ω",
+    "phi": "φ",
+    "pi": "π",
+    "tau": "τ",
+}
 
 
 def write(folder: Path, *, execute: bool) -> None:
@@ -162,8 +172,8 @@ def _table(kind: str, names: list[str]) -> str:
             rows.setdefault(parameter.name, ([], text))[0].append(f"`{name}`")
     if not rows:
         return ""
-    lines = ["| parameter | of | meaning |", "|---|---|---|"]
-    lines += [f"| `--{name}` | {', '.join(of)} | {text} |" for name, (of, text) in rows.items()]
+    lines = ["| parameter | meaning | of |", "|---|---|---|"]
+    lines += [f"| `--{name}` | {text} | {', '.join(of)} |" for name, (of, text) in rows.items()]
     return "\n".join(lines)
 
 
