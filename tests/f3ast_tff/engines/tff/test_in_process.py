@@ -147,6 +147,7 @@ def test_secure_aggregation_is_refused() -> None:
         InProcessRuntime(product_process(secure=True), "cpu")
 
 
+@pytest.mark.slow
 def test_everything_runs_on_the_device_asked_for() -> None:
     """On the second of two logical CPUs; TensorFlow's own log of placements is the witness.
 
