@@ -90,9 +90,11 @@ def test_what_the_package_exports_is_listed() -> None:
     assert not lacking
 
 
+@pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")  # SciPy
 @pytest.mark.parametrize("name", needs_tff(modules_with_examples()))
-def test_examples_of(name: str) -> None:
-    """Each example imports what it uses."""
+def test_examples_of(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each example imports what it uses; it may write files."""
+    monkeypatch.chdir(tmp_path)
     result = doctest.testmod(importlib.import_module(name), globs={})
     assert result.attempted > 0
     assert result.failed == 0
