@@ -20,7 +20,9 @@ DIST_PYTHONS ?=
 CASES ?=
 RAY_TESTS := tests/f3ast_tff/engines/distributed tests/examples
 QUICK_TESTS := tests/availability tests/f3ast_tff/test_imports.py \
-  $(addprefix tests/f3ast_tff/,core settings delivery optimizers methods run)
+  $(addprefix tests/f3ast_tff/,core settings delivery optimizers methods run) \
+  tests/f3ast_tff/cli/test_comma_lists.py \
+  $(addprefix tests/analysis/test_,verdicts.py paired_difference.py)
 DATA_DIR ?= $(HOME)/.cache/f3ast_tff
 BENCH_DIR ?= runs/bench_gpu
 DEMO_ROUNDS ?= 500
