@@ -57,7 +57,7 @@ fast-tests: $(STAMP)
 	$(PYTEST) -m "not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 check: lint  ## Lint, then run the tests that need neither TensorFlow nor a command, in some two minutes
-	$(PY) -m pytest -q -x -m "not slow and not page and not ray" -k "not tff_steps and not both_engines_agree" -n $(TEST_PROCESSES) --dist loadfile $(QUICK_TESTS)
+	$(PY) -m pytest -q -x -m "not slow and not page and not ray" -k "not tff_steps and not tff_in_process and not both_engines_agree" -n $(TEST_PROCESSES) --dist loadfile $(QUICK_TESTS)
 
 # With XLA's optimisations, which the other tests do without; the engines' other tests, too.
 test-slow: export JAX_DISABLE_MOST_OPTIMIZATIONS = 0
