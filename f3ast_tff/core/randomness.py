@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -52,14 +53,14 @@ def each_generator(
     """
     words = _words(seed)
     words += [0] * (_POOL - len(words)) + _words(zlib.crc32(stream.encode()))
+    of_stream, constant = _pool(tuple(words))
+    shared = list(of_stream)
     for index in indices:
-        words += _words(index)
-    shared, constant = _pool(words)
+        for word in _words(index):
+            constant = _mix(shared, _PLACES, word, constant)
     rng = np.random.Generator(np.random.PCG64(0))
-    for k in last:
-        pool = list(shared)
-        _mix(pool, _PLACES, k, constant)
-        rng.bit_generator.state = _pcg64_state(pool)
+    for words_of_seed in _seed_words(shared, constant, last).tolist():
+        rng.bit_generator.state = _pcg64_state(words_of_seed)
         yield rng
 
 
@@ -69,6 +70,7 @@ _INIT_A, _MULT_A, _INIT_B, _MULT_B = 0x43B0D7E5, 0x931E8875, 0x8B51F9DD, 0x58F38
 _PLACES = range(_POOL)
 _MIX_L, _MIX_R = 0xCA01F9DD, 0x4973F715
 _PCG_MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
+_LOW, _HALF, _WORD = np.uint64(_U32), np.uint64(16), np.uint64(32)
 
 
 def _words(number: int) -> list[int]:
@@ -95,7 +97,8 @@ def _mix(pool: list[int], places: Sequence[int], word: int, constant: int) -> in
     return constant
 
 
-def _pool(words: Sequence[int]) -> tuple[list[int], int]:
+@lru_cache
+def _pool(words: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
     """The pool of a SeedSequence with this entropy, at least `_POOL` words, and its constant."""
     pool, constant = [], _INIT_A
     for word in words[:_POOL]:
@@ -106,18 +109,42 @@ def _pool(words: Sequence[int]) -> tuple[list[int], int]:
         constant = _mix(pool, others, pool[source], constant)
     for word in words[_POOL:]:
         constant = _mix(pool, _PLACES, word, constant)
-    return pool, constant
+    return tuple(pool), constant
 
 
-def _pcg64_state(pool: Sequence[int]) -> dict[str, object]:
-    """The state of a PCG64 that is seeded by a SeedSequence of this pool."""
-    constant, words = _INIT_B, []
-    for place in range(2 * _POOL):
-        word, constant = _hash(pool[place % _POOL], constant, _MULT_B)
-        words.append(word)
-    high, low, high_increment, low_increment = (
-        words[place] | words[place + 1] << 32 for place in range(0, 2 * _POOL, 2)
-    )
+def _seed_words(shared: Sequence[int], constant: int, last: Sequence[int]) -> np.ndarray:
+    """The 64-bit words that each seeds a PCG64 with, `uint64 [len(last), 4]`.
+
+    Args:
+        shared: Pool before the last index is mixed in.
+        constant: Constant of the next hash.
+        last: Last indices.
+    """
+    hashed = _hashes(np.array(last, np.uint64)[:, None], _constants(constant, _MULT_A, _POOL))
+    pool = np.array(shared, np.uint64) * _MIX_L - hashed * _MIX_R & _LOW
+    pool ^= pool >> _HALF
+    words = _hashes(np.tile(pool, 2), _constants(_INIT_B, _MULT_B, 2 * _POOL))
+    return words[:, ::2] | words[:, 1::2] << _WORD
+
+
+def _hashes(words: np.ndarray, constants: np.ndarray) -> np.ndarray:
+    """`_hash` of each row's words; `constants` are those of the first hash, the second, and on."""
+    hashed: np.ndarray = (words ^ constants[:-1]) * constants[1:] & _LOW
+    return hashed ^ hashed >> _HALF
+
+
+@lru_cache
+def _constants(first: int, multiplier: int, hashes: int) -> np.ndarray:
+    """The constants of so many hashes and of the next, `uint64 [hashes + 1]`."""
+    constants = [first]
+    for _ in range(hashes):
+        constants.append(constants[-1] * multiplier & _U32)
+    return np.array(constants, np.uint64)
+
+
+def _pcg64_state(words: Sequence[int]) -> dict[str, object]:
+    """The state of a PCG64 that is seeded with four 64-bit words."""
+    high, low, high_increment, low_increment = words
     increment = ((high_increment << 64 | low_increment) << 1 | 1) & _U128
     state = (increment + (high << 64 | low)) & _U128
     state = (state * _PCG_MULTIPLIER + increment) & _U128

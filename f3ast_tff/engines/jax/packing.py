@@ -264,6 +264,8 @@ def _batches(visits: np.ndarray, batch_size: int, pad: int) -> np.ndarray:
     """Cuts `[segments, length, ...]` into `[batches, batch_size, ...]`."""
     segments, length, *of_visit = visits.shape
     per_segment = -(-length // batch_size)
+    if per_segment * batch_size == length:
+        return visits.reshape((segments * per_segment, batch_size, *of_visit))
     padded = np.full((segments, per_segment * batch_size, *of_visit), pad, np.int32)
     padded[:, :length] = visits
     return padded.reshape((segments * per_segment, batch_size, *of_visit))
