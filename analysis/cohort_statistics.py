@@ -9,7 +9,7 @@ twice as long as that of a mean. An unbiased rule has E[sum_k w_k] = 1.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,6 +58,9 @@ def cohort_statistics(runs: Sequence[Run]) -> pd.DataFrame:
         (1 for a mean), over the rounds from t to the next of `SPANS` (NaN where there are none);
         `largest_p`, max p_k; `largest_clients`, the share of picks that went to the tenth of the
         clients with the largest p_k; `never_picked`, the share of clients that were in no cohort.
+        Where updates may be late, of the updates: `mean_staleness`, rounds from asking to entering;
+        `not_taken`, the share of those asked for that were lost or dropped; `rarest_half`, the
+        share of those entering that came from the half of the clients that entered least often.
 
     Raises:
         RunsError: If a run's `selection.npz` is damaged.
@@ -92,6 +95,20 @@ def _of_run(run: Run, normalised: bool) -> dict[str, float]:
         "largest_p": float(p.max()),
         "largest_clients": float(picks[largest].sum()) / max(int(picks.sum()), 1),
         "never_picked": float(np.mean(picks == 0)),
+        **(_of_late(arrays) if "late_clients" in arrays else {}),
+    }
+
+
+def _of_late(arrays: Mapping[str, np.ndarray]) -> dict[str, float]:
+    selected, delivered, late = (arrays[n] for n in ("selected", "delivered", "late_clients"))
+    rows, _ = np.nonzero(late >= 0)
+    waited = rows + 1 - arrays["late_asked_in"][late >= 0]
+    entered = np.concatenate([selected[delivered], late[late >= 0]])
+    counts = np.sort(np.bincount(entered, minlength=len(arrays["p"])))
+    return {
+        "mean_staleness": float(waited.sum()) / max(len(entered), 1),
+        "not_taken": float(arrays["late_lost"].sum()) / max(int(np.sum(selected >= 0)), 1),
+        "rarest_half": float(counts[: len(counts) // 2].sum()) / max(len(entered), 1),
     }
 
 

@@ -61,6 +61,7 @@ class InTimeConfig(BaselineConfig):
     """Configuration of FedAvg under `InTime`."""
 
     fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({"delivery": "late"})
+    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedavg"})
 
     in_time_rounds: int = parameter(
         0, "largest number of rounds after which an update still enters", minimum=0

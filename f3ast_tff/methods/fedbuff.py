@@ -11,7 +11,11 @@ import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.fedavg import Uniform
-from f3ast_tff.methods.parts.algorithm import AlgorithmConfig, StrategyContext
+from f3ast_tff.methods.parts.algorithm import (
+    MEAN_OF_AVAILABLE,
+    AlgorithmConfig,
+    StrategyContext,
+)
 from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS, Buffered, staleness_weight
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 from f3ast_tff.settings import parameter, register
@@ -68,7 +72,7 @@ class BufferedConfig(AlgorithmConfig):
 
     fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({"delivery": "late"})
     client_share: ClassVar[str] = "equal"
-    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "uniform"})
+    corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE
 
     buffer_size: int = parameter(10, "M, updates that the server waits for", minimum=1)
 

@@ -46,6 +46,26 @@ def test_a_mean_has_weights_of_sum_one(make_run: MakeRun, tmp_path: Path) -> Non
     assert row["weight_sum_from_1"] == 1 and row["weight_sum_from_11"] == 0.8
 
 
+def test_late_updates(make_run: MakeRun, tmp_path: Path) -> None:
+    """7 updates asked for: client 0's four in time, those of 1 and 2 two rounds late, 3's is lost.
+
+    Six enter, 4 / 6 rounds stale in the mean; clients 3 and 1 have one of the six.
+    """
+    write(
+        make_run("fedbuff"),
+        selected=np.array([[0, 1], [0, 2], [0, 3], [0, -1]]),
+        delivered=np.array([[True, False]] * 4),
+        weight_sum=np.ones(4),
+        late_clients=np.array([-1, -1, 1, 2])[:, None],
+        late_asked_in=np.array([-1, -1, 1, 2])[:, None],
+        late_lost=np.array([0, 0, 0, 1]),
+    )
+    (row,) = cohort_statistics(load_runs(tmp_path)).to_dict("records")
+    assert row["mean_staleness"] == pytest.approx(4 / 6, abs=1e-6)
+    assert row["not_taken"] == pytest.approx(1 / 7, abs=1e-6)
+    assert row["rarest_half"] == pytest.approx(1 / 6, abs=1e-6)
+
+
 def test_the_command_writes_a_file(
     make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.study_methods import FEDAVG, Method, corrected_by, find_method, method_name
 from f3ast_tff.methods.fedvarp import FedVarpConfig
+from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE
 
 
 def fedavg(sampling: str, **further: str) -> Method:
@@ -46,6 +47,8 @@ def test_what_a_method_corrects(monkeypatch: pytest.MonkeyPatch) -> None:
     with_scaffold = {"algorithm": "f3ast", "aggregation": "scaffold"}
     assert corrected_by(with_scaffold) == {"algorithm": "f3ast", "aggregation": "sum"}
     assert corrected_by({"algorithm": "of_a_plugin"}) == FEDAVG
+    assert corrected_by({"algorithm": "fedbuff"}) == MEAN_OF_AVAILABLE
+    assert corrected_by({"algorithm": "fedavg_in_time"}) == FEDAVG
 
 
 def found(wanted: Method, methods: list[Method], beside: Method) -> Method | None:
