@@ -24,13 +24,14 @@ from f3ast_tff.core.data_files import read_text
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.messages import one_line
 from f3ast_tff.run.metrics import count_of_last_10_percent
-from f3ast_tff.settings import parameter
+from f3ast_tff.settings import builtin_registry, parameter
 from f3ast_tff.settings.conditions import conditions
 from f3ast_tff.settings.defaults import PRESETS
 
 # A round, or one of `runs.PERIODS`.
 When = Union[int, str]
 _READING, _DRAWS, _OBJECTIVE = "reading", "availability_draws", "client_share"
+_AGGREGATION = "aggregation"
 _DRAW, _SEED, _ROUND = "data_seed", "seed", "round"
 _NEEDED = ("task", "algorithm", _SEED, _ROUND, *SCORES)
 
@@ -65,7 +66,8 @@ def tidy_scores(runs: Sequence[Run], every: int = 1) -> pd.DataFrame:
     Returns:
         Columns `task`, `algorithm`, the further settings that differ between groups of runs,
         `client_share` where it is not the share of the examples (scores of other objectives are not
-        comparable), `reading` where it is not the paper's, `availability_draws` where it is not the
+        comparable), `aggregation` where it is not an algorithm's own (its runs' name depends on
+        it), `reading` where it is not the paper's, `availability_draws` where it is not the
         reading's (what intervals cover depends on it), `data_seed` where draws of the data differ,
         `seed`, `round` and `SCORES`, which have six decimals, for runs in the order of
         `comparable_groups`, of their draws and their seeds.
@@ -101,12 +103,20 @@ def _always_columns(groups: Sequence[RunGroup]) -> list[str]:
     found = []
     if any(group.setting(_OBJECTIVE) not in (None, "examples") for group in groups):
         found.append(_OBJECTIVE)
+    if any(group.setting(_AGGREGATION) not in (None, _own_aggregation(group)) for group in groups):
+        found.append(_AGGREGATION)
     if any(group.setting(_READING) != PRESETS[0] for group in groups):
         found.append(_READING)
     given = [group for group in groups if group.setting(_DRAWS) is not None]
     if any(group.setting(_DRAWS) != of_preset.get(group.setting(_READING)) for group in given):
         found.append(_DRAWS)
     return found
+
+
+def _own_aggregation(group: RunGroup) -> str | None:
+    """That of a group's algorithm, or the group's where the algorithm is a plug-in's."""
+    found = builtin_registry().components["algorithm"].get(group.algorithm)
+    return group.setting(_AGGREGATION) if found is None else found.config.aggregation
 
 
 def is_scores(path: Path) -> bool:

@@ -115,3 +115,14 @@ def test_the_file_is_utf_8_whatever_the_locale(make_run: MakeRun, tmp_path: Path
         check=True,
     )
     assert {*read_scores(out)["algorithm"]} == {"naïve"}
+
+
+def test_an_aggregation_that_is_not_the_algorithms_own_is_a_column(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    """Though all runs of an algorithm have it: its name says so."""
+    make_run("a", algorithm="fedavg_all", aggregation="mean")
+    make_run("b", algorithm="fedavg", aggregation="mean")
+    out = tmp_path / "scores.csv"
+    assert main(["x", f"--runs={tmp_path / 'runs'}", f"--out={out}"]) == 0
+    assert out.read_text().startswith("task,algorithm,aggregation,seed,round,")
