@@ -31,7 +31,9 @@ METHOD = (
     "fedawe_scored",
     "clients_per_round",
 )
-TUNED = Path(__file__).resolve().parents[3] / "analysis" / "results" / "tuned_rates_synthetic.csv"
+RESULTS = Path(__file__).resolve().parents[3] / "analysis" / "results"
+TUNED = RESULTS / "tuned_rates_synthetic.csv"
+TUNED_LATE = RESULTS / "tuned_late_rates_synthetic.csv"
 # eta_0 / sqrt(t / 10 + 1).
 FEDAWE_RATE = (0.1, "inverse_sqrt", 10)
 
@@ -79,6 +81,8 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("tune_methods_synthetic", 24 * 2 * 3 * 12),
         ("tune_methods_edges", 131 * 3),
         ("availability_methods_synthetic", 2 * 25 * 12),
+        ("tune_late_methods_synthetic", 2 * 2 * 2 * (11 * 6 + 51)),
+        ("late_methods_synthetic", 2 * 2 * 11 * 8),
         ("delivery_synthetic", 2 * (7 + 4 * 9) * 6),
         ("fedawe_table2", 9 * 4 * 3),
     ],
@@ -156,6 +160,14 @@ def test_methods_of_availability_have_their_tuned_rates() -> None:
         key = (*of_method, s.get("fedawe_clip"), s["clients_per_round"], s["client_share"])
         found.setdefault(key, set()).add((s["client_lr"], s["server_lr"]))
     assert found == {key: {rates} for key, rates in tuned.items()}
+
+
+def test_methods_of_late_updates_have_their_tuned_rates() -> None:
+    rows = csv.DictReader(TUNED_LATE.read_text().splitlines())
+    tuned = {(r["algorithm"], float(r["client_lr"]), float(r["server_lr"])) for r in rows}
+    names = ("algorithm", "client_lr", "server_lr")
+    runs = built_in("late_methods_synthetic").runs
+    assert {tuple(run.settings[name] for name in names) for run in runs} == tuned
 
 
 def test_fedawe_table2_is_reduced_in_three_settings() -> None:
