@@ -28,6 +28,12 @@ from f3ast_tff.settings.configuration import Configuration
 
 RESULTS = Path(__file__).parents[1] / "results"
 _SHARES = {"examples": "p_k = n_k / n", "batches": "p_k by batches", "equal": "p_k = 1 / N"}
+# Of settings in a board's title.
+_WORDS = {
+    "clients_per_round": "K =",
+    "late_by": "late by",
+    "late_round_quantile": "L at quantile",
+}
 _PAIR = ("data_seed", "seed")
 
 
@@ -58,6 +64,7 @@ STUDIES = (
         tuned=True,
         where="clients_per_round=10",
     ),
+    Study("late_methods_synthetic", "Late updates, Synthetic(1,1), stationary", tuned=True),
     Study("table3_synthetic", "F3AST's five models, Synthetic(1,1)", where="reading=paper"),
     Study(
         "table3_small",
@@ -182,7 +189,10 @@ def _board(study: Study, members: Sequence[Any], regime: Sequence[str]) -> Board
         where = _told(each, [texts for _, texts, _ in members], [*own, *RATES])
         methods.append(Method(name, group, where, configuration))
     shown = [name for name in regime if name != SHARE]
-    title = label(shown, tuple(texts[name] for name in shown)).replace("clients_per_round", "K =")
+    title = label(shown, tuple(texts[name] for name in shown))
+    for name, words in _WORDS.items():
+        title = title.replace(name, words)
+    title = title[:1].upper() + title[1:]
     if SHARE in regime:
         title += f", {_SHARES[texts[SHARE]]}"
     fixed = conditions(study.where) if study.where else {}

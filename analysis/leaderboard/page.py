@@ -22,7 +22,7 @@ HOW_TO_READ = (
     "call. A wide interval can make a lower score level and leave a higher one apart. The first "
     "is the highest of several means over the same draws, which favours it.",
     "Rounds to an accuracy: the first kept round whose mean over draws reaches FedAvg's score, "
-    "rounded down; nothing is interpolated. No kept run has a clock, so seconds are not known. "
+    "rounded down; nothing is interpolated. Kept files have no clock, so seconds are not known. "
     "Bytes per round count both ways: at most those of K clients. Of methods that ask further "
     "clients for losses they are not kept; of your own runs they are the mean that was sent.",
 )
