@@ -95,7 +95,14 @@ def test_the_first_kept_round_that_reaches_the_target_is_said() -> None:
     assert one == "only 1000 kept"
 
 
-@pytest.mark.parametrize("study", ["table3_synthetic", "table3_small", "fig4_vary_k"])
+def test_a_title_says_how_updates_are_late() -> None:
+    titles = {board.title for board in boards_of("late_methods_synthetic")}
+    assert "Late by clock, L at quantile 0.1" in titles and len(titles) == 3
+
+
+@pytest.mark.parametrize(
+    "study", ["table3_synthetic", "late_methods_synthetic", "table3_small", "fig4_vary_k"]
+)
 def test_the_command_of_a_row_runs_its_runs(study: str) -> None:
     runs = plan(find_grid_file(study), {}).runs
     types = setting_types(builtin_registry())
