@@ -31,5 +31,5 @@ def test_the_page_states_the_regrets_of_the_kept_study(capsys: pytest.CaptureFix
 
 def test_the_advice_beats_fedavg_where_it_was_not_chosen() -> None:
     for study in read_studies().values():
-        assert study.scores.shape[1] == 12
+        assert study.scores.shape[1] == 13
         assert study.regrets().mean() < study.regrets("FedAvg").mean() / 2

@@ -80,7 +80,7 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("cafed_fig1a", 7 * 12),
         ("tune_methods_synthetic", 24 * 2 * 3 * 12),
         ("tune_methods_edges", 131 * 3),
-        ("availability_methods_synthetic", 2 * 25 * 12),
+        ("availability_methods_synthetic", 2 * 25 * 13),
         ("tune_late_methods_synthetic", 2 * 2 * 2 * (11 * 6 + 51)),
         ("late_methods_synthetic", 2 * 2 * 11 * 8),
         ("delivery_synthetic", 2 * (7 + 4 * 9) * 6),
@@ -129,9 +129,9 @@ def test_fig4_leaves_power_of_choice_a_choice() -> None:
 
 
 def test_methods_of_availability_share_all_but_their_own() -> None:
-    """Twelve regimes, 25 rows, which train alike but for rates; draws are whole: data and seed."""
+    """13 regimes, 25 rows, which train alike but for rates; draws are whole: data and seed."""
     campaign = built_in("availability_methods_synthetic")
-    assert len(counts(campaign, "availability")) == 12
+    assert len(counts(campaign, "availability")) == 13
     rows = {tuple(run.settings.get(name) for name in METHOD) for run in campaign.runs}
     assert len(rows) == 25 and ("f3ast", "scaffold", None, None, None, 10) in rows
     shared = ("client_share", "rounds", "batch_size", "local_steps")
