@@ -59,11 +59,13 @@ fast-tests: $(STAMP)
 check: lint  ## Lint, then run the tests that need neither TensorFlow nor a command, in some two minutes
 	$(PY) -m pytest -q -x -m "not slow and not page and not ray" -k "not tff_steps and not tff_in_process and not both_engines_agree" -n $(TEST_PROCESSES) --dist loadfile $(QUICK_TESTS)
 
-# With XLA's optimisations, which the other tests do without; the engines' other tests, too.
-test-slow: export JAX_DISABLE_MOST_OPTIMIZATIONS = 0
+# These two with XLA's optimisations, which the other tests do without.
+test-slow test-engines: export JAX_DISABLE_MOST_OPTIMIZATIONS = 0
 test-slow: $(STAMP) $(DOCS)  ## Run the tests marked slow
 	$(PY) -m pytest -m "slow and not ray"
-	$(PY) -m pytest -m "not slow and not page and not ray" tests/f3ast_tff/engines
+
+test-engines: $(STAMP)  ## Run all tests of the engines, the slow ones too, optimised as runs are
+	$(PYTEST) -m "not page and not ray" -n $(TEST_PROCESSES) --dist loadfile tests/f3ast_tff/engines
 
 test-page: $(STAMP)  ## Open a report's page, and the site of `make docs`, in headless Chromium (CHROMIUM)
 	@command -v $(CHROMIUM) >/dev/null || { \
