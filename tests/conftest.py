@@ -15,7 +15,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for _signum in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(_signum, signal.SIG_DFL)
 
-# Most of the time would go to compiling; `make test-engines` and `make test-slow` compile as runs do.
+# Most of the time would go to compiling. `make test-engines`, `make test-slow` compile as runs do.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 # A busy machine is no failure. The environment of Flower has no Hypothesis.

@@ -60,7 +60,7 @@ class ModelConfig:
     """Base of a model's `Config`.
 
     Attributes:
-        engines: Engines that can train it.
+        engines: The engines that can train it; `()`: all.
         labels_sequences: Whether it predicts a class for each element of a sequence, as opposed
             to one for an example.
         convex: Whether the loss is convex in the weights. F3AST's first rates depend on it (R1).
@@ -76,7 +76,7 @@ class ModelConfig:
         [(5, 5, 1, 4), (576, 10)]
     """
 
-    engines: ClassVar[tuple[str, ...]] = ("fused", "tff")
+    engines: ClassVar[tuple[str, ...]] = ()
     labels_sequences: ClassVar[bool] = False
     convex: ClassVar[bool] = False
 
@@ -95,7 +95,7 @@ class ModelConfig:
     def check(self, settings: Mapping[str, Any]) -> None:
         """Checks parameters against other settings; see `AlgorithmConfig.check`."""
         engine = settings["engine"]
-        if engine not in self.engines:
+        if self.engines and engine not in self.engines:
             allowed = f"must be {' or '.join(self.engines)} with model {component_of(self).name}"
             raise ParameterError("engine", engine, allowed)
 

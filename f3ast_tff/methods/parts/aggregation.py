@@ -22,7 +22,7 @@ class Aggregation:
     Base of all aggregations, whose fields are their parameters; pure functions.
 
     Attributes:
-        engines: Engines that can execute it.
+        engines: The engines that can execute it; `()`: all.
         takes: See `takes_weights`: the other aggregations whose weights make sense here; `None`:
             all.
 
@@ -36,7 +36,7 @@ class Aggregation:
         [[0.01, -0.01, 0.0]]
     """
 
-    engines: ClassVar[tuple[str, ...]] = ("fused", "tff")
+    engines: ClassVar[tuple[str, ...]] = ()
     takes: ClassVar[tuple[str, ...] | None] = None
 
     @property
@@ -78,7 +78,7 @@ class Aggregation:
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `AlgorithmConfig.check`: refuses engines and runtimes that cannot execute it."""
         name, engine = component_of(self).name, settings["engine"]
-        if engine not in self.engines:
+        if self.engines and engine not in self.engines:
             allowed = f"only runs with engine {', '.join(self.engines)}"
             raise ParameterError("aggregation", name, allowed)
         aggregation = self.build()
@@ -87,8 +87,8 @@ class Aggregation:
             for form in _FORMS.values()
             if getattr(type(aggregation), form, None) not in (None, getattr(Aggregation, form))
         }
-        form = _FORMS.get(engine, engine)
-        if written and form not in written:
+        form = _FORMS.get(engine)
+        if written and form is not None and form not in written:
             allowed = f"defines no {form}, so that it does not run with engine {engine}"
             raise ParameterError("aggregation", name, allowed)
         memory = aggregation.memory

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from f3ast_tff import simulate
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.engines.components import FusedConfig, TffConfig
+from f3ast_tff.engines.engine import Engine, EngineConfig, EngineParts
+from f3ast_tff.settings import register
 from f3ast_tff.settings.resolve import resolve
+from tests.fake_engine import FakeEngine
 
 
 @pytest.mark.parametrize(
@@ -100,3 +105,15 @@ def test_the_fused_engine_runs_where_it_is_told() -> None:
     environment: dict[str, str] = {}
     FusedConfig(device="cpu").prepare_environment(environment)
     assert environment["JAX_PLATFORMS"] == "cpu"
+
+
+@pytest.mark.parametrize("algorithm", ["f3ast", "fedvarp"])
+def test_an_own_engine_takes_the_models_and_aggregations_that_are_there(algorithm: str) -> None:
+    @register("engine", "own_engine", about="of one's own")
+    @dataclass(frozen=True)
+    class OwnConfig(EngineConfig):
+        def build(self, parts: EngineParts) -> Engine:
+            return FakeEngine(num_clients=100)
+
+    result = simulate(algorithm=algorithm, engine=OwnConfig(), rounds=10, seed=1)
+    assert result.metrics["round"].tolist() == [10]
