@@ -238,8 +238,8 @@ def test_a_model_in_jax_alone_is_refused_by_tff(tmp_path: Path, command: Command
         ("return Turns(", "return print(", "availability NoneType: has no num_clients, mask"),
         (
             "return Turns(",
-            "Turns.mask = lambda self, t: np.ones(10); return Turns(",
-            "Turns: mask(1) returned shape (10,) and dtype float64",
+            "return type('Own', (Turns,), {'mask': lambda self, t: np.ones(10)})(",
+            "Own: mask(1) returned shape (10,) and dtype float64",
         ),
         ("(AvailabilityConfig)", "", "must derive from AvailabilityConfig"),
     ],

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 from collections import OrderedDict
 
 import numpy as np
 import pytest
 import tensorflow_federated as tff
 
-from f3ast_tff.engines.tff import functions
 from f3ast_tff.engines.tff.functions import Layout
 
 pytestmark = pytest.mark.tff
@@ -31,8 +29,3 @@ def test_order_is_the_types_and_packing_undoes_it() -> None:
 def test_other_nesting_is_refused(value: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         LAYOUT.flatten(value)
-
-
-def test_the_example_in_the_docstring_runs() -> None:
-    result = doctest.testmod(functions)
-    assert (result.attempted, result.failed) == (4, 0)
