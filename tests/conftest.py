@@ -49,7 +49,7 @@ LONGEST = (
 WITHOUT_TFF = "TensorFlow Federated is not installed: tests marked tff are skipped"
 HAS_TFF = importlib.util.find_spec("tensorflow_federated") is not None
 # Whole files are not imported: TensorFlow may be at their top.
-MARKED = "\npytestmark = pytest.mark.tff\n"
+MARKED = ("\npytestmark = pytest.mark.tff\n", "\npytestmark = [pytest.mark.tff, ")
 
 
 def pytest_report_header() -> str | None:
@@ -61,7 +61,8 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leaves files marked `tff` out where TFF is not installed."""
     if HAS_TFF or not collection_path.match("test_*.py"):
         return None
-    return MARKED in collection_path.read_text() or None
+    text = collection_path.read_text()
+    return any(mark in text for mark in MARKED) or None
 
 
 def _needs_tff(item: pytest.Item) -> bool:
