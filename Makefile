@@ -65,7 +65,8 @@ test-slow: $(STAMP) $(DOCS)  ## Run the tests marked slow
 	$(PY) -m pytest -m "slow and not ray"
 
 test-engines: $(STAMP)  ## Run all tests of the engines, the slow ones too, optimised as runs are
-	$(PYTEST) -m "not page and not ray" -n $(TEST_PROCESSES) --dist loadfile tests/f3ast_tff/engines
+	$(PYTEST) -m "not page and not ray" -n $(TEST_PROCESSES) --dist loadfile tests/f3ast_tff/engines \
+	  tests/datasets/test_task_runs.py::test_two_rounds_agree_on_both_engines
 
 test-page: $(STAMP)  ## Open a report's page, and the site of `make docs`, in headless Chromium (CHROMIUM)
 	@command -v $(CHROMIUM) >/dev/null || { \

@@ -27,8 +27,7 @@ WriteGrid = Callable[..., Path]
 
 def test_killed_workers_and_campaigns_lose_nothing(write_grid: WriteGrid, tmp_path: Path) -> None:
     """`kill -9` to a worker, Ctrl-C, `kill -9` to the campaign; each in the middle of a run."""
-    grid = write_grid(SMALL.replace(', "f3ast"', ""))
-    undisturbed, folder = tmp_path / "undisturbed", tmp_path / "out"
+    grid, undisturbed, folder = write_grid(SMALL), tmp_path / "undisturbed", tmp_path / "out"
     arguments = [*LONG, "--processes=1", "--seed=0"]
     checkpoints = folder / "mine/runs/fedavg-seed0/checkpoints"
 

@@ -208,7 +208,7 @@ def test_non_finite_clients_are_dropped_alike_under_a_mean(make_engine: Callable
     """What is left is averaged over those that are left."""
     cohort = Cohort(np.array([0, NAN_CLIENT, 5]), np.array([3.0, 100.0, 1.0]))
     data, results = with_nan_client(tiny_data(), NAN_CLIENT), []
-    for name in ("tff_in_process", "fused", "fused_lanes"):
+    for name in ("tff", "fused", "fused_lanes"):
         engine = make_engine(name, data, LocalTraining(4), Sgd(1.0), WeightedMean())
         (outcome,) = engine.run_rounds(1, [cohort])
         assert outcome.num_dropped == 1

@@ -47,7 +47,7 @@ def trainers(name: str = "fused", aggregation: Aggregation | None = None) -> Tra
 @pytest.mark.parametrize(
     ("name", "aggregation", "num_workers"),
     [
-        *(("fused", aggregation, m) for aggregation, m in ((SUM, 1), (SUM, 4), (MEAN, 2))),
+        *(("fused", aggregation, m) for aggregation in (SUM, MEAN) for m in (1, 2, 4)),
         ("tff_in_process", SUM, 2),
         pytest.param("tff_in_process", MEAN, 3, marks=pytest.mark.slow),
     ],
