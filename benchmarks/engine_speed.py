@@ -3,11 +3,14 @@
     python -m benchmarks.engine_speed
 
 All sides of a ratio run in turns in this process. A round is measured from the cohort on; the
-engines also order and pack the batches, the hand-written round gets them ready-made.
+engines also order and pack the batches, the hand-written round gets them ready-made. Where TFF is
+not installed it is left out.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import os
 import resource
 import tempfile
@@ -29,6 +32,7 @@ from tests.f3ast_tff.engines.tiny import engine_parts
 COHORT = 10
 BLOCK = 10
 REPEATS = 15
+HAS_TFF = importlib.util.find_spec("tensorflow_federated") is not None
 
 
 def hand_written(data: FederatedData) -> Callable[[int], Any]:
@@ -90,19 +94,25 @@ def rounds(engine: Engine, data: FederatedData, count: int) -> Callable[[int], A
 def compare(name: str, data: FederatedData, folder: Path, yardstick: bool) -> dict[str, float]:
     """Prints milliseconds a round of all sides; returns fused over the others."""
     from f3ast_tff.engines.jax.engine import FusedEngine
-    from f3ast_tff.engines.tff.engine import TffEngine
 
     parts = engine_parts(data, LocalTraining(BATCH_SIZE), SERVER, client=CLIENT, folder=folder)
-    fused, tff = FusedEngine(parts, device="cpu"), TffEngine(parts, runtime="worker")
-    tasks = {"fused": rounds(fused, data, BLOCK), "TFF": rounds(tff, data, 1)}
+    fused = FusedEngine(parts, device="cpu")
+    tasks = {"fused": rounds(fused, data, BLOCK)}
     if yardstick:
         tasks["hand-written"] = hand_written(data)
-    median = interleaved(tasks, REPEATS)
-    tff.close()
+    with contextlib.ExitStack() as stack:
+        if HAS_TFF:
+            from f3ast_tff.engines.tff.engine import TffEngine
+
+            tff = stack.enter_context(contextlib.closing(TffEngine(parts, runtime="worker")))
+            tasks["TFF"] = rounds(tff, data, 1)
+        median = interleaved(tasks, REPEATS)
     per_round = {side: s / (1 if side == "TFF" else BLOCK) for side, s in median.items()}
     for side, seconds in per_round.items():
         print(f"{name}: {side} {1000 * seconds:.2f} ms a round", flush=True)
-    ratios = {"TFF over fused": per_round["TFF"] / per_round["fused"]}
+    ratios = {}
+    if HAS_TFF:
+        ratios["TFF over fused"] = per_round["TFF"] / per_round["fused"]
     if yardstick:
         ratios["fused over hand-written"] = per_round["fused"] / per_round["hand-written"]
     for side, ratio in ratios.items():
@@ -136,13 +146,10 @@ def main() -> int:
         uneven = compare("Synthetic(1,1)", synthetic_data, folder, yardstick=False)
     evaluation = evaluation_cost(synthetic_data)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peak memory of this process, TensorFlow and JAX together: {peak:.0f} MiB")
-    met = [
-        even["TFF over fused"] >= 80,
-        even["fused over hand-written"] <= 1.3,
-        uneven["TFF over fused"] >= 30,
-        evaluation <= 0.2,
-    ]
+    print(f"peak memory of this process: {peak:.0f} MiB")
+    met = [even["fused over hand-written"] <= 1.3, evaluation <= 0.2]
+    if HAS_TFF:
+        met += [even["TFF over fused"] >= 80, uneven["TFF over fused"] >= 30]
     return int(not all(met))
 
 
