@@ -41,12 +41,9 @@ class Flags:
     rounds: int = parameter(OBSERVATIONS[-1], "most observations", minimum=2)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line, prints the table and draws the figure; returns the exit code."""
-    return command(argv, __doc__, Flags, _estimate)
-
-
-def _estimate(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Prints the table and draws the figure."""
     require_png(flags.out)
     observations = [t for t in OBSERVATIONS if t < flags.rounds] + [flags.rounds]
     errors = estimation_errors(observations, flags.num_clients, flags.num_seeds)

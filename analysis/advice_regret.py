@@ -9,7 +9,6 @@ is the accuracy of the best method there minus its own. Each kind is left out in
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,12 +29,9 @@ class Flags:
     scores: str = parameter(str(STUDY), "CSV file of tidy_scores", is_path=True)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Prints the regrets as a Markdown table; returns the exit code."""
-    return command(argv, __doc__, Flags, _show)
-
-
-def _show(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Prints the regrets as a Markdown table."""
     print(regret_table(read_studies(Path(flags.scores))))
 
 

@@ -35,12 +35,9 @@ class Flags:
     out: str = out_flag("CSV")
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and writes the file; returns the exit code."""
-    return command(argv, __doc__, Flags, _write)
-
-
-def _write(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Writes the file."""
     table = cohort_statistics(read_finished(flags.runs))
     write_csv(table, flags.out)
     print(f"{len(table)} rows: {flags.out}")

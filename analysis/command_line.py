@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from typing import Any, TypeVar
 
 from f3ast_tff.analysis.runs import Run, RunsError, finished_runs, load_runs, unfinished_line
@@ -22,38 +23,41 @@ _Flags = TypeVar("_Flags")
 
 
 def command(
-    argv: Sequence[str],
-    about: str | None,
-    flags: type[_Flags],
-    execute: Callable[[_Flags], int | None],
-) -> int:
-    """Parses a command line and executes the command.
+    flags: type[_Flags], about: str | None
+) -> Callable[[Callable[[_Flags], int | None]], Callable[[Sequence[str]], int]]:
+    """Makes a function of flags the `main` of a command, which takes a command line.
+
+    The function's result is the exit code, `None` for 0. It raises `OSError` only where `flags.out`
+    cannot be written. `main` says errors in one line on stderr, with exit code `BAD_INPUT`, or
+    `FAILED` where the disk is full.
 
     Args:
-        argv: The program's name and what follows.
-        about: The first lines of `--help`.
         flags: A dataclass with a field made by `f3ast_tff.settings.parameter` for each flag.
-        execute: The command; its result is the exit code, `None` for 0. It raises `OSError` only
-            where `flags.out` cannot be written.
-
-    Returns:
-        The exit code; `BAD_INPUT` after one line on stderr, `FAILED` where the disk is full.
+        about: The first lines of `--help`.
     """
-    print_any_character()
-    out = None
-    try:
-        values = _parse(argv, about or "", flags)
-        if values is None:
-            return 0
-        out = getattr(values, "out", None)
-        return execute(values) or 0
-    except (ParameterError, RunsError, UsageError) as error:
-        return fail(error)
-    except OSError as error:
-        if out is None or isinstance(error, BrokenPipeError):
-            raise
-        code = BAD_INPUT if is_of_a_path(error) else FAILED
-        return fail(f"--out={out}: cannot write: {error.strerror or error}", code)
+
+    def decorate(execute: Callable[[_Flags], int | None]) -> Callable[[Sequence[str]], int]:
+        @wraps(execute)
+        def main(argv: Sequence[str]) -> int:
+            print_any_character()
+            out = None
+            try:
+                values = _parse(argv, about or "", flags)
+                if values is None:
+                    return 0
+                out = getattr(values, "out", None)
+                return execute(values) or 0
+            except (ParameterError, RunsError, UsageError) as error:
+                return fail(error)
+            except OSError as error:
+                if out is None or isinstance(error, BrokenPipeError):
+                    raise
+                code = BAD_INPUT if is_of_a_path(error) else FAILED
+                return fail(f"--out={out}: cannot write: {error.strerror or error}", code)
+
+        return main
+
+    return decorate
 
 
 def runs_flag() -> Any:

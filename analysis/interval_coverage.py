@@ -88,12 +88,9 @@ class Flags:
     resamples: int = parameter(1999, "resamples of bootstrap-t", minimum=1)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and writes the file; returns the exit code."""
-    return command(argv, __doc__, Flags, _write)
-
-
-def _write(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Writes the file."""
     table = interval_coverage(flags.studies, flags.resamples)
     write_csv(table, flags.out)
     print(f"{len(table)} rows: {flags.out}")

@@ -51,12 +51,9 @@ class Flags:
     page: str = parameter(REQUIRED, "Markdown file to bring up to date", is_path=True)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and rewrites the page; returns the exit code."""
-    return command(argv, __doc__, Flags, _update)
-
-
-def _update(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Rewrites the page."""
     path = Path(flags.page)
     try:
         old = path.read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,12 +81,9 @@ class Flags:
     )
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and writes or prints the comparison; returns the exit code."""
-    return command(argv, __doc__, Flags, _show)
-
-
-def _show(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Writes or prints the comparison."""
     study = read_study(Path(flags.scores), flags.regimes.split(","), flags.where)
     if flags.rates is not None:
         study = at_tuned_rates(study, Path(flags.rates))

@@ -75,12 +75,9 @@ class Ranking:
     methods: list[tuple[str, RunGroup, dict[Pair, float]]]
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and prints the rankings; returns the exit code."""
-    return command(argv, __doc__, Flags, _rank)
-
-
-def _rank(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Prints the rankings."""
     if flags.round != LAST and not _ROUND.fullmatch(flags.round):
         raise ParameterError("round", flags.round, f"must be {LAST} or a number")
     at = "final" if flags.round == LAST else int(flags.round)

@@ -126,9 +126,10 @@ class Flags:
     out: str = out_flag("picture, .svg or .png")
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and draws the picture; returns the exit code."""
-    return command(argv, __doc__, Flags, lambda flags: draw_claims(Path(flags.out)))
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Draws the picture."""
+    draw_claims(Path(flags.out))
 
 
 def rows_of(group: Group, results: Path = _RESULTS) -> list[Row]:

@@ -13,7 +13,7 @@ draw is its mean over all regimes. The claims of both objectives are one family 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,12 +60,9 @@ class Claim:
     verdict: Verdict
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and prints the verdicts; returns the exit code."""
-    return command(argv, __doc__, Flags, _show)
-
-
-def _show(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Prints the verdicts."""
     claims = judged(read_study(Path(flags.scores), ["availability"]))
     rows = [
         [

@@ -6,7 +6,7 @@ python -m f3ast_tff.analysis.rate_convergence --out DIR
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -291,12 +291,9 @@ class Flags:
     rounds: int = parameter(20_000, "rounds of each variance", minimum=1)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line, prints both tables and draws; returns the exit code."""
-    return command(argv, __doc__, Flags, _show)
-
-
-def _show(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Prints both tables and draws."""
     rows, curves = convergence(flags.horizon, flags.seeds)
     found = variances(flags.rounds, VARIANCE_BETA, 0)
     print(rows.to_string(index=False, float_format="{:.3g}".format))

@@ -6,7 +6,6 @@ python -m f3ast_tff.analysis.rate_region --out fig1.png
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -173,12 +172,9 @@ class Flags:
     seed: int = parameter(0, "seed of availability and selection", minimum=0)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line, prints the table and draws; returns the exit code."""
-    return command(argv, __doc__, Flags, _show)
-
-
-def _show(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Prints the table and draws."""
     require_png(flags.out)
     found = region_figure(flags.rounds, flags.beta, flags.seed)
     corners = ", ".join(f"({x:g}, {y:g})" for x, y in np.round(found.corners, 6))

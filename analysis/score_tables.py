@@ -107,12 +107,9 @@ class Layout:
     loss_above: float | None = None
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and prints the tables; returns the exit code."""
-    return command(argv, __doc__, Flags, _print)
-
-
-def _print(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Prints the tables."""
     if flags.round is not None and flags.period != "final":
         raise ParameterError("period", flags.period, "cannot be together with --round")
     runs = runs_where(read_scores(Path(flags.scores)), flags.where)

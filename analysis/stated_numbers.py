@@ -20,7 +20,6 @@ where paths start.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,12 +44,9 @@ class Flags:
     phrases: str = parameter(PHRASES, "TOML file of the phrases", is_path=True)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and prints the table; returns 1 if a page differs from its CSV."""
-    return command(argv, __doc__, Flags, _print)
-
-
-def _print(flags: Flags) -> int:
+@command(Flags, __doc__)
+def main(flags: Flags) -> int:
+    """Prints the table; returns 1 if a page differs from its CSV."""
     content = read_stated(Path(flags.phrases))
     rows = []
     for phrase, numbers in zip(content.phrases, numbers_of(content.phrases)):

@@ -45,12 +45,9 @@ class Flags:
     every: int = parameter(1, "keep rounds that are multiples of this, and the last", minimum=1)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and writes the file; returns the exit code."""
-    return command(argv, __doc__, Flags, _write)
-
-
-def _write(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Writes the file."""
     table = tidy_scores(read_finished(flags.runs), flags.every)
     write_csv(table, flags.out)
     print(f"{len(table)} rows: {flags.out}")

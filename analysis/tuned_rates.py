@@ -56,12 +56,9 @@ class Flags:
     )
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and writes the choices; returns the exit code."""
-    return command(argv, __doc__, Flags, _write)
-
-
-def _write(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Writes the choices."""
     study = read_study(Path(flags.scores), flags.regimes.split(","))
     chosen = tuned_rates(study)
     with atomic_write(Path(flags.out), encoding="utf-8", newline="") as file:

@@ -8,7 +8,7 @@ The digest is what `sha256sum` says of the masks as `.csv`. It needs the data of
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -54,12 +54,9 @@ class Flags:
     out: str = out_flag("CSV")
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and writes the file; returns the exit code."""
-    return command(argv, __doc__, Flags, _write)
-
-
-def _write(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Writes the file."""
     boards = [board for study in STUDIES for board in read_boards(study)]
     table = pd.DataFrame([row for board in boards for row in _rows(board)])
     write_csv(table, flags.out)

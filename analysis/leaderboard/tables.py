@@ -30,12 +30,9 @@ class Flags:
     )
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and prints the tables; returns the exit code."""
-    return command(argv, __doc__, Flags, _print)
-
-
-def _print(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Prints the tables."""
     study = next(each for each in STUDIES if each.name == flags.study)
     print(tables(read_boards(study), published()))
 

@@ -8,7 +8,6 @@ Writes the CSV, and theory_PART.png beside it, in minutes on one core. `tables` 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,12 +39,9 @@ class Flags:
     rounds: int = parameter(2000, "rounds of each run", minimum=200)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line, writes the file and draws; returns the exit code."""
-    return command(argv, __doc__, Flags, _write)
-
-
-def _write(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Writes the file and draws."""
     parts = PARTS if flags.part == "all" else {flags.part: PARTS[flags.part]}
     frames = []
     for part, measured in parts.items():

@@ -6,7 +6,6 @@ python -m f3ast_tff.analysis.theory.tables --results analysis/results/theory.csv
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,12 +28,9 @@ class Flags:
     wide: bool = parameter(False, "a column per setting: measured, and exact in brackets")
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and prints the table; returns the exit code."""
-    return command(argv, __doc__, Flags, _print)
-
-
-def _print(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Prints the table."""
     kept = pd.read_csv(Path(flags.results), keep_default_na=False, na_values=[""])
     claims = [claim.strip() for claim in flags.claim.split(";")]
     for claim in claims:

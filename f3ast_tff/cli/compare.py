@@ -47,12 +47,9 @@ class Flags:
     csv: str | None = parameter(None, "CSV file to write the table into", is_path=True)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line, prints the table and draws the curves; returns the exit code."""
-    return command(argv, __doc__, Flags, _compare)
-
-
-def _compare(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Prints the table and draws the curves."""
     if Path(flags.out).suffix.lower() not in _FORMATS:
         raise ParameterError("out", flags.out, f"must end in {', '.join(_FORMATS)}")
     collected = collect(flags.runs)

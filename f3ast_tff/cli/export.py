@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,12 +33,9 @@ class Flags:
     format: str = parameter("parquet", "format of the file", choices=_FORMATS)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and writes the file; returns the exit code."""
-    return command(argv, __doc__, Flags, _export)
-
-
-def _export(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Writes the file."""
     if flags.format == "parquet" and importlib.util.find_spec("pyarrow") is None:
         raise ParameterError("format", flags.format, _PARQUET)
     folder, runs = Path(flags.runs), []

@@ -6,7 +6,6 @@ f3ast-tff leaderboard --add runs/mine --out leaderboard
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,12 +32,9 @@ class Flags:
     )
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and writes the page; returns the exit code."""
-    return command(argv, __doc__, Flags, _leaderboard)
-
-
-def _leaderboard(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Writes the page."""
     collected = None if flags.add is None else collect(flags.add)
     boards = [board for study in STUDIES for board in read_boards(study)]
     masks = published()

@@ -5,7 +5,6 @@ f3ast-tff report --runs runs --out report --format pdf,svg
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,12 +37,9 @@ class Flags:
     )
 
 
-def main(argv: Sequence[str]) -> int:
-    """Parses the command line and writes the report; returns the exit code."""
-    return command(argv, __doc__, Flags, _report)
-
-
-def _report(flags: Flags) -> None:
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Writes the report."""
     formats = list(dict.fromkeys(kind.strip().lower() for kind in flags.format.split(",")))
     if not set(formats) <= set(FORMATS):
         raise ParameterError("format", flags.format, f"must be of {', '.join(FORMATS)}")

@@ -62,4 +62,4 @@ def test_an_output_that_is_not_utf_8(
 def test_an_output_without_an_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
     """As `contextlib.redirect_stdout` has it."""
     monkeypatch.setattr(sys, "stdout", io.StringIO())
-    assert command(["x"], "", score_tables.Flags, lambda flags: 0) == 2
+    assert command(score_tables.Flags, "")(lambda flags: 0)(["x"]) == 2
