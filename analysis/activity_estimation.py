@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from f3ast_tff.analysis.command_line import command, out_flag, require_png
+from f3ast_tff.analysis.command_line import command, out_flag, require_ending
 from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.availability import FourClassesConfig
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityPrior, EstimatedAvailability
@@ -44,7 +44,7 @@ class Flags:
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Prints the table and draws the figure."""
-    require_png(flags.out)
+    require_ending("out", flags.out, ".png")
     observations = [t for t in OBSERVATIONS if t < flags.rounds] + [flags.rounds]
     errors = estimation_errors(observations, flags.num_clients, flags.num_seeds)
     print(render(observations, errors))

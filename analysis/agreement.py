@@ -13,7 +13,6 @@ import numpy as np
 
 from f3ast_tff.analysis.command_line import BAD_INPUT
 from f3ast_tff.analysis.runs import Run, RunsError, load_runs
-from f3ast_tff.run.results import DamagedResult, read_selection
 
 DISAGREE = 1
 TOLERANCE = 1e-4
@@ -76,11 +75,9 @@ def _scores(run: Run) -> np.ndarray:
 
 def _selected(run: Run) -> np.ndarray:
     try:
-        return read_selection(run.path, run.summary)["selected"]
+        return run.selection()["selected"]
     except KeyError as error:
         raise RunsError(f"{run.path / 'selection.npz'} holds no {error}") from error
-    except DamagedResult as error:
-        raise RunsError(str(error)) from error
 
 
 def _only_run(folder: Path) -> Run:

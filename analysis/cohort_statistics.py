@@ -17,9 +17,8 @@ import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
 from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
-from f3ast_tff.analysis.runs import Run, RunsError
+from f3ast_tff.analysis.runs import Run
 from f3ast_tff.analysis.texts import write_csv
-from f3ast_tff.run.results import DamagedResult, read_selection
 
 # First rounds of the spans over which weights are averaged.
 SPANS = (1, 11, 101, 301, 601)
@@ -76,10 +75,7 @@ def _row(group: RunGroup, differing: Sequence[str]) -> dict[str, object]:
 
 
 def _of_run(run: Run, normalised: bool) -> dict[str, float]:
-    try:
-        arrays = read_selection(run.path, run.summary)
-    except DamagedResult as error:
-        raise RunsError(str(error)) from error
+    arrays = run.selection()
     selected, sums, p = (arrays[name] for name in ("selected", "weight_sum", "p"))
     picks = np.bincount(selected[selected >= 0], minlength=len(p))
     largest = np.argsort(-p, kind="stable")[: max(1, round(LARGEST_SHARE * len(p)))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar
 
 from f3ast_tff.analysis.runs import Run, RunsError, finished_runs, load_runs, unfinished_line
@@ -90,14 +91,14 @@ def say_left_out(lines: Iterable[str]) -> None:
         print(f"left out: {line}", file=sys.stderr)
 
 
-def require_png(out: str) -> None:
-    """Checks the name of a picture.
+def require_ending(flag: str, path: str | Path, *allowed: str) -> None:
+    """Checks the ending of a file's name.
 
     Raises:
-        ParameterError: If it does not end in .png.
+        ParameterError: If it is none of those allowed.
     """
-    if not out.lower().endswith(".png"):
-        raise ParameterError("out", out, "must end in .png")
+    if Path(path).suffix.lower() not in allowed:
+        raise ParameterError(flag, str(path), f"must end in {' or '.join(allowed)}")
 
 
 def _parse(argv: Sequence[str], about: str, flags: type[_Flags]) -> _Flags | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -230,14 +231,18 @@ def plain(panel: Axes) -> None:
     panel.spines[["top", "right"]].set_visible(False)
 
 
-def save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path, dpi: int = DPI) -> None:
     """Writes a picture of the kind that the file's name ends in, or replaces it.
+
+    The same figure gives the same file.
 
     Raises:
         OSError: If it cannot be written; it stays as it was.
     """
-    with atomic_write(path, "wb") as file:
-        figure.savefig(file, format=path.suffix[1:].lower() or "png", dpi=DPI)
+    kind = path.suffix[1:].lower() or "png"
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with rc_context({"svg.hashsalt": "f3ast"}), atomic_write(path, "wb") as file:
+        figure.savefig(file, format=kind, dpi=dpi, metadata=metadata)
 
 
 def add_legend(figure: Figure, looks: Iterable[Look], loc: Any = "outside lower center") -> None:

@@ -28,7 +28,7 @@ from f3ast_tff.analysis.run_groups import (
     summarised,
     varying,
 )
-from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair
+from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, without_own_aggregation
 from f3ast_tff.analysis.texts import over
 from f3ast_tff.analysis.verdicts import (
     ERROR,
@@ -43,7 +43,6 @@ from f3ast_tff.analysis.verdicts import (
     too_few,
 )
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.settings import builtin_registry
 
 # Common pairs of data draw and seed, where the data are not generated.
 FEWEST_PAIRS = 3
@@ -125,13 +124,10 @@ def methods_of(groups: Sequence[RunGroup]) -> Methods:
     ordered, names = arranged(groups)
     own = [name for name in names if is_own(name, ordered)]
     told = told_apart(ordered)
-    algorithms = builtin_registry().components["algorithm"]
     labels = {}
     for group in ordered:
         said = {n: v for n, v in told[group].items() if n in group.method_settings}
-        known = algorithms.get(group.algorithm)
-        if known is not None and said.get("aggregation") == known.config.aggregation:
-            del said["aggregation"]
+        said = without_own_aggregation(said, group.algorithm)
         text = describe(said, said)
         labels[group] = f"{group.display} ({text})" if text else group.display
     conditions = [name for name in names if name not in own]

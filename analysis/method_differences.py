@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
-from f3ast_tff.analysis.runs import Pair, RunsError
+from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
+from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.score_tables import label
 from f3ast_tff.analysis.study_methods import (
     FEDAVG,
@@ -23,6 +23,7 @@ from f3ast_tff.analysis.study_methods import (
     method_name,
 )
 from f3ast_tff.analysis.study_runs import RATES, SHARE, StudyRuns
+from f3ast_tff.analysis.tidy_scores import by_pair
 from f3ast_tff.analysis.verdicts import holm
 from f3ast_tff.settings import builtin_registry
 
@@ -115,14 +116,15 @@ def corrected_intervals(
     Args:
         family: The differences; `None` for one that is not known, whose ends are NaN.
     """
-    known = [each for each in family if each is not None]
-    errors = iter(holm([each.p_value for each in known]))
-    nothing = (math.nan, math.nan)
-    return [nothing if each is None else each.interval(1 - next(errors)) for each in family]
+    errors = holm([each and each.p_value for each in family])
+    return [
+        each.interval(1 - error) if each and error else (math.nan, math.nan)
+        for each, error in zip(family, errors)
+    ]
 
 
 def _of(runs: pd.DataFrame, method: Method | None) -> pd.DataFrame:
-    """The runs of a method, none of `None`."""
+    """The runs of a method or with other settings; none for `None`."""
     if method is None:
         return runs.iloc[:0]
     return runs[(runs[list(method)] == pd.Series(method)).all(axis="columns")]
@@ -149,13 +151,9 @@ def _differences(
     study: StudyRuns, a: pd.DataFrame, b: pd.DataFrame
 ) -> list[PairedDifference | None]:
     """The paired difference in each regime of the study, in their order."""
-    scores: list[dict[tuple[str, ...], dict[Pair, float]]] = [{}, {}]
-    for by_regime, runs in zip(scores, (a, b)):
-        for _, run in runs.iterrows():
-            regime = tuple(str(run[name]) for name in study.regimes)
-            by_regime.setdefault(regime, {})[Pair(run["draw"], run["seed"])] = run["accuracy"]
-    pairs = [(scores[0].get(key, {}), scores[1].get(key, {})) for key in study.regime_values()]
-    return [
-        paired_difference(*each) if len(each[0].keys() & each[1].keys()) > 1 else None
-        for each in pairs
-    ]
+    found = []
+    for values in study.regime_values():
+        regime = dict(zip(study.regimes, values))
+        scores = (by_pair(_of(runs, regime), "accuracy") for runs in (a, b))
+        found.append(difference_of_common(*scores))
+    return found

@@ -14,10 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
+from f3ast_tff.analysis.command_line import require_ending
+from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.line_styles import literal
 from f3ast_tff.analysis.runs import RunsError
-from f3ast_tff.core.atomic import atomic_write
-from f3ast_tff.core.errors import ParameterError
 
 # 900 pixels wide.
 _DPI, _WIDTH = 100, 9.0
@@ -28,7 +28,6 @@ _NOTHING = "#dddddd"
 _STEP = 0.05
 # The share of cells within the limits; few lost runs would make the others pale.
 _WITHIN = 0.95
-_KINDS = ("svg", "png")
 
 
 def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
@@ -46,8 +45,7 @@ def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
         RunsError: If no method has a difference.
         OSError: If the file cannot be written.
     """
-    if path.suffix[1:].lower() not in _KINDS:
-        raise ParameterError("picture", str(path), "must end in .svg or .png")
+    require_ending("picture", path, ".svg", ".png")
     shown = {title: _with_differences(table) for title, table in tables.items()}
     shown = {title: table for title, table in shown.items() if len(table)}
     if not shown:
@@ -70,11 +68,7 @@ def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
     for axes in figure.axes:
         left, bottom, width, height = (round(each, 4) for each in axes.get_position().bounds)
         axes.set_position((left, bottom, width, height))
-    with mpl.rc_context({"svg.hashsalt": "f3ast", "svg.fonttype": "path"}):
-        kind = path.suffix[1:].lower()
-        metadata = {"Date": None} if kind == "svg" else None
-        with atomic_write(path, "wb") as file:
-            figure.savefig(file, format=kind, dpi=_DPI, metadata=metadata)
+    save(figure, path, _DPI)
 
 
 def symmetric_limit(differences: pd.Series[Any]) -> float:

@@ -28,8 +28,7 @@ from f3ast_tff.analysis.method_differences import (
 from f3ast_tff.analysis.method_picture import draw_differences
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE, at_tuned_rates, read_study
-from f3ast_tff.analysis.texts import markdown_table
-from f3ast_tff.core.atomic import atomic_write
+from f3ast_tff.analysis.texts import markdown_table, write_csv
 from f3ast_tff.settings import REQUIRED, parameter
 
 OBJECTIVES = (OWN, *SCORES_OF)
@@ -90,8 +89,7 @@ def main(flags: Flags) -> None:
     found = by_objective(regime_differences(study), flags.objective)
     if flags.out is not None:
         tables = [method_means(part).assign(objective=name) for name, part in found.items()]
-        with atomic_write(Path(flags.out), encoding="utf-8", newline="") as file:
-            pd.concat(tables).round(6).to_csv(file, index=False, lineterminator="\n")
+        write_csv(pd.concat(tables).round(6), flags.out)
         print(f"written: {flags.out}")
     if flags.picture is not None:
         titled = {_TITLES[name]: part for name, part in found.items()}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, read_finished, runs_flag
-from f3ast_tff.analysis.paired_difference import paired_difference
+from f3ast_tff.analysis.paired_difference import difference_of_common
 from f3ast_tff.analysis.run_groups import (
     RunGroup,
     comparable_groups,
@@ -165,9 +165,9 @@ def _draws(scores: Iterable[Pair]) -> set[int]:
 
 
 def _minus(scores: Mapping[Pair, float], other: Mapping[Pair, float] | None) -> str:
-    if other is None or other is scores or len(scores.keys() & other.keys()) < 2:
+    difference = None if other is None or other is scores else difference_of_common(scores, other)
+    if difference is None:
         return "-"
-    difference = paired_difference(scores, other)
     covers = "" if difference.num_diverged else f" ({over(difference)})"
     return f"{interval(difference)}{covers}"
 

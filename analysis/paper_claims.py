@@ -10,17 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from f3ast_tff.analysis.command_line import command, out_flag
+from f3ast_tff.analysis.command_line import command, out_flag, require_ending
+from f3ast_tff.analysis.curves import save
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.report.published_tables import paper_values
-from f3ast_tff.analysis.runs import Pair, display_of
-from f3ast_tff.analysis.tidy_scores import When, read_scores, runs_where, scores_at
-from f3ast_tff.core.atomic import atomic_write
-from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.analysis.runs import SCORES, display_of
+from f3ast_tff.analysis.tidy_scores import When, by_pair, read_scores, runs_where, scores_at
 
 _RESULTS = Path(__file__).resolve().parent / "results"
 _OURS, _PRINTED = "#D55E00", "#0072B2"
@@ -150,13 +148,7 @@ def rows_of(group: Group, results: Path = _RESULTS) -> list[Row]:
         cell = runs if group.across is None else runs[runs[group.across] == value]
         at = columns.get(value, columns.get(value.removesuffix(".0")))
         for a, b in group.pairs:
-            scores = [
-                {
-                    Pair(draw, seed): score
-                    for draw, seed, score in zip(one["draw"], one["seed"], one["sample_accuracy"])
-                }
-                for one in (cell[cell["algorithm"] == a], cell[cell["algorithm"] == b])
-            ]
+            scores = [by_pair(cell[cell["algorithm"] == each], SCORES[0]) for each in (a, b)]
             methods = f"{display_of('algorithm', a)} − {display_of('algorithm', b)}"
             label = ", ".join(filter(None, [methods, name]))
             ours, theirs = (printed.get((group.task, at, each)) for each in (a, b))
@@ -177,9 +169,7 @@ def draw_claims(path: Path, groups: Sequence[Group] = GROUPS) -> None:
         RunsError: If a kept file lacks runs.
         OSError: If the file cannot be written.
     """
-    kind = path.suffix[1:].lower()
-    if kind not in ("svg", "png"):
-        raise ParameterError("out", str(path), "must end in .svg or .png")
+    require_ending("out", path, ".svg", ".png")
     parts = [(group, rows_of(group)) for group in groups]
     height = sum(_TITLE + len(rows) for _, rows in parts)
     figure = Figure(figsize=(_WIDTH, _EXTRA + _ROW * height))
@@ -215,10 +205,7 @@ def draw_claims(path: Path, groups: Sequence[Group] = GROUPS) -> None:
         fontsize=9,
     )
     figure.subplots_adjust(left=0.3, right=0.98, top=1 - 0.35 / figure.get_figheight(), bottom=0.07)
-    with mpl.rc_context({"svg.hashsalt": "f3ast", "svg.fonttype": "path"}):
-        metadata = {"Date": None} if kind == "svg" else None
-        with atomic_write(path, "wb") as file:
-            figure.savefig(file, format=kind, dpi=100, metadata=metadata)
+    save(figure, path, dpi=100)
 
 
 def _draw(axes: Axes, y: float, row: Row) -> None:

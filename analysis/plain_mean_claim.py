@@ -22,6 +22,7 @@ from f3ast_tff.analysis.paired_difference import PairedDifference, paired_differ
 from f3ast_tff.analysis.runs import Pair, RunsError
 from f3ast_tff.analysis.study_runs import SHARE, StudyRuns, read_study
 from f3ast_tff.analysis.texts import markdown_table
+from f3ast_tff.analysis.tidy_scores import by_pair
 from f3ast_tff.analysis.verdicts import Question, Verdict, judge_family
 from f3ast_tff.settings import REQUIRED, parameter
 
@@ -107,8 +108,7 @@ def _by_draw(study: StudyRuns, share: str, method: Mapping[str, str]) -> dict[Pa
     regimes = len(study.regime_values())
     if not len(runs) or (pairs.size() != regimes).any():
         raise RunsError(f"{dict(method)} with {SHARE} {share} needs one run per regime and draw")
-    means = pairs["accuracy"].mean().reset_index().to_dict("records")
-    return {Pair(int(row["draw"]), int(row["seed"])): float(row["accuracy"]) for row in means}
+    return by_pair(pairs["accuracy"].mean().reset_index(), "accuracy")
 
 
 if __name__ == "__main__":

@@ -16,13 +16,13 @@ from matplotlib.figure import Figure
 
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.curves import plain, save
+from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.availability import (
     AvailabilityProcess,
     Grouped,
     IndependentAvailability,
     Markov,
 )
-from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
@@ -301,8 +301,7 @@ def main(flags: Flags) -> None:
     out = Path(flags.out)
     out.mkdir(parents=True, exist_ok=True)
     for name, frame in (("convergence", rows), ("curves", curves), ("variance", found)):
-        with atomic_write(out / f"{name}.csv", "wb") as file:
-            file.write(frame.to_csv(index=False).encode())
+        write_csv(frame, out / f"{name}.csv")
     draw_convergence(rows, curves, out / "convergence.png")
     draw_variances(found, out / "variance.png")
     print(f"written: {out}/convergence.png, variance.png, and a .csv of each")

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from f3ast_tff.analysis.command_line import command, out_flag, require_png
+from f3ast_tff.analysis.command_line import command, out_flag, require_ending
 from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.availability import IndependentAvailability
 from f3ast_tff.methods.f3ast import F3AST
@@ -175,7 +175,7 @@ class Flags:
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Prints the table and draws."""
-    require_png(flags.out)
+    require_ending("out", flags.out, ".png")
     found = region_figure(flags.rounds, flags.beta, flags.seed)
     corners = ", ".join(f"({x:g}, {y:g})" for x, y in np.round(found.corners, 6))
     print(f"corners of the region: {corners}")

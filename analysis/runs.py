@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from f3ast_tff.core.data_files import read_json
@@ -18,6 +19,7 @@ from f3ast_tff.run.results import (
     DamagedResult,
     check_result,
     read_metrics,
+    read_selection,
     read_summary,
 )
 from f3ast_tff.settings import builtin_registry
@@ -26,6 +28,8 @@ from f3ast_tff.settings.kinds import METHOD_KINDS
 SCORES = ("sample_accuracy", "user_accuracy", "sample_loss", "user_loss")
 PERIODS = ("final", "mean_of_last_10_percent")
 _OWN = {*METHOD_KINDS}
+# Place of a component that is unknown here.
+_LAST = 1000
 SETTINGS = {
     "task": str,
     "algorithm": str,
@@ -114,11 +118,40 @@ class Run:
         """Whether the algorithm trains on all clients' data as one client's."""
         return bool(self.components["algorithm"].get("pooled"))
 
+    def selection(self) -> dict[str, np.ndarray]:
+        """Returns the arrays of `selection.npz`.
+
+        Raises:
+            RunsError: If the file is missing or damaged.
+        """
+        try:
+            return read_selection(self.path, self.summary)
+        except DamagedResult as error:
+            raise RunsError(f"damaged run: {one_line(error)}") from error
+
 
 def display_of(kind: str, name: str) -> str:
     """Returns the name of one of this version's components in tables; others go by their name."""
     component = builtin_registry().components[kind].get(name)
     return name if component is None else component.display
+
+
+def order_of(kind: str, name: str) -> int:
+    """Returns the place of one of this version's components among its kind; others come last."""
+    component = builtin_registry().components.get(kind, {}).get(name)
+    return _LAST if component is None else component.order
+
+
+def own_aggregation(algorithm: str) -> str | None:
+    """Returns the aggregation of one of this version's algorithms; `None` for others."""
+    component = builtin_registry().components["algorithm"].get(algorithm)
+    return None if component is None else component.config.aggregation
+
+
+def without_own_aggregation(settings: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
+    """Returns settings without the aggregation if it is the algorithm's own."""
+    own = own_aggregation(algorithm)
+    return {n: v for n, v in settings.items() if n != "aggregation" or v != own}
 
 
 def load_runs(folder: Path | str) -> list[Run]:

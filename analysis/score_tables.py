@@ -20,7 +20,15 @@ from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.report.readings import readings
 from f3ast_tff.analysis.run_groups import describe, summarised
-from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, RunsError, display_of
+from f3ast_tff.analysis.runs import (
+    PERIODS,
+    SCORES,
+    Pair,
+    RunsError,
+    display_of,
+    order_of,
+    without_own_aggregation,
+)
 from f3ast_tff.analysis.texts import (
     NOTHING,
     ONE_AVAILABILITY,
@@ -32,13 +40,14 @@ from f3ast_tff.analysis.texts import (
 )
 from f3ast_tff.analysis.tidy_scores import (
     When,
+    by_pair,
     read_scores,
     require_setting,
     runs_where,
     scores_at,
 )
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.settings import REQUIRED, builtin_registry, parameter
+from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.defaults import PRESETS
 from f3ast_tff.settings.kinds import KINDS
 
@@ -46,8 +55,6 @@ from f3ast_tff.settings.kinds import KINDS
 EACH = "each"
 # ln 10: the loss of a uniform guess among 10 classes.
 UNIFORM_LOSS = 2.302585
-# Place of a component that is unknown here.
-_LAST = 1000
 # Values of settings, in the order of the settings' names.
 Key = tuple[str, ...]
 Scores = Mapping[Pair, float]
@@ -163,9 +170,7 @@ def label(names: Sequence[str], key: Key) -> str:
     its own.
     """
     values = {name: value for name, value in zip(names, key) if value}
-    algorithm = builtin_registry().components["algorithm"].get(values.get("algorithm", ""))
-    if algorithm is not None and values.get("aggregation") == algorithm.config.aggregation:
-        del values["aggregation"]
+    values = without_own_aggregation(values, values.get("algorithm", ""))
     parts = [display_of(n, v) if n in KINDS else f"{n} {v}" for n, v in values.items()]
     return ", ".join(parts) or NOTHING
 
@@ -174,8 +179,7 @@ def _ordered(values: pd.Series) -> pd.Categorical:
     """Components in the order of their kind, numbers rising, other texts as they come."""
     distinct = list(dict.fromkeys(values))
     if values.name in KINDS:
-        components = builtin_registry().components[str(values.name)]
-        distinct.sort(key=lambda each: components[each].order if each in components else _LAST)
+        distinct.sort(key=lambda each: order_of(str(values.name), each))
     else:
         with suppress(ValueError):
             distinct.sort(key=lambda each: float(each) if each else -math.inf)
@@ -226,7 +230,7 @@ def _tables(
 
     def texts(score: str) -> list[list[str]]:
         """The cells of a score by row: scores, then differences."""
-        scores = {key: dict(zip(_pairs(cell), cell[score])) for key, cell in cells.items()}
+        scores = {key: by_pair(cell, score) for key, cell in cells.items()}
         lines = [[_spread(scores[row, column]) for column in columns] for row in rows]
         for a, b in minus:
             pairs = [
@@ -263,10 +267,6 @@ def _tables(
         ]
         parts = [f"{where[0].upper()}{where[1:]}:\n\n{markdown_table(['', *tables], records)}"]
     return "\n\n".join([*parts, _population(cells.values(), found)])
-
-
-def _pairs(runs: pd.DataFrame) -> list[Pair]:
-    return [Pair(draw, seed) for draw, seed in zip(runs["draw"], runs["seed"])]
 
 
 def _refuse_mixture(cell: pd.DataFrame) -> None:
@@ -309,7 +309,7 @@ def _unstable(losses: pd.Series, above: float) -> str:
 def _population(cells: Iterable[pd.DataFrame], found: Sequence[PairedDifference | None]) -> str:
     """A line on what ± is taken over and what the intervals cover."""
     ran = [cell for cell in cells if len(cell)]
-    parts = [f"± over {counted(map(_pairs, ran))}"]
+    parts = [f"± over {counted(by_pair(cell, SCORES[0]) for cell in ran)}"]
     if intervals := of_intervals(found):
         parts.append(f"95% {intervals}")
     if any(_one_availability(cell.iloc[0]) for cell in ran):

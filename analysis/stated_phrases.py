@@ -14,7 +14,7 @@ from f3ast_tff.analysis.kept_pages import without_tables
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.run_groups import summarised
 from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, RunsError
-from f3ast_tff.analysis.tidy_scores import When, read_scores, scores_at, settings_of
+from f3ast_tff.analysis.tidy_scores import When, by_pair, read_scores, scores_at, settings_of
 from f3ast_tff.core.data_files import read_text, read_toml
 from f3ast_tff.core.messages import one_line
 
@@ -244,12 +244,10 @@ def _scores(phrase: Phrase, runs: pd.DataFrame, cells: Cells) -> dict[Pair, floa
         if name not in phrase.mean_over and kept[name].nunique() > 1:
             raise RunsError(f"{what}: differ in {name}; name it in where or mean_over")
     rows = scores_at(kept, phrase.when)
-    by_pair: dict[Pair, list[float]] = {}
-    for draw, seed, score in zip(rows["draw"], rows["seed"], rows[phrase.score]):
-        by_pair.setdefault(Pair(draw, seed), []).append(score)
-    if len({len(each) for each in by_pair.values()}) > 1:
+    pairs = rows.groupby(["draw", "seed"])[phrase.score]
+    if pairs.size().nunique() > 1:
         raise RunsError(f"{what}: not every draw and seed has all of {phrase.mean_over}")
-    return {pair: sum(each) / len(each) for pair, each in by_pair.items()}
+    return by_pair(pairs.mean().reset_index(), phrase.score)
 
 
 def _made(path: Path, kind: type[Any], table: Mapping[str, Any]) -> Any:

@@ -14,14 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.runs import RunsError, order_of
 from f3ast_tff.analysis.tidy_scores import read_scores, runs_where, scores_at, settings_of
 from f3ast_tff.core.messages import one_line
-from f3ast_tff.settings import builtin_registry
 
 SHARE = "client_share"
-# Place of regimes that are no components; they stay in the file's order.
-_LAST = 1000
 RATES = ("client_lr", "server_lr")
 # By client share: the scores of the objective, and the others.
 SCORES_OF = {
@@ -51,13 +48,10 @@ class StudyRuns:
     def regime_values(self) -> list[tuple[str, ...]]:
         """Returns the values of the regimes' settings, components in the order of their kind."""
         values = self.runs[list(self.regimes)].drop_duplicates().to_numpy().tolist()
-        components = builtin_registry().components
+        # Regimes that are no components stay in the file's order.
         return sorted(
             (tuple(each) for each in values),
-            key=lambda each: [
-                components[name][value].order if value in components.get(name, {}) else _LAST
-                for name, value in zip(self.regimes, each)
-            ],
+            key=lambda each: list(map(order_of, self.regimes, each)),
         )
 
     @property

@@ -24,7 +24,7 @@ from f3ast_tff.core.data_files import read_text
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.messages import one_line
 from f3ast_tff.run.metrics import count_of_last_10_percent
-from f3ast_tff.settings import builtin_registry, parameter
+from f3ast_tff.settings import parameter
 from f3ast_tff.settings.conditions import conditions
 from f3ast_tff.settings.defaults import PRESETS
 
@@ -100,7 +100,7 @@ def _always_columns(groups: Sequence[RunGroup]) -> list[str]:
     found = []
     if any(group.setting(_OBJECTIVE) not in (None, "examples") for group in groups):
         found.append(_OBJECTIVE)
-    if any(group.setting(_AGGREGATION) not in (None, _own_aggregation(group)) for group in groups):
+    if any(group.has_other_aggregation for group in groups):
         found.append(_AGGREGATION)
     if any(group.setting(_READING) != PRESETS[0] for group in groups):
         found.append(_READING)
@@ -108,12 +108,6 @@ def _always_columns(groups: Sequence[RunGroup]) -> list[str]:
     if any(group.setting(_DRAWS) != of_preset.get(group.setting(_READING)) for group in given):
         found.append(_DRAWS)
     return found
-
-
-def _own_aggregation(group: RunGroup) -> str | None:
-    """That of a group's algorithm, or the group's where the algorithm is a plug-in's."""
-    found = builtin_registry().components["algorithm"].get(group.algorithm)
-    return group.setting(_AGGREGATION) if found is None else found.config.aggregation
 
 
 def is_scores(path: Path) -> bool:
@@ -192,6 +186,12 @@ def scores_at(table: pd.DataFrame, when: When) -> pd.DataFrame:
     found = by_run[[*SCORES]].agg(_mean)
     rounds = by_run[_ROUND].apply(lambda each: tuple(sorted(each)))
     return found.assign(at_rounds=rounds).reset_index()
+
+
+def by_pair(runs: pd.DataFrame, score: str) -> dict[Pair, float]:
+    """Returns a column of runs, one run per pair of data draw and seed, by pair."""
+    columns = (runs["draw"], runs["seed"], runs[score])
+    return {Pair(int(draw), int(seed)): float(value) for draw, seed, value in zip(*columns)}
 
 
 def _mean(values: pd.Series[float]) -> float:

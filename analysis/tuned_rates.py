@@ -23,9 +23,10 @@ from typing import Any
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.runs import RunsError, without_own_aggregation
 from f3ast_tff.analysis.study_methods import method_name
 from f3ast_tff.analysis.study_runs import RATES, SHARE, StudyRuns, read_study
+from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.campaigns.axes import setting_types
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.settings import REQUIRED, builtin_registry, parameter
@@ -61,8 +62,7 @@ def main(flags: Flags) -> None:
     """Writes the choices."""
     study = read_study(Path(flags.scores), flags.regimes.split(","))
     chosen = tuned_rates(study)
-    with atomic_write(Path(flags.out), encoding="utf-8", newline="") as file:
-        chosen.drop(columns=BESIDE).to_csv(file, index=False, lineterminator="\n")
+    write_csv(chosen.drop(columns=BESIDE), flags.out)
     variants = as_variants(chosen, study.method)
     for path, text in (
         (flags.toml, variants),
@@ -194,13 +194,10 @@ def as_variants(chosen: pd.DataFrame, method: Sequence[str]) -> str:
             left out.
     """
     types = setting_types(builtin_registry())
-    algorithms = builtin_registry().components["algorithm"]
     tables = []
     for row in chosen.to_dict("records"):
         given = {name: str(row[name]) for name in (*method, SHARE, *RATES) if row[name] != ""}
-        algorithm = algorithms.get(given["algorithm"])
-        if algorithm is not None and given.get("aggregation") == algorithm.config.aggregation:
-            del given["aggregation"]
+        given = without_own_aggregation(given, given["algorithm"])
         lines = [f"{name} = {_toml(value, types.get(name, str))}" for name, value in given.items()]
         tables.append("\n".join(["[[variants]]", *lines, ""]))
     return "\n".join(tables)

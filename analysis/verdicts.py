@@ -59,13 +59,8 @@ class Divergence:
         """`A`, `B` or `AB`, whatever diverged in more than half of the runs; `""` for neither."""
         return "A" * (2 * self.a > self.runs) + "B" * (2 * self.b > self.runs)
 
-    @property
-    def reason(self) -> str:
-        """Which method diverged how often, `""` if none did."""
-        return self.said("A", "B")
-
-    def said(self, a: str, b: str) -> str:
-        """Returns `reason` with the methods' names."""
+    def said(self, a: str = "A", b: str = "B") -> str:
+        """Returns which method diverged how often, by its name; `""` if none did."""
         counts = [(name, n) for name, n in ((a, self.a), (b, self.b)) if n]
         said = " and ".join(f"{name} diverged in {n} of {self.runs}" for name, n in counts)
         return f"{said} runs" if said else ""
@@ -126,40 +121,29 @@ def judge_family(family: Sequence[Question]) -> list[Verdict]:
     Returns:
         A verdict for each, in their order.
     """
-    directions: dict[int, float] = {}
-    sizes: dict[int, float] = {}
-    for place, question in enumerate(family):
-        found = question.found
-        if found is None or not _can_test(question):
-            continue
-        if question.relation != "same":
-            directions[place] = found.p_value
-        if question.paper is not None and not found.num_diverged:
-            sizes[place] = found.p_of(question.paper)
-    errors = dict(zip(directions, holm(list(directions.values()))))
-    size_errors = dict(zip(sizes, holm(list(sizes.values()))))
+    p_values = [_p_values(question) for question in family]
+    errors, size_errors = (holm([each[place] for each in p_values]) for place in (0, 1))
     return [
-        _judge(question, errors.get(place), size_errors.get(place))
-        if _can_test(question)
-        else _untested(question)
-        for place, question in enumerate(family)
+        _judge(question, error, size_error) if _can_test(question) else _untested(question)
+        for question, error, size_error in zip(family, errors, size_errors)
     ]
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Returns the error of the test that judges each claim of a family, in (0, `ERROR`].
 
     Args:
-        p_values: P values of the claims, none of them NaN.
+        p_values: P values of the claims, none of them NaN; `None` for a claim without a test, which
+            counts nothing and has no error.
     """
-    errors = [0.0] * len(p_values)
+    errors: list[float | None] = [None] * len(p_values)
     error = ERROR
     stands = False
-    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
-    for rank, place in enumerate(order):
+    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    for rank, (p, place) in enumerate(known):
         if not stands:
-            error = ERROR / (len(p_values) - rank)
-            stands = p_values[place] > error
+            error = ERROR / (len(known) - rank)
+            stands = p > error
         errors[place] = error
     return errors
 
@@ -232,12 +216,23 @@ def _can_test(question: Question) -> bool:
     return usable and not question.divergence.loser
 
 
+def _p_values(question: Question) -> tuple[float | None, float | None]:
+    """Of direction and size; `None` for what has no test."""
+    found = question.found
+    if found is None or not _can_test(question):
+        return None, None
+    direction = None if question.relation == "same" else found.p_value
+    if question.paper is None or found.num_diverged:
+        return direction, None
+    return direction, found.p_of(question.paper)
+
+
 def _untested(question: Question) -> Verdict:
     """The verdict on a claim without a test: too few runs, or a method that diverges."""
     size = None if question.paper is None else OPEN
     direction, reason = OPEN, question.obstacle or "fewer than 2 common pairs of draw and seed"
     if question.found is not None and not question.obstacle:
-        loser, reason = question.divergence.loser, question.divergence.reason
+        loser, reason = question.divergence.loser, question.divergence.said()
         direction = {"A": REVERSED, "B": HOLDS}.get(loser, OPEN)
     return Verdict(None if question.relation == "same" else direction, size, reason)
 
@@ -277,11 +272,11 @@ def _reason(question: Question, found: PairedDifference, direction: str | None) 
             best, worst = worst, best
         what = "draws" if found.num_draws > 1 else "seeds"
         signs = f"better in {best} and worse in {worst} of {found.num_units} {what} (sign test)"
-        return f"{signs}; {question.divergence.reason or 'a run diverged'}"
+        return f"{signs}; {question.divergence.said() or 'a run diverged'}"
     words = {HOLDS: "better", REVERSED: "worse", OPEN: "the interval holds 0"}
     said = [words[direction]] if direction else []
     if question.paper:
         low, high = sorted((found.low / question.paper, found.high / question.paper))
         said.append(f"{found.mean / question.paper:.2f} [{low:.2f}, {high:.2f}] of the paper's")
     text = ", ".join(said) or "the paper prints both equal"
-    return "; ".join(filter(None, [text, question.divergence.reason]))
+    return "; ".join(filter(None, [text, question.divergence.said()]))

@@ -127,13 +127,8 @@ def _moves(family: Sequence[Effect]) -> list[str]:
 
 def _levels(family: Sequence[PairedDifference | None]) -> list[float | None]:
     """The level by which each difference is judged against 0; `None` for one that cannot be."""
-    p_values = {
-        place: each.p_value
-        for place, each in enumerate(family)
-        if each is not None and math.isfinite(each.mean)
-    }
-    errors = dict(zip(p_values, holm(list(p_values.values()))))
-    return [1 - errors[place] if place in errors else None for place in range(len(family))]
+    errors = holm([each.p_value if each and math.isfinite(each.mean) else None for each in family])
+    return [error and 1 - error for error in errors]
 
 
 def _one_reading(names: Sequence[str]) -> bool:

@@ -17,9 +17,7 @@ from f3ast_tff.analysis.report.document import Block, Picture, Text
 from f3ast_tff.analysis.report.figures import new_figure, to_show
 from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.run_groups import RunGroup
-from f3ast_tff.analysis.runs import Pair, Run, RunsError
-from f3ast_tff.core.messages import one_line
-from f3ast_tff.run.results import DamagedResult, read_selection
+from f3ast_tff.analysis.runs import Pair
 
 _TRACE = ("initial_rates", "rate_rounds", "rates")
 
@@ -64,19 +62,12 @@ def selections_of(group: RunGroup) -> Selections:
     first = min(group.runs)
     picked = []
     for pair in sorted(pair for pair in group.runs if pair.draw == first.draw):
-        arrays = _read(group.runs[pair])
+        arrays = group.runs[pair].selection()
         counts = np.bincount(_each_once(arrays["selected"]), minlength=len(arrays["p"]))
         picked.append(counts / max(len(arrays["selected"]), 1))
         if pair == first:
             shares, rates = arrays["p"], _rates(arrays)
     return Selections(first, np.mean(picked, axis=0), shares, rates)
-
-
-def _read(run: Run) -> dict[str, np.ndarray]:
-    try:
-        return read_selection(run.path, run.summary)
-    except DamagedResult as error:
-        raise RunsError(f"damaged run: {one_line(error)}") from error
 
 
 def _each_once(selected: np.ndarray) -> np.ndarray:

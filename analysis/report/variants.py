@@ -74,18 +74,10 @@ def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
         for group in members:
             left_out = set(readings()) - set(switched(group)) if presets else set()
             shown = [n for n in names if group.has(n) and n not in left_out]
-            if "aggregation" not in shown and _has_another_aggregation(group):
+            if "aggregation" not in shown and group.has_other_aggregation:
                 shown.append("aggregation")
             found[group] = {name: group.setting(name) for name in shown}
     return {group: found[group] for group in groups}
-
-
-def _has_another_aggregation(group: RunGroup) -> bool:
-    known = builtin_registry().components["algorithm"].get(group.algorithm)
-    return known is not None and group.setting("aggregation") not in (
-        None,
-        known.config.aggregation,
-    )
 
 
 def _differing(groups: Sequence[RunGroup]) -> list[str]:

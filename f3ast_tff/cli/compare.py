@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from f3ast_tff.analysis.command_line import command, runs_flag, say_left_out
+from f3ast_tff.analysis.command_line import command, require_ending, runs_flag, say_left_out
 from f3ast_tff.analysis.curves import X_AXES, draw_curves
 from f3ast_tff.analysis.differences import Methods, differences, heading, methods_of
 from f3ast_tff.analysis.line_styles import Look, looks_of
@@ -23,7 +23,6 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
 
 _WIDTH = 100
-_FORMATS = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,7 @@ class Flags:
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Prints the table and draws the curves."""
-    if Path(flags.out).suffix.lower() not in _FORMATS:
-        raise ParameterError("out", flags.out, f"must end in {', '.join(_FORMATS)}")
+    require_ending("out", flags.out, ".png", ".svg", ".pdf")
     collected = collect(flags.runs)
     _require_finished(collected)
     colour = None if flags.colour == "algorithm" else flags.colour

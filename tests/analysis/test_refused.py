@@ -34,7 +34,7 @@ RUNS, OUT = "--runs={tmp}/runs/a", "--out={tmp}/x.png"
         (compare.main, ["--runs={tmp}/runs/unfinished", OUT], "no finished run"),
         (compare.main, ["--runs={tmp}/runs/damaged", OUT], "damaged/config.json"),
         (compare.main, [RUNS, OUT, "--colour=red"], "--colour=red: must be a setting of the runs"),
-        (compare.main, [RUNS, "--out={tmp}/out.gif"], "must end in .png, .svg, .pdf"),
+        (compare.main, [RUNS, "--out={tmp}/out.gif"], "must end in .png or .svg or .pdf"),
         (compare.main, [RUNS, "--out={tmp}/folder.png"], "cannot write"),
         (compare.main, [RUNS, OUT, "--csv={tmp}/no/x.csv"], "x.csv: cannot write"),
         (report.main, [], "--runs and --out must be given"),
