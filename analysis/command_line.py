@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from f3ast_tff.analysis.runs import Run, RunsError, finished_runs, load_runs, unfinished_line
-from f3ast_tff.cli.failures import BAD_INPUT, FAILED, fail
 from f3ast_tff.cli.parameter_flags import (
+    BAD_INPUT,
+    FAILED,
     UsageError,
+    fail,
     flag_lines,
     parse_flags,
     wants_help,

@@ -14,15 +14,17 @@ import pandas as pd
 from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.score_tables import label
-from f3ast_tff.analysis.study_methods import (
+from f3ast_tff.analysis.studies import (
     FEDAVG,
+    RATES,
+    SHARE,
     Method,
+    StudyRuns,
     config_of,
     corrected_by,
     find_method,
     method_name,
 )
-from f3ast_tff.analysis.study_runs import RATES, SHARE, StudyRuns
 from f3ast_tff.analysis.tidy_scores import by_pair
 from f3ast_tff.analysis.verdicts import holm
 from f3ast_tff.settings import builtin_registry
@@ -116,7 +118,7 @@ def corrected_intervals(
     Args:
         family: The differences; `None` for one that is not known, whose ends are NaN.
     """
-    errors = holm([each and each.p_value for each in family])
+    errors = holm([None if each is None else each.p_value for each in family])
     return [
         each.interval(1 - error) if each and error else (math.nan, math.nan)
         for each, error in zip(family, errors)

@@ -20,7 +20,7 @@ from pathlib import Path
 from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.paired_difference import PairedDifference, paired_difference
 from f3ast_tff.analysis.runs import Pair, RunsError
-from f3ast_tff.analysis.study_runs import SHARE, StudyRuns, read_study
+from f3ast_tff.analysis.studies import SHARE, StudyRuns, read_study
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.analysis.tidy_scores import by_pair
 from f3ast_tff.analysis.verdicts import Question, Verdict, judge_family

@@ -12,15 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.analysis.runs import (
-    Pair,
-    Run,
-    RunsError,
-    own_aggregation,
-    read_run,
-    run_folders,
-    unfinished_line,
-)
+from f3ast_tff.analysis.runs import Pair, Run, RunsError, read_run, run_folders, unfinished_line
 from f3ast_tff.settings import builtin_registry
 
 # Named in every table and title; `_WHERE_THERE` only where in use.
@@ -100,12 +92,6 @@ class RunGroup:
             return 0
         # Not finite: no better either.
         return sum(not value < loss for value in self.scores("sample_loss", "final").values())
-
-    @property
-    def has_other_aggregation(self) -> bool:
-        """Whether the aggregation is not the algorithm's own; `False` for a plug-in's algorithm."""
-        own = own_aggregation(self.algorithm)
-        return own is not None and self.setting("aggregation") not in (None, own)
 
     def setting(self, name: str) -> Any:
         """Returns a setting, `None` where the runs do not have it."""
@@ -218,11 +204,9 @@ def group_runs(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
         if run in data:
             settings["data files"] = data[run]
         key = tuple(sorted(settings.items()))
-        group = found.get(key)
-        if group is None:
-            of_method = [f"plugin {name}" for name in run.method_plugins]
-            own = run.method_settings.union(of_method, ["algorithm"])
-            group = found[key] = RunGroup(settings, own, {})
+        of_method = [f"plugin {name}" for name in run.method_plugins]
+        own = run.method_settings.union(of_method, ["algorithm"])
+        group = found.setdefault(key, RunGroup(settings, own, {}))
         first = group.runs.setdefault(run.pair, run)
         if first is not run:
             repeated.append(f"{run.path} and {first.path} are the same run: same settings and seed")

@@ -118,6 +118,12 @@ class Run:
         """Whether the algorithm trains on all clients' data as one client's."""
         return bool(self.components["algorithm"].get("pooled"))
 
+    @property
+    def has_other_aggregation(self) -> bool:
+        """Whether the aggregation is not the algorithm's own; `False` for a plug-in's algorithm."""
+        own = own_aggregation(self.settings["algorithm"])
+        return own is not None and self.settings.get("aggregation") not in (None, own)
+
     def selection(self) -> dict[str, np.ndarray]:
         """Returns the arrays of `selection.npz`.
 

@@ -100,7 +100,7 @@ def _always_columns(groups: Sequence[RunGroup]) -> list[str]:
     found = []
     if any(group.setting(_OBJECTIVE) not in (None, "examples") for group in groups):
         found.append(_OBJECTIVE)
-    if any(group.has_other_aggregation for group in groups):
+    if any(group.first.has_other_aggregation for group in groups):
         found.append(_AGGREGATION)
     if any(group.setting(_READING) != PRESETS[0] for group in groups):
         found.append(_READING)

@@ -24,10 +24,9 @@ import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag
 from f3ast_tff.analysis.runs import RunsError, without_own_aggregation
-from f3ast_tff.analysis.study_methods import method_name
-from f3ast_tff.analysis.study_runs import RATES, SHARE, StudyRuns, read_study
+from f3ast_tff.analysis.studies import RATES, SHARE, StudyRuns, method_name, read_study
 from f3ast_tff.analysis.texts import write_csv
-from f3ast_tff.campaigns.axes import setting_types
+from f3ast_tff.campaigns.grid import setting_types
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.settings import REQUIRED, builtin_registry, parameter
 

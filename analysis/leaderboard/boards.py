@@ -17,8 +17,7 @@ import pandas as pd
 from f3ast_tff.analysis.run_groups import RunGroup, group_runs, summarised
 from f3ast_tff.analysis.runs import SCORES, Run, described
 from f3ast_tff.analysis.score_tables import label
-from f3ast_tff.analysis.study_methods import method_name
-from f3ast_tff.analysis.study_runs import RATES, SCORES_OF, SHARE
+from f3ast_tff.analysis.studies import RATES, SCORES_OF, SHARE, method_name
 from f3ast_tff.analysis.tidy_scores import read_scores, runs_where, settings_of
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.grid_file import find_grid_file

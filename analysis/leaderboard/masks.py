@@ -19,7 +19,7 @@ import pandas as pd
 from f3ast_tff.analysis.command_line import command, out_flag
 from f3ast_tff.analysis.leaderboard.boards import RESULTS, STUDIES, Board, read_boards
 from f3ast_tff.analysis.runs import Pair, RunsError
-from f3ast_tff.analysis.study_runs import SHARE
+from f3ast_tff.analysis.studies import SHARE
 from f3ast_tff.analysis.texts import read_csv, write_csv
 from f3ast_tff.availability.mask_files import masks_digest, packed_masks
 from f3ast_tff.core.data_files import read_text

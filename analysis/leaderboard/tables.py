@@ -13,8 +13,13 @@ from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.leaderboard.boards import STUDIES, Board, read_boards
 from f3ast_tff.analysis.leaderboard.entry import Masks
 from f3ast_tff.analysis.leaderboard.masks import published
-from f3ast_tff.analysis.leaderboard.page import command_of, model_bytes, said_of
-from f3ast_tff.analysis.leaderboard.standings import Standing, standings
+from f3ast_tff.analysis.leaderboard.page import (
+    Standing,
+    command_of,
+    model_bytes,
+    said_of,
+    standings,
+)
 from f3ast_tff.analysis.texts import broken, markdown_table
 from f3ast_tff.settings import REQUIRED, parameter
 

@@ -74,7 +74,7 @@ def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
         for group in members:
             left_out = set(readings()) - set(switched(group)) if presets else set()
             shown = [n for n in names if group.has(n) and n not in left_out]
-            if "aggregation" not in shown and group.has_other_aggregation:
+            if "aggregation" not in shown and group.first.has_other_aggregation:
                 shown.append("aggregation")
             found[group] = {name: group.setting(name) for name in shown}
     return {group: found[group] for group in groups}

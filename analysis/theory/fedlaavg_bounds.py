@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.analysis.theory.quadratics import row, slope_row
-from f3ast_tff.analysis.theory.rules_in_numpy import RulesInNumpy
+from f3ast_tff.analysis.theory.quadratics import RulesInNumpy, row, slope_row
 from f3ast_tff.availability import AvailabilityProcess, IndependentAvailability, Turns
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.fedlaavg import FedLaAvg, LongestAbsent

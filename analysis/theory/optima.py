@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.analysis.theory.quadratics import Quadratics, row
-from f3ast_tff.analysis.theory.rules_in_numpy import RulesInNumpy
+from f3ast_tff.analysis.theory.quadratics import Quadratics, RulesInNumpy, row
 from f3ast_tff.availability import (
     AvailabilityProcess,
     Grouped,

@@ -9,8 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 import f3ast_tff.analysis
-from f3ast_tff.analysis.study_methods import method_name
-from f3ast_tff.analysis.study_runs import RATES, SHARE, read_study
+from f3ast_tff.analysis.studies import RATES, SHARE, method_name, read_study
 
 STUDY = Path(f3ast_tff.analysis.__file__).parent / "results" / "availability_methods_synthetic.csv"
 

@@ -13,9 +13,7 @@ from typing import Any
 from filelock import Timeout
 
 from f3ast_tff.campaigns import Options
-from f3ast_tff.campaigns.budget import Budget
-from f3ast_tff.campaigns.data_check import check_data
-from f3ast_tff.campaigns.estimate import print_estimate
+from f3ast_tff.campaigns.estimate import Budget, print_estimate
 from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
 from f3ast_tff.campaigns.isolated_run import COMPILED
@@ -29,6 +27,7 @@ from f3ast_tff.campaigns.runs import FAILED as FAILED_RUN
 from f3ast_tff.campaigns.runs import (
     FINISHED,
     PlannedRun,
+    check_data,
     is_finished,
     read_config,
     rounds_done,

@@ -11,14 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
-from f3ast_tff.campaigns import axes
-from f3ast_tff.campaigns.axes import runs_where
 from f3ast_tff.campaigns.grid_file import LABEL, CampaignError, GridFile, read_grid_file
-from f3ast_tff.campaigns.runs import PlannedRun
+from f3ast_tff.campaigns.runs import DRAW, PlannedRun, runs_where, with_own_draw
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.run.run_names import name_part, run_name
-from f3ast_tff.settings import Registry, builtin_registry
-from f3ast_tff.settings.conditions import ValueRefused
+from f3ast_tff.settings import Registry, builtin_registry, parameters_of
+from f3ast_tff.settings.conditions import MAX_VALUES, ValueRefused, integer_range
+from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.resolve import applicable, resolve
 
@@ -26,6 +25,69 @@ _SETTINGS, _GRID, _VARIANTS, _VALUE = "[settings]", "[grid]", "[[variants]]", "[
 # All runs are resolved before the first one starts.
 _MAX_RUNS = 10_000
 _NOWHERE = "applies to no run of this campaign"
+
+
+# Where a run goes is the campaign's to say.
+_NOT_OF_A_RUN = ("output_dir", "run_name")
+_WORDS = {str: "a text", int: "an integer", float: "a number", bool: "true or false"}
+
+
+def setting_types(registry: Registry) -> dict[str, type]:
+    """Returns the type of every setting by name; those of kinds are texts."""
+    of_all = [parameter for group in GROUPS.values() for parameter in parameters_of(group)]
+    parameters = [*of_all, *registry.parameters().values()]
+    return {DRAW: int, **dict.fromkeys(KINDS, str), **{p.name: p.kind for p in parameters}}
+
+
+def with_draw(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings with the seeds that a draw stands for in its place.
+
+    Raises:
+        ParameterError: If there are both a draw and a seed.
+    """
+    found = dict(settings)
+    if DRAW in found:
+        draw = found.pop(DRAW)
+        for name in ("data_seed", "seed"):
+            if name in found:
+                raise ParameterError(name, found[name], f"must not be given with {DRAW}")
+            found[name] = draw
+    return found
+
+
+def one(types: Mapping[str, type], name: str, value: Any) -> Any:
+    """Returns a value of a setting, as the setting's type; of an unknown setting, as it is.
+
+    Raises:
+        ValueRefused: If the value is of another type, or not to be said here.
+    """
+    if name in _NOT_OF_A_RUN:
+        raise ValueRefused("is the campaign's to say")
+    kind = types.get(name, type(value))
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise ValueRefused(f"must be {_WORDS[kind]}")
+    return value
+
+
+def several(types: Mapping[str, type], name: str, value: Any) -> list[Any]:
+    """Returns the values along an axis.
+
+    Raises:
+        ValueRefused: If there is none, one twice, or one that `one` refuses.
+    """
+    if isinstance(value, str) and types.get(name) is int:
+        value = integer_range(value)
+    if not isinstance(value, list):
+        return [one(types, name, value)]
+    if not 1 <= len(value) <= MAX_VALUES:
+        raise ValueRefused(f"must name at least one value and at most {MAX_VALUES}")
+    values = [one(types, name, item) for item in value]
+    # A value of an unknown setting may be anything.
+    if len({repr(value) for value in values}) < len(values):
+        raise ValueRefused("names a value twice")
+    return values
 
 
 @dataclass(frozen=True)
@@ -78,7 +140,7 @@ def plan(
 
     Args:
         path: File of the campaign.
-        overrides: Settings for all runs, and `axes.DRAW`, that replace the file's; a list of
+        overrides: Settings for all runs, and `DRAW`, that replace the file's; a list of
             values is an axis. `output_dir` is the parent of the campaign's folder.
         where: Conditions on the runs, see `runs_where`.
         registry: Known components; by default this package's.
@@ -100,14 +162,14 @@ def plan(
     folder = Path(overrides.pop("output_dir", "runs")).expanduser() / content.name
     planner = _Planner(content, overrides, registry, folder / "runs", to_run)
     runs: dict[str, PlannedRun] = {}
-    for point in _points(content, overrides, axes.setting_types(registry)):
+    for point in _points(content, overrides, setting_types(registry)):
         run = planner.run(point)
         # Points that differ only in settings that do not apply, or are overridden, are one run.
         if runs.setdefault(run.name, run).settings != run.settings:
             raise CampaignError(f"{path}: two runs would be named {run.name}; label [[variants]]")
     planner.refuse_idle()
     _refuse_twins(path, runs)
-    types = axes.setting_types(registry)
+    types = setting_types(registry)
     ordered = by_value(content, list(runs.values()), types)
     if where is not None:
         ordered = runs_where(ordered, where, types)
@@ -122,12 +184,12 @@ def by_value(
     Args:
         content: Content of the file.
         runs: Runs of the campaign.
-        types: Types by setting, see `axes.setting_types`.
+        types: Types by setting, see `setting_types`.
 
     Raises:
         CampaignError: If a table has an unknown setting or a value of a wrong type.
     """
-    check = partial(axes.several, types)
+    check = partial(several, types)
     tables = [_checked(content.path, _VALUE, table, check) for table in content.value]
     for table in tables:
         for name, values in table.items():
@@ -135,7 +197,7 @@ def by_value(
                 raise CampaignError(f"{content.path}: {_VALUE} {name} = {values!r}: no setting")
 
     def place(run: PlannedRun) -> int:
-        settings = axes.with_own_draw(run.settings)
+        settings = with_own_draw(run.settings)
         matching = (
             i
             for i, table in enumerate(tables)
@@ -149,9 +211,9 @@ def by_value(
 def _points(
     content: GridFile, overrides: Mapping[str, Any], types: Mapping[str, type]
 ) -> Iterator[_Point]:
-    common = _checked(content.path, _SETTINGS, content.settings, partial(axes.one, types))
-    several = partial(axes.several, types)
-    grid = _checked(content.path, _GRID, content.grid, several)
+    common = _checked(content.path, _SETTINGS, content.settings, partial(one, types))
+    check = partial(several, types)
+    grid = _checked(content.path, _GRID, content.grid, check)
     _refuse_overlap(content.path, _GRID, grid, common)
     num_runs = 0
     for number, variant in enumerate(content.variants or ({},)):
@@ -159,7 +221,7 @@ def _points(
         if label is not None and not isinstance(label, str):
             raise CampaignError(f"{content.path}: {_VARIANTS} name = {label!r}: must be a text")
         table = {name: value for name, value in variant.items() if name != LABEL}
-        own = _checked(content.path, _VARIANTS, table, several)
+        own = _checked(content.path, _VARIANTS, table, check)
         _refuse_overlap(content.path, _VARIANTS, own, {**common, **grid})
         # Settings that the label stands for are left out of names.
         silent = {n for n, v in table.items() if label is not None and not isinstance(v, list)}
@@ -233,9 +295,9 @@ class _Planner:
         single = {n: v for n, v in self._overrides.items() if not isinstance(v, list)}
         given = {**point.given, **single}
         name = _name(point, given)
-        drawn = {name: given[name] for name in given if name == axes.DRAW}
+        drawn = {name: given[name] for name in given if name == DRAW}
         try:
-            given = axes.with_draw(given)
+            given = with_draw(given)
             names = applicable(given, self._registry)
             given = {name: value for name, value in given.items() if name in names}
             for kind in KINDS:

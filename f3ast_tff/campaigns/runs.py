@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -12,11 +12,19 @@ from typing import Any
 
 from f3ast_tff.campaigns.grid_file import CampaignError
 from f3ast_tff.core.data_files import hash_of, read_json
+from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.datasets.task import DownloadedTaskConfig
 from f3ast_tff.run.results import SEALED, SUMMARY, finished_summary
 from f3ast_tff.run.run_folder import differences
+from f3ast_tff.settings import parameters_of
+from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.conditions import conditions
 from f3ast_tff.settings.configuration import Configuration
+from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.resolve import plugin_sources
 
+# An axis whose value d stands for `data_seed` d and `seed` d: data, availability and all else.
+DRAW = "draw"
 FINISHED = "finished"
 FAILED = "failed"
 # The process that ran it is gone.
@@ -148,3 +156,128 @@ def checksums(run: PlannedRun) -> dict[str, str]:
 def modified(path: Path) -> float | None:
     """Returns when a file was written, seconds since 1970; `None` if it is not there."""
     return path.stat().st_mtime if path.exists() else None
+
+
+def with_own_draw(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a run's settings with the draw that both its seeds are; `None` if they differ."""
+    seed = settings["seed"]
+    same = settings.get("data_seed", seed) == seed
+    return {**settings, DRAW: seed if same else None}
+
+
+_MAX_NAMED = 20
+
+
+def runs_where(
+    runs: Sequence[PlannedRun], where: str, types: Mapping[str, type]
+) -> tuple[PlannedRun, ...]:
+    """Returns the runs that meet all conditions, in their order.
+
+    Args:
+        runs: The campaign's.
+        where: See `conditions`. A run that has no such setting meets none on it; `DRAW` is a
+            run's `data_seed` and `seed` where they are one number.
+        types: See `setting_types`.
+
+    Raises:
+        ParameterError: On a condition that is none or that no run meets, a setting there is not,
+            or if no run is left.
+    """
+    allowed = conditions(where)
+    settings = [with_own_draw(run.settings) for run in runs]
+    for name, values in allowed.items():
+        if name not in types:
+            condition = f"{name}={values[0]}"
+            raise ParameterError("where", condition, f"there is no setting {name}")
+        there = [each[name] for each in settings if each.get(name) is not None]
+        for value in values:
+            if not any(_is(name, setting, value) for setting in there):
+                words = f"none of the campaign's {len(runs)} runs has it{_named(there)}"
+                raise ParameterError("where", f"{name}={value}", words)
+    found = tuple(
+        run
+        for run, each in zip(runs, settings)
+        if all(
+            any(_is(name, each.get(name), value) for value in values)
+            for name, values in allowed.items()
+        )
+    )
+    if not found:
+        raise ParameterError("where", where, f"none of the campaign's {len(runs)} runs has these")
+    return found
+
+
+def _named(there: Sequence[Any]) -> str:
+    names = list(dict.fromkeys(map(str, there)))
+    more = ", ..." if len(names) > _MAX_NAMED else ""
+    return f"; must be one of {', '.join(names[:_MAX_NAMED])}{more}" if names else ""
+
+
+def _is(name: str, setting: Any, text: str) -> bool:
+    """Whether a text says a setting's value: 0.10 says 0.1, and FedAvg says fedavg."""
+    if isinstance(setting, bool) or name in KINDS:
+        return str(setting).lower() == text.lower()
+    if isinstance(setting, (int, float)):
+        try:
+            return float(text) == setting
+        except ValueError:
+            return False
+    return bool(setting == text)
+
+
+# Other seeds draw other clients from the same files.
+_SAME_FILES = "data_seed"
+
+
+def check_data(runs: Sequence[PlannedRun]) -> None:
+    """Opens the data of every task with files of its own, which prepares or fetches what can be.
+
+    Args:
+        runs: The runs to execute.
+
+    Raises:
+        DataError: If a file is missing or damaged; names it, and the missing files of all tasks.
+        ParameterError: If a file contradicts a setting.
+    """
+    for task in _tasks(runs).values():
+        try:
+            task.build()
+        except DataError as error:
+            others = [
+                line for line in missing_files(runs) if line.partition(" ")[0] not in str(error)
+            ]
+            more = f"; also missing: {'; '.join(others)}" if others else ""
+            raise DataError(f"{error}{more}") from error
+
+
+def missing_files(runs: Sequence[PlannedRun]) -> list[str]:
+    """Returns a line for each file that the runs read and that is not there yet.
+
+    Each names the file, its size, the folder that it belongs into, and its address.
+    """
+    lines = []
+    for task in _tasks(runs).values():
+        for source in task.sources:
+            if not source.is_in(task.folder):
+                place = (task.folder / source.names[-1]).parent
+                lines.append(f"{source.size} into {place} from {source.download.url}")
+    return list(dict.fromkeys(lines))
+
+
+def tasks_without_data(runs: Sequence[PlannedRun]) -> list[str]:
+    """Returns the names of the tasks of which a file is missing."""
+    tasks = _tasks(runs).values()
+    lacking = (t for t in tasks if not all(source.is_in(t.folder) for source in t.sources))
+    return list(dict.fromkeys(component_of(task).name for task in lacking))
+
+
+def _tasks(runs: Sequence[PlannedRun]) -> dict[str, DownloadedTaskConfig]:
+    """The tasks that are read from files, once each."""
+    found: dict[str, DownloadedTaskConfig] = {}
+    for run in runs:
+        task = run.configuration.configs["task"]
+        if isinstance(task, DownloadedTaskConfig):
+            names = [p.name for p in parameters_of(type(task)) if p.name != _SAME_FILES]
+            key = [run.settings["task"], {name: run.settings[name] for name in names}]
+            found.setdefault(json.dumps(key), task)
+    return found

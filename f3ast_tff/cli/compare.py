@@ -15,9 +15,9 @@ from f3ast_tff.analysis.curves import X_AXES, draw_curves
 from f3ast_tff.analysis.differences import Methods, differences, heading, methods_of
 from f3ast_tff.analysis.line_styles import Look, looks_of
 from f3ast_tff.analysis.report.variants import told_apart
+from f3ast_tff.analysis.results_frame import final_table, render
 from f3ast_tff.analysis.run_groups import Collected, RunGroup, collect, varying
 from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError
-from f3ast_tff.analysis.table import final_table, render
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter

@@ -63,13 +63,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_output()
         code = 128 + signal.SIGPIPE
     except (MemoryError, OSError) as error:
-        from f3ast_tff.cli.failures import fail_of_machine
+        from f3ast_tff.cli.parameter_flags import fail_of_machine
 
         # Commands report files that they cannot write; this is stdout on a full disk.
         _discard_output()
         code = fail_of_machine(error)
     except PluginError as error:
-        from f3ast_tff.cli.failures import FAILED, fail
+        from f3ast_tff.cli.parameter_flags import FAILED, fail
 
         code = fail(error, FAILED)
     signals.ignore()
@@ -93,7 +93,7 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
     if not arguments[0].startswith("-"):
         command, *arguments = arguments
     if command not in COMMANDS:
-        from f3ast_tff.cli.failures import fail
+        from f3ast_tff.cli.parameter_flags import fail
 
         allowed = f"must be one of {', '.join(COMMANDS)}"
         return fail(f"{command!r} is no command; {allowed}")
@@ -104,10 +104,15 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
 
 
 def _run(arguments: Sequence[str], command: str, signals: Signals) -> int:
-    from f3ast_tff.cli.failures import fail
     from f3ast_tff.cli.flags import expand_flagfiles, parse
     from f3ast_tff.cli.help_pages import campaigns_text, help_page
-    from f3ast_tff.cli.parameter_flags import UsageError, help_topic, plugins_given, wants_help
+    from f3ast_tff.cli.parameter_flags import (
+        UsageError,
+        fail,
+        help_topic,
+        plugins_given,
+        wants_help,
+    )
     from f3ast_tff.core.errors import ParameterError
 
     words = list(arguments)
@@ -125,16 +130,13 @@ def _run(arguments: Sequence[str], command: str, signals: Signals) -> int:
         parsed = parse(words)
     except (ParameterError, UsageError) as error:
         return fail(error)
-    if "campaign" in parsed.campaign:
-        # Here, so that a single run does without it.
-        from f3ast_tff.cli.campaign import campaign
+    from f3ast_tff.cli.run import campaign, run
 
+    if "campaign" in parsed.campaign:
         return campaign(parsed, signals)
     if command == "campaign" or parsed.campaign:
         given = "".join(f" --{name}" for name in parsed.campaign)
         return fail(f"a campaign must be named: f3ast-tff campaign NAME{given}")
-    from f3ast_tff.cli.run import run
-
     return run(parsed.settings, parsed.registry, signals)
 
 

@@ -1,13 +1,17 @@
-"""The one parser: absl flags from declared parameters, and their lines in a help page."""
+"""The one parser: absl flags from declared parameters, their lines of help, errors in one line."""
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from absl import flags
 
+from f3ast_tff.core.errors import ParameterError, is_of_a_path
+from f3ast_tff.core.messages import one_line
 from f3ast_tff.settings import Parameter
 
 PLUGIN = "plugin"
@@ -85,3 +89,33 @@ def flag_lines(name: str, text: str) -> list[str]:
     """Returns the lines of a flag in a help page."""
     lines = textwrap.wrap(text, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
     return [f"  --{name}", *lines]
+
+
+BAD_INPUT = 2
+FAILED = 1
+
+
+def fail(error: Exception | str, code: int = BAD_INPUT, names: Container[str] | None = None) -> int:
+    """Prints an error in one line and returns the exit code.
+
+    Args:
+        error: The error; a `ParameterError` is printed as the flag of its parameter.
+        code: The exit code.
+        names: Names that are flags; `None` where each parameter is one.
+    """
+    text = str(error)
+    if isinstance(error, ParameterError) and (names is None or error.name in names):
+        text = f"--{error.name}={error.value}: {error.allowed}"
+    # The terminal may be gone.
+    with contextlib.suppress(OSError):
+        print(f"error: {one_line(text)}", file=sys.stderr)
+    return code
+
+
+def fail_of_machine(error: OSError | MemoryError) -> int:
+    """Prints what this machine did not let a run do, in one line, and returns the exit code."""
+    if isinstance(error, MemoryError):
+        return fail(f"not enough memory: {error}", FAILED)
+    path = error.filename2 or error.filename
+    code = BAD_INPUT if is_of_a_path(error) else FAILED
+    return fail(f"{path}: {error.strerror}" if path else str(error), code)

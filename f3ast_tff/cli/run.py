@@ -1,16 +1,20 @@
-"""`f3ast-tff run`: experiments from their settings, one line each, exit codes."""
+"""`f3ast-tff run` and `campaign`: runs with their progress, one line each, exit codes."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import sys
+import time
+from collections import deque
 from collections.abc import Container, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.cli.failures import BAD_INPUT, FAILED, fail, fail_of_machine
-from f3ast_tff.cli.flags import setting_flags
-from f3ast_tff.cli.progress import ProgressBar
+from f3ast_tff.campaigns import Options
+from f3ast_tff.cli.flags import CAMPAIGN, Parsed, setting_flags
+from f3ast_tff.cli.parameter_flags import BAD_INPUT, FAILED, fail, fail_of_machine
 from f3ast_tff.core.errors import (
     CheckpointError,
     ComponentError,
@@ -21,14 +25,16 @@ from f3ast_tff.core.errors import (
     PluginError,
     RunFolderError,
 )
-from f3ast_tff.core.progress import say, warnings_said
+from f3ast_tff.core.progress import duration, say, terminal_bar, warnings_said
 from f3ast_tff.core.signals import Signals
+from f3ast_tff.run.metrics import Row
 from f3ast_tff.run.results import RunResult
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings import Registry
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.resolve import resolve
 
+_OF_CAMPAIGN = "interrupted: the same command goes on with the campaign"
 _AT_START = "interrupted before a round was done: the same command starts or goes on with the run"
 
 
@@ -68,6 +74,30 @@ def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = 
             if signals.requested():
                 return code_of_run
     return code
+
+
+def campaign(parsed: Parsed, signals: Signals) -> int:
+    """Runs a campaign, or goes on with it; returns the exit code."""
+    # Here, so that a single run does without them.
+    from f3ast_tff.campaigns.command import run_campaign
+    from f3ast_tff.campaigns.grid_file import CampaignError
+    from f3ast_tff.campaigns.measurement import MeasurementError
+
+    signals.message = _OF_CAMPAIGN
+    try:
+        options = Options(**parsed.campaign)
+        return run_campaign(options, parsed.settings, parsed.registry, signals)
+    except (CampaignError, DataError, ParameterError) as error:
+        return fail(error, BAD_INPUT, {*setting_flags(parsed.registry), *CAMPAIGN})
+    except MeasurementError as error:
+        return fail(error, FAILED)
+    except BrokenPipeError:
+        raise
+    except (MemoryError, OSError) as error:
+        return fail_of_machine(error)
+    except Interrupted:
+        print(_OF_CAMPAIGN, file=sys.stderr)
+        return signals.exit_code
 
 
 def _run(configuration: Configuration, names: Container[str], signals: Signals) -> int:
@@ -122,3 +152,76 @@ def _cost(summary: Mapping[str, Any]) -> str:
     seconds = summary["seconds_per_round"]
     shown = "?" if seconds is None else format(seconds, ".3g")
     return f"{shown} s per round (median, without scoring), at most {memory}"
+
+
+_LINE_EVERY_S = 30.0
+_WINDOW_S = 10.0
+
+
+class ProgressBar:
+    """Round, seconds per round, time left and accuracy.
+
+    Without a terminal it is a line per evaluation, and one every 30 s where rounds are slow.
+    """
+
+    def __init__(self, name: str, rounds: int) -> None:
+        """Takes the run's name and its number of rounds."""
+        self._name = name
+        self._rounds = rounds
+        self._bar: Any = None
+        self._accuracy = ""
+        self._done = 0
+        self._first = True
+        self._shown = 0.0
+        # Times at which so many rounds were done.
+        self._past: deque[tuple[float, int]] = deque()
+
+    def start(self, first_round: int) -> None:
+        """See `f3ast_tff.run.callbacks.Progress`."""
+        self._done = first_round - 1
+        self._shown = time.monotonic()
+        self._past.append((self._shown, self._done))
+        if first_round > 1:
+            say(f"{self._name}: resuming from round {first_round}")
+        elif sys.stderr.isatty():
+            say(self._name)
+        self._bar = terminal_bar(
+            total=self._rounds,
+            initial=self._done,
+            unit="round",
+            dynamic_ncols=True,
+            bar_format="round {n_fmt}/{total_fmt} |{bar}| {desc}",
+        )
+
+    def advance(self, rounds: int, row: Row | None) -> None:
+        """See `f3ast_tff.run.callbacks.Progress`."""
+        now = time.monotonic()
+        self._done += rounds
+        per_round = self._seconds_per_round(now)
+        if row is not None:
+            self._accuracy = f", accuracy {row['test_sample_accuracy']:.4f}"
+        left = duration(per_round * (self._rounds - self._done))
+        told = f"{per_round:.2g} s per round, ETA {left}{self._accuracy}"
+        with contextlib.suppress(OSError):  # The terminal may be gone.
+            if self._bar is not None:
+                self._bar.set_description_str(told, refresh=False)
+                self._bar.update(rounds)
+            elif row is not None or now - self._shown > _LINE_EVERY_S:
+                say(f"{self._name}: round {self._done}/{self._rounds}, {told}")
+                self._shown = now
+
+    def _seconds_per_round(self, now: float) -> float:
+        """Over the last seconds; without the first block, which compiles, once there are others."""
+        past = self._past
+        past.append((now, self._done))
+        if len(past) > 2 and (self._first or past[1][0] < now - _WINDOW_S):
+            past.popleft()
+            self._first = False
+        (before, done), (after, now_done) = past[0], past[-1]
+        return (after - before) / (now_done - done)
+
+    def close(self) -> None:
+        """Draws the bar a last time and ends its line; again does nothing."""
+        if self._bar is not None and not self._bar.disable:
+            with contextlib.suppress(OSError):
+                self._bar.close()

@@ -18,10 +18,9 @@ import pytest
 from f3ast_tff.analysis.kept_pages import commands, refreshed
 from f3ast_tff.analysis.runs import SCORES, Pair, RunsError
 from f3ast_tff.analysis.tidy_scores import read_scores, settings_of
-from f3ast_tff.campaigns.axes import runs_where, setting_types
-from f3ast_tff.campaigns.grid import plan
+from f3ast_tff.campaigns.grid import plan, setting_types
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
-from f3ast_tff.campaigns.runs import PlannedRun
+from f3ast_tff.campaigns.runs import PlannedRun, runs_where
 from f3ast_tff.cli.flags import parse
 from f3ast_tff.cli.parameter_flags import UsageError
 from f3ast_tff.core.errors import ParameterError

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from f3ast_tff.analysis.results_frame import final_table, render
 from f3ast_tff.analysis.run_groups import comparable_groups
 from f3ast_tff.analysis.runs import load_runs
-from f3ast_tff.analysis.table import final_table, render
 from tests.analysis.conftest import MakeRun, described
 
 TableOf = Callable[[], pd.DataFrame]

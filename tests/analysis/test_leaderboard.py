@@ -13,12 +13,11 @@ import pytest
 from f3ast_tff.analysis.leaderboard.boards import STUDIES, Board, read_boards
 from f3ast_tff.analysis.leaderboard.entry import Entered, enter
 from f3ast_tff.analysis.leaderboard.masks import masks_of_run, published
-from f3ast_tff.analysis.leaderboard.page import own_verdicts
-from f3ast_tff.analysis.leaderboard.standings import standings, target_of
+from f3ast_tff.analysis.leaderboard.page import own_verdicts, standings, target_of
 from f3ast_tff.analysis.runs import Pair, Run
-from f3ast_tff.campaigns.axes import runs_where, setting_types
-from f3ast_tff.campaigns.grid import plan
+from f3ast_tff.campaigns.grid import plan, setting_types
 from f3ast_tff.campaigns.grid_file import find_grid_file
+from f3ast_tff.campaigns.runs import runs_where
 from f3ast_tff.cli import availability
 from f3ast_tff.settings import builtin_registry
 

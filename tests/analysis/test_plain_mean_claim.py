@@ -9,7 +9,7 @@ import pytest
 
 from f3ast_tff.analysis.plain_mean_claim import judged, main
 from f3ast_tff.analysis.runs import RunsError
-from f3ast_tff.analysis.study_runs import read_study
+from f3ast_tff.analysis.studies import read_study
 
 # Algorithm, aggregation, and accuracy less the draw's own, by regime.
 METHODS = [

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.analysis.runs import RunsError
-from f3ast_tff.analysis.stated_numbers import PHRASES, main
-from f3ast_tff.analysis.stated_phrases import (
+from f3ast_tff.analysis.stated_numbers import (
+    PHRASES,
     as_stated,
+    main,
     read_stated,
     unlisted_numbers,
     wrong_phrases,

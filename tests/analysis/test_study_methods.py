@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from f3ast_tff.analysis.runs import RunsError
-from f3ast_tff.analysis.study_methods import FEDAVG, Method, corrected_by, find_method, method_name
+from f3ast_tff.analysis.studies import FEDAVG, Method, corrected_by, find_method, method_name
 from f3ast_tff.methods.fedvarp import FedVarpConfig
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE
 

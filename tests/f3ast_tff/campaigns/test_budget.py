@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.campaigns import budget
-from f3ast_tff.campaigns.budget import Budget
 from f3ast_tff.campaigns.costs import CostFile, DataShape, StepCost
+from f3ast_tff.campaigns.estimate import Budget
 from f3ast_tff.campaigns.runs import PlannedRun
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import ParameterError

@@ -9,7 +9,7 @@ import pytest
 
 from f3ast_tff.analysis.leaderboard.boards import STUDIES
 from f3ast_tff.cli import leaderboard
-from f3ast_tff.cli.failures import BAD_INPUT
+from f3ast_tff.cli.parameter_flags import BAD_INPUT
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.resolve import resolve
 

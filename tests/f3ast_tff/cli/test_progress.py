@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from f3ast_tff.cli.progress import ProgressBar
+from f3ast_tff.cli.run import ProgressBar
 
 
 def test_a_line_per_evaluation(
@@ -14,7 +14,7 @@ def test_a_line_per_evaluation(
 ) -> None:
     """Times are 0 s, 4 s after round 5 (which compiled) and 5 s after round 10: 0.2 s per round."""
     clock = SimpleNamespace(monotonic=iter([0.0, 4.0, 5.0]).__next__)
-    monkeypatch.setattr("f3ast_tff.cli.progress.time", clock)
+    monkeypatch.setattr("f3ast_tff.cli.run.time", clock)
     progress = ProgressBar("run", rounds=20)
     progress.start(1)
     progress.advance(5, None)
@@ -29,7 +29,7 @@ def test_slow_rounds_are_told_before_they_are_evaluated(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = SimpleNamespace(monotonic=iter([0.0, 40.0, 60.0]).__next__)
-    monkeypatch.setattr("f3ast_tff.cli.progress.time", clock)
+    monkeypatch.setattr("f3ast_tff.cli.run.time", clock)
     progress = ProgressBar("run", rounds=10)
     progress.start(1)
     for _ in range(2):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.theory.rules_in_numpy import RulesInNumpy
+from f3ast_tff.analysis.theory.quadratics import RulesInNumpy
 from f3ast_tff.availability import Turns
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.analysis.theory.rules_in_numpy import RulesInNumpy, Train, updates_of
+from f3ast_tff.analysis.theory.quadratics import RulesInNumpy, Train, updates_of
 from f3ast_tff.methods.fedlaavg import FedLaAvg
 from f3ast_tff.methods.fedstale import FedStale
 from f3ast_tff.methods.mifa import Mifa
