@@ -112,12 +112,7 @@ def render(observations: Sequence[int], errors: dict[str, np.ndarray]) -> str:
 
 
 def draw(observations: Sequence[int], errors: dict[str, np.ndarray], path: Path) -> None:
-    """Draws the errors against the number of observations.
-
-    Args:
-        observations: The argument of `estimation_errors`.
-        errors: Its result.
-        path: The PNG file to write or replace.
+    """Draws the result of `estimation_errors` against the number of observations, as PNG.
 
     Raises:
         OSError: If the file cannot be written.

@@ -33,10 +33,7 @@ X_AXES = {
 def positions(group: RunGroup, rounds: np.ndarray, x: str) -> np.ndarray:
     """Returns where the evaluations of a group are, the mean over its runs, `float64 [n]`.
 
-    Args:
-        group: The runs.
-        rounds: Evaluated rounds, `int [n]`.
-        x: One of `X_AXES`.
+    `rounds` are the evaluated rounds, `int [n]`, `x` is one of `X_AXES`.
 
     Raises:
         RunsError: If a run does not have it; names the run.
@@ -165,15 +162,7 @@ def draw_panel(
     looks: Mapping[RunGroup, Look],
     x: str = "rounds",
 ) -> list[Trace]:
-    """Draws one column of `metrics.csv`: a line and its band for each group.
-
-    Args:
-        panel: Where to draw.
-        groups: Groups of one condition.
-        column: Name of the column.
-        looks: Looks by group.
-        x: Horizontal axis, one of `X_AXES`.
-    """
+    """Draws a column of `metrics.csv` against one of `X_AXES`: a line and its band per group."""
     traces = []
     for number, group in enumerate(groups):
         look, trace = looks[group], trace_of(group, column, looks[group].label, x)

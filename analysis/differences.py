@@ -74,14 +74,8 @@ def compared(
 ) -> tuple[PairedDifference | None, Divergence]:
     """Returns a minus b over common pairs, and how often each diverged.
 
-    Args:
-        a: Runs of the first method.
-        b: Runs of the second method.
-        metric: See `RunGroup.scores`; a score that is not finite is worse than any other.
-        period: See `RunGroup.scores`.
-
-    Returns:
-        The difference, `None` for fewer than 2 common pairs, and the divergence.
+    A score that is not finite is worse than any other; `metric` and `period` as of
+    `RunGroup.scores`. The difference is `None` for fewer than 2 common pairs.
     """
     found = difference_of_common(*(ranked(group, metric, period) for group in (a, b)))
     common = a.runs.keys() & b.runs.keys()
@@ -210,14 +204,9 @@ def judged(
     score: str = SCORES[0],
     period: str | int = PERIODS[0],
 ) -> pd.DataFrame:
-    """Judges pairs of methods as one family.
+    """Judges pairs of methods, a and b of one condition, as one family.
 
-    Args:
-        chosen: The pairs a, b, each of one condition.
-        labels: Name of each group's method.
-        world: Settings that name the condition in `where`.
-        score: See `differences`.
-        period: See `differences`.
+    `world` are the settings that name the condition in `where`.
 
     Returns:
         A row per pair, in their order; see `differences`.

@@ -99,18 +99,12 @@ def main(flags: Flags) -> None:
 def interval_coverage(
     studies: int, resamples: int, draws: Sequence[int] = DRAWS, methods: Sequence[str] = METHODS
 ) -> pd.DataFrame:
-    """Simulates studies of every law.
-
-    Args:
-        studies: How many for each law and number of draws.
-        resamples: Resamples of bootstrap-t.
-        draws: Numbers of draws in a study.
-        methods: Names of `METHODS`.
+    """Simulates studies of every law and number of draws.
 
     Returns:
         A row for each law, number of draws, level and method: `coverage`, the share of intervals
-        that hold the law's mean, and `length`, the median of their lengths relative to that of
-        Student's t.
+            that hold the law's mean, and `length`, the median of their lengths relative to that of
+            Student's t.
     """
     rows = []
     for name, law in LAWS.items():
@@ -130,13 +124,9 @@ def interval_coverage(
 
 
 def ends(method: str, values: np.ndarray, level: float, resamples: int) -> Ends:
-    """Returns the ends of the intervals of studies.
+    """Returns the ends of the intervals of studies, of differences of shape [studies, draws >= 3].
 
-    Args:
-        method: One of `METHODS`.
-        values: The differences, shape [studies, draws], at least 3 draws.
-        level: Level of the interval, in (0, 1).
-        resamples: Resamples of bootstrap-t.
+    `resamples` are those of bootstrap-t.
     """
     if method == "sign flips":
         return _sign_flips(values, level)

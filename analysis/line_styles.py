@@ -68,13 +68,9 @@ def looks_of(
 ) -> dict[RunGroup, Look]:
     """Returns how the lines of groups look, in the order of a legend.
 
-    A method with one line has its own style. Lines of one method that differ in settings have
-    colours by the values of these, over all methods, and the method's dashes.
-
-    Args:
-        groups: Groups of one picture.
-        told: Settings by name that tell groups of one method apart.
-        always: Whether a method with a single value has the colour of that value, too.
+    A method with one line has its own style. Lines of one method that differ in settings, by
+    `told`, have colours by the values of these, over all methods, and the method's dashes. With
+    `always`, a method with a single value has the colour of that value, too.
     """
     members = sorted(groups, key=lambda g: (g.first.order("algorithm"), g.algorithm))
     values = {group: tuple((told or {}).get(group, {}).items()) for group in members}

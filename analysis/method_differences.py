@@ -87,13 +87,9 @@ def regime_differences(study: StudyRuns) -> pd.DataFrame:
 def method_means(differences: pd.DataFrame) -> pd.DataFrame:
     """Returns the means over regimes of each method in each objective, the highest score first.
 
-    Args:
-        differences: Rows of `regime_differences`.
-
-    Returns:
-        A row per method and objective: its columns there, means of scores and differences, sums of
-        `runs` and `lost`; in place of `low` and `high`: `above` and `below`, the numbers of
-        regimes whose corrected interval lies above and below 0.
+    A row per method and objective: its columns of `regime_differences`, means of scores and
+    differences, sums of `runs` and `lost`; in place of `low` and `high`: `above` and `below`, the
+    numbers of regimes whose corrected interval lies above and below 0.
     """
     table = differences.assign(above=differences["low"] > 0, below=differences["high"] < 0)
     labels = ["method", SHARE, OWN, "corrects", *(rate for rate in RATES if rate in table)]
@@ -115,8 +111,7 @@ def corrected_intervals(
 ) -> list[tuple[float, float]]:
     """Returns the ends of the intervals of a family of differences, corrected by Holm's rule.
 
-    Args:
-        family: The differences; `None` for one that is not known, whose ends are NaN.
+    The ends are NaN where a difference is `None`.
     """
     errors = holm([None if each is None else each.p_value for each in family])
     return [

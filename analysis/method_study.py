@@ -51,8 +51,8 @@ _WITHIN = 0.95
 def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
     """Draws methods and regimes, coloured by the difference to the method corrected.
 
-    Rows are ordered by mean score. A dot marks a cell whose corrected interval leaves out 0; a
-    grey cell has no difference, and a method without any is left out.
+    Rows are ordered by mean score. A dot marks a cell whose corrected interval leaves out 0; a grey
+    cell has no difference, and a method without any is left out.
 
     Args:
         tables: Rows of `method_differences.regime_differences` by title, a panel each.
@@ -61,7 +61,6 @@ def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
     Raises:
         ParameterError: If the file's name ends otherwise.
         RunsError: If no method has a difference.
-        OSError: If the file cannot be written.
     """
     require_ending("picture", path, ".svg", ".png")
     shown = {title: _with_differences(table) for title, table in tables.items()}
@@ -188,11 +187,7 @@ def main(flags: Flags) -> None:
 
 
 def by_objective(differences: pd.DataFrame, objective: str | None) -> dict[str, pd.DataFrame]:
-    """Returns the rows of `regime_differences` by objective, `own` first.
-
-    Args:
-        differences: Rows of all objectives of a study.
-        objective: One of `OBJECTIVES`; `None` for all that have rows.
+    """Returns the rows of `regime_differences` by objective, `own` first; `None` for all.
 
     Raises:
         RunsError: If the objective has no rows.

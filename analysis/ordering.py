@@ -86,16 +86,11 @@ def main(flags: Flags) -> None:
 
 
 def rankings(runs: Sequence[Run], score: str, at: str | int) -> list[Ranking]:
-    """Ranks comparable runs.
-
-    Args:
-        runs: Finished runs.
-        score: One of `SCORES`.
-        at: Where to read it, as `RunGroup.scores` takes it.
+    """Ranks comparable finished runs by one of `SCORES`, read as `RunGroup.scores` does.
 
     Returns:
         A ranking per set of equal conditions, the best method first; methods with a score that is
-        not finite come last.
+            not finite come last.
 
     Raises:
         RunsError: If a run was not evaluated in that round, or is there twice.
@@ -120,11 +115,7 @@ def rankings(runs: Sequence[Run], score: str, at: str | int) -> list[Ranking]:
 
 
 def render(ranking: Ranking, against: str | None) -> str:
-    """Returns a ranking as text.
-
-    Args:
-        ranking: The ranking.
-        against: An algorithm to compare all others with; `None` for none.
+    """Returns a ranking as text, with all methods compared to `against` if that is given.
 
     Raises:
         RunsError: If there is no such algorithm, or there are several forms of it.

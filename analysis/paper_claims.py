@@ -131,11 +131,7 @@ def main(flags: Flags) -> None:
 
 
 def rows_of(group: Group, results: Path = _RESULTS) -> list[Row]:
-    """Returns the claims of a group with what the kept runs say.
-
-    Args:
-        group: The claims.
-        results: Folder of the kept scores.
+    """Returns the claims of a group with what the kept runs in a folder say.
 
     Raises:
         RunsError: If the file lacks runs.
@@ -160,12 +156,8 @@ def rows_of(group: Group, results: Path = _RESULTS) -> list[Row]:
 def draw_claims(path: Path, groups: Sequence[Group] = GROUPS) -> None:
     """Draws the claims as a forest plot, ours with a 95% interval over draws of the data.
 
-    Args:
-        path: The file to write or replace, `.svg` or `.png`.
-        groups: The claims.
-
     Raises:
-        ParameterError: If the file's name ends otherwise.
+        ParameterError: If the file's name does not end in `.svg` or `.png`.
         RunsError: If a kept file lacks runs.
         OSError: If the file cannot be written.
     """

@@ -52,9 +52,7 @@ def final_table(
 def render(table: pd.DataFrame, named: Collection[str] = ()) -> str:
     """Returns a `final_table` as text, a block a condition, by default at most 100 columns wide.
 
-    Args:
-        table: The table.
-        named: Settings that the labels of the rows name, and that are no conditions.
+    The settings in `named` are no conditions: the labels of the rows name them.
     """
     columns = [str(column) for column in table.columns]
     names = [name for name in columns[2 : columns.index("runs")] if name not in named]

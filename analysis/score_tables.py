@@ -139,15 +139,11 @@ def main(flags: Flags) -> None:
 
 
 def score_tables(runs: pd.DataFrame, layout: Layout) -> str:
-    """Returns the tables as Markdown.
+    """Returns the tables of runs, at least one, as Markdown.
 
     A score is shown as mean ± standard deviation over draws of the data (of each draw's mean over
     its seeds); with one draw, over its seeds. A cell with a score that is not finite says of how
     many runs, and gives no mean.
-
-    Args:
-        runs: Runs of `read_scores`, at least one.
-        layout: The table's layout.
 
     Raises:
         ParameterError: If there is no row for a part of `layout.minus`.

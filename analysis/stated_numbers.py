@@ -151,11 +151,7 @@ def stated(phrase: Phrase) -> list[str]:
 
 
 def from_scores(phrase: Phrase, runs: pd.DataFrame) -> list[float]:
-    """Returns the numbers that a file of scores gives for a phrase, in their order.
-
-    Args:
-        phrase: The phrase.
-        runs: Runs of its file of scores.
+    """Returns the numbers that runs of its file of scores give for a phrase, in their order.
 
     Raises:
         RunsError: If a case has no runs, or its runs differ in a setting that is not of

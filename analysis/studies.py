@@ -33,12 +33,7 @@ _PLAIN = ("sum", "mean")
 
 
 def method_name(task: str, method: Method) -> str:
-    """Returns a method in few words: its name, then the settings that are no defaults of it.
-
-    Args:
-        task: Name of the task.
-        method: The method.
-    """
+    """Returns a method in few words: its name, then settings that are no defaults of the task."""
     algorithm, aggregation = _components(method)
     components = builtin_registry().components
     found = components["algorithm"].get(algorithm)

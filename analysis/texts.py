@@ -73,9 +73,6 @@ def counted(cells: Iterable[Collection[Pair]]) -> str:
     """Returns what the means of cells are taken over, such as `12 draws of the data`.
 
     A cell with several draws counts draws, a cell with one draw counts its seeds.
-
-    Args:
-        cells: Data draw and seed of the runs of each cell.
     """
     draws: list[int] = []
     seeds: list[int] = []
@@ -99,9 +96,7 @@ def counted(cells: Iterable[Collection[Pair]]) -> str:
 def of_intervals(found: Iterable[PairedDifference | None], shared: bool = False) -> str:
     """Returns the population that the intervals of a table cover, `""` if it has none.
 
-    Args:
-        found: The differences of the table.
-        shared: Whether runs share one draw of the availability (`one_availability`).
+    `shared` says that runs share one draw of the availability (`one_availability`).
     """
     there = [each for each in found if each is not None]
     draws = [each.num_draws for each in there if each.num_draws > 1]
@@ -182,12 +177,7 @@ def _as_it_was(cell: str) -> str:
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Returns a Markdown table; a bar within a cell is escaped.
-
-    Args:
-        headings: Headings of the columns, `""` for none.
-        rows: Texts of the cells.
-    """
+    """Returns a Markdown table; a bar within a cell is escaped."""
     cells = [[cell.replace("|", r"\|") for cell in row] for row in (headings, *rows)]
     lines = ["|" + "|".join(f" {cell} " if cell else " " for cell in row) + "|" for row in cells]
     return "\n".join([lines[0], "|" + "---|" * len(headings), *lines[1:]])

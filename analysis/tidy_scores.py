@@ -200,11 +200,7 @@ def _mean(values: pd.Series[float]) -> float:
 
 
 def runs_where(table: pd.DataFrame, where: str | None) -> pd.DataFrame:
-    """Returns the runs that meet conditions.
-
-    Args:
-        table: Rows of `read_scores`.
-        where: Conditions as of `f3ast_tff.conditions.conditions`; `None` or `""` for none.
+    """Returns the runs of `read_scores` that meet conditions, as of `settings.conditions`.
 
     Raises:
         ParameterError: If no run has a setting, or its value.

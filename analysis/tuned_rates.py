@@ -185,12 +185,10 @@ def _pairs_beside(chosen: pd.DataFrame) -> pd.DataFrame:
 
 
 def as_variants(chosen: pd.DataFrame, method: Sequence[str]) -> str:
-    """Returns the choices as `[[variants]]` tables of a campaign's file.
+    """Returns the choices of `tuned_rates` as `[[variants]]` tables of a campaign's file.
 
-    Args:
-        chosen: Rows of `tuned_rates`.
-        method: Settings that tell methods apart. An aggregation that is its algorithm's own is
-            left out.
+    `method` are the settings that tell methods apart; an aggregation that is its algorithm's own is
+    left out.
     """
     types = setting_types(builtin_registry())
     tables = []

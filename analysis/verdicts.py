@@ -113,13 +113,9 @@ class Verdict:
 
 
 def judge_family(family: Sequence[Question]) -> list[Verdict]:
-    """Judges the claims of one figure or table.
+    """Judges the claims of one figure or table, in their order.
 
-    Args:
-        family: The claims. Those without a usable difference count nothing in the correction.
-
-    Returns:
-        A verdict for each, in their order.
+    Those without a usable difference count nothing in the correction.
     """
     p_values = [_p_values(question) for question in family]
     errors, size_errors = (holm([each[place] for each in p_values]) for place in (0, 1))
@@ -151,8 +147,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 def adjusted(p_values: Sequence[float]) -> list[float]:
     """Returns the p values that Holm's rule corrects for their number: below `ERROR` if rejected.
 
-    Args:
-        p_values: P values of the claims, none of them NaN.
+    None of them may be NaN.
     """
     found = [1.0] * len(p_values)
     largest = 0.0

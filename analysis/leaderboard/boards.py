@@ -145,11 +145,7 @@ class Board:
 
 
 def read_boards(study: Study, folder: Path = RESULTS) -> list[Board]:
-    """Returns the boards of a study.
-
-    Args:
-        study: The study.
-        folder: Folder of the file of scores.
+    """Returns the boards of a study, from the folder of its file of scores.
 
     Raises:
         RunsError: If the file cannot be read.

@@ -47,12 +47,7 @@ class Entered:
 def enter(
     boards: Sequence[Board], runs: Iterable[Run], masks: Masks
 ) -> tuple[list[Entered], list[str]]:
-    """Finds the boards of runs: world and masks are the board's, and so are rates that all share.
-
-    Args:
-        boards: All boards.
-        runs: Finished runs.
-        masks: What is published of the boards' masks.
+    """Finds the boards of finished runs: world, masks, and rates that all share are the board's.
 
     Returns:
         The methods entered, in the order of the boards, and a line per group or run left out.

@@ -80,11 +80,7 @@ def _rows(board: Board) -> Iterator[dict[str, object]]:
 
 
 def masks_of_run(configuration: Configuration, pair: Pair) -> tuple[str, int]:
-    """Returns the digest of a run's masks, and the bytes of its model.
-
-    Args:
-        configuration: The run, of any draw.
-        pair: The draw.
+    """Returns the digest of the masks of a run's draw, and the bytes of its model.
 
     Raises:
         DataError: If the task's data are not there.

@@ -43,11 +43,7 @@ def standings(board: Board, own: Sequence[Entered] = (), model_bytes: int = 0) -
 
     A method is level with the first (`1=`) if their difference is too close to call; the intervals
     of the differences are corrected for their number. Entries that lack draws stand last.
-
-    Args:
-        board: The board.
-        own: Methods of one's own on it.
-        model_bytes: Bytes of a copy of the model; 0 if it is not known.
+    `model_bytes` are those of a copy of the model; 0 if they are not known.
     """
     mine = {each.method.group for each in own}
     ranked = board.ordered([each.method for each in own if each.complete])

@@ -43,12 +43,7 @@ def main(flags: Flags) -> None:
 
 
 def tables(boards: Sequence[Board], masks: Masks) -> str:
-    """Returns the tables of the boards of a study.
-
-    Args:
-        boards: The boards.
-        masks: What is published of their masks.
-    """
+    """Returns the tables of the boards of a study, with what is published of their masks."""
     rows = {board: _standings(board, masks) for board in boards}
     overview = [_overview(board, of_board) for board, of_board in rows.items()]
     parts = [

@@ -29,11 +29,8 @@ def build(
 ) -> Document:
     """Builds the report of all runs of a folder.
 
-    Args:
-        collected: The runs.
-        period: `"final"` or `"mean_of_last_10_percent"`: when a run's score is read.
-        score: Score that methods are compared by, one of `SCORES`.
-        baseline: Method that the others are compared with; `None` for all pairs.
+    `period`, of `PERIODS`, says when a run's score is read; methods are compared by `score`, with
+    `baseline` if given.
     """
     pure = [group for group in collected.groups if not switched(group)]
     published = published_tables()
@@ -145,12 +142,10 @@ _MAX_ROWS = 30
 def summary(
     collected: Collected, filled: Sequence[tuple[str, FilledTable]], damaged: Sequence[str]
 ) -> Section:
-    """Returns the section.
+    """Returns the head of the report: runs read, runs left out, and a line for each claim judged.
 
-    Args:
-        collected: The runs.
-        filled: The papers' tables, each with the name of its table of comparisons.
-        damaged: A line for each selection that cannot be read.
+    `filled` are the papers' tables, each with the name of its table of comparisons, `damaged` a
+    line for each selection that cannot be read.
     """
     num_groups = len(collected.groups)
     read = (

@@ -46,13 +46,8 @@ def new_figure(
 ) -> tuple[Figure, np.ndarray]:
     """Returns a figure and its panels, placed by hand: automatic layout takes seconds.
 
-    Args:
-        rows: Rows of panels.
-        columns: Columns.
-        panel: Width and height of a panel, in inches.
-        legend_rows: Room to leave below the panels.
-        sharex: Whether panels share the horizontal axis, without labels in between.
-        sharey: The same of the vertical one.
+    A panel's width and height are in inches; `legend_rows` is the room to leave below. Panels that
+    share an axis have no labels in between.
     """
     left, right, top, bottom = 0.8, 0.15, 0.35, 0.6 + 0.3 * legend_rows
     gap_x = 0.2 if sharey else 0.8
@@ -78,15 +73,10 @@ def curves(
     groups: Sequence[RunGroup],
     told: Mapping[RunGroup, Mapping[str, Any]] | None = None,
 ) -> list[Picture]:
-    """Draws accuracy and loss against the round, a panel for each availability model.
+    """Draws accuracy and loss against the round, a panel for each availability model of a task.
 
-    Where all runs have a clock, accuracy against simulated time too.
-
-    Args:
-        name: Name of the first picture; the others' begin with it.
-        what: Subject of the caption.
-        groups: Groups of one task.
-        told: Settings by name that tell groups of one method apart.
+    Where all runs have a clock, accuracy against simulated time too. `what` is the subject of the
+    caption, `told` the settings that tell groups of one method apart.
     """
     rows = in_order(groups, "availability")
     looks = looks_of(groups, told)
@@ -131,13 +121,7 @@ def _widen(panel: Axes, traces: Sequence[Trace]) -> None:
 
 
 def to_show(panel: Axes, over: str, traces: Iterable[Trace]) -> Panel:
-    """Returns where the lines of a drawn panel are.
-
-    Args:
-        panel: The panel, with its final limits.
-        over: Quantity on the horizontal axis.
-        traces: Its lines.
-    """
+    """Returns where the lines of a drawn panel are, once its limits are final."""
     left, bottom, right, top = panel.get_position().extents
     return Panel(
         (left, 1 - top, right, 1 - bottom),
@@ -207,12 +191,8 @@ def curve_figures(task: str, groups: Sequence[RunGroup], free: Sequence[str] = (
 
     All lines of an availability model share a panel where they are few. Where they are many, each
     setting of which a method has at least three values, all else equal, has a figure with a panel
-    for all values, and each set of runs that may be compared one with a line per method.
-
-    Args:
-        task: Its name.
-        groups: Its runs.
-        free: Settings that methods may differ in here, beside their own.
+    for all values, and each set of runs that may be compared one with a line per method. `free` are
+    settings that methods may differ in here, beside their own.
     """
     found: list[Picture] = []
     for network, members in by_network(groups).items():
@@ -255,14 +235,10 @@ def _several(
 
 
 def sweeps(groups: Sequence[RunGroup], told: Told) -> dict[str, list[RunGroup]]:
-    """Returns groups that differ in one setting alone, by that setting.
+    """Returns groups of one task that differ in one setting alone, by that setting.
 
-    Args:
-        groups: Groups of one task.
-        told: Result of `told_apart`.
-
-    Returns:
-        For each method and availability model the largest such set, if it has three values.
+    For each method and availability model the largest such set, if it has three values. `told` is
+    the result of `told_apart`.
     """
     found: dict[str, list[RunGroup]] = {}
     for setting in dict.fromkeys(name for each in told.values() for name in each):

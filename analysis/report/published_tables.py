@@ -53,15 +53,7 @@ class Claim:
 
 
 def paper_values(file: str, across: str) -> dict[tuple[str, Any, str], float]:
-    """Reads one table.
-
-    Args:
-        file: Name of the file.
-        across: The column whose values head the table's columns.
-
-    Returns:
-        The printed number by task, value of `across` and algorithm.
-    """
+    """Returns the printed numbers of a file by task, value of the column `across` and algorithm."""
     frame = pd.read_csv(_PRINTED / file, keep_default_na=False)
     keys = zip(frame["task"], frame[across].tolist(), frame["algorithm"])
     return dict(zip(keys, frame["value"].astype(float)))

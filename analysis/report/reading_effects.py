@@ -85,13 +85,7 @@ class Ordering:
 def effects(forms: Mapping[Form, RunGroup], metric: str, period: str) -> list[Effect]:
     """Returns what each single switch, and each other preset, does to scores and leads.
 
-    Args:
-        forms: Groups by form, of `readings.forms`.
-        metric: See `RunGroup.scores`.
-        period: See `RunGroup.scores`.
-
-    Returns:
-        For each base, the largest first.
+    For each base, the largest first.
     """
     by_place: dict[Settings, dict[tuple[str, Settings, str], RunGroup]] = {}
     for form, group in forms.items():
@@ -150,15 +144,7 @@ def _linear(place: Settings) -> Settings:
 def _of_base(
     preset: str, members: Members, linear: Members, metric: str, period: str
 ) -> list[Effect]:
-    """The effects on the base of a preset at one place.
-
-    Args:
-        preset: The preset.
-        members: The groups of the place.
-        linear: The groups at the place of App. C's generator.
-        metric: See `RunGroup.scores`.
-        period: See `RunGroup.scores`.
-    """
+    """The effects on a preset's base at one place; `linear` is that of App. C's generator."""
     base: dict[str, RunGroup] = {}
     candidates: dict[tuple[str, tuple[str, ...]], dict[str, RunGroup]] = {}
     for (other, switches, algorithm), group in members.items():
@@ -202,10 +188,6 @@ def table9_orderings(forms: Mapping[Form, RunGroup], period: str) -> list[Orderi
 
     Runs that differ in more than alpha, beta and readings (in the number of rounds, say) have
     orderings of their own, where both methods ran.
-
-    Args:
-        forms: Groups by form, of `readings.forms`.
-        period: See `RunGroup.scores`.
     """
     rows: dict[tuple[Settings, str, Settings], dict[float, dict[str, RunGroup]]] = {}
     for form, group in forms.items():

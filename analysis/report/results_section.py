@@ -24,13 +24,9 @@ def results_sections(
     tables: Sequence[PaperTable],
     period: str,
 ) -> list[Section]:
-    """Returns a section for each task.
+    """Returns a section for each task: a table of all runs, and curves of those in `pure`.
 
-    Args:
-        groups: All runs.
-        pure: Groups without a switched reading, whose curves are drawn.
-        tables: The papers' tables, for what methods may differ in.
-        period: See `RunGroup.scores`.
+    The papers' tables say what methods may differ in.
     """
     sections = []
     for task in in_order(groups, "task"):
@@ -74,12 +70,7 @@ _PERIODS = {"final": "at the last round", "mean_of_last_10_percent": "averaged o
 
 
 def explanation(period: str, of_papers: bool) -> Section:
-    """Returns the section.
-
-    Args:
-        period: When a run's score is read.
-        of_papers: Whether there are claims of papers to read.
-    """
+    """Returns the section on how to read the report, and claims of papers if it has any."""
     scores = (
         f"Scores are those {_PERIODS[period]}, on test data. Only runs whose other settings agree "
         "(those that algorithms may differ in aside) are compared."

@@ -108,10 +108,7 @@ _RATE_STYLES = (
 def picked(name: str, what: str, found: Mapping[RunGroup, Selections]) -> Picture:
     """Draws the share of rounds in which a client was picked, against its share of the data.
 
-    Args:
-        name: Name of the picture.
-        what: Subject of the caption.
-        found: Selections of the groups of one task, at least one; a panel each, of one draw.
+    A panel for each group of one task, at least one; `what` is the subject of the caption.
     """
     groups = list(found)[:_MAX_PANELS]
     rows = -(-len(groups) // _COLUMNS)
@@ -167,11 +164,6 @@ def _draws(groups: Sequence[RunGroup], found: Mapping[RunGroup, Selections]) -> 
 
 def rates(name: str, what: str, found: Mapping[RunGroup, Selections]) -> list[Block]:
     """Draws the rates r_k(t) of five clients, from the largest to the smallest p_k.
-
-    Args:
-        name: Name of the picture.
-        what: Subject of the caption.
-        found: Selections of the groups of one task; a panel for each that holds rates.
 
     Returns:
         The figure, if any run holds rates; and a line on the runs of F3AST that hold none.

@@ -53,15 +53,9 @@ def compare(
     period: str,
     rounds: int | None,
 ) -> Comparison:
-    """Compares A with B.
+    """Compares A with B in a column; either is `None` if it was not run.
 
-    Args:
-        claim: The claim, with its metric.
-        at: The column.
-        a: Runs of `claim.a`; `None` if there are none.
-        b: Runs of `claim.b`, comparable with A's.
-        period: Period of the scores, see `RunGroup.scores`.
-        rounds: The paper's number of rounds; `None` if it gives none.
+    `rounds` is the paper's number of rounds; `None` if it gives none.
     """
     if a is None or b is None:
         return Comparison(claim, at, None, "not run")
@@ -103,10 +97,7 @@ def judged(
 ) -> tuple[Comparison, ...]:
     """Returns the comparisons of one table with verdicts; the claims of a source are a family.
 
-    Args:
-        comparisons: Comparisons of the table; some may belong to the claims of a figure.
-        direction_alone: Whether the paper's difference is of another network: it then judges
-            nothing, and runs are not measured by it.
+    With `direction_alone` the paper's difference is of another network: it judges nothing then.
     """
     verdicts: dict[int, Verdict] = {}
     for source in dict.fromkeys(each.claim.source for each in comparisons if each.claim.source):
@@ -211,16 +202,11 @@ class FilledTable:
 
 
 def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[FilledTable]:
-    """Fills a published table from runs.
-
-    Args:
-        table: Which one.
-        groups: All groups of runs; groups outside the table are ignored.
-        period: Period of the scores, see `RunGroup.scores`.
+    """Fills a published table from runs; groups outside the table are ignored.
 
     Returns:
         One filled table for each set of runs that may be compared, then one of the paper's tasks
-        that no run with the published network is of, if any.
+            that no run with the published network is of, if any.
     """
     fitting = [g.with_own(table.free) for g in groups if column_of(table, g) is not None]
     filled = []

@@ -124,12 +124,8 @@ def variants(
     """Splits groups into the fewest sets of one network that hold at most one group a cell.
 
     Algorithms whose own settings do not vary stand in every set of the same world. The runs must
-    have the readings of a preset; sets are named by the preset.
-
-    Args:
-        groups: Groups to split.
-        cell: The settings that, with the algorithm, name a cell of the table.
-        named: Settings to name in any case.
+    have the readings of a preset; sets are named by the preset. `cell` are the settings that, with
+    the algorithm, name a cell of the table; `named` those to name in any case.
     """
     found = [
         replace(variant, network=network)

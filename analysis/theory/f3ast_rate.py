@@ -205,10 +205,8 @@ def weight_sums(draws: int) -> list[dict[str, Any]]:
 def distance_to_stationary(num_clients: int, chance: float, remains: float) -> float:
     """Returns the total variation distance to stationarity from "all available".
 
-    Args:
-        num_clients: Independent clients.
-        chance: Stationary chance of each to be available.
-        remains: lambda^t of each chain.
+    Clients are independent, available with a stationary chance; `remains` is lambda^t of each
+    chain.
     """
     now = chance + (1 - chance) * remains
     counts = np.arange(num_clients + 1)

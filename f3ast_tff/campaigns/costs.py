@@ -148,13 +148,10 @@ class Cost:
     results: tuple[float, float]
 
     def seconds(self, rounds: int, eval_every: int, done: int = 0, first: bool = False) -> float:
-        """Returns how long a run takes.
+        """Returns how long a run takes after the rounds `done`.
 
-        Args:
-            rounds: T.
-            eval_every: Rounds between evaluations; the last round is always evaluated.
-            done: Rounds done already.
-            first: Whether no run of its kind was in that process before.
+        `first` says that no run of its kind was in that process before. The last round is always
+        evaluated.
         """
         evaluations = -(-rounds // eval_every) - done // eval_every
         working = (rounds - done) * self.round_seconds + evaluations * self.evaluation_seconds

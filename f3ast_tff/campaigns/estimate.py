@@ -51,13 +51,7 @@ class _Process:
 
 
 def print_estimate(runs: Sequence[PlannedRun], processes: int, folder: Path, stop: Stop) -> None:
-    """Measures unknown steps and prints the cost of the runs.
-
-    Args:
-        runs: Runs that are left, in their order.
-        processes: Processes at a time.
-        folder: The campaign's folder, which need not exist.
-        stop: Asked every half a second.
+    """Measures unknown steps and prints the cost of the runs left, in their order.
 
     Raises:
         MeasurementError: If steps cannot be measured, or not in time and come with no reference.
@@ -124,13 +118,7 @@ def _measured(
 def campaign_seconds(
     runs: Sequence[PlannedRun], costs: Mapping[str, Cost], processes: int
 ) -> float:
-    """Returns how long runs take, each by the process that is free first.
-
-    Args:
-        runs: Runs in their order.
-        costs: Costs by the run's name.
-        processes: At a time.
-    """
+    """Returns how long runs take (costs by run name), each by the process that is free first."""
     pool = [_Process(0.0, None, set()) for _ in range(processes)]
     for run in by_environment(runs):
         cost, kind = costs[run.name], key_of(kind_of(run))
@@ -223,12 +211,7 @@ class Budget:
     """The minutes of one go, as a `Stop` that is requested when they are over."""
 
     def __init__(self, minutes: float | None, stop: Stop) -> None:
-        """Starts the clock.
-
-        Args:
-            minutes: How long; `None` for no limit.
-            stop: Another reason to stop.
-        """
+        """Starts the clock; `minutes` is `None` for no limit, `stop` another reason to stop."""
         self._minutes = minutes
         self._started = time.monotonic()
         seconds = math.inf if minutes is None else 60 * minutes
@@ -253,11 +236,9 @@ class Budget:
         return self._unknown if steps is None else steps.of_run(run).least_seconds
 
     def refuse_too_short(self, runs: Sequence[PlannedRun], once: float = 0.0) -> None:
-        """Refuses a time in which no run would start, now or in any later go.
+        """Refuses a time in which none of the runs left would start, now or in any later go.
 
-        Args:
-            runs: The runs left, at least one.
-            once: Seconds of this go that a later one will not need.
+        `once` is the time of this go that a later one will not need, in seconds.
 
         Raises:
             ParameterError: If there is no run that the time allows; says how long it takes.

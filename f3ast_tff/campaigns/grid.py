@@ -181,11 +181,6 @@ def by_value(
 ) -> tuple[PlannedRun, ...]:
     """Returns runs in the order of the file's `value` tables; the sort is stable.
 
-    Args:
-        content: Content of the file.
-        runs: Runs of the campaign.
-        types: Types by setting, see `setting_types`.
-
     Raises:
         CampaignError: If a table has an unknown setting or a value of a wrong type.
     """

@@ -54,10 +54,7 @@ def built_in_campaigns() -> list[str]:
 
 
 def find_grid_file(name_or_file: str) -> Path:
-    """Returns the file of a campaign.
-
-    Args:
-        name_or_file: Name of a built-in campaign, or the path of a file that ends in `.toml`.
+    """Returns the file of a built-in campaign, by its name, or of a path that ends in `.toml`.
 
     Raises:
         ParameterError: If there is neither.
@@ -80,11 +77,7 @@ def find_grid_file(name_or_file: str) -> Path:
 
 
 def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
-    """Reads a campaign's file.
-
-    Args:
-        path: The file.
-        may_refer: Whether the file may name another file beside it as the source of its runs.
+    """Reads a campaign's file; with `may_refer` it may name another beside it for its runs.
 
     Raises:
         CampaignError: If it cannot be read, is not TOML, or has something else in it.

@@ -42,12 +42,9 @@ _MAX_COMPOSITIONS = 8
 def keep_compiled_programs(campaign: Path, environment: MutableMapping[str, str]) -> None:
     """Has JAX keep its programs on disk, as most runs of a campaign compile the same ones.
 
-    Before JAX is imported. In a folder of this process alone: JAX writes entries in place, so
-    another process could read half of one, and programs are made for the processor of this machine.
-
-    Args:
-        campaign: The campaign's folder, which removes `COMPILED` in it at its start and end.
-        environment: `os.environ`; existing entries stay.
+    Before JAX is imported; entries of `environment` stay. In a folder of this process alone: JAX
+    writes entries in place, so another process could read half of one, and programs are made for
+    the processor of this machine. The campaign removes `COMPILED` at its start and end.
     """
     own = campaign.absolute() / COMPILED / f"{platform.node()}-{os.getpid()}"
     environment.setdefault("JAX_COMPILATION_CACHE_DIR", str(own))
@@ -61,13 +58,7 @@ def run_order(
     worker: str,
     stop: Stop | None = None,
 ) -> Outcome:
-    """Resolves what another process has planned, and runs it.
-
-    Args:
-        order: See `PlannedRun.order`.
-        provenance: See `run_isolated`.
-        worker: See `run_isolated`.
-        stop: See `run_isolated`.
+    """Resolves what another process has planned, a `PlannedRun.order`, and runs it isolated.
 
     Raises:
         Interrupted: If `stop` was requested.
@@ -114,17 +105,11 @@ def run_isolated(
 ) -> Outcome:
     """Runs one experiment, or goes on with it; a finished one gets no more than `add_outputs`.
 
-    Args:
-        configuration: The experiment.
-        provenance: See `f3ast_tff.run.run_experiment`.
-        worker: Name of this process, for the outcome.
-        stop: Asked between rounds.
-
     Returns:
         How it ended: every exception is a failed run, its traceback in the run's `error.txt`.
 
     Raises:
-        Interrupted: If `stop` was requested; the run has a checkpoint.
+        Interrupted: If `stop`, asked between rounds, was requested; the run has a checkpoint.
     """
     started, clock = now(), time.monotonic()
     trace = configuration.folder / ERROR_FILE

@@ -38,10 +38,6 @@ class Manifest:
 
         Entries of runs that left the campaign stay, at the end.
 
-        Args:
-            campaign: The campaign; its folder exists.
-            provenance: Origin of this start of the campaign.
-
         Raises:
             CampaignError: If a folder holds another run, or a file is damaged.
         """

@@ -48,15 +48,11 @@ def measure(
 ) -> None:
     """Measures the steps of runs, each in a process of its own, for `LIMIT_S` at most.
 
-    Args:
-        runs: One of each kind of step.
-        processes: At a time.
-        stop: Asked every half a second.
-        measured: Receives a run and the costs of its steps; not called for what takes too long.
+    `measured` receives a run and the costs of its steps; it is not called for what takes too long.
 
     Raises:
         MeasurementError: If a run's steps fail.
-        Interrupted: If `stop` was requested.
+        Interrupted: If `stop`, asked every half second, was requested.
     """
     spawn = multiprocessing.get_context("spawn")
     waiting, deadline = list(runs), time.monotonic() + LIMIT_S

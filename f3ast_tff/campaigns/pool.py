@@ -88,13 +88,10 @@ def execute_all(
     watcher: Watcher,
     allows: Callable[[PlannedRun], bool] = _always,
 ) -> None:
-    """Executes runs, as many at a time as there are slots.
+    """Executes runs in this order, except that those of one environment follow one another.
 
-    Args:
-        runs: What to execute, in this order; those of one environment follow one another.
-        workers: Where.
-        watcher: Told of every start and end; its exceptions, and Ctrl-C, end all workers.
-        allows: Asked before each start; a run that may not start is left.
+    As many run at a time as there are slots. Exceptions of the watcher, and Ctrl-C, end all
+    workers. A run that `allows` refuses is left.
     """
     waiting = deque(by_environment(runs))
     attempts: dict[str, int] = {}

@@ -89,13 +89,7 @@ class LocalProcess:
         provenance: Mapping[str, Any],
         variables: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Starts it; its output goes to `LOG` in the campaign's folder.
-
-        Args:
-            campaign: The campaign's folder.
-            provenance: Origin of the runs.
-            variables: Added to its environment.
-        """
+        """Starts it, with variables added to its environment; `LOG` has its output."""
         self.gpu = variables.get(VISIBLE, "")
         self._log = campaign / LOG
         check_appendable(self._log)
@@ -202,11 +196,7 @@ def _end_with_parent() -> None:
 
 
 def visible_gpus(environment: Mapping[str, str]) -> list[str]:
-    """Returns the GPUs that this process may use, as `CUDA_VISIBLE_DEVICES` names them.
-
-    Args:
-        environment: `os.environ`; if it has `CUDA_VISIBLE_DEVICES`, no more than these.
-    """
+    """Returns the GPUs that this process may use, as `CUDA_VISIBLE_DEVICES` names them."""
     named = environment.get(VISIBLE)
     if named is not None:
         found = []
@@ -233,11 +223,7 @@ def uses_gpu(environment: tuple[str, str]) -> bool:
 
 
 def default_processes(environments: Iterable[tuple[str, str]]) -> int:
-    """Returns one process for each GPU if runs train there, otherwise one for each core.
-
-    Args:
-        environments: `PlannedRun.environment` of all runs.
-    """
+    """Returns one process for each GPU if runs train there, otherwise one for each core."""
     gpus = visible_gpus(os.environ) if any(map(uses_gpu, environments)) else []
     return len(gpus) or len(os.sched_getaffinity(0))
 

@@ -20,14 +20,7 @@ class CampaignProgress:
     """Counts of runs, rounds done, time left; failures as they happen."""
 
     def __init__(self, name: str, num_runs: int, rounds: int, done_before: int) -> None:
-        """Starts the clock.
-
-        Args:
-            name: The campaign's.
-            num_runs: Runs in all.
-            rounds: Rounds of all runs.
-            done_before: Runs that an earlier go has finished.
-        """
+        """Starts the clock; rounds are of all runs, `done_before` of them done in earlier goes."""
         self._name = name
         self._num_runs = num_runs
         self._rounds = rounds
@@ -41,15 +34,7 @@ class CampaignProgress:
         )
 
     def show(self, done: int, running: int, failed: int, rounds: int, now: bool = False) -> None:
-        """Shows where the campaign is, unless that was shown a moment ago.
-
-        Args:
-            done: Runs that have finished.
-            running: Runs that are running.
-            failed: Runs that have failed.
-            rounds: Rounds done.
-            now: Whether to show it in any case.
-        """
+        """Shows counts of runs and rounds done; unless `now`, not if it did a moment ago."""
         clock = time.monotonic()
         every = _LINE_EVERY_S if self._bar is None else _DRAW_EVERY_S
         if not now and clock - self._shown < every:

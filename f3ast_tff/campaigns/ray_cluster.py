@@ -46,13 +46,9 @@ class RayCluster:
     def __init__(
         self, address: str, slots: int | None, campaign: Path, command: Sequence[str]
     ) -> None:
-        """Connects.
+        """Connects to `auto`, or `HOST:PORT` of the cluster's head.
 
-        Args:
-            address: `auto`, or `HOST:PORT` of the cluster's head.
-            slots: Processes at a time; `None` for as many as the cluster has cores.
-            campaign: The campaign's folder.
-            command: The campaign's command line.
+        `slots` is the number of processes at a time; `None` for as many as the cluster has cores.
 
         Raises:
             ParameterError: If Ray is not installed, or no cluster answers there.

@@ -35,12 +35,7 @@ _ROUND = re.compile("[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run of a campaign.
-
-    Attributes:
-        name: Unique in the campaign; of its folder.
-        configuration: Resolved.
-    """
+    """One run of a campaign: its name, unique there and its folder's, and its configuration."""
 
     name: str
     configuration: Configuration
@@ -171,17 +166,14 @@ _MAX_NAMED = 20
 def runs_where(
     runs: Sequence[PlannedRun], where: str, types: Mapping[str, type]
 ) -> tuple[PlannedRun, ...]:
-    """Returns the runs that meet all conditions, in their order.
+    """Returns the runs that meet all conditions, in their order; see `conditions`.
 
-    Args:
-        runs: The campaign's.
-        where: See `conditions`. A run that has no such setting meets none on it; `DRAW` is a
-            run's `data_seed` and `seed` where they are one number.
-        types: See `setting_types`.
+    A run that has no such setting meets none on it; `DRAW` is a run's `data_seed` and `seed` where
+    they are one number.
 
     Raises:
-        ParameterError: On a condition that is none or that no run meets, a setting there is not,
-            or if no run is left.
+        ParameterError: On a condition that is none or that no run meets, a setting there is not, or
+            if no run is left.
     """
     allowed = conditions(where)
     settings = [with_own_draw(run.settings) for run in runs]
@@ -231,9 +223,6 @@ _SAME_FILES = "data_seed"
 
 def check_data(runs: Sequence[PlannedRun]) -> None:
     """Opens the data of every task with files of its own, which prepares or fetches what can be.
-
-    Args:
-        runs: The runs to execute.
 
     Raises:
         DataError: If a file is missing or damaged; names it, and the missing files of all tasks.

@@ -69,11 +69,7 @@ class Options:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Parses the command line and prints the page; returns the exit code.
-
-    Args:
-        argv: The program's name, and its arguments.
-    """
+    """Parses the command line and prints the page; returns the exit code."""
     words = list(argv[1:])
     try:
         if wants_help(words):

@@ -79,11 +79,7 @@ class Options:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Parses the command line and shows the process; returns the exit code.
-
-    Args:
-        argv: The program's name, and its arguments.
-    """
+    """Parses the command line and shows the process; returns the exit code."""
     words = list(argv[1:])
     try:
         registry = registry_with(plugins_given(words))

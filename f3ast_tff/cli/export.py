@@ -54,15 +54,11 @@ def main(flags: Flags) -> None:
 
 
 def runs_table(runs: Mapping[str, Run]) -> pd.DataFrame:
-    """Returns the evaluations of runs as one table.
+    """Returns the evaluations of runs, by their names, as one table; unfinished runs too.
 
-    Args:
-        runs: Runs, unfinished ones too, by a name.
-
-    Returns:
-        A row an evaluation: `run`, the name; `finished`; every setting that a run has, missing
-        where a run has it not; the columns of `metrics.csv`. A setting whose values are of several
-        types becomes text.
+    A row an evaluation: `run`, the name; `finished`; every setting that a run has, missing where a
+    run has it not; the columns of `metrics.csv`. A setting whose values are of several types
+    becomes text.
     """
     names = list(dict.fromkeys(name for run in runs.values() for name in run.settings))
     parts = []

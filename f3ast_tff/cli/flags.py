@@ -150,9 +150,7 @@ def setting_flags(registry: Registry) -> dict[str, Parameter]:
 def expand_flagfiles(arguments: Sequence[str], folder: Path) -> list[str]:
     """Returns the arguments with the content of `--flagfile`s in their places.
 
-    Args:
-        arguments: The arguments.
-        folder: Folder that paths are relative to; built-in flag files are found from anywhere.
+    Paths are relative to `folder`; built-in flag files are found from anywhere.
 
     Raises:
         ParameterError: If a file is not found, cannot be read, or includes itself.

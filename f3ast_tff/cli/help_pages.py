@@ -90,11 +90,7 @@ def campaigns_text() -> str:
 def help_page(command: str, topic: str | None, registry: Registry) -> str:
     """Returns a help page of `run` or `campaign`.
 
-    Args:
-        command: The command.
-        topic: `"all"`, or the name of a kind, a component or a setting; `None` for the common
-            flags.
-        registry: The components.
+    The topic is `"all"`, or the name of a kind, a component or a setting; `None` for common flags.
 
     Raises:
         ParameterError: If nothing has the topic's name.

@@ -98,10 +98,8 @@ FAILED = 1
 def fail(error: Exception | str, code: int = BAD_INPUT, names: Container[str] | None = None) -> int:
     """Prints an error in one line and returns the exit code.
 
-    Args:
-        error: The error; a `ParameterError` is printed as the flag of its parameter.
-        code: The exit code.
-        names: Names that are flags; `None` where each parameter is one.
+    A `ParameterError` of a flag is printed as the flag; with `names` as `None` each parameter is
+    one.
     """
     text = str(error)
     if isinstance(error, ParameterError) and (names is None or error.name in names):

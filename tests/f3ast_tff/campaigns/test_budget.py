@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.campaigns import budget
+from f3ast_tff.campaigns import estimate
 from f3ast_tff.campaigns.costs import CostFile, DataShape, StepCost
 from f3ast_tff.campaigns.estimate import Budget
 from f3ast_tff.campaigns.runs import PlannedRun
@@ -39,7 +39,7 @@ def clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[float]:
     """The time, in seconds, to be changed."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     time = [1000.0]
-    monkeypatch.setattr(budget.time, "monotonic", lambda: time[0])
+    monkeypatch.setattr(estimate.time, "monotonic", lambda: time[0])
     return time
 
 
