@@ -57,12 +57,8 @@ def estimation_errors(
 ) -> dict[str, np.ndarray]:
     """Observes the four classes of Sec. V-A and compares the estimates with the truth.
 
-    Estimates start from Beta(1, 1) priors.
-
-    Args:
-        observations: Increasing numbers of rounds t' after which to compare, each at least 1.
-        num_clients: N.
-        num_seeds: Independent runs, of seeds 0, 1, ...
+    Estimates start from Beta(1, 1) priors; `observations` are increasing numbers of rounds after
+    which to compare, each at least 1; seeds are 0, 1, ...
 
     Returns:
         For each of `ESTIMATES`, the mean over clients of |estimate - truth|, `float64 [runs, n]`.

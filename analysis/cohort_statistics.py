@@ -43,10 +43,7 @@ def main(flags: Flags) -> None:
 
 
 def cohort_statistics(runs: Sequence[Run]) -> pd.DataFrame:
-    """Returns statistics of the cohorts, a row for each group of runs.
-
-    Args:
-        runs: Finished runs.
+    """Returns statistics of the cohorts of finished runs, a row for each group of runs.
 
     Returns:
         Columns `task`, `algorithm`, the further settings that differ between groups, `runs`, and

@@ -79,14 +79,9 @@ _PANELS = {
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A line as it was drawn.
+    """A line as it was drawn: x, y and spread `[n]`, which is `None` for one run.
 
-    Attributes:
-        label: Its name in the legend.
-        runs: What it is the mean of: a run's folder, or how many draws or seeds.
-        x: `[n]`.
-        y: `[n]`.
-        spread: One standard deviation, `[n]`; `None` for one run.
+    `runs` says what it is the mean of: a run's folder, or how many draws or seeds.
     """
 
     label: str
@@ -108,20 +103,17 @@ def draw_curves(
 
     A line is the mean over an algorithm's draws of the data, of each draw's mean over its seeds,
     the band around it one standard deviation over draws to each side; with one draw both are over
-    its seeds.
+    its seeds. The title says how many unfinished runs were left out.
 
     Args:
         groups: Finished runs, of `arranged`.
         names: The settings of their conditions.
-        path: The file to write or replace, a picture of the kind that its name ends in; on an
-            error it stays as it was. `None` for none.
+        path: The file to write or replace, a picture of the kind that its name ends in; on an error
+            it stays as it was. `None` for none.
         looks: Looks of the lines; by default that of each algorithm. Groups of one condition and
             algorithm must look different.
-        num_unfinished: Unfinished runs that were left out; the title says so.
+        num_unfinished: Unfinished runs.
         x: Horizontal axis, one of `X_AXES`.
-
-    Returns:
-        The figure.
 
     Raises:
         RunsError: If there are too many conditions, or a run does not have `x`.

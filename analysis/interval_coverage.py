@@ -55,12 +55,7 @@ Ends = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Law:
-    """The law of the differences of draws.
-
-    Attributes:
-        mean: Its mean.
-        draw: Samples of a shape.
-    """
+    """The law of the differences of draws: its mean, and samples of a shape."""
 
     mean: float
     draw: Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
@@ -103,8 +98,8 @@ def interval_coverage(
 
     Returns:
         A row for each law, number of draws, level and method: `coverage`, the share of intervals
-            that hold the law's mean, and `length`, the median of their lengths relative to that of
-            Student's t.
+        that hold the law's mean, and `length`, the median of their lengths relative to that of
+        Student's t.
     """
     rows = []
     for name, law in LAWS.items():

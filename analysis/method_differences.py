@@ -37,8 +37,7 @@ _COUNTS = ("above", "below", "lost", "runs")
 def regime_differences(study: StudyRuns) -> pd.DataFrame:
     """Compares each method with its baselines in each regime.
 
-    Args:
-        study: The runs; of each method in each objective those of one pair of rates.
+    Of each method in each objective the study has the runs of one pair of rates.
 
     Returns:
         A row per method, objective and regime: `method`, its name; `client_share`; `own`, whether

@@ -61,13 +61,10 @@ class Flags:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Methods under equal conditions.
+    """Methods under equal conditions, which are in words.
 
-    Attributes:
-        condition: These in words.
-        score: Score of the ranking.
-        methods: Name in words, runs, and score by pair of data draw and seed of each, the best
-            first.
+    `methods` has name in words, runs, and score by pair of data draw and seed of each, the best
+    first.
     """
 
     condition: str
@@ -90,7 +87,7 @@ def rankings(runs: Sequence[Run], score: str, at: str | int) -> list[Ranking]:
 
     Returns:
         A ranking per set of equal conditions, the best method first; methods with a score that is
-            not finite come last.
+        not finite come last.
 
     Raises:
         RunsError: If a run was not evaluated in that round, or is there twice.

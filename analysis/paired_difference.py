@@ -250,10 +250,8 @@ def reach(confidence: float, tail: np.ndarray, n: int) -> np.ndarray:
 def one_sided_p(distance: float, tail: float, n: int) -> float:
     """Returns the p value p of a value that far from the mean, `reach` of 1 - 2 p.
 
-    Args:
-        distance: Distance of the mean beyond the value, in standard errors.
-        tail: Skewness towards the value.
-        n: Number of values, at least 2.
+    `distance` is in standard errors beyond the value, `tail` the skewness towards it, `n` the
+    number of values, at least 2.
     """
     stretch = float(_stretch(np.asarray(tail), n))
     of_t = float(special.stdtr(n - 1, -distance))

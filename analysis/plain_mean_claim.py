@@ -46,13 +46,9 @@ class Flags:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim that the plain mean is better, and its verdict.
+    """A claim that the plain mean is better than other weights in an objective, and its verdict.
 
-    Attributes:
-        share: The objective, a client share.
-        weights: Weights of the other method.
-        found: Plain mean minus that method, over draws.
-        verdict: Of the claim.
+    `found` is the plain mean minus that method, over draws.
     """
 
     share: str

@@ -161,13 +161,7 @@ def without_own_aggregation(settings: Mapping[str, Any], algorithm: str) -> dict
 
 
 def load_runs(folder: Path | str) -> list[Run]:
-    """Reads every run at or below a folder.
-
-    Args:
-        folder: Where to look, at any depth.
-
-    Returns:
-        The runs, unfinished ones too, sorted by the path of their folder.
+    """Reads every run at or below a folder, unfinished ones too, sorted by their folders' paths.
 
     Raises:
         RunsError: If there is no run, or one is damaged.

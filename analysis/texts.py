@@ -126,11 +126,7 @@ def one_availability(groups: Iterable[RunGroup]) -> bool:
 
 
 def write_csv(table: pd.DataFrame, path: Path | str) -> None:
-    """Writes a table as UTF-8, see `csv_text`, or replaces a file by it.
-
-    Raises:
-        OSError: If it cannot be written; the file stays as it was.
-    """
+    """Writes a table as UTF-8, see `csv_text`, or replaces a file by it; on an error it stays."""
     with atomic_write(Path(path), encoding="utf-8", newline="") as file:
         file.write(csv_text(table))
 
@@ -148,11 +144,7 @@ def csv_text(table: pd.DataFrame) -> str:
 
 
 def read_csv(text: str) -> pd.DataFrame:
-    """Returns the cells of what `csv_text` wrote, as texts; a gap is an empty one.
-
-    Raises:
-        ValueError: If it is no CSV.
-    """
+    """Returns the cells of what `csv_text` wrote, as texts; a gap is an empty one."""
     table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
     table.columns = table.columns.map(_as_it_was)
     return table.apply(lambda column: column.map(_as_it_was))

@@ -28,12 +28,7 @@ _MOST_NAMED = 4
 
 @dataclass(frozen=True, eq=False)
 class Entered:
-    """A method of one's own on a board.
-
-    Attributes:
-        board: The board.
-        method: The method, with its runs of the board's draws.
-    """
+    """A method of one's own on a board, with its runs of the board's draws."""
 
     board: Board
     method: Method

@@ -34,13 +34,7 @@ _ALWAYS = ("task", "availability", "rounds", "data_seed", "seed")
 
 
 class Published(NamedTuple):
-    """Published hash and command of a run's masks, and its model's size.
-
-    Attributes:
-        digest: Their SHA-256 as `.csv`, in hexadecimal.
-        model_bytes: Bytes of a copy of the model.
-        command: Command that makes them; with `--write=FILE` it writes them.
-    """
+    """SHA-256 of a run's masks as `.csv`, bytes of a copy of its model, and the masks' command."""
 
     digest: str
     model_bytes: int

@@ -27,11 +27,9 @@ NO_CLOCK = "no clock"
 
 @dataclass(frozen=True)
 class Standing:
-    """A row of a board, as texts; a line break within a cell is a newline.
+    """A row of a board: its cells by heading, as texts, and whether the method is one's own.
 
-    Attributes:
-        cells: Its cells by heading.
-        own: Whether the method is one's own.
+    A line break within a cell is a newline.
     """
 
     cells: dict[str, str]
@@ -168,13 +166,10 @@ COMPARED = ("the best kept method", "FedAvg")
 def document(
     boards: Sequence[Board], entered: Sequence[Entered], left_out: Sequence[str], masks: Masks
 ) -> Document:
-    """Builds the page.
+    """Builds the page of all boards.
 
-    Args:
-        boards: All boards.
-        entered: Methods of one's own, `enter`'s.
-        left_out: Lines on runs that are left out.
-        masks: What is published of the masks.
+    `entered` are methods of one's own, `left_out` lines on runs that are left out, `masks` what is
+    published of the boards' masks.
     """
     verdicts = own_verdicts(entered)
     sections = [_verdict_section(verdicts, left_out, bool(entered))]

@@ -78,13 +78,9 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure.
+    """A figure with its caption and the panels that show values.
 
-    Attributes:
-        name: Name of the files, without `.svg`.
-        caption: Caption.
-        figure: The figure.
-        panels: Panels with values to show.
+    `name` is that of the files, without `.svg`.
     """
 
     name: str
@@ -108,10 +104,8 @@ class Section:
 class Document:
     """The report.
 
-    Attributes:
-        title: Its title.
-        sections: Sections in order; the first stands above the table of contents.
-        tables: CSV files to write beside it, by name without `.csv`.
+    The first section stands above the table of contents. `tables` are CSV files to write beside it,
+    by name without `.csv`.
     """
 
     title: str

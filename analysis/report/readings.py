@@ -20,9 +20,7 @@ from f3ast_tff.settings.resolve import applicable, resolve
 class ReadingSetting:
     """A setting that papers and released code leave at different values.
 
-    Attributes:
-        reading: Its number, and its value under each preset.
-        algorithms: Algorithms that it concerns; empty for all.
+    It concerns `algorithms`; all if there are none.
     """
 
     reading: Reading

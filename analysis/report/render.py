@@ -82,12 +82,7 @@ def drawn(picture: Picture, kind: str) -> bytes:
 
 
 def to_html(document: Document, svgs: dict[str, bytes]) -> str:
-    """Returns the report as a page that needs no other file and no network.
-
-    Args:
-        document: The report.
-        svgs: Its figures as SVG, by name.
-    """
+    """Returns the report, with its figures by name, as a page that needs no file and no network."""
     folder = Path(__file__).parent
     loader = jinja2.FileSystemLoader(folder)
     environment = jinja2.Environment(
@@ -249,10 +244,6 @@ def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
     A file is known as ours by its name and SHA-256 in `LISTING`: a file that somebody has changed
     stays.
-
-    Args:
-        folder: Where; must be there.
-        files: Contents by name.
 
     Raises:
         OSError: If a file cannot be written or removed.

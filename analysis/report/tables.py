@@ -73,12 +73,7 @@ def widening(
 ) -> Comparison:
     """Compares the lead of A over B in two columns: "the gap widens" (F3AST Fig. 4).
 
-    Args:
-        claim: Which lead; its relation is not used.
-        ends: The first and the last column.
-        found: Groups by task, algorithm and column; A and B are there at both ends.
-        period: Period of the scores, see `RunGroup.scores`.
-        rounds: The paper's number of rounds; `None` if it gives none.
+    `found` has groups by task, algorithm and column, with A and B at both `ends`.
     """
     leads, groups = [], []
     for at in ends:
@@ -127,13 +122,10 @@ _ONE_ONE = ((1, 1), (None, None))
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table.
+    """A cell of a table: the paper's number and ours, each with its improvement over the baseline.
 
-    Attributes:
-        paper: The paper's number, if it has one.
-        ours: Ours; `None` if it was not run.
-        relative: Improvement over the baseline relative to it, ours; negative is a lower score.
-        paper_relative: The paper's.
+    Improvements are relative to the baseline's score. `None` stands for what was not run or
+    printed.
     """
 
     paper: float | None
@@ -206,7 +198,7 @@ def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[Fil
 
     Returns:
         One filled table for each set of runs that may be compared, then one of the paper's tasks
-            that no run with the published network is of, if any.
+        that no run with the published network is of, if any.
     """
     fitting = [g.with_own(table.free) for g in groups if column_of(table, g) is not None]
     filled = []

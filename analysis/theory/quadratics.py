@@ -142,14 +142,8 @@ def slope_row(
 ) -> dict[str, Any]:
     """Returns a row with the slope of log mean value on log x, and its 95% interval.
 
-    The interval holds the middle of 500 bootstrap samples of the draws.
-
-    Args:
-        claim: Name of the claim.
-        case: Name of the case.
-        x: Above 0, `float64 [points]`.
-        values: Above 0, `float64 [draws, points]`.
-        setting: Name of the setting.
+    The interval holds the middle of 500 bootstrap samples of the draws; x `float64 [points]` and
+    values `float64 [draws, points]` are above 0.
     """
     picks = generator(0, "slopes").integers(len(values), size=(500, len(values)))
     means = np.concatenate([values.mean(0)[None], values[picks].mean(1)])

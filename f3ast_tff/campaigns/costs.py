@@ -264,9 +264,7 @@ class StepCost:
 class CostFile:
     """The step costs measured on this machine, with these versions of the libraries.
 
-    Attributes:
-        path: A JSON file in the user's cache folder.
-        machine: See `machine`.
+    They are in `path`, a JSON file in the user's cache folder.
     """
 
     def __init__(self) -> None:

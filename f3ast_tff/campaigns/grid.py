@@ -92,14 +92,7 @@ def several(types: Mapping[str, type], name: str, value: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A planned campaign.
-
-    Attributes:
-        name: Name of the campaign.
-        about: Purpose, from the file.
-        folder: Folder with `runs/` and `manifest.json`.
-        runs: Runs in the order of the file's `value`, then of its grid.
-    """
+    """A planned campaign; its runs are in the order of the file's `value`, then of its grid."""
 
     name: str
     about: str

@@ -39,11 +39,7 @@ class Worker(Protocol):
 
 
 class Workers(Protocol):
-    """Where worker processes come from.
-
-    Attributes:
-        slots: How many there may be at a time.
-    """
+    """Where worker processes come from: at most `slots` at a time."""
 
     slots: int
 

@@ -77,10 +77,8 @@ class LocalProcesses:
 class LocalProcess:
     """One spawned process.
 
-    Attributes:
-        name: See `Worker`.
-        pipe: Takes orders, gives outcomes; readable once a run has ended, or the process.
-        gpu: The GPU that it was given; empty for none.
+    `pipe` takes orders and gives outcomes; it is readable once a run has ended, or the process.
+    `gpu` is the GPU that it was given; empty for none.
     """
 
     def __init__(

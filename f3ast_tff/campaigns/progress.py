@@ -69,12 +69,7 @@ class CampaignProgress:
 
 
 class Watch:
-    """Keeps count; a `Watcher`.
-
-    Attributes:
-        finished: Runs that have finished in this go, or before.
-        failed: Runs that have failed in this go.
-    """
+    """Keeps count of the runs that have finished, or failed in this go; a `Watcher`."""
 
     def __init__(self, campaign: Campaign, manifest: Manifest, stop: Stop) -> None:
         """Takes stock."""

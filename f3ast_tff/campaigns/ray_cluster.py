@@ -77,12 +77,7 @@ class RayCluster:
 
 
 class RayWorker:
-    """One actor.
-
-    Attributes:
-        name: See `Worker`.
-        running: Ray's promise of the outcome.
-    """
+    """One actor; `running` is Ray's promise of the outcome."""
 
     def __init__(self, ray: Any, actor: Any) -> None:
         """Takes the module and the actor."""

@@ -32,12 +32,9 @@ _FLAGFILES = Path(__file__).resolve().parent.parent / "flagfiles"
 
 @dataclass(frozen=True)
 class Parsed:
-    """A parsed command line.
+    """A parsed command line: given settings, flags of `CAMPAIGN`, and the components at hand.
 
-    Attributes:
-        settings: Given settings by name, `draw` among them; several values as a list.
-        campaign: Given flags of `CAMPAIGN`, by name.
-        registry: The components at hand, plug-ins' included.
+    Several values of a setting are a list; `draw` is among the settings.
     """
 
     settings: dict[str, Any]
