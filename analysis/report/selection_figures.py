@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, NullLocator
@@ -23,19 +24,6 @@ _TRACE = ("initial_rates", "rate_rounds", "rates")
 
 
 @dataclass(frozen=True, eq=False)
-class Rates:
-    """Participation rates in one run.
-
-    Attributes:
-        rounds: Rounds t, `int64 [n]`, from 0.
-        values: r(t), `float64 [n, N]`.
-    """
-
-    rounds: np.ndarray
-    values: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
 class Selections:
     """Selections of a group's runs on its lowest data draw: draws differ in p_k.
 
@@ -44,13 +32,14 @@ class Selections:
         picked: Share of the rounds in which a client was selected, mean over the seeds of that
             draw, `float64 [N]`.
         shares: p_k of that draw, `float64 [N]`.
-        rates: Rates in the run of `pair`; `None` if it tracks none, or N is too large.
+        rates: r(t) in the run of `pair`, a row per round from 0, a column per client; `None` if it
+            tracks none, or N is too large.
     """
 
     pair: Pair
     picked: np.ndarray
     shares: np.ndarray
-    rates: Rates | None
+    rates: pd.DataFrame | None
 
 
 def selections_of(group: RunGroup) -> Selections:
@@ -78,11 +67,11 @@ def _each_once(selected: np.ndarray) -> np.ndarray:
     return ordered[(ordered >= 0) & ~again]
 
 
-def _rates(arrays: dict[str, np.ndarray]) -> Rates | None:
+def _rates(arrays: dict[str, np.ndarray]) -> pd.DataFrame | None:
     if not arrays.keys() >= set(_TRACE):
         return None
     initial, rounds, values = (arrays[name] for name in _TRACE)
-    return Rates(np.concatenate([[0], rounds]), np.vstack([initial, values]))
+    return pd.DataFrame(np.vstack([initial, values]), [0, *rounds])
 
 
 _TRACKS_RATES = "f3ast"
@@ -182,10 +171,10 @@ def rates(name: str, what: str, found: Mapping[RunGroup, Selections]) -> list[Bl
     figure, panels = new_figure(len(groups), 1, (4.0, 2.1), 3, sharex=True, sharey=True)
     lines: dict[str, Line2D] = {}
     drawn: list[tuple[Axes, list[Trace]]] = []
-    shown = {group: np.maximum(kept[group].values, _LEAST_RATE) for group in groups}
+    shown = {group: np.maximum(kept[group].to_numpy(), _LEAST_RATE) for group in groups}
     largest = max(each.max() / each.min() for each in shown.values())
     for panel, group in zip(panels.flat, groups):
-        shares, rounds = found[group].shares, kept[group].rounds
+        shares, rounds = found[group].shares, kept[group].index.to_numpy()
         order = np.argsort(-shares, kind="stable")
         ranks = np.unique(np.linspace(0, len(order) - 1, _CLIENTS).round().astype(int))
         traces = []

@@ -28,10 +28,10 @@ def test_shares_and_rates_are_those_of_the_run(make_run: MakeRun, tmp_path: Path
     found = selections_of(group)
     assert found.shares is not None and found.rates is not None
     np.testing.assert_array_equal(found.shares, experiment.p)
-    assert found.rates.rounds.tolist() == list(range(7))
-    np.testing.assert_array_equal(found.rates.values[0], written["initial_rates"])
+    assert found.rates.index.tolist() == list(range(7))
+    np.testing.assert_array_equal(found.rates.to_numpy()[0], written["initial_rates"])
     for t, ids in enumerate(written["selected"], start=1):
-        weights = found.shares[ids] / found.rates.values[t, ids]
+        weights = found.shares[ids] / found.rates.to_numpy()[t, ids]
         np.testing.assert_allclose(written["weights"][t - 1], weights, rtol=1e-6)
 
 
