@@ -8,6 +8,7 @@ twice as long as that of a mean. An unbiased rule has E[sum_k w_k] = 1.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -81,7 +82,10 @@ def _of_run(run: Run, normalised: bool) -> dict[str, float]:
     spans = zip(SPANS, (*SPANS[1:], len(sums) + 1))
     parts = {start: sums[start - 1 : end - 1] for start, end in spans}
     return {
-        **{f"weight_sum_from_{t}": _mean(part) for t, part in parts.items()},
+        **{
+            f"weight_sum_from_{t}": part.mean() if len(part) else math.nan
+            for t, part in parts.items()
+        },
         "largest_p": float(p.max()),
         "largest_clients": float(picks[largest].sum()) / max(int(picks.sum()), 1),
         "never_picked": float(np.mean(picks == 0)),
@@ -100,10 +104,6 @@ def _of_late(arrays: Mapping[str, np.ndarray]) -> dict[str, float]:
         "not_taken": float(arrays["late_lost"].sum()) / max(int(np.sum(selected >= 0)), 1),
         "rarest_half": float(counts[: len(counts) // 2].sum()) / max(len(entered), 1),
     }
-
-
-def _mean(values: np.ndarray) -> float:
-    return float(values.mean()) if len(values) else float("nan")
 
 
 if __name__ == "__main__":

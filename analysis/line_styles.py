@@ -82,7 +82,7 @@ def looks_of(
         for group in members
         if values[group] and (always or len(several[group.algorithm]) > 1)
     }
-    order = sorted(set(swept.values()), key=_sortable)
+    order = sorted({*swept.values()}, key=lambda told: [(n, sortable(v)) for n, v in told])
     places = {value: place for place, value in enumerate(order)}
     styles = styles_of(group.algorithm for group in members)
     one_method = len({group.algorithm for group in swept}) == 1
@@ -92,7 +92,7 @@ def looks_of(
         label, place = group.display, -1
         if group in swept:
             place = places[values[group]]
-            color = _color(place, len(order))
+            color = to_hex(colormaps[_SCALE](_BRIGHTEST * place / max(len(order) - 1, 1)))
             marker = _MARKERS[place % len(_MARKERS)] if one_method else marker
             label = labelled(group, dict(values[group]))
         found[group] = (group.first.order("algorithm"), place), Look(color, dashes, marker, label)
@@ -107,11 +107,3 @@ def literal(text: str) -> str:
 def labelled(group: RunGroup, told: Mapping[str, Any]) -> str:
     """Returns the name of a method with the settings that tell it apart."""
     return ", ".join(filter(None, (group.display, describe(told, told))))
-
-
-def _sortable(value: tuple[tuple[str, Any], ...]) -> list[tuple[str, Any]]:
-    return [(name, sortable(each)) for name, each in value]
-
-
-def _color(place: int, of: int) -> str:
-    return to_hex(colormaps[_SCALE](_BRIGHTEST * place / max(of - 1, 1)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -119,7 +119,7 @@ def render(ranking: Ranking, against: str | None) -> str:
     """
     every = [scores for _, _, scores in ranking.methods]
     columns = {
-        "draws": [str(len(_draws(scores))) for scores in every],
+        "draws": [str(len({pair.draw for pair in scores})) for scores in every],
         "runs": [str(len(scores)) for scores in every],
         ranking.score.replace("_", " "): [spread_text(summarised(scores)) for scores in every],
         "minus the next": [_minus(*pair) for pair in zip(every, [*every[1:], None])],
@@ -146,10 +146,6 @@ def _name(group: RunGroup, members: Sequence[RunGroup], free: Sequence[str]) -> 
     apart = varying([other for other in members if other.algorithm == group.algorithm], free)
     said = describe(group.condition(apart), apart)
     return f"{group.display} ({said})" if said else group.display
-
-
-def _draws(scores: Iterable[Pair]) -> set[int]:
-    return {pair.draw for pair in scores}
 
 
 def _minus(scores: Mapping[Pair, float], other: Mapping[Pair, float] | None) -> str:

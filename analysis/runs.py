@@ -251,7 +251,10 @@ def described(config: Any) -> dict[str, Any]:
         files, digest = config["input_files"], config.get("data_sha256")
         return {
             "settings": _checked(settings),
-            "components": {kind: _component(each) for kind, each in config["components"].items()},
+            "components": {
+                kind: {**each, "display": one_line(each["display"]), "order": int(each["order"])}
+                for kind, each in config["components"].items()
+            },
             "method_settings": frozenset(map(str, config["method_settings"])),
             "not_compared": frozenset(map(str, config["not_compared"])),
             "plugins": {str(p["name"]): str(p["sha256"]) for p in plugins},
@@ -262,10 +265,6 @@ def described(config: Any) -> dict[str, Any]:
         }
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"does not describe its components: {error!r}") from error
-
-
-def _component(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {**config, "display": one_line(config["display"]), "order": int(config["order"])}
 
 
 def _checked(settings: dict[str, Any]) -> dict[str, Any]:

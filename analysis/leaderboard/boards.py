@@ -155,7 +155,10 @@ def read_boards(study: Study, folder: Path = RESULTS) -> list[Board]:
     draw = int(table["draw"].iloc[0])
     planned = plan(find_grid_file(study.name), {"draw": draw}, to_run=False).runs
     by_settings = {
-        tuple(_text(run.settings.get(name)) for name in names): run.configuration for run in planned
+        tuple(
+            "" if (v := run.settings.get(n)) is None else str(v) for n in names
+        ): run.configuration
+        for run in planned
     }
     found = []
     for key, rows in table.groupby(names, sort=False):
@@ -226,7 +229,3 @@ def _runs(configuration: Configuration, rows: pd.DataFrame) -> list[Run]:
         seeds = {n: v for n, v in zip(_PAIR, (draw, seed)) if n in settings}
         found.append(replace(first, settings={**settings, **seeds}, metrics=own, summary=summary))
     return found
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)

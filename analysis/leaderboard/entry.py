@@ -54,7 +54,7 @@ def enter(
     found = []
     for group in groups:
         board, differing = _nearest(group, boards)
-        name = _named(group, labels[group])
+        name = f"{labels[group]} ({group.first.path}{' ...' if len(group.runs) > 1 else ''})"
         if differing:
             more = len(differing) - _MOST_NAMED
             words = [*differing[:_MOST_NAMED], *([f"and {more} more"] if more > 0 else [])]
@@ -71,10 +71,6 @@ def enter(
 
 def _where(board: Board) -> str:
     return f"{board.study.name}, {board.title}"
-
-
-def _named(group: RunGroup, label: str) -> str:
-    return f"{label} ({group.first.path}{' ...' if len(group.runs) > 1 else ''})"
 
 
 def _nearest(group: RunGroup, boards: Sequence[Board]) -> tuple[Board, list[str]]:

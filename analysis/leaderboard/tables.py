@@ -44,7 +44,8 @@ def main(flags: Flags) -> None:
 
 def tables(boards: Sequence[Board], masks: Masks) -> str:
     """Returns the tables of the boards of a study, with what is published of their masks."""
-    rows = {board: _standings(board, masks) for board in boards}
+    there = {board: masks.get((board.study.name, board.where), {}) for board in boards}
+    rows = {board: standings(board, (), model_bytes(there[board])) for board in boards}
     overview = [_overview(board, of_board) for board, of_board in rows.items()]
     parts = [
         markdown_table(_HEAD, overview),
@@ -59,10 +60,6 @@ def tables(boards: Sequence[Board], masks: Masks) -> str:
             "</details>",
         ]
     return "\n\n".join(parts)
-
-
-def _standings(board: Board, masks: Masks) -> list[Standing]:
-    return standings(board, (), model_bytes(masks.get((board.study.name, board.where), {})))
 
 
 def _overview(board: Board, rows: Sequence[Standing]) -> list[str]:

@@ -10,7 +10,6 @@ import pandas as pd
 from f3ast_tff.analysis.paired_difference import PairedDifference
 from f3ast_tff.analysis.report.document import Grid
 from f3ast_tff.analysis.report.tables import Cell, Comparison, FilledTable
-from f3ast_tff.analysis.run_groups import RunGroup
 from f3ast_tff.analysis.texts import (
     NOT_RUN,
     interval,
@@ -137,7 +136,8 @@ def comparison_grid(name: str, filled: FilledTable) -> Grid:
             )
         )
         groups.append(f"{claim.title or 'beside the claims'}, {filled.display(claim.task, 'task')}")
-    covered = of_intervals((c.found for c in filled.comparisons), one_availability(_groups(filled)))
+    shared = filled.variant is not None and one_availability(filled.variant.groups)
+    covered = of_intervals((each.found for each in filled.comparisons), shared)
     caption = f"Paired differences ({filled.label}){covered and '; ' + covered}"
     return Grid(name, caption, head, tuple(rows), groups=tuple(groups))
 
@@ -148,10 +148,6 @@ def claim_text(filled: FilledTable, each: Comparison) -> str:
     sign = _SIGNS[claim.relation] if claim.source else "against"
     pair = f"{filled.display(claim.a)} {sign} {filled.display(claim.b)}"
     return f"{pair}, {heading(filled, each.at)}"
-
-
-def _groups(filled: FilledTable) -> Sequence[RunGroup]:
-    return () if filled.variant is None else filled.variant.groups
 
 
 def direction_text(verdict: Verdict) -> str:

@@ -64,6 +64,11 @@ class Effect:
     obstacle: str
     moves: str = NOT_ENOUGH
 
+    @property
+    def size(self) -> float:
+        """How large it is, whatever its sign; 0 if it is not known."""
+        return 0.0 if self.found is None else abs(self.found.mean)
+
 
 @dataclass(frozen=True)
 class Ordering:
@@ -180,7 +185,7 @@ def _of_base(
             leads = [_lead(part, metric, period) for part in (full, base)]
             four = [part[algorithm] for part in (full, base) for algorithm in LEAD]
             found.append(_effect(preset, ("lead", "F3AST's lead"), text, four, *leads))
-    return sorted(found, key=lambda e: (e.what != "lead", e.what, -_size(e)))
+    return sorted(found, key=lambda e: (e.what != "lead", e.what, -e.size))
 
 
 def table9_orderings(forms: Mapping[Form, RunGroup], period: str) -> list[Ordering]:
@@ -268,10 +273,6 @@ def _effect(
     mean = summarised(base).mean if base else math.nan
     obstacle = obstacle_to_verdict(groups, found, FEWEST_PAIRS)
     return Effect("", preset, *what, text, mean, found, obstacle)
-
-
-def _size(effect: Effect) -> float:
-    return 0.0 if effect.found is None else abs(effect.found.mean)
 
 
 def _of_table9(group: RunGroup) -> bool:

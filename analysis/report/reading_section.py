@@ -107,7 +107,7 @@ def by_reading(found: Sequence[Effect]) -> list[tuple[str, ...]]:
             "reading": [int(e.switch.partition(" ")[0][1:]) for e in cases],
             "lead": [e.what == "lead" for e in cases],
             "moves": [e.moves for e in cases],
-            "size": [abs(e.found.mean) if e.found else 0.0 for e in cases],
+            "size": [e.size for e in cases],
             "effect": cases,
         }
     )
@@ -138,8 +138,7 @@ def _not_switched(rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _summary(found: Sequence[Effect]) -> str:
-    moving = [e for e in found if e.moves == "yes" and e.found is not None]
-    moving.sort(key=lambda e: -abs(e.found.mean if e.found else 0.0))
+    moving = sorted((e for e in found if e.moves == "yes"), key=lambda e: -e.size)
     if not moving:
         return "No reading is seen to move a result."
     said = "; ".join(
@@ -217,7 +216,7 @@ def _ordering_grid(orderings: Sequence[Ordering], groups: Sequence[RunGroup]) ->
     rows = tuple(
         (
             each.reading,
-            *(_lead_text(each.leads[alpha]) for alpha in ALPHAS),
+            *(interval(d) + (f"\n{over(d)}" if d else "") for d in each.leads.values()),
             each.reproduced,
         )
         for each in orderings
@@ -228,10 +227,6 @@ def _ordering_grid(orderings: Sequence[Ordering], groups: Sequence[RunGroup]) ->
     found = [lead for each in orderings for lead in each.leads.values()]
     caption = f"Table IX's ordering by reading (the paper: {said})"
     return Grid("table9_orderings", _covered(caption, found, groups), head, rows)
-
-
-def _lead_text(lead: PairedDifference | None) -> str:
-    return interval(lead) if lead is None else f"{interval(lead)}\n{over(lead)}"
 
 
 def _effect_row(each: Effect) -> dict[str, object]:

@@ -33,7 +33,7 @@ def machine() -> dict[str, Any]:
     return {
         "processor": _processor(),
         "cores": cores(),
-        "gpus": _gpus(),
+        "gpus": sorted(_field(path, "Model") for path in _GPUS.glob("*/information")),
         "python": platform.python_version(),
         "packages": {"f3ast-tff": f3ast_tff.__version__, **package_versions()},
     }
@@ -45,10 +45,6 @@ def _processor() -> str:
         if name:
             return name
     return platform.processor() or platform.machine()
-
-
-def _gpus() -> list[str]:
-    return sorted(_field(path, "Model") for path in _GPUS.glob("*/information"))
 
 
 def _field(path: Path, name: str) -> str:

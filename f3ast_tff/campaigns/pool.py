@@ -74,15 +74,11 @@ def by_environment(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
     return sorted(runs, key=lambda run: order[run.environment])
 
 
-def _always(run: PlannedRun) -> bool:
-    return True
-
-
 def execute_all(
     runs: Sequence[PlannedRun],
     workers: Workers,
     watcher: Watcher,
-    allows: Callable[[PlannedRun], bool] = _always,
+    allows: Callable[[PlannedRun], bool] = lambda run: True,
 ) -> None:
     """Executes runs in this order, except that those of one environment follow one another.
 

@@ -26,14 +26,11 @@ class RunActor:
 
     def run(self, order: Mapping[str, Any]) -> Outcome:
         """Runs an experiment; see `PlannedRun.order`."""
-        worker = f"process {os.getpid()} on {platform.node()}, Ray node {_node_id()}"
+        import ray
+
+        node = ray.get_runtime_context().get_node_id()
+        worker = f"process {os.getpid()} on {platform.node()}, Ray node {node}"
         return run_order(order, self._provenance, worker)
-
-
-def _node_id() -> str:
-    import ray
-
-    return str(ray.get_runtime_context().get_node_id())
 
 
 class RayCluster:

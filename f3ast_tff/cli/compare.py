@@ -16,7 +16,7 @@ from f3ast_tff.analysis.differences import Methods, differences, heading, method
 from f3ast_tff.analysis.line_styles import Look, looks_of
 from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.results_frame import final_table, render
-from f3ast_tff.analysis.run_groups import Collected, RunGroup, collect, varying
+from f3ast_tff.analysis.run_groups import RunGroup, collect, varying
 from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.core.errors import ParameterError
@@ -51,7 +51,9 @@ def main(flags: Flags) -> None:
     """Prints the table and draws the curves."""
     require_ending("out", flags.out, ".png", ".svg", ".pdf")
     collected = collect(flags.runs)
-    _require_finished(collected)
+    if not collected.groups:
+        lines = [*collected.damaged, *collected.unfinished]
+        raise RunsError(f"no finished run (one with a summary.json) among: {'; '.join(lines)}")
     colour = None if flags.colour == "algorithm" else flags.colour
     if colour is not None:
         _require_setting(colour, collected.groups)
@@ -89,12 +91,6 @@ def _looks(methods: Methods, colour: str | None) -> dict[RunGroup, Look]:
     }
     looks = looks_of(methods.groups, shown, always=colour is not None)
     return {group: replace(look, label=methods.labels[group]) for group, look in looks.items()}
-
-
-def _require_finished(collected: Collected) -> None:
-    if not collected.groups:
-        lines = [*collected.damaged, *collected.unfinished]
-        raise RunsError(f"no finished run (one with a summary.json) among: {'; '.join(lines)}")
 
 
 def _require_setting(colour: str, groups: Sequence[RunGroup]) -> None:

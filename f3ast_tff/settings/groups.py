@@ -59,10 +59,6 @@ class TrainingConfig:
     )
 
 
-def _objective(known: Any) -> str:
-    return str(known.config_class("algorithm").client_share)
-
-
 def _population(known: Any) -> str:
     """`present` if an availability process renews shares; see `AvailabilityConfig`."""
     renewed = any(c.renews_shares(known) for c in known.config_classes("availability"))
@@ -105,17 +101,16 @@ class ReadingConfig:
     client_share: str = parameter(
         Reading(
             "R16",
-            Derived(_objective, "examples, or equal where the algorithm's paper has 1 / N"),
+            Derived(
+                lambda known: known.config_class("algorithm").client_share,
+                "examples, or equal where the algorithm's paper has 1 / N",
+            ),
             "batches",
         ),
         "p_k, a client's weight in the objective: its share of the examples or of the training "
         "batches, or 1 / N for all",
         choices=("examples", "batches", "equal"),
     )
-
-
-def _logger(known: Any) -> str:
-    return "tensorboard" if importlib.util.find_spec("tensorboard") else "csv"
 
 
 @dataclass(frozen=True)
@@ -154,7 +149,10 @@ class RunConfig:
         decides_result=False,
     )
     logger: str = parameter(
-        Derived(_logger, "tensorboard where it is installed, else csv"),
+        Derived(
+            lambda known: "tensorboard" if importlib.util.find_spec("tensorboard") else "csv",
+            "tensorboard where it is installed, else csv",
+        ),
         "where scalars go besides metrics.csv: a comma list of tensorboard, wandb, mlflow, csv",
         decides_result=False,
     )

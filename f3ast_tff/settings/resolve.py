@@ -177,7 +177,7 @@ class _Resolver:
     def _chosen(self, kind: str) -> Any:
         config, *parts = [self._config(c) for c in self.config_classes(kind)]
         if kind == "constraint":
-            return replace(config, arguments=_arguments(self["constraint"]))
+            return replace(config, arguments=(self["constraint"] or "").partition(":")[2])
         return replace(config, parts=tuple(parts)) if hasattr(config, "part_names") else config
 
     def _config(self, config: type) -> Any:
@@ -282,10 +282,6 @@ def _constraint_name(text: Any) -> str:
     if not isinstance(text, str):
         raise ParameterError("constraint", text, "must be a text such as cycle:5,10")
     return text.partition(":")[0]
-
-
-def _arguments(text: str | None) -> str:
-    return "" if text is None else text.partition(":")[2]
 
 
 def _check_weights(algorithm: Any, aggregation: Any) -> None:
