@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,9 @@ from f3ast_tff.analysis.method_differences import (
     regime_differences,
 )
 from f3ast_tff.analysis.runs import RunsError
-from f3ast_tff.analysis.studies import RATES, SCORES_OF, SHARE, at_tuned_rates, read_study
+from f3ast_tff.analysis.studies import RATES, SCORES_OF, SHARE, at_tuned_rates, read_studies
 from f3ast_tff.analysis.texts import markdown_table, write_csv
-from f3ast_tff.settings import REQUIRED, parameter
+from f3ast_tff.settings import REQUIRED, builtin_registry, parameter
 
 # 900 pixels wide.
 _DPI, _WIDTH = 100, 9.0
@@ -169,21 +169,37 @@ class Flags:
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Writes or prints the comparison."""
-    study = read_study(Path(flags.scores), flags.regimes.split(","), flags.where)
-    if flags.rates is not None:
-        study = at_tuned_rates(study, Path(flags.rates))
-    found = by_objective(regime_differences(study), flags.objective)
+    found: dict[tuple[str, str], pd.DataFrame] = {}
+    studies = read_studies(Path(flags.scores), flags.regimes.split(","), flags.where)
+    for task, study in studies.items():
+        if flags.rates is not None:
+            study = at_tuned_rates(study, Path(flags.rates))
+        parts = by_objective(regime_differences(study), flags.objective)
+        found.update({(task, objective): part for objective, part in parts.items()})
+    several = len(studies) > 1
     if flags.out is not None:
-        tables = [method_means(part).assign(objective=name) for name, part in found.items()]
+        tables = [
+            method_means(part).assign(objective=name, **({"task": task} if several else {}))
+            for (task, name), part in found.items()
+        ]
         write_csv(pd.concat(tables).round(6), flags.out)
         print(f"written: {flags.out}")
+    titled = {
+        f"{_display(task)}. {_TITLES[name]}" if several else _TITLES[name]: part
+        for (task, name), part in found.items()
+    }
     if flags.picture is not None:
-        titled = {_TITLES[name]: part for name, part in found.items()}
         draw_differences(titled, Path(flags.picture))
         print(f"written: {flags.picture}")
     if flags.out is None and flags.picture is None:
-        task = str(study.runs["task"].iloc[0])
-        print("\n\n".join([*(_table(name, part) for name, part in found.items()), _note(task)]))
+        objectives = [name for _, name in found]
+        shown = map(_table, objectives, titled, found.values())
+        print("\n\n".join([*shown, _note(studies)]))
+
+
+def _display(task: str) -> str:
+    component = builtin_registry().components["task"].get(task)
+    return task if component is None else component.display
 
 
 def by_objective(differences: pd.DataFrame, objective: str | None) -> dict[str, pd.DataFrame]:
@@ -200,12 +216,12 @@ def by_objective(differences: pd.DataFrame, objective: str | None) -> dict[str, 
     return found
 
 
-def _table(objective: str, differences: pd.DataFrame) -> str:
+def _table(objective: str, title: str, differences: pd.DataFrame) -> str:
     means = method_means(differences)
     shown = [name for name in _HEADINGS if name in means and (objective == OWN or name != SHARE)]
     rows = [[_cell(name, row) for name in shown] for row in means.to_dict("records")]
     num_regimes = differences["regime"].nunique()
-    title = f"{_TITLES[objective]}, means over {num_regimes} regime{'s' * (num_regimes > 1)}:"
+    title = f"{title}, means over {num_regimes} regime{'s' * (num_regimes > 1)}:"
     return f"{title}\n\n{markdown_table([_HEADINGS[name] for name in shown], rows)}"
 
 
@@ -222,9 +238,9 @@ def _cell(name: str, row: Mapping[Any, Any]) -> str:
     return str(value) or "–"
 
 
-def _note(task: str) -> str:
-    bound = guess_loss(task)
-    guess = "" if math.isinf(bound) else f", or at least {bound:.4g}, that of a uniform guess"
+def _note(tasks: Collection[str]) -> str:
+    bounds = [f"{bound:.4g}" for bound in sorted(map(guess_loss, tasks)) if math.isfinite(bound)]
+    guess = f", or at least {' or '.join(bounds)}, that of a uniform guess" if bounds else ""
     return (
         "`above 0` and `below 0` count the regimes whose 95% interval of the paired difference to "
         "the method corrected lies above or below 0, after Holm's correction; a family is all "

@@ -192,7 +192,7 @@ class StudyRuns:
 
 
 def read_study(path: Path, regimes: Sequence[str], where: str | None = None) -> StudyRuns:
-    """Reads a file of scores.
+    """Reads a file of scores of one task.
 
     Args:
         path: CSV file of `tidy_scores`.
@@ -200,8 +200,31 @@ def read_study(path: Path, regimes: Sequence[str], where: str | None = None) -> 
         where: Conditions on the runs to keep, as of `tidy_scores.runs_where`; `None` for all.
 
     Raises:
-        RunsError: If it cannot be read, has several tasks, lacks a regime's column or that of the
-            client share, or has an unknown client share.
+        RunsError: As `read_studies`, or if it has several tasks.
+    """
+    studies = read_studies(path, regimes, where)
+    if len(studies) > 1:
+        raise RunsError(f"{path} has runs of {', '.join(studies)}; a study is of one task")
+    (study,) = studies.values()
+    return study
+
+
+def read_studies(
+    path: Path, regimes: Sequence[str], where: str | None = None
+) -> dict[str, StudyRuns]:
+    """Reads a file of scores, a study per task.
+
+    Args:
+        path: CSV file of `tidy_scores`.
+        regimes: Settings whose values are the regimes.
+        where: Conditions on the runs to keep, as of `tidy_scores.runs_where`; `None` for all.
+
+    Returns:
+        The studies by task, in the file's order.
+
+    Raises:
+        RunsError: If it cannot be read, lacks a regime's column or that of the client share, or
+            has an unknown client share.
     """
     kept = runs_where(read_scores(path), where)
     names = settings_of(kept)
@@ -209,9 +232,6 @@ def read_study(path: Path, regimes: Sequence[str], where: str | None = None) -> 
         if name not in names:
             raise RunsError(f"{path} has no column {name}; its settings are {', '.join(names)}")
     runs = scores_at(kept, "final").drop(columns="at_rounds")
-    tasks = runs["task"].unique()
-    if len(tasks) > 1:
-        raise RunsError(f"{path} has runs of {', '.join(tasks)}; a study is of one task")
     unknown = sorted({*runs[SHARE]} - {*SCORES_OF})
     if unknown:
         allowed = ", ".join(SCORES_OF)
@@ -221,7 +241,19 @@ def read_study(path: Path, regimes: Sequence[str], where: str | None = None) -> 
         runs[column] = _accuracy(runs, shares.str[place])
     runs["loss"] = _of_kind(runs, shares.str[0], "loss")
     world = ("task", SHARE, *regimes, *RATES)
-    return StudyRuns(runs, [name for name in names if name not in world], list(regimes))
+    method = [name for name in names if name not in world]
+    by_task = runs.groupby("task", sort=False)
+    found = {}
+    for task, part in by_task:
+        # What differs between tasks alone tells no methods apart, such as the rounds.
+        own = method if len(by_task) == 1 else _varying(part, method)
+        found[str(task)] = StudyRuns(part.reset_index(drop=True), own, list(regimes))
+    return found
+
+
+def _varying(runs: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    components = ("algorithm", "aggregation")
+    return [name for name in names if name in components or runs[name].nunique() > 1]
 
 
 def at_tuned_rates(study: StudyRuns, path: Path) -> StudyRuns:

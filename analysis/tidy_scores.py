@@ -33,6 +33,7 @@ When = Union[int, str]
 _READING, _DRAWS, _OBJECTIVE = "reading", "availability_draws", "client_share"
 _AGGREGATION = "aggregation"
 _DRAW, _SEED, _ROUND = "data_seed", "seed", "round"
+CLOCK = "simulated_seconds"
 _NEEDED = ("task", "algorithm", _SEED, _ROUND, *SCORES)
 
 
@@ -43,22 +44,24 @@ class Flags:
     runs: str = runs_flag()
     out: str = out_flag("CSV")
     every: int = parameter(1, "keep rounds that are multiples of this, and the last", minimum=1)
+    clock: bool = parameter(False, "also keep simulated_seconds since round 1")
 
 
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Writes the file."""
-    table = tidy_scores(read_finished(flags.runs), flags.every)
+    table = tidy_scores(read_finished(flags.runs), flags.every, clock=flags.clock)
     write_csv(table, flags.out)
     print(f"{len(table)} rows: {flags.out}")
 
 
-def tidy_scores(runs: Sequence[Run], every: int = 1) -> pd.DataFrame:
+def tidy_scores(runs: Sequence[Run], every: int = 1, *, clock: bool = False) -> pd.DataFrame:
     """Returns the scores of runs, a row an evaluation.
 
     Args:
         runs: Finished runs.
         every: Rounds that are multiples of it are kept, and the last of each run.
+        clock: Whether `simulated_seconds` are kept, empty where a delivery has no clock.
 
     Returns:
         Columns `task`, `algorithm`, the further settings that differ between groups of runs,
@@ -66,7 +69,7 @@ def tidy_scores(runs: Sequence[Run], every: int = 1) -> pd.DataFrame:
         comparable), `aggregation` where it is not an algorithm's own (its runs' name depends on
         it), `reading` where it is not the paper's, `availability_draws` where it is not the
         reading's (what intervals cover depends on it), `data_seed` where draws of the data differ,
-        `seed`, `round` and `SCORES`, which have six decimals, for runs in the order of
+        `seed`, `round`, `SCORES`, which have six decimals, and the clock, for runs in the order of
         `comparable_groups`, of their draws and their seeds.
 
     Raises:
@@ -79,12 +82,13 @@ def tidy_scores(runs: Sequence[Run], every: int = 1) -> pd.DataFrame:
     several = len({draw for group in groups for draw in group.draws}) > 1
     labels: list[dict[str, object]] = []
     parts = []
+    measured = ["round", *(f"test_{score}" for score in SCORES), *([CLOCK] if clock else [])]
     for group in groups:
         settings = group.condition(["task", "algorithm", *shown])
         for pair, run in sorted(group.runs.items()):
             rounds = run.metrics["round"]
             kept = run.metrics[(rounds % every == 0) | (rounds == rounds.iloc[-1])]
-            scores = kept[["round", *(f"test_{score}" for score in SCORES)]].round(6)
+            scores = kept.reindex(columns=measured).round(6)
             scores = scores.rename(columns=lambda name: name.removeprefix("test_"))
             drawn = {"data_seed": pair.draw} if several else {}
             labels += [{**settings, **drawn, "seed": pair.seed}] * len(scores)
@@ -121,7 +125,8 @@ def read_scores(path: Path) -> pd.DataFrame:
     Returns:
         A row an evaluation, in the file's order: the settings as texts, `""` for one that the run
         does not have; `draw`, 0 where the file has no column of draws; `seed`, `round`, and
-        `SCORES`, NaN for an empty cell (training diverged).
+        `SCORES`, NaN for an empty cell (training diverged), and `simulated_seconds` of a file that
+        has them.
 
     Raises:
         RunsError: If it cannot be read, lacks a column, has a cell that is no number, or has a
@@ -137,8 +142,9 @@ def read_scores(path: Path) -> pd.DataFrame:
     table = table.assign(draw=draws)
     try:
         # An empty score: training diverged.
-        table = table.replace(dict.fromkeys(SCORES, {"": "nan"})).astype(
-            {**dict.fromkeys(("draw", _SEED, _ROUND), int), **dict.fromkeys(SCORES, float)}
+        numbers = [name for name in (*SCORES, CLOCK) if name in table]
+        table = table.replace(dict.fromkeys(numbers, {"": "nan"})).astype(
+            {**dict.fromkeys(("draw", _SEED, _ROUND), int), **dict.fromkeys(numbers, float)}
         )
     except ValueError as error:
         raise RunsError(f"{path}: {one_line(error)}") from error
@@ -152,7 +158,7 @@ def read_scores(path: Path) -> pd.DataFrame:
 
 def settings_of(table: pd.DataFrame) -> list[str]:
     """Returns the settings that are columns of a table of scores."""
-    other = ("draw", _SEED, _ROUND, *SCORES)
+    other = ("draw", _SEED, _ROUND, *SCORES, CLOCK)
     return [str(name) for name in table if name not in other]
 
 

@@ -24,7 +24,7 @@ import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag
 from f3ast_tff.analysis.runs import RunsError, without_own_aggregation
-from f3ast_tff.analysis.studies import RATES, SHARE, StudyRuns, method_name, read_study
+from f3ast_tff.analysis.studies import RATES, SHARE, StudyRuns, method_name, read_studies
 from f3ast_tff.analysis.texts import write_csv
 from f3ast_tff.campaigns.grid import setting_types
 from f3ast_tff.core.atomic import atomic_write
@@ -33,6 +33,7 @@ from f3ast_tff.settings import REQUIRED, builtin_registry, parameter
 # Synthetic's published rates, which all methods share where none is tuned.
 DEFAULT_RATES = (0.01, 1.0)
 BESIDE = "beside"
+TASK = "task"
 # Means of six-decimal scores that differ by less are equal.
 _DECIMALS = 12
 
@@ -52,20 +53,28 @@ class Flags:
         is_path=True,
     )
     regimes: str = parameter(
-        "availability", "settings whose values are the regimes, separated by commas"
+        "availability",
+        "settings whose values are the regimes, separated by commas; empty for one regime",
     )
 
 
 @command(Flags, __doc__)
 def main(flags: Flags) -> None:
     """Writes the choices."""
-    study = read_study(Path(flags.scores), flags.regimes.split(","))
-    chosen = tuned_rates(study)
+    regimes = list(filter(None, flags.regimes.split(",")))
+    studies = read_studies(Path(flags.scores), regimes)
+    names = list(dict.fromkeys(name for study in studies.values() for name in study.method))
+    chosen = pd.concat(map(tuned_rates, studies.values()), ignore_index=True)
+    chosen[names] = chosen[names].fillna("")
+    if len(studies) > 1:
+        names.insert(0, TASK)
+    else:
+        chosen = chosen.drop(columns=TASK)
     write_csv(chosen.drop(columns=BESIDE), flags.out)
-    variants = as_variants(chosen, study.method)
+    variants = as_variants(chosen, names)
     for path, text in (
         (flags.toml, variants),
-        (flags.edges, as_variants(_pairs_beside(chosen), study.method)),
+        (flags.edges, as_variants(_pairs_beside(chosen), names)),
     ):
         if path is not None:
             with atomic_write(Path(path), encoding="utf-8") as file:
@@ -80,8 +89,8 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
         study: The tuning runs; a method has each of its pairs of rates in every held-out run.
 
     Returns:
-        A row per method and objective: its settings as texts, `client_share`; `client_lr` and
-        `server_lr`, chosen; their `score`, a mean accuracy; `score_at_default`, that of
+        A row per method and objective: `task`, its settings as texts, `client_share`; `client_lr`
+        and `server_lr`, chosen; their `score`, a mean accuracy; `score_at_default`, that of
         `DEFAULT_RATES`, NaN where they were not run; `rate_pairs` that were run; `runs_per_pair`;
         `edge`, the rates whose next step up or down was not run: `client`, `server`, `both` or
         `""`; and `beside`, the pairs one step from the choice that were not run.
@@ -103,12 +112,13 @@ def tuned_rates(study: StudyRuns) -> pd.DataFrame:
     wide = runs.pivot(index=[*names, *study.held_out], columns=list(RATES), values="accuracy")
     wide = wide.sort_index(axis="columns")
     num_held_out = len(runs[study.held_out].drop_duplicates())
+    task = str(runs[TASK].iloc[0])
     found = []
     for key, every_pair in wide.groupby(names, sort=False):
         labels = dict(zip(names, map(str, key)))
         table = every_pair.dropna(axis="columns", how="all")
-        _require_all(table, num_held_out, str(runs["task"].iloc[0]), labels)
-        found.append({**labels, **_choice(table)})
+        _require_all(table, num_held_out, task, labels)
+        found.append({TASK: task, **labels, **_choice(table)})
     return pd.DataFrame(found)
 
 

@@ -18,7 +18,7 @@ from f3ast_tff.analysis.run_groups import RunGroup, group_runs, summarised
 from f3ast_tff.analysis.runs import SCORES, Run, described
 from f3ast_tff.analysis.score_tables import label
 from f3ast_tff.analysis.studies import RATES, SCORES_OF, SHARE, method_name
-from f3ast_tff.analysis.tidy_scores import read_scores, runs_where, settings_of
+from f3ast_tff.analysis.tidy_scores import CLOCK, read_scores, runs_where, settings_of
 from f3ast_tff.campaigns.grid import plan
 from f3ast_tff.campaigns.grid_file import find_grid_file
 from f3ast_tff.run.metrics import count_of_last_10_percent
@@ -215,7 +215,8 @@ def _runs(configuration: Configuration, rows: pd.DataFrame) -> list[Run]:
     """The runs of a method, a run per draw of the data and seed."""
     settings = dict(configuration.settings)
     facts = described({**configuration.describe(), "settings": settings, "data_sha256": None})
-    metrics = rows[["round", *SCORES]].rename(columns={name: f"test_{name}" for name in SCORES})
+    kept = ["round", *SCORES, *({CLOCK} & {*rows})]
+    metrics = rows[kept].rename(columns={name: f"test_{name}" for name in SCORES})
     first = Run(path=Path(settings["run_name"]), metrics=metrics, summary=None, **facts)
     found = []
     for (draw, seed), part in rows.groupby(["draw", "seed"]):

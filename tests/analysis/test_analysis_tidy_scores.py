@@ -7,10 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from f3ast_tff.analysis.score_tables import Layout, score_tables
-from f3ast_tff.analysis.tidy_scores import main, read_scores
+from f3ast_tff.analysis.tidy_scores import main, read_scores, settings_of
 from tests.analysis.conftest import MakeRun
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +35,21 @@ def test_a_row_an_evaluation(make_run: MakeRun, tmp_path: Path) -> None:
         "synthetic,f3ast,5,0,2,0.25,0.125,2.0,4.0",
         "synthetic,f3ast,5,0,4,,,,",
     ]
+
+
+def test_the_clock_is_kept_on_demand(make_run: MakeRun, tmp_path: Path) -> None:
+    """Runs without one have an empty cell; it is no setting of the runs."""
+    with_clock = make_run("a", algorithm="fedavg")
+    metrics = pd.read_csv(with_clock / "metrics.csv")
+    metrics.assign(simulated_seconds=2.5).to_csv(with_clock / "metrics.csv", index=False)
+    make_run("b", algorithm="f3ast")
+    out = tmp_path / "scores.csv"
+    assert main(["x", f"--runs={tmp_path / 'runs'}", f"--out={out}", "--every=4", "--clock"]) == 0
+    cells = [line.rsplit(",", 1)[1] for line in out.read_text().splitlines()]
+    assert cells == ["simulated_seconds", "2.5", ""]
+    table = read_scores(out)
+    assert table["simulated_seconds"].tolist() == pytest.approx([2.5, float("nan")], nan_ok=True)
+    assert settings_of(table) == ["task", "algorithm"]
 
 
 def test_draws_of_the_data_are_a_column_where_they_differ(

@@ -212,3 +212,16 @@ def test_in_a_kept_page(scores: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Old." not in new and "| MIFA | 1 / N |" in new
     assert new.endswith("![](heat.svg)\n")
     assert not Path("heat.svg").exists()
+
+
+def test_a_study_of_two_tasks(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each has its table; the rounds, which differ between the tasks alone, name no method."""
+    header, *lines = scores.read_text().splitlines()
+    every = [f"{line},100" for line in lines]
+    every += [f"{line},200".replace("synthetic", "shakespeare", 1) for line in lines]
+    scores.write_text("\n".join([f"{header},rounds", *every]) + "\n")
+    shown = printed(capsys, scores, "--objective=equal")
+    titles = [line for line in shown if line.endswith("regimes:")]
+    assert [title.split(".")[0] for title in titles] == ["Synthetic", "Shakespeare"]
+    assert sum(line.startswith("| MIFA | 0.01 | 1 | 0.265 |") for line in shown) == 2
+    assert "at least 2.303 or 4.5, that of a uniform guess" in shown[-1]

@@ -185,3 +185,16 @@ def test_the_choices_plan_a_campaign(scores: Path, capsys: pytest.CaptureFixture
     campaign.write_text('[settings]\ntask = "synthetic"\n\n' + text)
     found = [run.settings for run in plan(campaign, {}).runs]
     assert [(run["algorithm"], run["server_lr"]) for run in found] == [("fedavg", 1), ("mifa", 0.5)]
+
+
+def test_two_tasks_have_a_choice_each(scores: Path) -> None:
+    """A column says which; without settings of regimes all runs are one regime's."""
+    header, *lines = scores.read_text().splitlines()
+    other = [line.replace("synthetic", "mnist", 1) for line in lines]
+    scores.write_text("\n".join([header, *lines, *other]) + "\n")
+    found = chosen(scores)
+    assert found["task"].tolist() == ["synthetic"] * 2 + ["mnist"] * 2
+    assert found["client_lr"].tolist() == [0.01] * 4
+    of_first = [line for line in lines if ",always," in line]
+    scores.write_text("\n".join([header, *of_first]) + "\n")
+    assert chosen(scores, "--regimes=")["runs_per_pair"].tolist() == [1, 1]
