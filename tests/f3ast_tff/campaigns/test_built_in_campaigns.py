@@ -34,6 +34,7 @@ METHOD = (
 RESULTS = Path(__file__).resolve().parents[3] / "analysis" / "results"
 TUNED = RESULTS / "tuned_rates_synthetic.csv"
 TUNED_LATE = RESULTS / "tuned_late_rates_synthetic.csv"
+TUNED_REAL = RESULTS / "tuned_rates_real.csv"
 # eta_0 / sqrt(t / 10 + 1).
 FEDAWE_RATE = (0.1, "inverse_sqrt", 10)
 
@@ -83,6 +84,8 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("availability_methods_synthetic", 2 * 25 * 13),
         ("tune_late_methods_synthetic", 2 * 2 * 2 * (11 * 6 + 51)),
         ("late_methods_synthetic", 2 * 2 * 11 * 8),
+        ("tune_methods_real", 263),
+        ("availability_methods_real", 2 * 14 * 4 * 3),
         ("delivery_synthetic", 2 * (7 + 4 * 9) * 6),
         ("fedawe_table2", 9 * 4 * 3),
     ],
@@ -167,6 +170,14 @@ def test_methods_of_late_updates_have_their_tuned_rates() -> None:
     tuned = {(r["algorithm"], float(r["client_lr"]), float(r["server_lr"])) for r in rows}
     names = ("algorithm", "client_lr", "server_lr")
     runs = built_in("late_methods_synthetic").runs
+    assert {tuple(run.settings[name] for name in names) for run in runs} == tuned
+
+
+def test_methods_on_real_data_have_their_tuned_rates() -> None:
+    names = ("task", "algorithm", "aggregation", "client_lr", "server_lr")
+    rows = csv.DictReader(TUNED_REAL.read_text().splitlines())
+    tuned = {(*(r[n] for n in names[:3]), *(float(r[n]) for n in names[3:])) for r in rows}
+    runs = built_in("availability_methods_real").runs
     assert {tuple(run.settings[name] for name in names) for run in runs} == tuned
 
 
