@@ -47,7 +47,7 @@ def compare(name: str, data: FederatedData, folder: Path, repeats: int) -> float
 
     from f3ast_tff.engines.tff.composition import batch_spec
     from f3ast_tff.engines.tff.engine import TffEngine
-    from f3ast_tff.engines.tff.processes.learning_process import build_optimizer
+    from f3ast_tff.engines.tff.learning_process import build_optimizer
 
     parts = engine_parts(data, LocalTraining(BATCH_SIZE), SERVER, client=CLIENT, folder=folder)
     engine = TffEngine(parts, runtime="worker")

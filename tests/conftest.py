@@ -41,7 +41,7 @@ LONGEST = (
     "f3ast_tff/campaigns/test_built_in_campaigns.py",
     "packaging/test_install.py",
     "f3ast_tff/engines/test_engines_agree.py",
-    "f3ast_tff/engines/tff/processes/test_fed_avg_equivalence.py",
+    "f3ast_tff/engines/tff/test_fed_avg_equivalence.py",
     "f3ast_tff/engines/tff/test_engine.py",
 )
 

@@ -68,7 +68,7 @@ class AmsGrad(Optimizer):
         return optax.GradientTransformation(init, update)
 
     def in_tff(self) -> Any:
-        from f3ast_tff.engines.tff.processes.amsgrad import AmsGradInTff
+        from f3ast_tff.engines.tff.amsgrad import AmsGradInTff
 
         return AmsGradInTff(self.learning_rate, self.beta_1, self.beta_2, self.epsilon)
 

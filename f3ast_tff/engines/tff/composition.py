@@ -16,8 +16,8 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing
 from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.engines.engine import EngineParts
-from f3ast_tff.engines.tff.processes.client_data import ClientBatches, ClientStart, client_dataset
-from f3ast_tff.engines.tff.processes.learning_process import Parts, build_parts
+from f3ast_tff.engines.tff.client_work import ClientBatches, ClientStart, client_dataset
+from f3ast_tff.engines.tff.learning_process import Parts, build_parts
 from f3ast_tff.engines.tff.runtime import InProcessRuntime
 from f3ast_tff.engines.tff.scorer import MeanCrossEntropy
 from f3ast_tff.methods.parts.aggregation import Aggregation

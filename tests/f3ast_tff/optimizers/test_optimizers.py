@@ -24,7 +24,7 @@ Steps = Callable[[Optimizer, list], np.ndarray]
 def tff_steps(optimizer: Optimizer, gradients: list[np.ndarray]) -> np.ndarray:
     import tensorflow as tf
 
-    from f3ast_tff.engines.tff.processes.learning_process import build_optimizer
+    from f3ast_tff.engines.tff.learning_process import build_optimizer
 
     built = build_optimizer(optimizer)
     weights = tf.zeros(2)

@@ -98,8 +98,10 @@ def test_server_steps_along_what_it_returns(
 
 @pytest.mark.tff
 def test_without_a_form_of_its_own_nothing_is_added() -> None:
-    from f3ast_tff.engines.tff.processes.aggregates import ImportanceWeightedSumFactory
-    from f3ast_tff.engines.tff.processes.learning_process import aggregation_factory
+    from f3ast_tff.engines.tff.learning_process import (
+        ImportanceWeightedSumFactory,
+        aggregation_factory,
+    )
 
     factory = aggregation_factory(WeightedSum())
     assert isinstance(factory, ImportanceWeightedSumFactory)

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.tff
 def test_batches_follow_the_order(work: LocalTraining, size: int) -> None:
     import tensorflow as tf
 
-    from f3ast_tff.engines.tff.processes.client_data import ClientBatches
+    from f3ast_tff.engines.tff.client_work import ClientBatches
 
     examples = OrderedDict(
         x=np.arange(2 * size, dtype=np.float32).reshape(size, 2), y=np.arange(size, dtype=np.int32)
@@ -51,7 +51,7 @@ def test_draws_follow_their_visits() -> None:
     """Images whose pixels tell the example and the place: each crop is the one that was drawn."""
     import tensorflow as tf
 
-    from f3ast_tff.engines.tff.processes.client_data import ClientBatches
+    from f3ast_tff.engines.tff.client_work import ClientBatches
 
     inputs, work = ImageCrops(6, 4, seed=2), LocalTraining(4, epochs=2, seed=1)
     images = np.random.default_rng(0).integers(0, 256, (7, 6, 6, 3)).astype(np.uint8)

@@ -27,7 +27,7 @@ def test_equals_build_weighted_fed_avg(server: Optimizer, tmp_path: Path) -> Non
 
     from f3ast_tff.engines.tff.composition import batch_spec
     from f3ast_tff.engines.tff.engine import TffEngine
-    from f3ast_tff.engines.tff.processes.learning_process import build_optimizer
+    from f3ast_tff.engines.tff.learning_process import build_optimizer
 
     data, work = tiny_data(), LocalTraining(4, seed=5)
     client = Sgd(0.1)

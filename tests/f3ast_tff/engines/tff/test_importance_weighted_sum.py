@@ -11,7 +11,7 @@ pytestmark = pytest.mark.tff
 def test_integer_updates_are_refused() -> None:
     import tensorflow_federated as tff
 
-    from f3ast_tff.engines.tff.processes.aggregates import ImportanceWeightedSumFactory
+    from f3ast_tff.engines.tff.learning_process import ImportanceWeightedSumFactory
 
     with pytest.raises(TypeError, match="must be floats"):
         ImportanceWeightedSumFactory().create(
@@ -22,7 +22,7 @@ def test_integer_updates_are_refused() -> None:
 def test_is_a_weighted_aggregation_process() -> None:
     import tensorflow_federated as tff
 
-    from f3ast_tff.engines.tff.processes.aggregates import ImportanceWeightedSumFactory
+    from f3ast_tff.engines.tff.learning_process import ImportanceWeightedSumFactory
 
     process = ImportanceWeightedSumFactory().create(
         tff.TensorType(np.float32, [2]), tff.TensorType(np.float32)

@@ -1,1 +1,0 @@
-"""TensorFlow Federated learning processes: client work, aggregator, finalizer."""
