@@ -36,8 +36,11 @@ from f3ast_tff.methods.parts.strategy import Cohort
 class FusedEngine:
     """Executes rounds on one device, where the data lives; only indices and weights cross.
 
-    Rounds are queued on the device while the next ones are packed on the host; nothing is read
-    back before the end of a block.
+    A round is `pack`, which lays out the clients' batches (packing.py), and a `FusedRound`
+    (round.py), which XLA compiles: it trains by `LocalSgd` (local_sgd.py), with a memory through
+    `ClientRound` (client_round.py), and ends with `ServerStep` (server_step.py). Rounds are queued
+    on the device while the next ones are packed on the host; nothing is read back before the end of
+    a block.
     """
 
     block_rounds = 100
