@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from f3ast_tff.methods.f3ast_fixed import FixedPolicy
     from f3ast_tff.methods.fedavg import Proportional, Uniform
     from f3ast_tff.methods.parts.constraint import RoundConstraint
-    from f3ast_tff.methods.parts.objective import marginal_utility, variance_bound
     from f3ast_tff.methods.parts.policies import GreedyMixture, TabularPolicy
-    from f3ast_tff.methods.parts.rates import ParticipationRates
+    from f3ast_tff.methods.parts.rates import ParticipationRates, marginal_utility, variance_bound
     from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
     from f3ast_tff.methods.power_of_choice import PowerOfChoice
     from f3ast_tff.rate_region import IndependentOracle, StatesOracle, greedy_policy, optimal_rates
@@ -89,11 +88,11 @@ _MODULES = {
     "compare": "run.simulation",
     "greedy_policy": "rate_region",
     "load_run": "run.saved_run",
-    "marginal_utility": "methods.parts.objective",
+    "marginal_utility": "methods.parts.rates",
     "optimal_rates": "rate_region",
     "select_clients": "run.selecting",
     "simulate": "run.simulation",
-    "variance_bound": "methods.parts.objective",
+    "variance_bound": "methods.parts.rates",
     "weigh_updates": "run.selecting",
 }
 

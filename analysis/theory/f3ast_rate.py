@@ -24,9 +24,8 @@ from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.f3ast_fixed import FixedPolicy
 from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.objective import variance_bound
 from f3ast_tff.methods.parts.policies import GreedyMixture
-from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.rates import ParticipationRates, variance_bound
 from f3ast_tff.methods.parts.strategy import Round, Strategy, cohort_of
 from f3ast_tff.rate_region import IndependentOracle, greedy_policy, optimal_rates
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from f3ast_tff.methods.f3ast import F3AST, F3ASTConfig
 from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.objective import best_if_all_available, variance_bound
-from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.rates import ParticipationRates, best_if_all_available, variance_bound
 from f3ast_tff.methods.parts.strategy import Round
 from f3ast_tff.rate_region import StatesOracle, optimal_rates, sampled_states
 

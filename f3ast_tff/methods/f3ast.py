@@ -22,14 +22,15 @@ from f3ast_tff.methods.parts.algorithm import (
     has_byte_budget,
     require,
 )
-from f3ast_tff.methods.parts.choosing import BLOCK, Utility, best_feasible
+from f3ast_tff.methods.parts.choosing import Utility, best_feasible
 from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.objective import (
+from f3ast_tff.methods.parts.rates import (
+    ParticipationRates,
     best_if_all_available,
-    ranking,
+    bounded,
+    check_weight_bound,
     root_numerators,
 )
-from f3ast_tff.methods.parts.rates import ParticipationRates, bounded, check_weight_bound
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.settings import Derived, Reading, parameter, register
 
@@ -134,23 +135,16 @@ class F3AST(BaseStrategy):
         return Cohort(cohort_ids, weights / divisor)
 
     def _utility(self, constraint: RoundConstraint) -> Utility:
+        """-dH/dr_k = c_k / r_k^2; its root where the order is all that counts, without costs.
+
+        At rates in proportion to sqrt(c_k), where H is least, the roots are 1 and tie exactly; of
+        c_k / r_k^2 rounding would leave an order of its own.
+        """
         rates, roots = self.rates.unscaled, self._roots
-        if self.selected_rates is not None:
-            asked = self.selected_rates.unscaled
-            return lambda part: (
-                ranking(rates[part], roots[part]) * ranking(asked[part], roots[part])
-            )
-        if constraint.cost is not None:
-            return lambda part: np.square(ranking(rates[part], roots[part]))
-        # Without costs the order is all that counts. One buffer serves block after block.
-        buffer = np.empty(min(len(rates), BLOCK))
-
-        def in_order(part: slice) -> np.ndarray:
-            here = rates[part]
-            room = buffer[: len(here)] if len(here) <= len(buffer) else None
-            return ranking(here, roots[part], out=room)
-
-        return in_order
+        if self.selected_rates is None and constraint.cost is None:
+            return lambda part: roots[part] / rates[part]
+        asked = rates if self.selected_rates is None else self.selected_rates.unscaled
+        return lambda part: (roots[part] / rates[part]) * (roots[part] / asked[part])
 
     @cached_property
     def _roots(self) -> np.ndarray:
@@ -279,15 +273,15 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
         return rates[self.rate_init], 1.0
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        if has_byte_budget(settings):
-            require(settings, "short_rounds", "available_only", "under a budget in bytes")
-        if settings.get("selection_separation"):
-            require(settings, "short_rounds", "available_only", "with selection_separation")
-        if settings.get("delivery") == "late":
-            require(settings, "short_rounds", "available_only", "with delivery=late")
-        if settings.get("client_share_of") == "present":
-            when = "with client_share_of=present"
-            require(settings, "short_rounds", "available_only", when)
+        for applies, when in (
+            (has_byte_budget(settings), "under a budget in bytes"),
+            (settings.get("selection_separation"), "with selection_separation"),
+            (settings.get("delivery") == "late", "with delivery=late"),
+            (settings.get("client_share_of") == "present", "with client_share_of=present"),
+            (self.rate_clusters is not None, "with rate_clusters"),
+        ):
+            if applies:
+                require(settings, "short_rounds", "available_only", when)
         if self.rate_clusters is not None:
             self._check_clusters(settings.get("num_clients"))
             require(settings, "divide_by_k", False, "with rate_clusters")
@@ -295,7 +289,6 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
             if self.rates_follow == "both":
                 allowed = "must be delivered or selected with rate_clusters"
                 raise ParameterError("rates_follow", self.rates_follow, allowed)
-            require(settings, "short_rounds", "available_only", "with rate_clusters")
 
     def _check_clusters(self, num_clients: int | None) -> None:
         clusters = self.rate_clusters

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.methods.parts.objective import numerators
 from f3ast_tff.methods.parts.policies import GreedyMixture
+from f3ast_tff.methods.parts.rates import numerators
 from f3ast_tff.rate_region.frank_wolfe import Minimum, minimise
 from f3ast_tff.rate_region.oracle import RegionOracle, greedy_selections
 from f3ast_tff.rate_region.states import AvailabilityStates

@@ -11,7 +11,7 @@ from f3ast_tff.methods.parts.constraint import RoundConstraint
 # Clients per pass: its arrays stay in the cache.
 BLOCK = 2**16
 
-# Utility of the clients of a slice, `float64`; good until the next call, which may reuse the array.
+# Utility of the clients of a slice, `float64`.
 Utility = Callable[[slice], np.ndarray]
 
 

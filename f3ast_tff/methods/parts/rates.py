@@ -1,4 +1,4 @@
-"""Online tracking of long-term participation rates (Algorithm 1, eq. 5)."""
+"""Participation rates: H(r), which F3AST minimises (eq. 3), and their tracking (eq. 5)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,77 @@ from f3ast_tff.methods.parts.strategy import check_saved
 
 _LEAST = 1e-150
 _LEAST_SCALE = 2.0**-64
+OBJECTIVES = ("p_squared", "p")
+
+
+def numerators(p: np.ndarray, objective: str) -> np.ndarray:
+    """Returns c_k in H(r) = sum_k c_k / r_k.
+
+    Args:
+        p: Client shares p_k, `float [N]`.
+        objective: `"p_squared"` for availability that is not positively correlated (c = p^2),
+            `"p"` for positively correlated or unknown (c = p); eq. (3).
+    """
+    if objective not in OBJECTIVES:
+        raise ValueError(f"objective {objective!r}: must be one of {', '.join(OBJECTIVES)}")
+    return p**2 if objective == "p_squared" else p
+
+
+def root_numerators(p: np.ndarray, objective: str) -> np.ndarray:
+    """Returns sqrt(c_k), `float [N]`: p_k itself for `"p_squared"`, sqrt(p_k) for `"p"`."""
+    numerators(p[:0], objective)  # Refuses an unknown objective.
+    return p if objective == "p_squared" else np.sqrt(p)
+
+
+def variance_bound(r: np.ndarray, p: np.ndarray, objective: str) -> float:
+    """Returns H(r), eq. (3); `r` and `p` are `float [N]`, r in (0, 1].
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import variance_bound
+        >>> p = np.array([0.6, 0.3, 0.1])
+        >>> [round(variance_bound(r, p, "p_squared"), 3) for r in (np.full(3, 1 / 3), p)]
+        [1.38, 1.0]
+    """
+    return float(np.sum(numerators(p, objective) / r))
+
+
+def best_if_all_available(p: np.ndarray, k: float, objective: str) -> tuple[np.ndarray, float]:
+    """Returns the r of least H(r) where all clients are always available and K of them train.
+
+    Rates then are any r of (0, 1]^N whose sum is K, and the least H is at
+    r_k = min(1, s sqrt(c_k)), s such that the sum is K: in proportion to p for `"p_squared"`, to
+    sqrt(p) for `"p"`.
+
+    Args:
+        p: Client shares, `float [N]`, each above 0.
+        k: K, above 0; with N or more every rate is 1.
+        objective: See `numerators`.
+
+    Returns:
+        r / s, `float64 [N]`, in which clients that tie do so exactly, and s.
+    """
+    root = root_numerators(np.asarray(p, np.float64), objective)
+    if k >= len(p):
+        return np.ones(len(p)), 1.0
+    # With the m largest at 1 the others share K - m. The least m that leaves none above 1 is right.
+    largest = np.sort(root)[::-1]
+    scales = (k - np.arange(len(p))) / np.cumsum(largest[::-1])[::-1]
+    scale = float(scales[np.argmax(scales * largest <= 1)])
+    return np.minimum(root, 1 / scale), scale
+
+
+def marginal_utility(r: np.ndarray, p: np.ndarray, objective: str) -> np.ndarray:
+    """Returns -dH/dr_k = c_k / r_k^2, what selecting client k is worth (eq. 4); `float [N]`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from f3ast_tff import marginal_utility
+        >>> p, rates = np.array([0.5, 0.3, 0.2]), np.array([0.5, 0.1, 0.2])
+        >>> marginal_utility(rates, p, "p_squared").round(3).tolist()
+        [1.0, 9.0, 1.0]
+    """
+    return np.square(root_numerators(p, objective) / r)
 
 
 class ParticipationRates:

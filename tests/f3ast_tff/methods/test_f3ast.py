@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.parts.constraint import RoundConstraint
-from f3ast_tff.methods.parts.objective import OBJECTIVES, marginal_utility
-from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.rates import OBJECTIVES, ParticipationRates, marginal_utility
 from f3ast_tff.methods.parts.strategy import Strategy
 from tests.f3ast_tff.methods.small_world import played
 

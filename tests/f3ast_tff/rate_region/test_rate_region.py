@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f3ast_tff.methods.f3ast import F3AST
-from f3ast_tff.methods.parts.objective import OBJECTIVES, variance_bound
 from f3ast_tff.methods.parts.policies import Policy
-from f3ast_tff.methods.parts.rates import ParticipationRates
+from f3ast_tff.methods.parts.rates import OBJECTIVES, ParticipationRates, variance_bound
 from f3ast_tff.rate_region import (
     AvailabilityStates,
     IndependentOracle,
