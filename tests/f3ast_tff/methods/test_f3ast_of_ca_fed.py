@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f3ast_tff.methods.f3ast_of_ca_fed import F3ASTOfCAFed
 from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
+from f3ast_tff.methods.unbiased import F3ASTOfCAFed
 from tests.f3ast_tff.methods.small_world import played
 
 
