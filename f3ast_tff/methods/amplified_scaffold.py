@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from f3ast_tff.methods.amplified_fedavg import PeriodStart
+from f3ast_tff.methods.parts.aggregation import SumOrMean
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, RoundContext, Values
-from f3ast_tff.methods.parts.update_memory import SumOrMean
 from f3ast_tff.methods.scaffold import mean_gradient
 from f3ast_tff.settings import parameter, register
 

@@ -14,8 +14,8 @@ from f3ast_tff.methods.fedavg import BaselineConfig
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, StrategyContext, TiesConfig
 from f3ast_tff.methods.parts.choosing import admit_by_priority
+from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
-from f3ast_tff.methods.parts.update_memory import UpdateMemory
 from f3ast_tff.settings import Derived, parameter, register
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
+from f3ast_tff.methods.parts.aggregation import SumOrMean
 from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, StrategyContext
+from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.methods.parts.strategy import Strategy
-from f3ast_tff.methods.parts.update_memory import SumOrMean, UpdateMemory
 from f3ast_tff.methods.unbiased import Unbiased
 from f3ast_tff.settings import parameter, register
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from f3ast_tff.methods.parts.aggregation import SumOrMean
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
-from f3ast_tff.methods.parts.update_memory import SumOrMean, UpdateMemory
+from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.settings import register
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
-from f3ast_tff.methods.parts.update_memory import UpdateMemory
+from f3ast_tff.methods.parts.memory import UpdateMemory
 from f3ast_tff.settings import parameter, register
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from f3ast_tff.methods.parts.aggregation import SumOrMean
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.memory import Client, ClientInit, Memory, RoundContext, Values
-from f3ast_tff.methods.parts.update_memory import SumOrMean
 from f3ast_tff.settings import register
 
 

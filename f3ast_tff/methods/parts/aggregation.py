@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.memory import Memory, use_of_start
+from f3ast_tff.settings import Derived, parameter
 from f3ast_tff.settings.component import component_of
 
+# Aggregations whose algorithms mean their weights for a sum over the cohort: p_k over a rate.
+_OVER_RATES = ("sum", "fedstale")
 # The method that an engine of this name calls.
 _FORMS = {"fused": "in_jax", "tff": "in_tf"}
 
@@ -129,3 +133,27 @@ class Aggregation:
             raise ParameterError("client_optimizer", optimizer, f"must be sgd {allowed}")
         if momentum:
             raise ParameterError("client_momentum", momentum, f"must be 0 {allowed}")
+
+
+def _as_meant(known: Any) -> str:
+    meant_for = known.config_class("algorithm").aggregation
+    return "sum" if meant_for in _OVER_RATES else "mean"
+
+
+@dataclass(frozen=True)
+class SumOrMean(Aggregation):
+    """Base of aggregations whose memory goes with any cohort's sum or mean."""
+
+    cohort_weights: str = parameter(
+        Derived(_as_meant, "sum where the algorithm weighs by p over a rate, else mean"),
+        "the cohort's weights count as they are (sum), or over their sum (mean)",
+        choices=("mean", "sum"),
+    )
+
+    @property
+    def normalise(self) -> bool:
+        return self.cohort_weights == "mean"
+
+    def takes_weights(self, meant_for: str) -> bool:
+        """See `Aggregation.takes_weights`: a mean takes all, a sum those meant for one."""
+        return self.normalise or meant_for in (*_OVER_RATES, "fedlaavg", "mifa")
