@@ -15,8 +15,8 @@ from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.data_files import read_json
 from f3ast_tff.core.errors import CheckpointError, RunFolderError
 from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
+from f3ast_tff.run.history import traced_rounds
 from f3ast_tff.run.outputs import masks_there, scores_file
-from f3ast_tff.run.rate_trace import traced_rounds
 from f3ast_tff.run.results import SUMMARY
 from f3ast_tff.run.run_folder import RunFolder, run_id_of
 

@@ -1,7 +1,8 @@
-"""Where a run's scalars go besides `metrics.csv`: TensorBoard, Weights & Biases, MLflow."""
+"""Receivers of a run's progress and metrics: its caller, TensorBoard, Weights & Biases, MLflow."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import logging
 import math
@@ -12,8 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.engines.engine import RoundOutcome
+from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.run.metrics import Row
 
+# Of Weights & Biases and of MLflow; their addresses come from their environment variables.
+_PROJECT = "f3ast-tff"
+_FOLDER_TAG = "f3ast_tff.folder"
 # Package that each needs; `csv` is `metrics.csv`, which every run has.
 NAMES = {"csv": "", "tensorboard": "tensorboard", "wandb": "wandb", "mlflow": "mlflow"}
 OPTIONAL = ("wandb", "mlflow")
@@ -33,6 +39,33 @@ _GROUPS = {
 }
 
 Scalars = Mapping[str, float]
+
+
+class Progress(Protocol):
+    """Receives the loop's progress."""
+
+    def start(self, first_round: int) -> None:
+        """Reports the first round of this start, 1 for a new run."""
+        ...
+
+    def advance(self, rounds: int, row: Row | None) -> None:
+        """Reports that many more rounds; `row` holds the metrics of the last if evaluated."""
+        ...
+
+
+class Callback(Protocol):
+    """Called for the rounds that are executed now: of a resumed run, the later ones."""
+
+    def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
+        """Called once for every round, in order; several rounds may have been executed before.
+
+        The cohort holds the clients whose update arrived.
+        """
+        ...
+
+    def on_evaluation(self, row: Row) -> None:
+        """Called for every evaluated round, after its `on_round`."""
+        ...
 
 
 class MetricsLogger(Protocol):
@@ -111,11 +144,101 @@ def metrics_loggers(text: str, folder: Path, settings: Mapping[str, Any]) -> lis
 
             found.append(TensorBoardEvents(folder, settings))
         elif name == "wandb":
-            from f3ast_tff.run.tracking_services import WandbRun
-
             found.append(WandbRun(folder, settings))
         elif name == "mlflow":
-            from f3ast_tff.run.tracking_services import MlflowRun
-
             found.append(MlflowRun(folder, settings))
     return found
+
+
+class WandbRun:
+    """A run of Weights & Biases; `WANDB_MODE=offline` keeps it in the run's folder."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
+        """Takes the run's folder and its settings by name."""
+        self._folder = folder.absolute()
+        self._settings = settings
+        self._run: Any = None
+
+    def begin(self, history: Sequence[tuple[int, Mapping[str, float]]]) -> None:
+        """See `MetricsLogger.begin`; goes on with the service's run of the same folder."""
+        import wandb
+
+        self._run = wandb.init(
+            project=_PROJECT,
+            name=self._folder.name,
+            id=_key(self._folder),
+            resume="allow",
+            dir=str(self._folder),
+            config=dict(self._settings),
+            settings=wandb.Settings(silent=True),
+        )
+        for round_number, scalars in history:
+            self.add(round_number, scalars)
+
+    def add(self, round_number: int, scalars: Mapping[str, float]) -> None:
+        """See `MetricsLogger.add`; leaves out rounds that the service has."""
+        if round_number < self._run.step:
+            return
+        self._run.log(dict(scalars), step=round_number)
+
+    def close(self) -> None:
+        """See `MetricsLogger.close`."""
+        if self._run is not None:
+            self._run.finish()
+            self._run = None
+
+
+class MlflowRun:
+    """A run of MLflow; without `MLFLOW_TRACKING_URI`, where MLflow puts local runs."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
+        """Takes the run's folder and its settings by name."""
+        self._folder = folder.absolute()
+        self._settings = settings
+        self._client: Any = None
+        self._id = ""
+        self._last = 0
+
+    def begin(self, history: Sequence[tuple[int, Mapping[str, float]]]) -> None:
+        """See `MetricsLogger.begin`; goes on with the service's run of the same folder."""
+        from mlflow.tracking import MlflowClient
+
+        self._client = MlflowClient()
+        experiment = self._client.get_experiment_by_name(_PROJECT)
+        number = (
+            experiment.experiment_id if experiment else self._client.create_experiment(_PROJECT)
+        )
+        key = _key(self._folder)
+        mine = f"tags.`{_FOLDER_TAG}` = '{key}'"
+        found = self._client.search_runs([number], filter_string=mine, max_results=1)
+        if found:
+            self._id = found[0].info.run_id
+            self._client.update_run(self._id, status="RUNNING")
+        else:
+            tags = {_FOLDER_TAG: key}
+            made = self._client.create_run(number, run_name=self._folder.name, tags=tags)
+            self._id = made.info.run_id
+            for name, value in self._settings.items():
+                self._client.log_param(self._id, name, value)
+        logged = self._client.get_metric_history(self._id, "test/sample_accuracy")
+        self._last = max((metric.step for metric in logged), default=0)
+        for round_number, scalars in history:
+            self.add(round_number, scalars)
+
+    def add(self, round_number: int, scalars: Mapping[str, float]) -> None:
+        """See `MetricsLogger.add`; leaves out rounds that the service has."""
+        if round_number <= self._last:
+            return
+        for tag, value in scalars.items():
+            self._client.log_metric(self._id, tag, value, step=round_number)
+
+    def close(self) -> None:
+        """See `MetricsLogger.close`."""
+        if self._client is not None:
+            self._client.set_terminated(self._id)
+            self._client = None
+
+
+def _key(folder: Path) -> str:
+    """Key of a run in the service: a digest of its folder's path."""
+    return hashlib.sha256(str(folder).encode()).hexdigest()[:16]

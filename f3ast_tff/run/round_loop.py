@@ -20,15 +20,19 @@ from f3ast_tff.delivery import Certain, Delivery
 from f3ast_tff.engines.engine import Engine, RoundOutcome
 from f3ast_tff.methods.parts.strategy import Losses, Round, Strategy
 from f3ast_tff.models import Model
-from f3ast_tff.run.callbacks import Callback, Progress
 from f3ast_tff.run.checkpoint import Checkpoint
-from f3ast_tff.run.delivering import Answers, Payload, deliver, outcome_for_strategy, troubles
-from f3ast_tff.run.history import SelectionHistory
-from f3ast_tff.run.in_flight import InFlight
+from f3ast_tff.run.delivering import (
+    Answers,
+    InFlight,
+    Payload,
+    deliver,
+    outcome_for_strategy,
+    troubles,
+)
+from f3ast_tff.run.history import RateTrace, SelectionHistory
 from f3ast_tff.run.metrics import Row, metrics_row, summarise
-from f3ast_tff.run.metrics_loggers import MetricsLogger, scalars_of
+from f3ast_tff.run.metrics_loggers import Callback, MetricsLogger, Progress, scalars_of
 from f3ast_tff.run.outputs import masks_file, masks_there, record_masks, write_client_scores
-from f3ast_tff.run.rate_trace import RateTrace
 from f3ast_tff.run.results import RunResult
 from f3ast_tff.run.run_files import RunFiles
 from f3ast_tff.run.run_folder import RunFolder

@@ -23,7 +23,7 @@ from f3ast_tff.settings.configuration import Configuration
 
 if TYPE_CHECKING:
     from f3ast_tff.core.signals import Stop
-    from f3ast_tff.run.callbacks import Callback, Progress
+    from f3ast_tff.run.metrics_loggers import Callback, Progress
 
 
 def run_experiment(

@@ -148,7 +148,7 @@ class Simulation:
 
 
 class _Callbacks:
-    """The functions given, as a `run.callbacks.Callback`."""
+    """The functions given, as a `run.metrics_loggers.Callback`."""
 
     def __init__(self, on_round: OnRound | None, on_evaluation: OnEvaluation | None) -> None:
         self._on_round = on_round

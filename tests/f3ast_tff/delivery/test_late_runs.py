@@ -18,8 +18,7 @@ from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.strategy import Cohort, Round
 from f3ast_tff.run.build import Builder
-from f3ast_tff.run.delivering import Payload
-from f3ast_tff.run.in_flight import InFlight
+from f3ast_tff.run.delivering import InFlight, Payload
 from f3ast_tff.run.metrics import Row
 from f3ast_tff.run.round_loop import train
 from f3ast_tff.run.run_folder import RunFolder

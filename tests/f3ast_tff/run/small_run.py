@@ -17,9 +17,8 @@ from f3ast_tff.methods.parts.rates import ParticipationRates
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Outcome, Round, Strategy
 from f3ast_tff.methods.parts.wrappers import OfThosePresent, Separated
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
-from f3ast_tff.run.callbacks import Callback
 from f3ast_tff.run.delivering import Payload
-from f3ast_tff.run.metrics_loggers import MetricsLogger
+from f3ast_tff.run.metrics_loggers import Callback, MetricsLogger
 from f3ast_tff.run.results import RunResult
 from f3ast_tff.run.round_loop import Experiment, train
 from f3ast_tff.run.run_folder import RunFolder

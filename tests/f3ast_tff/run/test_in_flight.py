@@ -11,9 +11,8 @@ from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.late import Taken
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
 from f3ast_tff.methods.parts.wrappers import Separated
-from f3ast_tff.run.delivering import Answers, Payload
+from f3ast_tff.run.delivering import Answers, InFlight, Payload
 from f3ast_tff.run.history import SelectionHistory
-from f3ast_tff.run.in_flight import InFlight
 
 N = 5
 LOST = -1

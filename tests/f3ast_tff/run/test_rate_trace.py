@@ -9,7 +9,7 @@ from f3ast_tff.methods.cluster_f3ast import ClusterF3AST
 from f3ast_tff.methods.f3ast import F3AST
 from f3ast_tff.methods.fedavg import Uniform
 from f3ast_tff.methods.parts.rates import ParticipationRates
-from f3ast_tff.run.rate_trace import MAX_CLIENTS, MAX_ROUNDS, RateTrace, traced_rounds
+from f3ast_tff.run.history import MAX_CLIENTS, MAX_ROUNDS, RateTrace, traced_rounds
 
 
 def f3ast(n: int) -> F3AST:
