@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from f3ast_tff.core.array_files import write_npz
+from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.errors import CheckpointError, Interrupted
 from f3ast_tff.core.process_memory import peak_memory_mib
 from f3ast_tff.core.signals import NeverStop, Stop
@@ -30,11 +32,10 @@ from f3ast_tff.run.delivering import (
     troubles,
 )
 from f3ast_tff.run.history import RateTrace, SelectionHistory
-from f3ast_tff.run.metrics import Row, metrics_row, summarise
+from f3ast_tff.run.metrics import Row, append_csv, metrics_row, summarise, write_csv
 from f3ast_tff.run.metrics_loggers import Callback, MetricsLogger, Progress, scalars_of
 from f3ast_tff.run.outputs import masks_file, masks_there, record_masks, write_client_scores
-from f3ast_tff.run.results import RunResult
-from f3ast_tff.run.run_files import RunFiles
+from f3ast_tff.run.results import RunResult, finished_summary
 from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.run.selecting import (
     Availability,
@@ -112,7 +113,6 @@ class _Run:
         KINDS["algorithm"].check_object(experiment.strategy)
         self.experiment = experiment
         self.folder = folder
-        self.files = files = None if folder is None else RunFiles(folder)
         self.callbacks = callbacks
         self.loggers = loggers
         self.history = SelectionHistory()
@@ -131,13 +131,13 @@ class _Run:
         self.seconds_before = 0.0
         self.block_seconds: list[float] = []
         self.saved_round = 0
-        checkpoint = None if files is None else files.load()
+        checkpoint = None if folder is None else folder.load_checkpoint()
         if checkpoint is not None:
             self._resume(checkpoint)
         self.started = time.monotonic()
         self.saved_at = time.perf_counter()
-        if files is not None:
-            files.begin(self.rows, late=self.in_flight is not None)
+        if folder is not None:
+            write_csv(folder.file("metrics.csv"), self.rows, late=self.in_flight is not None)
         for logger in loggers:
             logger.begin([(int(row["round"]), self._scalars(row)) for row in self.rows])
 
@@ -230,10 +230,10 @@ class _Run:
             wall_seconds=self.wall_seconds,
         )
         self.rows.append(row)
-        if self.files is not None:
-            self.files.add(row)
-        if self.folder is not None and self.experiment.client_scores:
-            write_client_scores(self.folder.path, self.round_number, scores)
+        if self.folder is not None:
+            append_csv(self.folder.file("metrics.csv"), row)
+            if self.experiment.client_scores:
+                write_client_scores(self.folder.path, self.round_number, scores)
         for logger in self.loggers:
             logger.add(self.round_number, self._scalars(row))
         for callback in self.callbacks:
@@ -271,7 +271,7 @@ class _Run:
 
     def save(self) -> None:
         """Writes a checkpoint, unless this round has one."""
-        if self.files is None or self.saved_round == self.round_number:
+        if self.folder is None or self.saved_round == self.round_number:
             return
         parts = {
             "engine": self.experiment.engine.state(),
@@ -287,15 +287,11 @@ class _Run:
             "wall_seconds": self.wall_seconds,
             "num_weights": len(self.experiment.engine.weights()),
         }
-        self.files.save(Checkpoint(self.round_number, arrays, meta))
+        self.folder.checkpoints.save(Checkpoint(self.round_number, arrays, meta))
         self.saved_round, self.saved_at = self.round_number, time.perf_counter()
 
     def _write_masks(self, folder: Path, finished: bool) -> bool:
-        """Writes the masks that are asked for, and others that are there; of a finished run none.
-
-        Args:
-            folder: The run's folder.
-            finished: Whether the run had finished: its sound masks stay.
+        """Writes masks that are asked for or there; of a finished run those missing.
 
         Returns:
             Whether there was any to write.
@@ -314,19 +310,24 @@ class _Run:
         clients = {} if p is None else {"p": np.asarray(p, np.float64)}
         clients |= {} if names is None else {"client_names": np.asarray(names, str)}
         selection = {**self.history.arrays(), **self.trace.arrays(), **clients, **final}
-        if self.files is None or self.folder is None:
+        folder = self.folder
+        if folder is None:
             return RunResult(self._summary(), self.rows, selection)
         # If all rounds were executed before, so may the end have been.
-        before = None if self.block_seconds else self.files.summary()
-        added = self._write_masks(self.folder.path, before is not None)
+        before = None if self.block_seconds else finished_summary(folder.path)
+        added = self._write_masks(folder.path, before is not None)
         if before is None:
             result = RunResult(self._summary(), self.rows, selection)
-            self.files.finish(self.rows, selection, result.summary)
+            # Rows that were added one by one may not be on disk yet.
+            write_csv(folder.file("metrics.csv"), self.rows, late=self.in_flight is not None)
+            with atomic_write(folder.file("selection.npz"), "wb") as file:
+                write_npz(file, selection, compressed=True)
+            folder.seal(result.summary)
         else:
             result = RunResult(before, self.rows, selection, finished_before=True)
             if added:
-                self.files.seal(before)
-        self.files.keep(self.experiment.keep_checkpoints)
+                folder.seal(before)
+        folder.checkpoints.keep(self.experiment.keep_checkpoints)
         return result
 
     def _summary(self) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from f3ast_tff.run.extension import extend_run
 from f3ast_tff.run.outputs import masks_file, not_added, record_masks
 from f3ast_tff.run.provenance import cores, provenance
 from f3ast_tff.run.results import RunResult, finished_summary, read_summary, without_seal
-from f3ast_tff.run.run_files import RunFiles
 from f3ast_tff.run.run_folder import RunFolder, run_log
 from f3ast_tff.settings.configuration import Configuration
 
@@ -130,9 +129,9 @@ def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
             )
         world = parts.world
         record_masks(masks, world.availability, settings["rounds"], world.num_clients)
-        RunFiles(folder).seal(without_seal(read_summary(folder.path) or {}))
+        folder.seal(without_seal(read_summary(folder.path) or {}))
     left_out = not_added(folder.path, settings, config.get("settings", {}))
-    RunFiles(folder).keep(settings["keep_checkpoints"])
+    folder.checkpoints.keep(settings["keep_checkpoints"])
     return left_out
 
 

@@ -1,4 +1,4 @@
-"""The folder of one run: its settings, its lock, its files, its log."""
+"""The folder of one run: its settings, its lock, its checkpoints, its seal, its log."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import logging
 import math
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,17 @@ from filelock import FileLock, Timeout
 
 from f3ast_tff.core.atomic import atomic_write, naming, remove_temporaries
 from f3ast_tff.core.data_files import check_appendable, read_json
-from f3ast_tff.core.errors import PluginError, RunFolderError, is_of_a_path
+from f3ast_tff.core.errors import CheckpointError, PluginError, RunFolderError, is_of_a_path
 from f3ast_tff.core.messages import LineFormatter
-from f3ast_tff.run.results import CLIENT_SCORES
+from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
+from f3ast_tff.run.results import (
+    CLIENT_SCORES,
+    SUMMARY,
+    DamagedResult,
+    first_lost_scores,
+    seal,
+    sound_summary,
+)
 
 LOG = "run.log"
 # Logger of this package; of others, only warnings are logged.
@@ -94,6 +103,39 @@ class RunFolder:
         with atomic_write(self.file(name)) as file:
             json.dump(json_values(content), file, indent=2, allow_nan=False)
             file.write("\n")
+
+    @cached_property
+    def checkpoints(self) -> CheckpointStore:
+        """The run's checkpoints."""
+        return CheckpointStore(self.file("checkpoints"), self.run_id)
+
+    def load_checkpoint(self) -> Checkpoint | None:
+        """Returns the newest sound checkpoint before damaged client scores, if any.
+
+        Raises:
+            CheckpointError: If none of several is sound, results are damaged and there is none, or
+                the run has finished and kept none.
+        """
+        checkpoint = self.checkpoints.load_newest(first_lost_scores(self.path))
+        if checkpoint is None:
+            try:
+                finished = sound_summary(self.path) is not None
+            except DamagedResult as error:
+                raise CheckpointError(
+                    f"{error}, and there is no checkpoint to make it anew from. Remove "
+                    f"{self.path} to start the run over"
+                ) from error
+            if finished:
+                raise CheckpointError(
+                    f"{self.path} holds a finished run without a checkpoint (keep_checkpoints): "
+                    "its results can be read, its weights are gone. Remove the folder to start "
+                    "the run over"
+                )
+        return checkpoint
+
+    def seal(self, summary: Mapping[str, Any]) -> None:
+        """Writes `summary.json`, which marks the run as finished, with the seals of all files."""
+        self.write_json(SUMMARY, seal(self.path, json_values(summary)))
 
     def config(self) -> dict[str, Any] | None:
         """Returns the content of `config.json`, `None` if the run has not begun."""

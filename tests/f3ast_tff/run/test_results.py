@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.core.errors import CheckpointError
-from f3ast_tff.run import run_files
+from f3ast_tff.run import round_loop
 from f3ast_tff.run.results import DamagedResult, finished_summary, sound_summary
 from tests.f3ast_tff.run.small_run import STRATEGIES, assert_same_results, run
 
@@ -124,7 +124,7 @@ def test_what_was_not_on_the_disk_is_written_at_the_end(
     finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row that is added may be lost with the power; what is sealed must not be."""
-    monkeypatch.setattr(run_files, "append_csv", lambda path, row: None)
+    monkeypatch.setattr(round_loop, "append_csv", lambda path, row: None)
     run(tmp_path / "run", STRATEGIES["f3ast"])
     assert_same_results(tmp_path / "run", finished)
     assert sound_summary(tmp_path / "run") is not None
