@@ -10,16 +10,18 @@ from f3ast_tff.rate_region.exact import (
     policy_achieving,
     reach,
 )
-from f3ast_tff.rate_region.frank_wolfe import Minimum
 from f3ast_tff.rate_region.optimum import (
+    Minimum,
     greedy_policy,
     monte_carlo_error,
     optimal_rates,
     policy_for,
 )
-from f3ast_tff.rate_region.oracle import IndependentOracle, RegionOracle, StatesOracle
-from f3ast_tff.rate_region.states import (
+from f3ast_tff.rate_region.oracle import (
     AvailabilityStates,
+    IndependentOracle,
+    RegionOracle,
+    StatesOracle,
     cluster_states,
     independent_states,
     sampled_states,

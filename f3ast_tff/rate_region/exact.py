@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from f3ast_tff.methods.parts.policies import TabularPolicy
-from f3ast_tff.rate_region.states import AvailabilityStates
+from f3ast_tff.rate_region.oracle import AvailabilityStates
 
 _MAX_VARIABLES = 50_000
 _SOLVER_TOLERANCE = 1e-7

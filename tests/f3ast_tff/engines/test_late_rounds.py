@@ -22,7 +22,7 @@ from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Geometric, Optimizer, Sgd
-from f3ast_tff.optimizers.amsgrad import AmsGrad
+from f3ast_tff.optimizers.adaptive import AmsGrad
 from tests.f3ast_tff.engines.test_memory_methods import ENGINES, P2, labelled
 from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
 
