@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from f3ast_tff.availability.absences import Absences
+from f3ast_tff.availability.preview import Absences
 from f3ast_tff.availability.together import Together, measure_together, shown_clients
 
 

@@ -6,28 +6,210 @@ JSON: `{"devices": {NAME: TRACE, ...}, ...}`, other keys ignored, TRACE being on
 - an object of several such lists by name, `{"2st": [...], "3st_50": [...]}`, one to be chosen;
 - a list of `[start, duration]`: intervals in which the device is not eligible; it is otherwise.
 
-JSON and pickles as FLASH, FLHetBench and FedScale distribute them: see `published_traces`.
-
 CSV: a header line `device,time,state`, then a line an entry, as in the first JSON form; devices may
 be interleaved. Times are in seconds, on one clock for all devices, never decreasing in a device.
 A file has at most 256 MiB.
+
+JSON and pickles as FLASH, FLHetBench and FedScale distribute them:
+
+- FLASH (github.com/PKU-Chengxu/FLASH), `data/state_traces.json`: `{ID: {"messages": TEXT, ...}}`, a
+  message a line, a time as 2020-01-29 18:00:00, a tab and what happened.
+- FLASH's `cached_timers.json`, which FLHetBench (github.com/Carkham/FLHetBench) distributes in
+  `data/`: `{ID: {"isSuccess": BOOL, "trace_start": T, "trace_end": T, "ready_time": SPANS}}`, SPANS
+  a list of `[T, T]`.
+- FedScale (github.com/SymbioticLab/FedScale), `client_behave_trace`, a pickle of
+  `{ID: {"active": [T, ...], "inactive": [T, ...], "finish_time": T, ...}}`, also as JSON: eligible
+  from the i-th time of the one list to that of the other.
+
+All repeat each device's trace after its own length, as is done here. Times are seconds, FLASH's
+from 2020-01-02 00:00:00 of its clock on. Devices that these simulators pass over are left out:
+nothing is known of them, they are never eligible, or their times are damaged or out of order.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import logging
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from reprlib import repr
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from f3ast_tff.availability.device_traces import DeviceTraces
-from f3ast_tff.availability.published_traces import PublishedTrace, published, read_pickle
-from f3ast_tff.core.data_files import read_json, read_text
+from f3ast_tff.core.data_files import read_bytes, read_json, read_text
 from f3ast_tff.core.errors import DataError, ParameterError
+from f3ast_tff.core.plain_pickle import PlainPickle
+
+_PICKLE_BYTES = 2**26
+_OPCODES = 2**24
+# A pickle can name one list many times.
+_MAX_EVENTS = 2**25
+_FLASH_ZERO = datetime(2020, 1, 2)
+# States that FLASH asks of a device, by the names used here.
+FLASH_READY = frozenset({"charging", "locked", "wifi"})
+_MESSAGES = {
+    **{"battery_charged_on": ("charging", True), "battery_charged_off": ("charging", False)},
+    **{"screen_off": ("screen_off", True), "screen_on": ("screen_off", False)},
+    **{"screen_lock": ("locked", True), "screen_unlock": ("locked", False)},
+    **{"wifi": ("wifi", True), "unknown": ("wifi", False)},
+    **{f"{n}g": ("wifi", False) for n in "2345"},
+}
+
+
+class PublishedTrace(NamedTuple):
+    """The trace of a device that repeats.
+
+    Attributes:
+        start: When it begins, seconds.
+        end: When it begins again, above `start`.
+        events: Times and states, as of one word (`trace_files.is_eligible`) or eligible or not; the
+            first at `start`.
+    """
+
+    start: float
+    end: float
+    events: list[tuple[float, str | bool]]
+
+
+def published(content: Any) -> dict[str, PublishedTrace] | None:
+    """Returns the devices of a file of one of these forms; `None` if it is of none of them.
+
+    Args:
+        content: The value in the file.
+
+    Raises:
+        DataError: If an entry is damaged; names the device.
+    """
+    if not isinstance(content, Mapping) or not content:
+        return None
+    first = next(iter(content.values()))
+    keys = set(first) if isinstance(first, Mapping) else set()
+    for key, device in (("messages", _flash), ("ready_time", _timer), ("active", _fedscale)):
+        if key in keys:
+            return _devices(content, device)
+    return None
+
+
+def read_pickle(path: Path) -> Any:
+    """Returns the value in a pickle of plain values, at most 64 MiB.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is damaged, or holds anything else.
+    """
+    return PlainPickle(read_bytes(path, _PICKLE_BYTES), _OPCODES).load()
+
+
+def _devices(content: Mapping[Any, Any], device: Any) -> dict[str, PublishedTrace]:
+    found: dict[str, PublishedTrace] = {}
+    left_out, events = [], 0
+    for name, entry in content.items():
+        if not isinstance(entry, Mapping):
+            raise DataError(f"device {name}: must be an object")
+        try:
+            trace = device(entry)
+        except DataError as error:
+            raise DataError(f"device {name}: {error}") from error
+        if trace is None:
+            left_out.append(str(name))
+        else:
+            found[str(name)] = trace
+            events += len(trace.events)
+        if events > _MAX_EVENTS:
+            raise DataError(f"it has more than {_MAX_EVENTS} events")
+    if left_out and found:
+        logging.warning(
+            "left out %d of %d devices, of which nothing is known, which are never eligible or "
+            "whose times are damaged or out of order; the first is %s",
+            len(left_out),
+            len(content),
+            left_out[0],
+        )
+    return found
+
+
+def _flash(entry: Mapping[str, Any]) -> PublishedTrace | None:
+    text = entry.get("messages")
+    if not isinstance(text, str):
+        raise DataError("its messages are not a text")
+    state: set[str] = set()
+    events: list[tuple[float, str | bool]] = []
+    last = -float("inf")
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        when, _, what = line.strip().partition("\t")
+        try:
+            time = (datetime.fromisoformat(when.strip()) - _FLASH_ZERO).total_seconds()
+        except (ValueError, TypeError):
+            return None
+        _change(state, what.strip().lower(), line)
+        if time < last:
+            return None
+        last = time
+        ready = ["AVL_TRAIN"] if state >= FLASH_READY else []
+        word = "+".join([*sorted(state), *ready]) or "none"
+        if not events or events[-1][1] != word:
+            events.append((time, word))
+    return PublishedTrace(events[0][0], last, events) if events and last > events[0][0] else None
+
+
+def _change(state: set[str], what: str, line: str) -> None:
+    if what.endswith("%"):
+        return
+    if what not in _MESSAGES:
+        raise DataError(f"message {repr(line)} says nothing that is known")
+    name, holds = _MESSAGES[what]
+    (state.add if holds else state.discard)(name)
+
+
+def _timer(entry: Mapping[str, Any]) -> PublishedTrace | None:
+    spans = entry.get("ready_time")
+    if not isinstance(spans, list):
+        raise DataError("its ready_time is not a list")
+    if entry.get("isSuccess") is False:
+        return None
+    pairs = all(isinstance(span, list) and len(span) == 2 for span in spans)
+    if not pairs or not all(_is_time(time) for span in spans for time in span):
+        raise DataError("its ready_time does not hold pairs of times")
+    return _of_spans(entry.get("trace_start"), entry.get("trace_end"), spans)
+
+
+def _fedscale(entry: Mapping[str, Any]) -> PublishedTrace | None:
+    lists = [entry.get("active"), entry.get("inactive")]
+    for times in lists:
+        if not isinstance(times, list) or not all(_is_time(time) for time in times):
+            raise DataError("its active and inactive are not lists of times")
+    active, inactive = lists
+    assert active is not None and inactive is not None
+    end = entry.get("finish_time")
+    if len(active) == len(inactive) + 1:
+        inactive = [*inactive, end]
+    if len(active) != len(inactive):
+        return None
+    return _of_spans(0, end, list(zip(active, inactive)))
+
+
+def _of_spans(start: Any, end: Any, spans: list[Any]) -> PublishedTrace | None:
+    """The trace of a device that is eligible in these spans alone; `None` if they do not rise."""
+    if not (_is_time(start) and _is_time(end)):
+        raise DataError("it does not say from when to when it was seen")
+    times = [start, *(time for span in spans for time in span), end]
+    if not spans or end <= start or any(a > b for a, b in zip(times, times[1:])):
+        return None
+    events: list[tuple[float, str | bool]] = [(start, False)]
+    for first, last in spans:
+        events += [(first, True), (last, False)]
+    return PublishedTrace(start, end, events)
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
 
 CSV_HEADER = ["device", "time", "state"]
 ELIGIBLE = "AVL_TRAIN,AVL_EVAL"

@@ -16,7 +16,7 @@ from f3ast_tff.settings import parameter, register
 
 from . import cifar_files
 from .cache import prepared
-from .cifar_reader import read_cifar
+from .cifar_files import read_cifar
 from .dirichlet import check_clients, dirichlet_shares, federate, shares_of_client_mixtures
 from .source import SourceFile
 from .task import ADAPTIVE_SERVER_STEPS, DirichletTaskConfig, DownloadedTaskConfig

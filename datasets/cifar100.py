@@ -16,7 +16,7 @@ from f3ast_tff.settings import parameter, register
 from . import cifar_files
 from .cache import prepared
 from .cifar100_from_tff import FILE, cifar100_from_tff
-from .cifar_reader import read_cifar
+from .cifar_files import read_cifar
 from .images import LabelledImages
 from .pachinko import pachinko
 from .source import SourceFile

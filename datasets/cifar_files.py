@@ -1,15 +1,25 @@
-"""Files of the "python version" of CIFAR-10 and of CIFAR-100 (Krizhevsky 2009)."""
+"""Reads and checks files of the "python version" of CIFAR-10 and CIFAR-100 (Krizhevsky 2009)."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import tarfile
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from f3ast_tff.core.data_files import hash_of
+import numpy as np
+
+from f3ast_tff.core.data_files import Limited, hash_of, open_regular, read_bytes
 from f3ast_tff.core.errors import DataError
+from f3ast_tff.core.progress import progress
 
-from .source import Download, SourceFile
+from .cifar_pickle import load_batch
+from .images import LabelledImages, notice
+from .source import Download, SourceFile, locate
 
 SIDE = 32
 PIXELS = 3 * SIDE * SIDE
@@ -173,3 +183,175 @@ CIFAR10 = CifarFiles(
         "65a6ffe079453e514083f99356b35e02cbfd581b4951e3937fae188974b79f39",
     ),
 )
+
+
+_MAX_MEMBERS = 100
+_MAX_PAX_BYTES = 4096
+_PAX_TYPES = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
+
+
+def read_cifar(data_dir: Path, files: CifarFiles) -> tuple[LabelledImages, LabelledImages]:
+    """Reads a CIFAR distribution, unpacked or in its archive; fetches the archive if need be.
+
+    Files with the distributor's checksums are taken as they are. Others are taken, with a notice,
+    if they hold the same images and labels in another order: all of CIFAR-100, or 40,000 known
+    training images of CIFAR-10.
+
+    Args:
+        data_dir: The data folder, holding `<folder>/<file>` or the archive.
+        files: The distribution.
+
+    Returns:
+        The training and the test images, `uint8 [n, 32, 32, 3]`, with all kinds of labels.
+
+    Raises:
+        DataError: If a file is missing, damaged or another one; names it and its place.
+    """
+    found = locate(data_dir, files.source)
+    if found == data_dir / files.source.names[0]:
+        archive, place = None, found.parent
+    else:
+        archive, place = _read_archive(found, files), found
+    total = files.train.num_images + files.test.num_images
+    with progress(f"reading {files.title}", total, "image") as bar:
+        train, test = (
+            _read_part(part, files, place, archive, bar.update)
+            for part in (files.train, files.test)
+        )
+    return train, test
+
+
+def _read_part(
+    part: Part,
+    files: CifarFiles,
+    place: Path,
+    archive: dict[str, bytes] | None,
+    advance: Callable[[int], object],
+) -> LabelledImages:
+    pixels, labels, unofficial = [], [], []
+    for batch in part.batches:
+        path = place / batch.name
+        content = _read_file(path, batch, files) if archive is None else archive.pop(batch.name)
+        if content is None:
+            notice(
+                f"{path} is not there: {part.num_images - batch.num_images} of the "
+                f"{part.num_images} images of {files.title} are used"
+            )
+            continue
+        if hashlib.md5(content, usedforsecurity=False).hexdigest() != batch.md5:
+            unofficial.append(path)
+        batch_pixels, batch_labels = _images(path, content, batch, files)
+        pixels.append(batch_pixels)
+        labels.append(batch_labels)
+        advance(batch.num_images)
+    images = LabelledImages.of(np.concatenate(pixels), np.concatenate(labels))
+    if unofficial:
+        if images.digest != part.digest:
+            others = "".join(f", {path.name}" for path in unofficial[1:])
+            together = f" (with those of{others[1:]})" if others else ""
+            why = f"its images and labels{together} are not those of {files.title}"
+            raise _damaged(unofficial[0], why, files)
+        for path in unofficial:
+            notice(f"{path}: not the distributor's file, but the same images and labels")
+    return images
+
+
+def _read_file(path: Path, batch: Batch, files: CifarFiles) -> bytes | None:
+    if batch.optional and not path.exists():
+        return None
+    try:
+        return read_bytes(path, batch.most_bytes)
+    except OSError as error:
+        raise DataError(
+            f"cannot read {path} ({error.strerror}): put the file of {files.title} there, from "
+            f"{files.download.url}"
+        ) from error
+    except ValueError as error:
+        raise _damaged(path, str(error), files) from error
+
+
+class _Member(tarfile.TarInfo):
+    """A header of an archive."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Member:
+        """See `tarfile.TarInfo.frombuf`.
+
+        Raises:
+            ValueError: If a pax header follows that is larger than those of sound archives.
+        """
+        found = super().frombuf(buf, encoding, errors)
+        # Python before 3.11.10 takes time that grows with the square of their digits.
+        if found.type in _PAX_TYPES and found.size > _MAX_PAX_BYTES:
+            raise ValueError(f"it has a pax header of more than {_MAX_PAX_BYTES} bytes")
+        return found
+
+
+def _read_archive(path: Path, files: CifarFiles) -> dict[str, bytes]:
+    """Returns the archive's files, read straight from it: nothing is unpacked on disk."""
+    wanted = {f"{files.folder}/{b.name}": b for b in (*files.train.batches, *files.test.batches)}
+    content: dict[str, bytes] = {}
+    try:
+        with open_regular(path) as packed, gzip.open(packed) as unpacked:
+            # As a stream, it is never read twice or backwards.
+            limited: Any = Limited(unpacked, files.most_bytes)
+            with tarfile.open(fileobj=limited, mode="r|", tarinfo=_Member) as archive:
+                for number, member in enumerate(archive):
+                    if number >= _MAX_MEMBERS:
+                        raise ValueError(f"it has more than {_MAX_MEMBERS} members")
+                    batch = wanted.get(member.name)
+                    if batch and member.isfile() and not member.issparse():
+                        content[batch.name] = _read_member(archive, member, batch)
+    except (OSError, EOFError, tarfile.TarError, zlib.error, ValueError) as error:
+        raise _damaged(path, str(error), files) from error
+    missing = [batch.name for batch in wanted.values() if batch.name not in content]
+    if missing:
+        raise _damaged(path, f"it lacks {', '.join(missing)}", files)
+    return content
+
+
+def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo, batch: Batch) -> bytes:
+    if not 0 <= member.size <= batch.most_bytes:
+        raise ValueError(f"{batch.name} in it has {member.size} bytes, not 0 to {batch.most_bytes}")
+    file = archive.extractfile(member)
+    found = file.read() if file else b""
+    if len(found) != member.size:
+        raise ValueError(f"{batch.name} in it is cut short")
+    return found
+
+
+def _images(
+    path: Path, content: bytes, batch: Batch, files: CifarFiles
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns `uint8 [n, 32, 32, 3]` and `uint8 [n, kinds]`."""
+    try:
+        found = load_batch(content)
+        data = found["data"]
+        if not isinstance(data, np.ndarray):
+            raise ValueError("its data are not 8-bit pixels")
+        if data.shape != (batch.num_images, PIXELS):
+            raise ValueError(f"its data have shape {data.shape}, not {batch.num_images, PIXELS}")
+        labels = np.empty((batch.num_images, len(files.labels)), np.uint8)
+        for kind, (name, classes) in enumerate(files.labels):
+            values = found[name]
+            if not isinstance(values, list) or len(values) != batch.num_images:
+                raise ValueError(f"its {name} are not {batch.num_images} integers")
+            if not all(type(value) is int for value in values):
+                raise ValueError(f"its {name} are not {batch.num_images} integers")
+            if min(values) < 0 or max(values) >= classes:
+                raise ValueError(f"its {name} are not from 0 to {classes - 1}")
+            labels[:, kind] = values
+    except KeyError as error:
+        raise _damaged(path, f"it has no {error.args[0]}", files) from error
+    except ValueError as error:
+        raise _damaged(path, str(error), files) from error
+    # Rows hold the red, the green and the blue plane, one after the other.
+    planes = data.reshape(-1, 3, SIDE, SIDE)
+    return np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), labels
+
+
+def _damaged(path: Path, why: str, files: CifarFiles) -> DataError:
+    return DataError(
+        f"{path} is damaged or is not a file of {files.title}: {why}. Put the right one into "
+        f"{path.parent}, from {files.download.url}"
+    )

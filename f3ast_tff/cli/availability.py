@@ -12,8 +12,7 @@ from typing import Any
 from f3ast_tff.availability.combined import build_process
 from f3ast_tff.availability.label_distribution import drawn_labels
 from f3ast_tff.availability.mask_files import FORMS, masks_digest, read_masks, write_masks
-from f3ast_tff.availability.picture import draw
-from f3ast_tff.availability.preview import preview, report
+from f3ast_tff.availability.preview import draw, preview, report
 from f3ast_tff.cli.flags import setting_flags
 from f3ast_tff.cli.parameter_flags import (
     PLUGIN,

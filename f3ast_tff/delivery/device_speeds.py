@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.published_traces import read_pickle
+from f3ast_tff.availability.trace_files import read_pickle
 from f3ast_tff.core.data_files import read_json, read_text
 from f3ast_tff.core.errors import DataError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from f3ast_tff.availability.absences import Absences
+from f3ast_tff.availability.preview import Absences
 
 
 def test_by_hand() -> None:

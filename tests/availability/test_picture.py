@@ -8,9 +8,9 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from f3ast_tff.availability import Product, Table, UniformK, picture
-from f3ast_tff.availability.picture import SIZE, draw
-from f3ast_tff.availability.preview import preview
+from f3ast_tff.availability import Product, Table, UniformK
+from f3ast_tff.availability import preview as previews
+from f3ast_tff.availability.preview import SIZE, draw, preview
 
 # Fewer dots an inch than pictures have, for speed.
 DPI = 40
@@ -18,7 +18,7 @@ DPI = 40
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture, "DPI", DPI)
+    monkeypatch.setattr(previews, "DPI", DPI)
 
 
 HALVES = Table(np.array([[1] * 20 + [0] * 20, [0] * 20 + [1] * 20]))

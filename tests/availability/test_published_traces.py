@@ -154,7 +154,7 @@ def test_a_bad_pickle_is_one_clear_error(
 def test_one_list_named_often_does_not_fill_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("f3ast_tff.availability.published_traces._MAX_EVENTS", 10_000)
+    monkeypatch.setattr("f3ast_tff.availability.trace_files._MAX_EVENTS", 10_000)
     entry = {"active": SHARED[::2], "inactive": SHARED[1::2], "finish_time": 1e4}
     path = tmp_path / "a.pkl"
     path.write_bytes(pickle.dumps(dict.fromkeys(range(1000), entry)))

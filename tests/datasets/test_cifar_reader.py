@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import DataError
-from f3ast_tff.datasets.cifar_files import CIFAR10, CIFAR100, CifarFiles
+from f3ast_tff.datasets.cifar_files import CIFAR10, CIFAR100, CifarFiles, read_cifar
 from f3ast_tff.datasets.cifar_pickle import load_batch
-from f3ast_tff.datasets.cifar_reader import read_cifar
 from tests.datasets.serving import served
 from tests.datasets.tiny_files import images, pack, tiny_cifar10, tiny_cifar100
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.datasets.tf_example import features_of
+from f3ast_tff.datasets.tff_database import features_of
 from tests.datasets.tiny_files import example
 
 # `SerializeToString(deterministic=True)` of TensorFlow 2.14 for the Example with image = [0, 127,
