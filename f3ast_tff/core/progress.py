@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import sys
 from collections.abc import Iterator
@@ -12,28 +11,13 @@ from typing import Any
 from f3ast_tff.core.messages import one_line
 
 
-class _NoBar:
-    """Stands for a bar that is not shown."""
-
-    total: float | None = None
-
-    def update(self, done: float) -> None:
-        """Shows nothing."""
-
-    def reset(self) -> None:
-        """Shows nothing."""
-
-    def close(self) -> None:
-        """Shows nothing."""
-
-
 def terminal_bar(**options: Any) -> Any | None:
-    """Returns a new bar; `None` where stderr is no terminal, or tqdm is not installed.
+    """Returns a new bar; `None` where stderr is no terminal.
 
     Args:
         **options: As of `tqdm.tqdm`.
     """
-    if not sys.stderr.isatty() or importlib.util.find_spec("tqdm") is None:
+    if not sys.stderr.isatty():
         return None
     # Here, so that importing this needs nothing.
     from tqdm import tqdm
@@ -54,7 +38,7 @@ def duration(seconds: float) -> str:
 def say(line: str) -> None:
     """Prints a line on stderr, above the bars that are shown; nothing if the terminal is gone."""
     with suppress(OSError):
-        if sys.stderr.isatty() and importlib.util.find_spec("tqdm") is not None:
+        if sys.stderr.isatty():
             from tqdm import tqdm
 
             tqdm.write(line, file=sys.stderr)
@@ -92,7 +76,7 @@ def warnings_said() -> Iterator[None]:
 
 @contextmanager
 def progress(what: str, total: int, unit: str) -> Iterator[Any]:
-    """Shows a bar in a terminal; elsewhere, or without tqdm, a line at the start.
+    """Shows a bar in a terminal; elsewhere a line at the start.
 
     Args:
         what: Name of the work.
@@ -100,12 +84,15 @@ def progress(what: str, total: int, unit: str) -> Iterator[Any]:
         unit: `"B"` for bytes, else the unit's name.
 
     Yields:
-        The bar, with tqdm's `total`, `update(units done)`, `reset` and `close`.
+        The bar, a `tqdm`.
     """
-    bar = terminal_bar(desc=what, total=total or None, unit=unit, unit_scale=unit == "B")
-    if bar is None:
+    from tqdm import tqdm
+
+    shown = sys.stderr.isatty()
+    if not shown:
         print(f"{what} ...", file=sys.stderr, flush=True)
-        yield _NoBar()
-        return
-    with bar:
+    in_bytes = unit == "B"
+    with tqdm(
+        desc=what, total=total or None, unit=unit, unit_scale=in_bytes, disable=not shown
+    ) as bar:
         yield bar

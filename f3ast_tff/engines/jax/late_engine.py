@@ -170,7 +170,6 @@ class LateEngine(FusedEngine):
         by_client: bool = False,
         flights: Sequence[Flight] = (),
     ) -> list[RoundOutcome]:
-        """See `Engine.run_rounds`."""
         rounds = range(first_round, first_round + len(cohorts))
         trained = [Cohort(flight.asked, np.zeros(len(flight.asked))) for flight in flights]
         queued: list[Any] = []

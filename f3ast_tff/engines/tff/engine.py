@@ -26,10 +26,9 @@ from f3ast_tff.engines.engine import (
     empty_round,
     refuse_foreign_state,
 )
-from f3ast_tff.engines.tff.composition import ClientFeed, TffComposition
+from f3ast_tff.engines.tff.composition import ClientFeed, KerasScorer, TffComposition
 from f3ast_tff.engines.tff.functions import find_device
 from f3ast_tff.engines.tff.runtime import InProcessRuntime, TffRuntime
-from f3ast_tff.engines.tff.scorer import KerasScorer
 from f3ast_tff.engines.tff.worker import WorkerRuntime
 from f3ast_tff.methods.parts.host_memory import Delivered, HostMemory, flat, leaves_of
 from f3ast_tff.methods.parts.memory import ClientInit, RoundContext

@@ -47,7 +47,7 @@ def test_a_label_is_right_where_the_first_of_the_largest_logits_is_its_own() -> 
 
 @pytest.mark.tff
 def test_label_losses_in_tensorflow() -> None:
-    from f3ast_tff.engines.tff.scorer import MeanCrossEntropy, label_losses
+    from f3ast_tff.engines.tff.composition import MeanCrossEntropy, label_losses
 
     loss, counts = label_losses(LOGITS, LABELS)
     expected, _, expected_counts = by_hand()
@@ -62,7 +62,7 @@ def test_what_does_not_count_may_be_nan() -> None:
     """The label of a pad is not looked at, nor are its logits."""
     import tensorflow as tf
 
-    from f3ast_tff.engines.tff.scorer import label_losses
+    from f3ast_tff.engines.tff.composition import label_losses
 
     logits = tf.where((LABELS >= 0)[..., None], LOGITS, np.float32(np.nan))
     assert np.all(np.isfinite(label_losses(logits, LABELS)[0]))

@@ -12,13 +12,12 @@ import tensorflow_federated as tff
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.tff.client_work import ClientBatches, client_dataset
-from f3ast_tff.engines.tff.composition import batch_spec, stored_spec
+from f3ast_tff.engines.tff.composition import MeanCrossEntropy, batch_spec, stored_spec
 from f3ast_tff.engines.tff.learning_process import (
     ImportanceWeightedSumFactory,
     build_optimizer,
     build_parts,
 )
-from f3ast_tff.engines.tff.scorer import MeanCrossEntropy
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.optimizers import Adam, Optimizer, Sgd
