@@ -30,6 +30,7 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, ImageCrops, Preprocessing
 from f3ast_tff.core.process_memory import peak_memory_mib
 from f3ast_tff.datasets import Synthetic
+from f3ast_tff.engines.engine import EngineParts
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedSum
 from f3ast_tff.models import Model, ResNet18, SoftmaxRegression
@@ -56,15 +57,15 @@ class Sides:
         """Builds the process and starts these runtimes."""
         import tensorflow_federated as tff
 
-        from f3ast_tff.engines.tff.composition import ClientFeed, TffComposition
+        from f3ast_tff.engines.tff.composition import ClientFeed, process_of
         from f3ast_tff.engines.tff.runtime import InProcessRuntime
         from f3ast_tff.engines.tff.worker import WorkerRuntime
 
         self.data, model, inputs = parts(task)
         work = LocalTraining(BATCH_SIZE)
-        composition = TffComposition(model, inputs, work, Sgd(0.01), Sgd(1.0), WeightedSum())
-        self._feed = ClientFeed(self.data.train, work, inputs, composition.start)
-        process = composition.parts(self.data.train).compose()
+        engine = EngineParts(self.data, model, inputs, work, Sgd(0.01), Sgd(1.0), WeightedSum())
+        self._feed = ClientFeed(self.data.train, work, inputs)
+        process = process_of(engine, engine.aggregation, self.data.train)
         at_once = -1 if task == "synthetic" else 1
         make: dict[str, Callable[[], Any]] = {
             "tf": lambda: InProcessRuntime(process, "cpu"),

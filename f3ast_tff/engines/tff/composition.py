@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,12 @@ from f3ast_tff.core.preprocessing import AsStored, Preprocessing
 from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.engines.engine import ClientScores, EngineParts, ExampleScores
 from f3ast_tff.engines.tff.client_work import ClientBatches, ClientStart, client_dataset
-from f3ast_tff.engines.tff.learning_process import Parts, build_parts
+from f3ast_tff.engines.tff.learning_process import build_process
 from f3ast_tff.engines.tff.runtime import InProcessRuntime
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import ClientInit
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
-from f3ast_tff.optimizers import Optimizer
 
 
 class ClientFeed:
@@ -102,53 +101,39 @@ def batch_spec(examples: ClientExamples, preprocessing: Preprocessing | None = N
     return OrderedDict(x=tf.TensorSpec([None, *read.shape[1:]], read.dtype), y=stored["y"])
 
 
-@dataclass(frozen=True)
-class TffComposition:
-    """Arguments of `build_parts` as a value; attributes as in `EngineParts`."""
+def start_of(parts: EngineParts, aggregation: Aggregation) -> ClientStart:
+    """Returns the values that a memory sends to clients beside their data."""
+    num_weights = sum(weight.size for weight in parts.model.initial_weights(0))
+    return ClientStart.of(aggregation.memory, num_weights)
 
-    model: Model
-    preprocessing: Preprocessing
-    work: LocalTraining
-    client_optimizer: Optimizer
-    server_optimizer: Optimizer
-    aggregation: Aggregation
 
-    @classmethod
-    def of(cls, parts: EngineParts) -> TffComposition:
-        """Returns the composition of an engine."""
-        return cls(
-            model=parts.model,
-            preprocessing=parts.preprocessing,
-            work=parts.work,
-            client_optimizer=parts.client_optimizer,
-            server_optimizer=parts.server_optimizer,
-            aggregation=parts.aggregation,
+def process_of(
+    parts: EngineParts, aggregation: Aggregation, examples: ClientExamples
+) -> tff.learning.templates.LearningProcess:
+    """Returns the learning process of an engine.
+
+    Args:
+        parts: Parts of the engine; their data are not read.
+        aggregation: Rule from the cohort's updates to the aggregate, in place of that of `parts`.
+        examples: Examples of the types that clients have.
+    """
+
+    def model_fn() -> tff.learning.models.VariableModel:
+        return tff.learning.models.from_keras_model(
+            parts.model.keras_model(),
+            loss=MeanCrossEntropy(),
+            input_spec=batch_spec(examples, parts.preprocessing),
+            metrics=[],
         )
 
-    @property
-    def start(self) -> ClientStart:
-        """Values sent to clients beside their data."""
-        num_weights = sum(weight.size for weight in self.model.initial_weights(0))
-        return ClientStart.of(self.aggregation.memory, num_weights)
-
-    def parts(self, examples: ClientExamples) -> Parts:
-        """Returns the parts for clients with examples of these types."""
-
-        def model_fn() -> tff.learning.models.VariableModel:
-            return tff.learning.models.from_keras_model(
-                self.model.keras_model(),
-                loss=MeanCrossEntropy(),
-                input_spec=batch_spec(examples, self.preprocessing),
-                metrics=[],
-            )
-
-        return build_parts(
-            model_fn,
-            ClientBatches(stored_spec(examples), self.work, self.preprocessing, self.start),
-            self.client_optimizer,
-            self.server_optimizer,
-            self.aggregation,
-        )
+    start = start_of(parts, aggregation)
+    return build_process(
+        model_fn,
+        ClientBatches(stored_spec(examples), parts.work, parts.preprocessing, start),
+        parts.client_optimizer,
+        parts.server_optimizer,
+        aggregation,
+    )
 
 
 @dataclass(frozen=True)
@@ -156,17 +141,18 @@ class TffTrainerFactory:
     """Makes the `TffTrainer` of a shard on a worker; can be pickled.
 
     Attributes:
-        composition: Composition of the learning process.
+        parts: Parts of the engine, without data.
         device: Device as in `InProcessRuntime`.
     """
 
-    composition: TffComposition
+    parts: EngineParts
     device: str
 
     @classmethod
     def of(cls, parts: EngineParts, device: str) -> TffTrainerFactory:
         """Returns the factory for an engine's workers."""
-        return cls(TffComposition.of(parts), device)
+        absent: Any = None  # A worker gets its shard.
+        return cls(replace(parts, data=absent), device)
 
     def __call__(self, examples: ClientExamples) -> TffTrainer:
         """Returns the trainer of a shard."""
@@ -178,10 +164,10 @@ class TffTrainer:
 
     def __init__(self, made_of: TffTrainerFactory, examples: ClientExamples) -> None:
         """Builds the process and imports its parts."""
-        composition = made_of.composition
-        process = composition.parts(examples).compose()
+        parts = made_of.parts
+        process = process_of(parts, parts.aggregation, examples)
         self._runtime = InProcessRuntime(process, made_of.device)
-        self._feed = ClientFeed(examples, composition.work, composition.preprocessing)
+        self._feed = ClientFeed(examples, parts.work, parts.preprocessing)
 
     def train(
         self,

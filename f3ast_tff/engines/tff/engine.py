@@ -26,10 +26,11 @@ from f3ast_tff.engines.engine import (
     empty_round,
     refuse_foreign_state,
 )
-from f3ast_tff.engines.tff.composition import ClientFeed, KerasScorer, TffComposition
+from f3ast_tff.engines.tff.composition import ClientFeed, KerasScorer, process_of, start_of
 from f3ast_tff.engines.tff.functions import find_device
 from f3ast_tff.engines.tff.runtime import InProcessRuntime, TffRuntime
 from f3ast_tff.engines.tff.worker import WorkerRuntime
+from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import Delivered, HostMemory, flat, leaves_of
 from f3ast_tff.methods.parts.memory import ClientInit, RoundContext
 from f3ast_tff.methods.parts.strategy import Cohort
@@ -74,8 +75,8 @@ class TffEngine:
             # Before anything else of TensorFlow's: GPUs shall take memory as they need it.
             share_arenas()
             device = find_device(device)
-        composition = self._composition(parts)
-        process = composition.parts(parts.data.train).compose()
+        aggregation = self._aggregation(parts)
+        process = process_of(parts, aggregation, parts.data.train)
         weights = parts.model.initial_weights(parts.seed)
         rules = parts.aggregation.memory
         self._memory = None
@@ -92,9 +93,8 @@ class TffEngine:
                 round_timeout_s,
             )
         try:
-            self._feed = ClientFeed(
-                parts.data.train, parts.work, parts.preprocessing, composition.start
-            )
+            start = start_of(parts, aggregation)
+            self._feed = ClientFeed(parts.data.train, parts.work, parts.preprocessing, start)
             self._scorer = KerasScorer(parts.model, parts.preprocessing, parts.data.train)
             initial = tff.learning.models.ModelWeights(weights, [])
             self._state = self._runtime.initialize()._replace(global_model_weights=initial)
@@ -106,9 +106,9 @@ class TffEngine:
             raise
 
     @staticmethod
-    def _composition(parts: EngineParts) -> TffComposition:
-        """What the learning process is made of."""
-        return TffComposition.of(parts)
+    def _aggregation(parts: EngineParts) -> Aggregation:
+        """The aggregation that TFF executes."""
+        return parts.aggregation
 
     def run_rounds(
         self,

@@ -13,7 +13,6 @@ import tensorflow_federated as tff
 
 from f3ast_tff.core.errors import EngineError
 from f3ast_tff.engines.engine import EngineParts, Flight, RoundOutcome, empty_round
-from f3ast_tff.engines.tff.composition import TffComposition
 from f3ast_tff.engines.tff.engine import TffEngine, left_alone, model_of
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.host_memory import leaves_of
@@ -60,8 +59,8 @@ class LateTffEngine(TffEngine):
         self._late: list[np.ndarray] = [updates, np.zeros(0), np.zeros(0, bool)]
 
     @staticmethod
-    def _composition(parts: EngineParts) -> TffComposition:
-        return replace(TffComposition.of(parts), aggregation=_Reporting(parts.aggregation))
+    def _aggregation(parts: EngineParts) -> Aggregation:
+        return _Reporting(parts.aggregation)
 
     def run_rounds(
         self,

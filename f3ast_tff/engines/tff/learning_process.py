@@ -7,7 +7,6 @@ FedAdam differs from FedAvg in the server optimizer.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Any, Callable
 
 import tensorflow as tf
@@ -189,35 +188,14 @@ def build_optimizer(optimizer: Optimizer) -> tff.learning.optimizers.Optimizer:
     return built if limit is None else _Clipped(built, limit)
 
 
-@dataclass(frozen=True)
-class Parts:
-    """The parts of a learning process."""
-
-    initial_weights: tff.Computation
-    distributor: tff.learning.templates.DistributionProcess
-    client_work: tff.learning.templates.ClientWorkProcess
-    aggregator: tff.templates.AggregationProcess
-    finalizer: tff.learning.templates.FinalizerProcess
-
-    def compose(self) -> tff.learning.templates.LearningProcess:
-        """Returns the process."""
-        return tff.learning.templates.compose_learning_process(
-            initial_model_weights_fn=self.initial_weights,
-            model_weights_distributor=self.distributor,
-            client_work=self.client_work,
-            model_update_aggregator=self.aggregator,
-            model_finalizer=self.finalizer,
-        )
-
-
-def build_parts(
+def build_process(
     model_fn: Callable[[], tff.learning.models.VariableModel],
     batches: ClientBatches,
     client_optimizer: Optimizer,
     server_optimizer: Optimizer,
     aggregation: Aggregation,
-) -> Parts:
-    """Builds the parts of a learning process.
+) -> tff.learning.templates.LearningProcess:
+    """Builds a learning process.
 
     Args:
         model_fn: Makes the model; its `input_spec` must be `OrderedDict(x=..., y=...)`.
@@ -228,7 +206,7 @@ def build_parts(
             correction, see `CorrectedFactory`.
 
     Returns:
-        Parts of a process whose `next` takes `client_work.client_dataset`s and whose metrics hold,
+        A process whose `next` takes `client_work.client_dataset`s and whose metrics hold,
         beside TFF's own, `aggregator/update_norm` (the L2 norm of Delta) and, for each client,
         `client_work/delivered` and `client_work/inner/train/client_losses`; with a memory of
         clients also `client_work/updates` and `aggregator/delta`.
@@ -266,19 +244,21 @@ def build_parts(
         last_step=memory is not None and memory.last_step,
     )
     update_type = client_work.next.type_signature.result.result.member.update
-    return Parts(
-        initial_weights,
-        tff.learning.templates.build_broadcast_process(weights_type),
-        client_work,
-        aggregator.create(update_type, tff.TensorType(tf.float32.as_numpy_dtype)),
-        tff.learning.templates.build_apply_optimizer_finalizer(
+    return tff.learning.templates.compose_learning_process(
+        initial_model_weights_fn=initial_weights,
+        model_weights_distributor=tff.learning.templates.build_broadcast_process(weights_type),
+        client_work=client_work,
+        model_update_aggregator=aggregator.create(
+            update_type, tff.TensorType(tf.float32.as_numpy_dtype)
+        ),
+        model_finalizer=tff.learning.templates.build_apply_optimizer_finalizer(
             build_optimizer(server_optimizer), weights_type
         ),
     )
 
 
 def aggregation_factory(aggregation: Aggregation) -> tff.aggregators.WeightedAggregationFactory:
-    """Returns TFF's form of an aggregation; see `build_parts`."""
+    """Returns TFF's form of an aggregation; see `build_process`."""
     factory: tff.aggregators.WeightedAggregationFactory = ImportanceWeightedSumFactory()
     if aggregation.memory is not None:
         factory = CorrectedFactory(aggregation.memory.echo_clip)

@@ -16,7 +16,7 @@ from f3ast_tff.engines.tff.composition import MeanCrossEntropy, batch_spec, stor
 from f3ast_tff.engines.tff.learning_process import (
     ImportanceWeightedSumFactory,
     build_optimizer,
-    build_parts,
+    build_process,
 )
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.models import SoftmaxRegression
@@ -38,7 +38,7 @@ def ours(data: FederatedData, aggregation: Aggregation, server: Optimizer = SGD)
         )
 
     batches = ClientBatches(stored_spec(data.train), WORK)
-    return build_parts(model_fn, batches, CLIENT, server, aggregation).compose()
+    return build_process(model_fn, batches, CLIENT, server, aggregation)
 
 
 def element_feed(data: FederatedData, round_number: int, ids: np.ndarray) -> list[tf.data.Dataset]:
