@@ -50,10 +50,7 @@ def open_npy(path: Path) -> np.memmap:
 
 
 def load_npz(path: Path) -> dict[str, np.ndarray]:
-    """Returns the arrays of a file that `np.savez` or `np.savez_compressed` wrote.
-
-    Args:
-        path: The file; its arrays hold at most 4 GiB together.
+    """Returns the arrays, at most 4 GiB, that `np.savez` or `np.savez_compressed` wrote.
 
     Raises:
         OSError: If it cannot be read.
@@ -64,10 +61,7 @@ def load_npz(path: Path) -> dict[str, np.ndarray]:
 
 
 def read_npz(file: IO[bytes]) -> dict[str, np.ndarray]:
-    """Returns the arrays of an archive that `np.savez` wrote, uncompressed.
-
-    Args:
-        file: The archive, seekable; its arrays together are not larger than itself.
+    """Returns the arrays of a seekable, uncompressed archive, together no larger than itself.
 
     Raises:
         OSError: If it cannot be read.

@@ -79,10 +79,6 @@ def _is_device(path: Path) -> bool:
 
 
 def remove_temporaries(folder: Path) -> None:
-    """Removes what killed processes left of `atomic_write`; the folder must be locked.
-
-    Args:
-        folder: Searched without the folders in it; need not exist.
-    """
+    """Removes what killed processes left of `atomic_write` in a folder, which must be locked."""
     for path in folder.glob(".*.tmp"):
         path.unlink(missing_ok=True)

@@ -66,11 +66,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def read_bytes(path: Path | str, most: int) -> bytes:
-    """Returns the content of a file.
-
-    Args:
-        path: The file.
-        most: The largest size allowed, bytes.
+    """Returns the content of a file of at most so many bytes.
 
     Raises:
         OSError: If it cannot be read.
@@ -146,17 +142,11 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def hash_of(path: Path, algorithm: str = "sha256", start: int = 0, most: int | None = None) -> str:
-    """Returns the hash of a file in hexadecimal, reading a MiB at a time.
-
-    Args:
-        path: The file.
-        algorithm: A name of `hashlib`.
-        start: The first byte that counts.
-        most: The largest size allowed, bytes.
+    """Returns the hash of a file from byte `start` on, in hexadecimal, reading a MiB at a time.
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: If it is larger, or no regular file.
+        ValueError: If it has more than `most` bytes, or is no regular file.
     """
     found = hashlib.new(algorithm, usedforsecurity=False)
     chunk = memoryview(bytearray(_CHUNK))

@@ -73,10 +73,7 @@ def is_test(frame: Any, column: str) -> np.ndarray:
 def features(frame: Any, columns: Sequence[str] | None, known: Sequence[str]) -> np.ndarray:
     """Returns features `[n, d]`, or `[n, ...]` of one column of arrays.
 
-    Args:
-        frame: The table.
-        columns: Columns to read; `None` for all of numbers, or else the one of arrays.
-        known: Columns that are no features.
+    Without `columns` these are all of numbers, or else the one of arrays, except those `known`.
 
     Raises:
         ValueError: If there are no such columns, or arrays have different shapes.

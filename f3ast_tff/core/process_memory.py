@@ -34,9 +34,7 @@ def peak_memory_mib(pid: int | None = None) -> float:
 def return_free_memory(collect: bool = True) -> None:
     """Gives freed memory that the allocator keeps back to the system (glibc).
 
-    Args:
-        collect: Whether to look for garbage first, which takes tenths of a second where much is
-            imported.
+    To `collect` garbage first takes tenths of a second where much is imported.
     """
     if collect:
         gc.collect()

@@ -14,13 +14,8 @@ def scored_rows(
 ) -> list[np.ndarray]:
     """Returns the examples that each client scores for its loss, rows of the training data.
 
-    Args:
-        ids: Clients, `int [m]`.
-        offsets: Offsets of the training data, `int64 [N + 1]`.
-        work: Local training.
-        reduction: `"one_batch"`: the first batch that the client would train on in this round,
-            B_{t,0}^k of CA-Fed's Algorithm 1; else all of its examples.
-        round_number: Round t.
+    With the reduction `"one_batch"` these are the first batch that the client would train on in the
+    round, B_{t,0}^k of CA-Fed's Algorithm 1; else all of its examples.
     """
     rows = []
     for k in ids.tolist():
@@ -34,10 +29,8 @@ def scored_rows(
 def mean_losses(scores: ExampleScores, sizes: np.ndarray, reduction: str = "mean") -> np.ndarray:
     """Returns each client's mean loss over its labels that count, `float64 [m]`.
 
-    Args:
-        scores: Scores of all examples, client by client.
-        sizes: Examples of each client, `int [m]`; 0 is allowed.
-        reduction: `"mean_squares"` squares the mean loss of each example first.
+    `scores` are those of all examples, client by client, `sizes` the examples of each, `int [m]`.
+    The reduction `"mean_squares"` squares the mean loss of each example first.
 
     Returns:
         NaN for a client without a label that counts, which has no loss; infinity where the model
@@ -64,11 +57,7 @@ def training_loss(
 ) -> np.ndarray:
     """Returns `losses_met` of clients that train from the current model, which stays.
 
-    Args:
-        engine: Trains them; without a memory, which would learn of it.
-        parts: Parts of the engine.
-        ids: Clients, `int [m]`, each once.
-        round_number: Round t.
+    The engine has no memory, which would learn of it; each client is there once.
     """
     start = engine.state()
     (outcome,) = engine.run_rounds(round_number, [Cohort(ids, np.ones(len(ids)))], by_client=True)
@@ -80,10 +69,7 @@ def training_loss(
 def losses_met(means: np.ndarray, sizes: np.ndarray, work: LocalTraining) -> np.ndarray:
     """Returns the sum over the examples of a round of the losses met in local training.
 
-    Args:
-        means: Mean of these losses, `float [m]`: `RoundOutcome.client_losses`.
-        sizes: Training examples of each client, `int [m]`.
-        work: Local training.
+    `means` are the means of these losses, `float [m]`: `RoundOutcome.client_losses`.
 
     Returns:
         `float64 [m]`: 0 for a client without any step, infinity where training diverged.

@@ -43,12 +43,7 @@ class Builder:
     """The parts of one experiment, each built once, when it is first asked for."""
 
     def __init__(self, configuration: Configuration, folder: Path | None = None) -> None:
-        """Builds nothing yet.
-
-        Args:
-            configuration: The experiment.
-            folder: The run's folder, for the engine's own files; `None` for none.
-        """
+        """Builds nothing yet; the folder is for the engine's own files."""
         self._configuration = configuration
         self._configs = configuration.configs
         self._settings = configuration.settings

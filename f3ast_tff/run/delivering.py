@@ -94,13 +94,7 @@ def deliver(
 ) -> Answers:
     """Finds out which updates arrive, and has the strategy weigh these.
 
-    Args:
-        delivery: Decides which updates arrive.
-        strategy: Has selected the clients.
-        payload: Bytes per client.
-        now: The round.
-        ids: Clients selected, `int [m]`.
-        scored: Ids of the clients that were asked for their losses: these got the model too.
+    `scored` holds ids of the clients that were asked for their losses: these got the model too.
 
     Raises:
         ComponentError: If the delivery returns no `Arrivals` of these clients, or the strategy
@@ -225,11 +219,7 @@ class InFlight:
     """
 
     def __init__(self, weight: str = "constant") -> None:
-        """Starts without any.
-
-        Args:
-            weight: The factor of late updates' weights, see `staleness_weight`.
-        """
+        """Starts without any; `weight` is the factor of late weights, see `staleness_weight`."""
         self._weight = weight
         self.entries = _none()
 

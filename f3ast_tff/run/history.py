@@ -264,13 +264,7 @@ class RateTrace:
     """
 
     def __init__(self, strategy: Strategy, num_clients: int, rounds: int, eval_every: int) -> None:
-        """Notes r(0).
-
-        Args:
-            strategy: The strategy before the first round.
-            num_clients: N.
-            rounds: T.
-            eval_every: Rounds between evaluations.
+        """Notes r(0) of a strategy before its first round.
 
         Raises:
             ComponentError: If the strategy's rates are not N numbers.

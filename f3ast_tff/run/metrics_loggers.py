@@ -87,9 +87,7 @@ class MetricsLogger(Protocol):
 def scalars_of(row: Row, rates: np.ndarray | None) -> dict[str, float]:
     """Returns the finite scalars of an evaluated round, grouped by the part before the slash.
 
-    Args:
-        row: Its row of `metrics.csv`.
-        rates: Participation rates r(t), `float [N]`; `None` where none are recorded.
+    `rates` are the participation rates r(t), `float [N]`; `None` where none are recorded.
 
     Examples:
         >>> from f3ast_tff.run.metrics_loggers import scalars_of
@@ -125,12 +123,7 @@ def logger_names(text: str) -> list[str]:
 
 
 def metrics_loggers(text: str, folder: Path, settings: Mapping[str, Any]) -> list[MetricsLogger]:
-    """Returns the loggers of a run.
-
-    Args:
-        text: Value of the setting `logger`.
-        folder: The run's folder.
-        settings: Its settings by name.
+    """Returns the loggers of a run that the setting `logger` names.
 
     Raises:
         ParameterError: See `logger_names`.

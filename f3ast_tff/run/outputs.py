@@ -22,14 +22,7 @@ def masks_file(run_folder: Path, form: str) -> Path | None:
 
 
 def record_masks(path: Path, availability: Availability, rounds: int, num_clients: int) -> None:
-    """Writes the available clients of rounds 1 .. T.
-
-    Args:
-        path: From `masks_file`.
-        availability: The process.
-        rounds: T.
-        num_clients: N.
-    """
+    """Writes the available clients of rounds 1 .. T to a path of `masks_file`."""
     write_masks(path, _masks(availability, rounds, num_clients), (rounds, num_clients))
 
 
@@ -47,13 +40,10 @@ def _masks(availability: Availability, rounds: int, num_clients: int) -> Iterato
 
 
 def write_client_scores(run_folder: Path, round_number: int, scores: ClientScores) -> None:
-    """Writes `client_scores/round_<t>.npz`.
+    """Writes `client_scores/round_<t>.npz`, the scores of all C test clients.
 
-    Args:
-        run_folder: The run's folder.
-        round_number: Evaluated round t.
-        scores: Scores of all C test clients. The file holds `accuracy` and `loss`, means over a
-            client's labels, `float64 [C]`, NaN for a client without any, and `count`, `int64 [C]`.
+    The file holds `accuracy` and `loss`, means over a client's labels, `float64 [C]`, NaN for a
+    client without any, and `count`, `int64 [C]`.
     """
     path = scores_file(run_folder, round_number)
     path.parent.mkdir(exist_ok=True)
@@ -96,13 +86,8 @@ def lacks_outputs(path: Path, settings: Mapping[str, Any]) -> bool:
 def not_added(path: Path, settings: Mapping[str, Any], recorded: Mapping[str, Any]) -> list[str]:
     """Returns the outputs that are asked for but cannot be added to a finished run.
 
-    Args:
-        path: The run's folder.
-        settings: Its settings, with the outputs that are wanted now.
-        recorded: Settings in its `config.json`, from its first start.
-
-    Returns:
-        Flags without dashes, such as `"logger=wandb"`.
+    `recorded` are the settings in its `config.json`, from its first start. The outputs are flags
+    without dashes, such as `"logger=wandb"`.
     """
     before = {**settings, **recorded}
     found = []

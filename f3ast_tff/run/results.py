@@ -81,12 +81,7 @@ def read_metrics(path: Path) -> pd.DataFrame:
 
 
 def seal(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a summary with SHA-256 digests of the result files and of itself.
-
-    Args:
-        folder: The run's folder, with the result files, masks and client scores.
-        summary: JSON values.
-    """
+    """Returns a summary with SHA-256 digests of itself and of the result files that are there."""
     there = [path for pattern in ("masks.*", f"{CLIENT_SCORES}/*") for path in folder.glob(pattern)]
     names = sorted(path.relative_to(folder).as_posix() for path in there if path.is_file())
     sealed = [*SEALED, *filter(_ON_REQUEST.fullmatch, names)]
@@ -185,11 +180,7 @@ def without_seal(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_selection(folder: Path, summary: Mapping[str, Any] | None) -> dict[str, np.ndarray]:
-    """Returns the content of a finished run's `selection.npz`.
-
-    Args:
-        folder: The run's folder.
-        summary: From `read_summary`.
+    """Returns the content of a finished run's `selection.npz`, given that of `read_summary`.
 
     Raises:
         DamagedResult: If it is missing or damaged.

@@ -103,10 +103,6 @@ def run_experiment(
 def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
     """Gives a finished run the masks that it lacks, and removes surplus checkpoints.
 
-    Args:
-        folder: The run's folder.
-        configuration: The run, with the outputs that are wanted now.
-
     Returns:
         The outputs that cannot be added, see `not_added`.
 
@@ -136,12 +132,7 @@ def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
 
 
 def warn_of_a_guess(num_classes: int | None, final: Mapping[str, Any]) -> None:
-    """Logs a warning if a model is no better than a guess: its sample loss is not below ln C.
-
-    Args:
-        num_classes: C; `None` if the task does not tell.
-        final: The last evaluation of the run.
-    """
+    """Logs a warning if a model is no better than a guess: its sample loss is not below ln C."""
     # A summary that was read has null for NaN.
     loss = math.nan if final["test_sample_loss"] is None else final["test_sample_loss"]
     if num_classes is None or loss < math.log(num_classes):
@@ -167,12 +158,6 @@ def write_config(
 
     `cores` lists the numbers of cores that have executed the run: each changes the order of an
     engine's sums. A new number is logged as a warning, once.
-
-    Args:
-        folder: The run's folder.
-        configuration: The experiment.
-        origin: See `run_experiment`.
-        data_sha256: `FederatedData.sha256` of the data.
 
     Raises:
         RunFolderError: If the run began with other data.

@@ -162,12 +162,9 @@ def run_id_of(identity: Mapping[str, Any]) -> str:
 def lock_folder(folder: Path, patience_s: float = 0.0) -> FileLock:
     """Makes a folder if need be, and locks it; however this process ends, the lock goes with it.
 
-    Args:
-        folder: The folder.
-        patience_s: Seconds to wait for another process to unlock it.
-
     Raises:
-        OSError: If that cannot be done; `filelock.Timeout` if another process has it.
+        OSError: If that cannot be done; `filelock.Timeout` if another process has it after
+            `patience_s` seconds.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock", timeout=patience_s, thread_local=False)
@@ -176,11 +173,7 @@ def lock_folder(folder: Path, patience_s: float = 0.0) -> FileLock:
 
 
 def differences(config: Any, identity: Mapping[str, Any]) -> list[str]:
-    """Returns how the run in a folder differs from another, a phrase a setting.
-
-    Args:
-        config: Content of the folder's `config.json`.
-        identity: The other run's identity, as JSON values.
+    """Returns how the run of a folder's `config.json` differs from another, a phrase a setting.
 
     Raises:
         ValueError: If `config` is not of a run, or of one made by an older version.

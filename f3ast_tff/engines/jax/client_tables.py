@@ -32,13 +32,7 @@ class ClientTables:
     """
 
     def __init__(self, memory: Memory, num_clients: int, model: np.ndarray, device: Any) -> None:
-        """Makes them.
-
-        Args:
-            memory: Rules with the names of vectors and numbers.
-            num_clients: N.
-            model: Initial model, `float32 [num_weights]`.
-            device: The JAX device that clients train on.
+        """Makes them for N clients of an initial model, `float32 [num_weights]`.
 
         Raises:
             ParameterError: If neither the device nor the host has room.
@@ -64,12 +58,7 @@ class ClientTables:
 
     @staticmethod
     def gather(values: Mapping[str, Any], client: Any) -> dict[str, Any]:
-        """Returns rows in a program.
-
-        Args:
-            values: See `ClientTables`.
-            client: Ids, -1 for nobody, `int32 [waves, lanes]`.
-        """
+        """Returns rows in a program, for ids `int32 [waves, lanes]`, -1 for nobody."""
         return {name: table[jnp.maximum(client, 0)] for name, table in values.items()}
 
     @staticmethod

@@ -36,12 +36,7 @@ class LateMemory:
     """
 
     def __init__(self, num_weights: int, device: Any) -> None:
-        """Starts with room for a few.
-
-        Args:
-            num_weights: Numbers of an update.
-            device: The JAX device that clients train on.
-        """
+        """Starts with room for a few updates of `num_weights` numbers."""
         self._device = device
         self._num_weights = num_weights
         self.kept = self._zeros(_FEWEST)
@@ -109,13 +104,8 @@ def pack_arrived(
 ) -> tuple[Arrived, np.ndarray]:
     """Packs the updates that enter in a round.
 
-    Args:
-        cohort: Their clients and weights; a client drawn twice has two places and one update.
-        flight: Their slots.
-        work: Tells local steps.
-        sizes: Training examples of each client, `int [N]`.
-        optimizer: Of the clients.
-        round_number: Round t.
+    A client of the cohort that is drawn twice has two places and one update. `sizes` are the
+    training examples of each client, `int [N]`.
 
     Returns:
         The updates, without a memory's inputs; and the row of each place, `int64 [m]`.

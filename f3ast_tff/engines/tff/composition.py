@@ -51,10 +51,7 @@ class ClientFeed:
     ) -> list[tf.data.Dataset]:
         """Returns the data of each client of a cohort, in its order.
 
-        Args:
-            round_number: Round t.
-            cohort: Clients and weights.
-            starts: Start of each client; given with a memory of clients.
+        With a memory of clients `starts` has the start of each.
         """
         starts = [ClientInit()] * len(cohort) if starts is None else starts
         return [
@@ -110,12 +107,9 @@ def start_of(parts: EngineParts, aggregation: Aggregation) -> ClientStart:
 def process_of(
     parts: EngineParts, aggregation: Aggregation, examples: ClientExamples
 ) -> tff.learning.templates.LearningProcess:
-    """Returns the learning process of an engine.
+    """Returns the learning process of an engine for clients with such examples.
 
-    Args:
-        parts: Parts of the engine; their data are not read.
-        aggregation: Rule from the cohort's updates to the aggregate, in place of that of `parts`.
-        examples: Examples of the types that clients have.
+    The aggregation stands in place of that of `parts`, whose data are not read.
     """
 
     def model_fn() -> tff.learning.models.VariableModel:

@@ -61,9 +61,8 @@ class TffWorker:
     def __init__(self, log: Path, max_concurrent_calls: int = -1) -> None:
         """Starts the worker, and warns of its open port; does not import TensorFlow.
 
-        Args:
-            log: File for its output, appended to.
-            max_concurrent_calls: Most clients that train at once; -1 for no limit.
+        Its output is appended to the log. At most `max_concurrent_calls` clients train at once, -1
+        for no limit.
 
         Raises:
             EngineError: If there is no worker to start.
@@ -152,10 +151,6 @@ def start_worker(
 ) -> tuple[TffWorker, tff.framework.SyncExecutionContext]:
     """Starts a worker and connects to it; another one if it ends at once (its port was taken).
 
-    Args:
-        log: File for the worker's output.
-        clients_at_once: See `TffWorker`.
-
     Raises:
         EngineError: If three workers in a row do not come up.
     """
@@ -222,12 +217,7 @@ class WorkerRuntime(TffRuntime):
     ) -> None:
         """Starts the worker.
 
-        Args:
-            process: The learning process to execute.
-            log: File for the worker's output.
-            clients_at_once: Most clients that train at the same time; -1 for no limit.
-            timeout_s: Seconds after which a computation counts as hung and its worker is ended;
-                `None` for no limit.
+        After `timeout_s` seconds a computation counts as hung, and its worker is ended.
 
         Raises:
             EngineError: If no worker comes up.

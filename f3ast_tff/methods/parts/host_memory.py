@@ -32,14 +32,10 @@ def table_bytes(memory: Memory, num_clients: int, num_weights: int) -> int:
 
 
 def check_room(needed: int, num_clients: int) -> None:
-    """Checks that tables fit in free memory, so that nothing is swapped out.
-
-    Args:
-        needed: Size of the tables in bytes.
-        num_clients: N.
+    """Checks that so many bytes fit in free memory, so that nothing is swapped out.
 
     Raises:
-        ParameterError: If they do not fit.
+        ParameterError: If they do not.
     """
     room = _SHARE_OF_HOST * available_memory_bytes()
     if needed > room:
@@ -51,14 +47,9 @@ def check_room(needed: int, num_clients: int) -> None:
 
 
 def initial_tables(memory: Memory, num_clients: int, model: np.ndarray) -> dict[str, np.ndarray]:
-    """Returns the tables before the first round.
+    """Returns the tables before the first round; `model` is the initial one.
 
     A row of zeros takes memory only once it is written.
-
-    Args:
-        memory: Rules with the names of vectors and numbers.
-        num_clients: N.
-        model: Initial model, `float32 [num_weights]`.
 
     Returns:
         `float32 [N, num_weights]` for vectors and `float32 [N]` for numbers, by name.
@@ -117,12 +108,7 @@ class HostMemory:
     """Values of a `Memory`, in host memory."""
 
     def __init__(self, rules: Memory, p: np.ndarray, model: np.ndarray) -> None:
-        """Creates the tables.
-
-        Args:
-            rules: The memory.
-            p: Client shares, `float64 [N]`.
-            model: Initial model, `float32 [num_weights]`.
+        """Creates the tables for shares p, `float64 [N]`, and an initial model.
 
         Raises:
             ParameterError: If the tables do not fit in memory.

@@ -60,12 +60,7 @@ class OwnServer:
     """Resolves defaults that follow from other settings; a `settings.defaults.Known`."""
 
     def __init__(self, availability: Any, rounds: int | None) -> None:
-        """Takes the facts that the server has.
-
-        Args:
-            availability: Process of who is available; `UnknownAvailability` for none.
-            rounds: T, number of rounds; `None` if there is no end.
-        """
+        """Takes the process, `UnknownAvailability` for none, and T, `None` if there is no end."""
         self._availability = availability
         self._settings: dict[str, Any] = {"rounds": rounds}
 
@@ -93,10 +88,6 @@ class OwnServer:
 
     def settings(self, known: tuple[Parameter, ...], given: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the parameters of a method, with the defaults of this server.
-
-        Args:
-            known: Parameters that the method has.
-            given: Values by name.
 
         Raises:
             ParameterError: If the method has no such parameter.
