@@ -34,6 +34,7 @@ LONGEST = (
     "f3ast_tff/engines/tff/test_in_process.py",
     "datasets/test_task_runs.py",
     "f3ast_tff/campaigns/test_interruption.py",
+    "f3ast_tff/delivery/test_late_runs.py",
     "f3ast_tff/engines/test_split_cohort.py",
     "f3ast_tff/models/test_keras_agreement.py",
     "examples/test_plugins.py",
@@ -80,6 +81,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
     assert all(path.exists() for path in places)
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Has JAX compile a program once per worker: most tests build engines that others built.
+
+    By its configuration, not the environment: the processes that tests start compile for users.
+    """
+    if importlib.util.find_spec("jax") is not None:
+        import jax
+
+        jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
 def pytest_collection_finish() -> None:
