@@ -215,18 +215,24 @@ def _runs(configuration: Configuration, rows: pd.DataFrame) -> list[Run]:
     """The runs of a method, a run per draw of the data and seed."""
     settings = dict(configuration.settings)
     facts = described({**configuration.describe(), "settings": settings, "data_sha256": None})
+    # Sorted once: a table sorted per run is slow.
+    rows = rows.sort_values(["draw", "seed", "round"])
     kept = ["round", *SCORES, *({CLOCK} & {*rows})]
     metrics = rows[kept].rename(columns={name: f"test_{name}" for name in SCORES})
     first = Run(path=Path(settings["run_name"]), metrics=metrics, summary=None, **facts)
+    columns = metrics.to_dict("list")
     found = []
-    for (draw, seed), part in rows.groupby(["draw", "seed"]):
-        own = metrics.loc[part.index].sort_values("round")
-        last = own.tail(count_of_last_10_percent(len(own))).to_dict("list")
+    for (draw, seed), places in rows.groupby(["draw", "seed"]).indices.items():
+        start, end = int(places[0]), int(places[-1]) + 1
+        last = end - count_of_last_10_percent(end - start)
         summary = {
-            "final": own.iloc[-1].to_dict(),
+            "final": {name: values[end - 1] for name, values in columns.items()},
             # Not pandas' mean, which leaves out a score that is not finite.
-            "mean_of_last_10_percent": {n: sum(v) / len(v) for n, v in last.items()},
+            "mean_of_last_10_percent": {
+                name: sum(values[last:end]) / (end - last) for name, values in columns.items()
+            },
         }
+        own = metrics.iloc[start:end]
         seeds = {n: v for n, v in zip(_PAIR, (draw, seed)) if n in settings}
         found.append(replace(first, settings={**settings, **seeds}, metrics=own, summary=summary))
     return found
