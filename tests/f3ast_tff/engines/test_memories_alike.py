@@ -35,8 +35,8 @@ State = dict[str, np.ndarray]
 KINDS = {**EVERY, "fedawe": FedAwe(fedawe_clip=0.1)}
 # TFF's process is that of FedVARP, and so are most rules.
 ALIKE_FEDVARP = ("mifa", "mifa_waits", "fedstale", "mimic")
-# Amplified SCAFFOLD has what both have.
-ALIKE_AMPLIFIED_SCAFFOLD = ("scaffold", "amplified_fedavg")
+# `test_tffs_worker_agrees` has SCAFFOLD, which the amplified ones are of.
+ALIKE_SCAFFOLD = ("scaffold", "amplified_fedavg", "amplified_scaffold")
 
 
 def data() -> FederatedData:
@@ -105,7 +105,7 @@ def make(make_engine: Callable[..., Any], name: str, aggregation: Any, server: A
     scope="module",
     params=[
         pytest.param(kind, marks=pytest.mark.slow)
-        if kind in ALIKE_FEDVARP + ALIKE_AMPLIFIED_SCAFFOLD
+        if kind in ALIKE_FEDVARP + ALIKE_SCAFFOLD
         else kind
         for kind in KINDS
     ],
