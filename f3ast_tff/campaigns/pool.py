@@ -7,9 +7,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from f3ast_tff.campaigns.runs import FAILED, LOST, Outcome, PlannedRun
+
+if TYPE_CHECKING:
+    from f3ast_tff.campaigns.progress import Watch
 
 _TICK_S = 0.5
 # A run whose process died may have had bad luck; one that kills its process again has not.
@@ -52,22 +55,6 @@ class Workers(Protocol):
         ...
 
 
-class Watcher(Protocol):
-    """Told of what happens."""
-
-    def started(self, run: PlannedRun, worker: Worker) -> None:
-        """A worker has begun a run, or goes on with it."""
-        ...
-
-    def ended(self, run: PlannedRun, outcome: Outcome) -> None:
-        """A run has finished or failed."""
-        ...
-
-    def tick(self) -> None:
-        """Some time has passed."""
-        ...
-
-
 def by_environment(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
     """Returns runs so that those of one environment follow one another, else in their order."""
     order = {env: i for i, env in enumerate(dict.fromkeys(run.environment for run in runs))}
@@ -77,7 +64,7 @@ def by_environment(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
 def execute_all(
     runs: Sequence[PlannedRun],
     workers: Workers,
-    watcher: Watcher,
+    watcher: Watch,
     allows: Callable[[PlannedRun], bool] = lambda run: True,
 ) -> None:
     """Executes runs in this order, except that those of one environment follow one another.
@@ -127,7 +114,7 @@ def execute_all(
 
 
 def _tell(
-    watcher: Watcher,
+    watcher: Watch,
     ended: Sequence[tuple[PlannedRun, Outcome]],
     begun: Sequence[tuple[PlannedRun, Worker]],
 ) -> None:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from f3ast_tff.campaigns.isolated_run import keep_compiled_programs, run_order
-from f3ast_tff.campaigns.pool import Worker
+from f3ast_tff.campaigns.pool import Worker, Workers
 from f3ast_tff.campaigns.runs import LOST, Outcome, PlannedRun, now
 from f3ast_tff.core.data_files import check_appendable
 from f3ast_tff.core.errors import Interrupted
@@ -36,7 +36,7 @@ _SHARE = 0.9
 _PATIENCE_S = 20.0
 
 
-class LocalProcesses:
+class LocalProcesses(Workers):
     """Processes of this machine.
 
     Attributes:
@@ -52,7 +52,6 @@ class LocalProcesses:
         self._started: list[LocalProcess] = []
 
     def start(self, environment: tuple[str, str]) -> LocalProcess:
-        """See `Workers.start`."""
         process = LocalProcess(self._campaign, self._provenance, self._variables(environment))
         self._started = [*(p for p in self._started if p.alive), process]
         return process
@@ -68,13 +67,12 @@ class LocalProcesses:
         return gpu_variables(self._gpus, taken, self.slots, os.environ)
 
     def ended(self, busy: Sequence[Worker], seconds: float) -> list[Worker]:
-        """See `Workers.ended`."""
         ours = [worker for worker in busy if isinstance(worker, LocalProcess)]
         ready = wait([worker.pipe for worker in ours], seconds)
         return [worker for worker in ours if worker.pipe in ready]
 
 
-class LocalProcess:
+class LocalProcess(Worker):
     """One spawned process.
 
     `pipe` takes orders and gives outcomes; it is readable once a run has ended, or the process.
@@ -116,7 +114,6 @@ class LocalProcess:
         return self._process.is_alive()
 
     def submit(self, run: PlannedRun) -> None:
-        """See `Worker.submit`."""
         self._since, self._busy = now(), True
         try:
             self.pipe.send(run.order)
@@ -125,7 +122,6 @@ class LocalProcess:
             return
 
     def outcome(self) -> Outcome:
-        """See `Worker.outcome`."""
         try:
             outcome: Outcome = self.pipe.recv()
         except (EOFError, ConnectionResetError):
@@ -146,7 +142,6 @@ class LocalProcess:
         return f"{self.name} {how}, log {self._log}"
 
     def close(self) -> None:
-        """See `Worker.close`."""
         if not self._busy:
             # It then ends by itself, and TensorFlow removes its files in the temporary folder.
             self.pipe.close()

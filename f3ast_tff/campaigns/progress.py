@@ -69,7 +69,7 @@ class CampaignProgress:
 
 
 class Watch:
-    """Keeps count of the runs that have finished, or failed in this go; a `Watcher`."""
+    """Is told of what happens, and counts the runs that have finished, or failed in this go."""
 
     def __init__(self, campaign: Campaign, manifest: Manifest, stop: Stop) -> None:
         """Takes stock."""
@@ -91,12 +91,12 @@ class Watch:
         )
 
     def started(self, run: PlannedRun, worker: Worker) -> None:
-        """See `Watcher.started`."""
+        """Takes note that a worker has begun a run, or goes on with it."""
         self._running[run.name] = run
         self._manifest.started(run, worker.name)
 
     def ended(self, run: PlannedRun, outcome: Outcome) -> None:
-        """See `Watcher.ended`."""
+        """Takes note that a run has finished or failed."""
         del self._running[run.name]
         self._manifest.ended(run, outcome)
         if outcome.state == FINISHED:
@@ -107,7 +107,7 @@ class Watch:
             self._progress.failure(run.name, outcome.error or "")
 
     def tick(self) -> None:
-        """See `Watcher.tick`.
+        """Shows and saves where things stand, now and then.
 
         Raises:
             Interrupted: If a stop was requested.

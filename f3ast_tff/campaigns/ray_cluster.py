@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from f3ast_tff.campaigns.isolated_run import keep_compiled_programs, run_order
-from f3ast_tff.campaigns.pool import Worker
+from f3ast_tff.campaigns.pool import Worker, Workers
 from f3ast_tff.campaigns.runs import LOST, Outcome, PlannedRun, now
 from f3ast_tff.engines.distributed.ray_connection import connect
 from f3ast_tff.run.provenance import provenance
@@ -33,7 +33,7 @@ class RunActor:
         return run_order(order, self._provenance, worker)
 
 
-class RayCluster:
+class RayCluster(Workers):
     """Processes of a Ray cluster, a core each, and a GPU each for runs whose device is `gpu`.
 
     Attributes:
@@ -56,14 +56,12 @@ class RayCluster:
         self._command = list(command)
 
     def start(self, environment: tuple[str, str]) -> RayWorker:
-        """See `Workers.start`."""
         actor_class = self._ray.remote(RunActor).options(
             num_cpus=1, num_gpus=int(environment[1] == "gpu"), scheduling_strategy="SPREAD"
         )
         return RayWorker(self._ray, actor_class.remote(self._campaign, self._command))
 
     def ended(self, busy: Sequence[Worker], seconds: float) -> list[Worker]:
-        """See `Workers.ended`."""
         by_run = {worker.running: worker for worker in busy if isinstance(worker, RayWorker)}
         ready, _ = self._ray.wait(list(by_run), num_returns=1, timeout=seconds)
         return [by_run[run] for run in ready]
@@ -73,7 +71,7 @@ class RayCluster:
         self._ray.shutdown()
 
 
-class RayWorker:
+class RayWorker(Worker):
     """One actor; `running` is Ray's promise of the outcome."""
 
     def __init__(self, ray: Any, actor: Any) -> None:
@@ -85,12 +83,10 @@ class RayWorker:
         self._since = now()
 
     def submit(self, run: PlannedRun) -> None:
-        """See `Worker.submit`."""
         self._since = now()
         self.running = self._actor.run.remote(run.order)
 
     def outcome(self) -> Outcome:
-        """See `Worker.outcome`."""
         try:
             return self._ray.get(self.running)
         except self._ray.exceptions.RayError as error:
@@ -100,5 +96,4 @@ class RayWorker:
             return Outcome(LOST, text, self._since, now(), 0.0, self.name)
 
     def close(self) -> None:
-        """See `Worker.close`."""
         self._ray.kill(self._actor)
