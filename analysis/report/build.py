@@ -8,12 +8,15 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from f3ast_tff.analysis.report import figures, layout, selection_figures
-from f3ast_tff.analysis.report.differences_section import differences_section
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Section, Text
 from f3ast_tff.analysis.report.published_tables import PaperTable, published_tables
 from f3ast_tff.analysis.report.reading_section import reading_section
 from f3ast_tff.analysis.report.readings import switched
-from f3ast_tff.analysis.report.results_section import explanation, results_sections
+from f3ast_tff.analysis.report.results_section import (
+    differences_section,
+    explanation,
+    results_sections,
+)
 from f3ast_tff.analysis.report.selection_figures import Selections, selections_of
 from f3ast_tff.analysis.report.tables import FilledTable, fill
 from f3ast_tff.analysis.report.variants import PUBLISHED

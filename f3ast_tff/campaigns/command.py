@@ -17,11 +17,10 @@ from f3ast_tff.campaigns.estimate import Budget, print_estimate
 from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
 from f3ast_tff.campaigns.isolated_run import COMPILED
-from f3ast_tff.campaigns.manifest import NAME as MANIFEST
-from f3ast_tff.campaigns.manifest import Manifest
 from f3ast_tff.campaigns.pool import Workers, execute_all
 from f3ast_tff.campaigns.processes import LocalProcesses, default_processes
-from f3ast_tff.campaigns.progress import Watch
+from f3ast_tff.campaigns.progress import NAME as MANIFEST
+from f3ast_tff.campaigns.progress import Manifest, Watch
 from f3ast_tff.campaigns.ray_cluster import RayCluster
 from f3ast_tff.campaigns.runs import FAILED as FAILED_RUN
 from f3ast_tff.campaigns.runs import (

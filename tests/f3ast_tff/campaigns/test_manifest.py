@@ -13,7 +13,7 @@ import pytest
 
 from f3ast_tff.campaigns.grid import Campaign
 from f3ast_tff.campaigns.grid_file import CampaignError
-from f3ast_tff.campaigns.manifest import Manifest
+from f3ast_tff.campaigns.progress import Manifest
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, PlannedRun
 from f3ast_tff.run.results import seal
 from f3ast_tff.settings.resolve import resolve
