@@ -120,7 +120,7 @@ def corrected_intervals(
 
 
 def _of(runs: pd.DataFrame, method: Method | None) -> pd.DataFrame:
-    """The runs of a method or with other settings; none for `None`."""
+    """The runs of a method, none for `None`."""
     if method is None:
         return runs.iloc[:0]
     return runs[(runs[list(method)] == pd.Series(method)).all(axis="columns")]
@@ -147,9 +147,10 @@ def _differences(
     study: StudyRuns, a: pd.DataFrame, b: pd.DataFrame
 ) -> list[PairedDifference | None]:
     """The paired difference in each regime of the study, in their order."""
-    found = []
-    for values in study.regime_values():
-        regime = dict(zip(study.regimes, values))
-        scores = (by_pair(_of(runs, regime), "accuracy") for runs in (a, b))
-        found.append(difference_of_common(*scores))
-    return found
+    by_regime = []
+    for runs in (a, b):
+        keys = runs[list(study.regimes)].itertuples(index=False, name=None)
+        groups = runs.groupby(pd.Series(list(keys), runs.index, dtype=object))
+        by_regime.append({key: by_pair(part, "accuracy") for key, part in groups})
+    every = study.regime_values()
+    return [difference_of_common(*(scores.get(key, {}) for scores in by_regime)) for key in every]
