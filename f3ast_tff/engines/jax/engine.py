@@ -21,6 +21,7 @@ from f3ast_tff.engines.engine import (
     empty_round,
     refuse_foreign_state,
 )
+from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.client_tables import ClientTables
 from f3ast_tff.engines.jax.devices import find_device, is_deterministic
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer
@@ -90,6 +91,7 @@ class FusedEngine:
             server=server,
             aggregation=parts.aggregation,
             form=self._form,
+            in_one_kernel=self._in_one_kernel(),
         )
         self._programs = programs_of(fused_round, self._matmul_precision)
         at_once = parts.model.examples_at_once
@@ -103,6 +105,15 @@ class FusedEngine:
         num_steps = parts.work.num_batches(parts.data.train.sizes)
         every_client = self._tables is not None or parts.late
         return Waves.of(platform, lanes, parts.cohort_size, num_steps, every_client)
+
+    def _in_one_kernel(self) -> bool:
+        parts = self._parts
+        padded = self._form.steps is not None
+        if self._device.platform != "cpu" or padded or self._tables is not None:
+            return False
+        return one_kernel.suits(
+            parts.model, parts.preprocessing, parts.client_optimizer, parts.work.batch_size
+        )
 
     def _put(self, tree: Any) -> Any:
         return jax.device_put(tree, self._device)

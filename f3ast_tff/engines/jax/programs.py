@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from f3ast_tff.engines.engine import ExampleScores
+from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.client_tables import ClientTables
 from f3ast_tff.engines.jax.devices import at_precision
 from f3ast_tff.engines.jax.late_round import Arrived, LateRound, LateUpdates
@@ -97,8 +98,11 @@ class RoundPrograms:
             inputs = fused_round.preprocessing.in_jax(features[rows], None)
             return jnp.stack(label_sums(fused_round.model.apply(weights, inputs), labels[rows]))
 
+        options = one_kernel.jit_options() if fused_round.in_one_kernel else {}
         self.round = jax.jit(
-            at_precision(matmul_precision, traced_round), static_argnames="by_client"
+            at_precision(matmul_precision, traced_round),
+            static_argnames="by_client",
+            **options,
         )
         self.round_with_tables = jax.jit(
             at_precision(matmul_precision, with_tables),

@@ -13,6 +13,7 @@ from jax import lax
 from jax.flatten_util import ravel_pytree
 
 from f3ast_tff.core.preprocessing import Preprocessing
+from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.client_round import ClientRound
 from f3ast_tff.engines.jax.local_sgd import Batches, LocalSgd, LocalStart, Trained
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
@@ -89,6 +90,7 @@ class FusedRound:
         server: Optimizer of the step along the aggregate.
         aggregation: From the weighted updates to the aggregate.
         form: Shape of the waves.
+        in_one_kernel: Whether clients without a memory train in one kernel; see `one_kernel`.
     """
 
     model: Model
@@ -97,6 +99,7 @@ class FusedRound:
     server: JaxOptimizer
     aggregation: Aggregation
     form: Waves
+    in_one_kernel: bool = False
 
     def __call__(
         self, state: ServerState, inputs: RoundInputs, num_clients: Any, by_client: bool = False
@@ -157,20 +160,25 @@ class FusedRound:
             )
             return totals, by_lane, clients
 
-        like = state.weights if by_memory is None else by_memory.now.model
-        if memory is not None and memory.echo_clip is not None:
-            like = jnp.concatenate([like, like])
-        totals = Totals(
-            update=_map(jnp.zeros_like, like),
-            weight=jnp.float32(work.idle_weight),
-            finite=jnp.float32(work.num_idle),
-            loss=jnp.float32(0),
-            count=jnp.float32(0),
-        )
-        by_lane = ByLane()
-        if by_client:
-            by_lane = ByLane(jnp.zeros(steps.shape), jnp.zeros(steps.shape, bool))
-        return self.over_waves(work, wave, (totals, by_lane, clients))
+        def all_waves() -> tuple[Totals, ByLane, ClientsKept | None]:
+            like = state.weights if by_memory is None else by_memory.now.model
+            if memory is not None and memory.echo_clip is not None:
+                like = jnp.concatenate([like, like])
+            totals = Totals(
+                update=_map(jnp.zeros_like, like),
+                weight=jnp.float32(work.idle_weight),
+                finite=jnp.float32(work.num_idle),
+                loss=jnp.float32(0),
+                count=jnp.float32(0),
+            )
+            by_lane = ByLane()
+            if by_client:
+                by_lane = ByLane(jnp.zeros(steps.shape), jnp.zeros(steps.shape, bool))
+            done: tuple[Totals, ByLane, ClientsKept | None]
+            done = self.over_waves(work, wave, (totals, by_lane, clients))
+            return done
+
+        return one_kernel.called(all_waves) if self.in_one_kernel else all_waves()
 
     def wave_training(self, inputs: RoundInputs) -> Callable[[Any, LocalStart], Trained]:
         """Returns the local training of a wave, by its number."""

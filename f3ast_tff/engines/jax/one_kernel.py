@@ -1,0 +1,77 @@
+"""Local training of a whole cohort as one kernel, for softmax regression on a CPU, newer XLA.
+
+Since JAX 0.4.32 XLA's CPU runtime starts each fusion of a program by itself. A local step of
+softmax regression has some 20; starting them takes as long as their work. A pass of XLA
+(`SmallWhileLoopHoistingPass`) makes one kernel of a loop whose step touches less than 1 kB, by a
+call with a mark. Here larger loops get that mark.
+
+XLA aborts the process if the marked function has a parameter, other than a constant, that it no
+longer reads once simplified. `suits` therefore admits programs that read each of theirs in every
+step. The mark is no public interface; other versions of JAX start every fusion by itself.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jaxlib
+
+from f3ast_tff.core.preprocessing import AsStored, Preprocessing
+from f3ast_tff.models import Model, SoftmaxRegression
+from f3ast_tff.optimizers import Optimizer, Sgd
+
+# Versions of JAX and of its XLA in which some 80 programs each have been tried. JAX 0.10 passes an
+# empty array of draws that no step reads, with which XLA aborts.
+_TRIED = {"0.12.0", "0.12.0.1"}
+_MARK = {"xla_cpu_small_call": "true", "inlineable": "false"}
+# XLA emits products up to these sizes by itself. With more multiplications than the last a library
+# is faster, whatever its start costs.
+_LONG_SIDE, _SHORT_SIDE, _MOST_MULTIPLICATIONS = 128, 32, 2**16
+
+
+def suits(
+    model: Model, preprocessing: Preprocessing, optimizer: Optimizer, batch_size: int
+) -> bool:
+    """Whether clients train in one kernel; the rest of the round has no say.
+
+    Args:
+        model: The network.
+        preprocessing: Features to model input.
+        optimizer: Optimizer of the local steps.
+        batch_size: Examples of a step.
+    """
+    versions = {jax.__version__, jaxlib.__version__}
+    if not versions <= _TRIED or platform.machine() != "x86_64":
+        return False
+    # These classes and none derived from them: no other arithmetic has been tried.
+    if (type(model), type(preprocessing), type(optimizer)) != (SoftmaxRegression, AsStored, Sgd):
+        return False
+    assert isinstance(model, SoftmaxRegression)
+    features, classes = model.num_features, model.num_classes
+    return (
+        max(features, batch_size) <= _LONG_SIDE
+        and classes <= _SHORT_SIDE
+        and features * classes * batch_size <= _MOST_MULTIPLICATIONS
+    )
+
+
+def jit_options() -> dict[str, Any]:
+    """Returns arguments of `jax.jit` for a program with such a kernel: products call no library."""
+    options = {"xla_cpu_experimental_ynn_fusion_type": "", "xla_cpu_multi_thread_eigen": False}
+    return {"compiler_options": options}
+
+
+def called(function: Callable[[], Any]) -> Any:
+    """Returns what a function returns, as one kernel of the program that is traced."""
+    from jax.experimental.xla_metadata import set_xla_metadata
+
+    def unmarked() -> Any:
+        # Calls inside are inlined as usual.
+        with set_xla_metadata(**dict.fromkeys(_MARK)):
+            return function()
+
+    with set_xla_metadata(**_MARK):
+        return jax.jit(unmarked)()
