@@ -222,7 +222,8 @@ def _runs(configuration: Configuration, rows: pd.DataFrame) -> list[Run]:
     first = Run(path=Path(settings["run_name"]), metrics=metrics, summary=None, **facts)
     columns = metrics.to_dict("list")
     found = []
-    for (draw, seed), places in rows.groupby(["draw", "seed"]).indices.items():
+    places_of: Mapping[Any, Any] = rows.groupby(["draw", "seed"]).indices
+    for (draw, seed), places in places_of.items():
         start, end = int(places[0]), int(places[-1]) + 1
         last = end - count_of_last_10_percent(end - start)
         summary = {
