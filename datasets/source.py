@@ -109,7 +109,8 @@ def _fetch(url: str, sha256: str, target: Path) -> None:
     # Our own bar replaces its messages.
     pooch.get_logger().setLevel("WARNING")
     try:
-        with progress(f"fetching {url}", 0, "B") as bar:
+        # pooch sets the total, and takes a bar without one for none, or fails.
+        with progress(f"fetching {url}", 1, "B") as bar:
             downloader = pooch.HTTPDownloader(bar, _CHUNK, timeout=_TIMEOUT_S)
             pooch.retrieve(url, f"sha256:{sha256}", target.name, target.parent, None, downloader)
     except requests.RequestException as error:

@@ -121,7 +121,7 @@ def _tell(
     for run, outcome in ended:
         watcher.ended(run, outcome)
     for run, worker in begun:
-        watcher.started(run, worker)
+        watcher.started(run, worker.name)
     watcher.tick()
 
 

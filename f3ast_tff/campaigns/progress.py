@@ -11,7 +11,6 @@ from typing import Any
 from f3ast_tff.campaigns import runs
 from f3ast_tff.campaigns.grid import Campaign
 from f3ast_tff.campaigns.grid_file import CampaignError
-from f3ast_tff.campaigns.pool import Worker
 from f3ast_tff.campaigns.runs import FINISHED, Outcome, PlannedRun, at, now, rounds_done
 from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.data_files import read_json
@@ -239,10 +238,10 @@ class Watch:
             campaign.name, len(campaign.runs), total, sum(self._rounds.values())
         )
 
-    def started(self, run: PlannedRun, worker: Worker) -> None:
+    def started(self, run: PlannedRun, worker: str) -> None:
         """Takes note that a worker has begun a run, or goes on with it."""
         self._running[run.name] = run
-        self._manifest.started(run, worker.name)
+        self._manifest.started(run, worker)
 
     def ended(self, run: PlannedRun, outcome: Outcome) -> None:
         """Takes note that a run has finished or failed."""

@@ -80,7 +80,7 @@ def progress(what: str, total: int, unit: str) -> Iterator[Any]:
 
     Args:
         what: Name of the work.
-        total: Number of units, 0 if not known.
+        total: Number of units.
         unit: `"B"` for bytes, else the unit's name.
 
     Yields:
@@ -92,7 +92,5 @@ def progress(what: str, total: int, unit: str) -> Iterator[Any]:
     if not shown:
         print(f"{what} ...", file=sys.stderr, flush=True)
     in_bytes = unit == "B"
-    with tqdm(
-        desc=what, total=total or None, unit=unit, unit_scale=in_bytes, disable=not shown
-    ) as bar:
+    with tqdm(desc=what, total=total, unit=unit, unit_scale=in_bytes, disable=not shown) as bar:
         yield bar
