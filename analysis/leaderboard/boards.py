@@ -64,6 +64,11 @@ STUDIES = (
         where="clients_per_round=10",
     ),
     Study("late_methods_synthetic", "Late updates, Synthetic(1,1), stationary", tuned=True),
+    Study(
+        "availability_methods_real",
+        "Methods on CIFAR-100 and Shakespeare, small networks",
+        tuned=True,
+    ),
     Study("table3_synthetic", "F3AST's five models, Synthetic(1,1)", where="reading=paper"),
     Study(
         "table3_small",

@@ -115,6 +115,7 @@ def tidy_flags(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--runs", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--clock", action="store_true")
     return parser.parse_args(words)
 
 

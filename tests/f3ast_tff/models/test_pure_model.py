@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from f3ast_tff.core.errors import ParameterError
@@ -145,6 +146,7 @@ def test_a_pure_softmax_regression_is_the_built_in_one() -> None:
 
 
 def test_the_fused_engine_trains_it_as_the_built_in_one() -> None:
+    """Where the built-in one trains in one kernel, sums of floats have another order."""
     from f3ast_tff import simulate
 
     built_in = SoftmaxRegression(60, 10)
@@ -155,4 +157,5 @@ def test_the_fused_engine_trains_it_as_the_built_in_one() -> None:
         for model in models
     )
     measured = [name for name in first.columns if "seconds" not in name]
-    assert first[measured].equals(second[measured]) and len(measured) > 5
+    pd.testing.assert_frame_equal(first[measured], second[measured], rtol=1e-5)
+    assert len(measured) > 5
