@@ -22,8 +22,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -31,7 +32,7 @@ from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.kept_pages import without_tables
 from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.run_groups import summarised
-from f3ast_tff.analysis.runs import Pair, RunsError
+from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, RunsError
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.analysis.tidy_scores import When, by_pair, read_scores, scores_at, settings_of
 from f3ast_tff.core.data_files import read_text, read_toml
@@ -124,14 +125,19 @@ def read_stated(path: Path) -> StatedNumbers:
     """Reads the TOML file.
 
     Raises:
-        RunsError: If it cannot be read.
+        RunsError: If it cannot be read, or has a wrong key or value.
     """
     try:
         content = read_toml(path)
     except (OSError, ValueError) as error:
         raise RunsError(f"cannot read {path}: {one_line(error)}") from error
-    phrases = [Phrase(**table) for table in content.get("phrase", ())]
-    elsewhere = [Elsewhere(**table) for table in content.get("elsewhere", ())]
+    unknown = sorted({*content} - {"complete", "phrase", "elsewhere"})
+    if unknown:
+        raise RunsError(f"{path}: {unknown[0]} must be one of complete, phrase, elsewhere")
+    phrases = [_made(path, Phrase, table) for table in content.get("phrase", ())]
+    for phrase in phrases:
+        _check(path, phrase)
+    elsewhere = [_made(path, Elsewhere, table) for table in content.get("elsewhere", ())]
     return StatedNumbers(content.get("complete", ()), phrases, elsewhere)
 
 
@@ -259,6 +265,30 @@ def _scores(phrase: Phrase, runs: pd.DataFrame, cells: Cells) -> dict[Pair, floa
     if pairs.size().nunique() > 1:
         raise RunsError(f"{what}: not every draw and seed has all of {phrase.mean_over}")
     return by_pair(pairs.mean().reset_index(), phrase.score)
+
+
+def _made(path: Path, kind: type[Any], table: Mapping[str, Any]) -> Any:
+    names = [each.name for each in fields(kind)]
+    unknown = [name for name in table if name not in names]
+    if unknown:
+        raise RunsError(f"{path}: {unknown[0]} must be one of {', '.join(names)}")
+    try:
+        return kind(**table)
+    except TypeError as error:
+        raise RunsError(f"{path}: {dict(table)}: {one_line(error)}") from error
+
+
+def _check(path: Path, phrase: Phrase) -> None:
+    what = f"{path}: {phrase.text!r}"
+    if phrase.score not in SCORES:
+        raise RunsError(f"{what}: score {phrase.score!r} must be of {', '.join(SCORES)}")
+    if isinstance(phrase.when, str) and phrase.when not in PERIODS:
+        raise RunsError(f"{what}: when {phrase.when!r} must be a round or of {', '.join(PERIODS)}")
+    if not any(set(phrase.of) <= {*allowed} for allowed in (OF_A_CASE, OVER_CASES)):
+        allowed = f"of {', '.join(OF_A_CASE)}, or of {', '.join(OVER_CASES)}"
+        raise RunsError(f"{what}: of {list(phrase.of)} must be {allowed}")
+    if phrase.b is None and {*phrase.of} & {"low", "high"}:
+        raise RunsError(f"{what}: low and high are of a difference; give b")
 
 
 def _text(page: str) -> str:

@@ -104,6 +104,10 @@ def test_a_page_that_differs(folder: Path, page: str, text: str, said: str) -> N
         ("", "differ in availability; name it in where or mean_over"),
         ('where = {availability = "scarce"}', "there are none in scores.csv"),
         ('where = {reading = "paper"}', "scores.csv has no column reading"),
+        ('score = "accuracy"', "score 'accuracy' must be of sample_accuracy"),
+        ('when = "last"', "when 'last' must be a round or of final"),
+        ('of = ["mean", "lowest"]', "must be of mean, low, high, or of lowest, highest"),
+        ("size = 1", "size must be one of page, text, scores"),
     ],
 )
 def test_a_query_that_is_wrong(folder: Path, more: str, said: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -142,17 +142,15 @@ class FusedEngine:
             workers = self._workers
             return [self._split_round(workers, t, c, by_client) for t, c in zip(rounds, cohorts)]
         remembers = self._parts.aggregation.memory is not None
-        # XLA lets go of the interpreter while it computes: pack the next rounds meanwhile.
-        with ThreadPoolExecutor(1) as packer:
-            queued: list[Any] = []
-            places: list[PackedCohort | None] = []
-            for t, cohort, packed in zip(rounds, cohorts, packer.map(self._pack, rounds, cohorts)):
-                if len(cohort) == 0 and not remembers:
-                    queued.append(None)
-                else:
-                    queued.append(self._execute(t, cohort, packed, by_client))
-                # Packed clients are freed before the rest of the block.
-                places.append(packed if by_client else None)
+        queued: list[Any] = []
+        places: list[PackedCohort | None] = []
+        for t, cohort, packed in zip(rounds, cohorts, self._packed(rounds, cohorts)):
+            if len(cohort) == 0 and not remembers:
+                queued.append(None)
+            else:
+                queued.append(self._execute(t, cohort, packed, by_client))
+            # Packed clients are freed before the rest of the block.
+            places.append(packed if by_client else None)
         return [
             empty_round(by_client) if done is None else on_host(done[0], done[1], cohort, packed)
             for done, cohort, packed in zip(self._fetched(queued), cohorts, places)
@@ -162,6 +160,15 @@ class FusedEngine:
         # On a CPU nothing is to be copied; JAX's own way takes 5 us for each number.
         on_cpu = self._device.platform == "cpu"
         return jax.tree_util.tree_map(np.asarray, tree) if on_cpu else jax.device_get(tree)
+
+    def _packed(self, rounds: range, cohorts: Sequence[Cohort]) -> Iterator[PackedCohort]:
+        """Yields the packed cohorts, each while the device executes the rounds before it."""
+        if jax.__version_info__ >= (0, 4, 32):
+            yield from map(self._pack, rounds, cohorts)
+            return
+        # Before, a call on a CPU returned once the round was done. A thread packs in that time.
+        with ThreadPoolExecutor(1) as packer:
+            yield from packer.map(self._pack, rounds, cohorts)
 
     def _pack(self, round_number: int, cohort: Cohort) -> PackedCohort:
         parts = self._parts

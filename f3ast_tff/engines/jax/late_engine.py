@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -163,12 +162,11 @@ class LateEngine(FusedEngine):
         rounds = range(first_round, first_round + len(cohorts))
         trained = [Cohort(flight.asked, np.zeros(len(flight.asked))) for flight in flights]
         queued: list[Any] = []
-        with ThreadPoolExecutor(1) as packer:
-            packings = packer.map(self._pack, rounds, trained)
-            for t, cohort, flight, packed in zip(rounds, cohorts, flights, packings):
-                if len(flight.asked):
-                    self._start(t, flight, packed)
-                queued.append(self._enter(t, cohort, flight, by_client))
+        packings = self._packed(rounds, trained)
+        for t, cohort, flight, packed in zip(rounds, cohorts, flights, packings):
+            if len(flight.asked):
+                self._start(t, flight, packed)
+            queued.append(self._enter(t, cohort, flight, by_client))
         outcomes = []
         for done in queued:
             if done is None:

@@ -203,48 +203,50 @@ def pack(
     by_length = np.argsort(-num_steps, kind="stable")
     idle = (num_steps == 0) & (not form.every_client)
     busy = by_length[~idle[by_length]]
-    waves = [busy[i : i + form.lanes] for i in range(0, len(busy), form.lanes)]
+    # The longest client of each wave is its first.
+    longest = num_steps[busy[:: form.lanes]]
     if form.steps is None:
-        ends = np.cumsum([0, *(num_steps[wave[0]] for wave in waves)])
+        ends = np.cumsum([0, *longest])
         length = round_up(int(ends[-1]), _FEWEST_STEPS)
-        num_waves = round_up(len(waves), _FEWEST_WAVES)
+        num_waves = round_up(len(longest), _FEWEST_WAVES)
         if form.every_client:
-            num_waves = max(len(waves), min(num_waves, form.most))
+            num_waves = max(len(longest), min(num_waves, form.most))
     else:
-        num_waves, steps_each = form.padded(len(waves), int(num_steps.max(initial=0)))
+        num_waves, steps_each = form.padded(len(longest), int(num_steps.max(initial=0)))
         ends = np.arange(num_waves + 1) * steps_each
         length = int(ends[-1])
     rows = np.full((length, form.lanes, work.batch_size), -1, np.int32)
     draws = np.zeros((*rows.shape, preprocessing.num_draws), np.int32)
-    by_wave = (num_waves, form.lanes)
-    first, steps = np.zeros(num_waves, np.int32), np.zeros(by_wave, np.int32)
-    times_of, weight = np.zeros(by_wave, np.float32), np.zeros(by_wave, np.float32)
-    member, client = np.full(by_wave, -1, np.int32), np.full(by_wave, -1, np.int32)
+
+    def by_lane(of_client: np.ndarray, empty: int, dtype: type[np.generic]) -> np.ndarray:
+        values = np.full(num_waves * form.lanes, empty, dtype)
+        values[: len(busy)] = of_client[busy]
+        return values.reshape(num_waves, form.lanes)
+
+    first = np.zeros(num_waves, np.int32)
     first[: len(ends) - 1] = ends[:-1]
-    orders = work.orders(round_number, ids[busy].tolist(), sizes[busy].tolist())
-    for w, wave in enumerate(waves):
-        for lane, i in enumerate(wave.tolist()):
-            k, count = int(ids[i]), int(num_steps[i])
-            order = next(orders)
-            here = slice(ends[w], ends[w] + count)
-            rows[here, lane] = _batches(order + np.int32(offsets[k]), work.batch_size, -1)
-            if preprocessing.num_draws:
-                drawn = preprocessing.draws(round_number, k, order.shape)
-                draws[here, lane] = _batches(drawn, work.batch_size, 0)
-            steps[w, lane], times_of[w, lane], weight[w, lane] = count, times[i], weights[i]
-            member[w, lane], client[w, lane] = place[i], k
+    clients, counts = ids[busy].tolist(), num_steps[busy].tolist()
+    starts = offsets[ids[busy]].astype(np.int32)
+    orders = work.orders(round_number, clients, sizes[busy].tolist())
+    for i, (k, count, start, order) in enumerate(zip(clients, counts, starts, orders)):
+        w, lane = divmod(i, form.lanes)
+        here = slice(ends[w], ends[w] + count)
+        rows[here, lane] = _batches(order + start, work.batch_size, -1)
+        if preprocessing.num_draws:
+            drawn = preprocessing.draws(round_number, k, order.shape)
+            draws[here, lane] = _batches(drawn, work.batch_size, 0)
     packed = PackedWork(
         rows=rows,
         draws=draws,
         first=first,
-        steps=steps,
-        times=times_of,
-        weight=weight,
-        num_waves=len(waves),
+        steps=by_lane(num_steps, 0, np.int32),
+        times=by_lane(times, 0, np.float32),
+        weight=by_lane(weights, 0, np.float32),
+        num_waves=len(longest),
         num_idle=int(times[idle].sum()),
         idle_weight=float(weights[idle].sum()),
     )
-    return PackedCohort(packed, member, client)
+    return PackedCohort(packed, by_lane(place, -1, np.int32), by_lane(ids, -1, np.int32))
 
 
 def _each_once(cohort: Cohort) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
