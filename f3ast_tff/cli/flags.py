@@ -1,4 +1,7 @@
-"""The flags of `run` and `campaign`: one for each kind and parameter, plug-ins' included."""
+"""The flags of `run` and `campaign`: one for each kind and parameter, plug-ins' included.
+
+`f3ast_tff.settings` says how a flag reaches its component.
+"""
 
 from __future__ import annotations
 
