@@ -32,10 +32,10 @@ from f3ast_tff.analysis.method_differences import (
     method_means,
     regime_differences,
 )
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.runs import RunsError, display_of
 from f3ast_tff.analysis.studies import RATES, SCORES_OF, SHARE, at_tuned_rates, read_studies
 from f3ast_tff.analysis.texts import markdown_table, write_csv
-from f3ast_tff.settings import REQUIRED, builtin_registry, parameter
+from f3ast_tff.settings import REQUIRED, parameter
 
 # 900 pixels wide.
 _DPI, _WIDTH = 100, 9.0
@@ -185,7 +185,7 @@ def main(flags: Flags) -> None:
         write_csv(pd.concat(tables).round(6), flags.out)
         print(f"written: {flags.out}")
     titled = {
-        f"{_display(task)}. {_TITLES[name]}" if several else _TITLES[name]: part
+        f"{display_of('task', task)}. {_TITLES[name]}" if several else _TITLES[name]: part
         for (task, name), part in found.items()
     }
     if flags.picture is not None:
@@ -195,11 +195,6 @@ def main(flags: Flags) -> None:
         objectives = [name for _, name in found]
         shown = map(_table, objectives, titled, found.values())
         print("\n\n".join([*shown, _note(studies)]))
-
-
-def _display(task: str) -> str:
-    component = builtin_registry().components["task"].get(task)
-    return task if component is None else component.display
 
 
 def by_objective(differences: pd.DataFrame, objective: str | None) -> dict[str, pd.DataFrame]:
@@ -235,6 +230,8 @@ def _cell(name: str, row: Mapping[Any, Any]) -> str:
         return "–" if math.isnan(value) else f"{value:.3f}"
     if name in ("difference", "to_fedavg"):
         return "–" if math.isnan(value) else f"{value:+.3f}"
+    if name in ("above", "below") and math.isnan(row["difference"]):
+        return "–"
     return str(value) or "–"
 
 
