@@ -79,7 +79,7 @@ class Ordering:
         leads: F3AST minus FedAvg by alpha; `None` where it was not run, or for one pair alone.
         reproduced: `yes` if every lead's interval lies above 0 at the level that Holm's rule gives
             it among all leads of the table, `no` if one lies below, `not shown` if all can be
-            judged and one holds 0, else `not enough runs`.
+            judged and one contains 0, else `not enough runs`.
     """
 
     reading: str

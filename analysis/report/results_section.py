@@ -68,7 +68,7 @@ def differences_section(
     text = (
         f"{said} {'Higher' if higher_is_better(score) else 'Lower'} is better. Two methods are "
         "compared where task, availability and all settings agree, except their own. Too close to "
-        "call: the interval holds 0. More draws make it shorter; choose their number beforehand."
+        "call: the interval contains 0. More draws make it shorter; choose their number beforehand."
     )
     blocks: list[Block] = [Text(text)]
     for where, part in table.groupby("where", sort=False):
@@ -264,7 +264,7 @@ def explanation(period: str, of_papers: bool) -> Section:
         ),
         Text(
             "The direction holds if that interval lies on A's side of 0, is reversed if it "
-            "lies on B's, and is open if it holds 0. 'Not worse' is judged as 'better' is. The "
+            "lies on B's, and is open if it contains 0. 'Not worse' is judged as 'better' is. The "
             "size asks for the paper's number, where it prints one: smaller or larger if the "
             "interval lies below or above it, as printed if the interval holds it and is "
             "shorter than it is large, open otherwise. Where the paper prints two equal "

@@ -47,7 +47,7 @@ class Trial:
 
     @property
     def level(self) -> list[str]:
-        """The best method, and each method whose interval of the difference holds 0."""
+        """The best method, and each method whose interval of the difference contains 0."""
         best, *others = self.ranked
         return [best, *(name for name in others if not self.differences[name][1][0] > 0)]
 

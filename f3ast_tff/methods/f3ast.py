@@ -43,9 +43,9 @@ _SELECTED = "selected_"
 class F3AST(BaseStrategy):
     """Selection and weights of Algorithm 1.
 
-    Each round: the feasible set of largest -dH/dr (line 4; the K available clients, if K is the
-    constraint), then the rates move (line 5), then they weigh the updates, w_k = p_k / r_k(t)
-    (line 9). The weights are meant for a SUM, never a normalised mean.
+    Each round: the feasible set of largest -dH/dr (line 4), which are the K available clients of
+    largest -dH/dr_k if K is the constraint; then the rates move (line 5); then they weigh the
+    updates, w_k = p_k / r_k(t) (line 9). The weights are meant for a SUM, never a normalised mean.
 
     A round costs one pass over the clients; p and the rates, 16 bytes per client, are all that is
     kept, and with H = sum p / r the root of p. The order by utility needs rates only up to a

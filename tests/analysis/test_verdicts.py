@@ -112,7 +112,7 @@ def test_reasons_say_how_large_against_the_papers_difference() -> None:
         (False, -0.05, -0.015, -0.005, f"better, {share}"),
         (True, -0.05, -0.015, -0.005, f"worse, {share}"),
         (True, None, 0.005, 0.015, "better"),
-        (True, None, -0.005, 0.015, "the interval holds 0"),
+        (True, None, -0.005, 0.015, "the interval contains 0"),
     ):
         question = Question("better", upwards, paper, found(low, high))
         assert judge_family([question])[0].reason == says

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import latex2mathml.converter
 
-from f3ast_tff.analysis import method_study, paper_claims
+from f3ast_tff.analysis import claims_picture, method_study
 from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.describe import parameter_text
 from tools.docs_site import availability_pictures, notebooks
@@ -97,7 +97,7 @@ def _drawn_from_kept_scores() -> Iterator[tuple[str, bytes]]:
     """Pictures of docs/pictures that a command draws from kept scores, drawn anew."""
     scores = f"--scores={ROOT / 'analysis/results/availability_methods_synthetic.csv'}"
     drawers: dict[str, Callable[[str], int]] = {
-        "paper_claims.svg": lambda out: paper_claims.main(["", f"--out={out}"]),
+        "paper_claims.svg": lambda out: claims_picture.main(["", f"--out={out}"]),
         "methods_regimes.svg": lambda out: method_study.main(["", scores, f"--picture={out}"]),
         "methods_regimes_equal.svg": lambda out: method_study.main(
             ["", scores, "--objective=equal", f"--picture={out}"]

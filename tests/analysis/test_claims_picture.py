@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from f3ast_tff.analysis.paper_claims import Group, draw_claims, main, rows_of
+from f3ast_tff.analysis.claims_picture import Group, draw_claims, main, rows_of
 from f3ast_tff.core.errors import ParameterError
 
 TABLE = """task,algorithm,availability,data_seed,seed,round,SCORES
@@ -38,7 +38,7 @@ def test_a_row_holds_our_mean_difference_and_the_printed_lead(tmp_path: Path) ->
 
 
 def test_all_kept_claims_are_drawn(tmp_path: Path) -> None:
-    assert main(["paper_claims", f"--out={tmp_path}/claims.svg"]) == 0
+    assert main(["claims_picture", f"--out={tmp_path}/claims.svg"]) == 0
     drawn = (tmp_path / "claims.svg").read_text()
     # 19 intervals and 13 printed leads, each a marker; two more in the legend.
     assert drawn.count('<g id="line2d_') > 30
