@@ -109,7 +109,7 @@ class FusedEngine:
     def _in_one_kernel(self) -> bool:
         parts = self._parts
         padded = self._form.steps is not None
-        if self._device.platform != "cpu" or padded or self._tables is not None:
+        if self._device.platform != "cpu" or padded:
             return False
         return one_kernel.suits(
             parts.model, parts.preprocessing, parts.client_optimizer, parts.work.batch_size

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from f3ast_tff.core.preprocessing import Preprocessing
+from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.optimizers import JaxOptimizer, Tree
 from f3ast_tff.models import Model
 
@@ -76,6 +77,7 @@ class LocalSgd:
         optimizer: Optimizer of the local steps.
         equal_steps: See `Waves`; read where steps have a bound.
         keeps_previous: Whether to return each client's model before its last step too.
+        in_one_kernel: Whether a client's steps are one kernel; see `one_kernel`.
     """
 
     model: Model
@@ -83,6 +85,7 @@ class LocalSgd:
     optimizer: JaxOptimizer
     equal_steps: bool = False
     keeps_previous: bool = False
+    in_one_kernel: bool = False
 
     def wave(
         self,
@@ -124,7 +127,11 @@ class LocalSgd:
         # Not a `vmap` over one: that would make batched products of all products.
         model = _only_lane(model) if start.own_model else model
         offset = _only_lane(offset) if start.own_offset else offset
-        trained = train(model, offset, steps[0], batches.rows[:, 0], batches.draws[:, 0])
+
+        def only_client() -> Trained:
+            return train(model, offset, steps[0], batches.rows[:, 0], batches.draws[:, 0])
+
+        trained = one_kernel.called(only_client) if self.in_one_kernel else only_client()
         return _map(lambda leaf: leaf[None], trained)
 
     def _client(

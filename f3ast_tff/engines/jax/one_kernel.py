@@ -1,4 +1,4 @@
-"""Local training of a whole cohort as one kernel, for softmax regression on a CPU, newer XLA.
+"""Local training as one kernel of XLA, for softmax regression on a CPU, newer XLA.
 
 Since JAX 0.4.32 XLA's CPU runtime starts each fusion of a program by itself. A local step of
 softmax regression has some 20; starting them takes as long as their work. A pass of XLA

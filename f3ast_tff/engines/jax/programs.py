@@ -108,10 +108,11 @@ class RoundPrograms:
             at_precision(matmul_precision, with_tables),
             static_argnames="by_client",
             donate_argnames="tables",
+            **options,
         )
         self.finish = jax.jit(at_precision(matmul_precision, fused_round.finish))
         self.start_late = jax.jit(
-            at_precision(matmul_precision, start_late), donate_argnames="kept"
+            at_precision(matmul_precision, start_late), donate_argnames="kept", **options
         )
         self.enter_late = jax.jit(
             at_precision(matmul_precision, enter_late),

@@ -90,7 +90,8 @@ class FusedRound:
         server: Optimizer of the step along the aggregate.
         aggregation: From the weighted updates to the aggregate.
         form: Shape of the waves.
-        in_one_kernel: Whether clients without a memory train in one kernel; see `one_kernel`.
+        in_one_kernel: Whether the clients of a cohort train in one kernel; each in one of its own
+            with a memory of clients and where updates may be late. See `one_kernel`.
     """
 
     model: Model
@@ -131,9 +132,10 @@ class FusedRound:
         """
         work, remembered = inputs.work, inputs.remembered
         steps, times = work.steps, work.times
-        train_wave = self.wave_training(inputs)
-        by_memory, clients = None, None
         memory = self.aggregation.memory
+        together = self.in_one_kernel and (memory is None or not memory.by_client)
+        train_wave = self.wave_training(inputs, each_in_one_kernel=not together)
+        by_memory, clients = None, None
         if memory is not None and remembered is not None and memory.by_client:
             now = self.now(state, inputs.learning_rate, remembered)
             by_memory = ClientRound(memory, state, now, remembered.share, steps)
@@ -178,10 +180,17 @@ class FusedRound:
             done = self.over_waves(work, wave, (totals, by_lane, clients))
             return done
 
-        return one_kernel.called(all_waves) if self.in_one_kernel else all_waves()
+        return one_kernel.called(all_waves) if together else all_waves()
 
-    def wave_training(self, inputs: RoundInputs) -> Callable[[Any, LocalStart], Trained]:
-        """Returns the local training of a wave, by its number."""
+    def wave_training(
+        self, inputs: RoundInputs, each_in_one_kernel: bool = True
+    ) -> Callable[[Any, LocalStart], Trained]:
+        """Returns the local training of a wave, by its number.
+
+        Args:
+            inputs: Data, steps and learning rate.
+            each_in_one_kernel: Whether a client may train in a kernel of its own.
+        """
         work = inputs.work
         rate = inputs.learning_rate if self.client.decays else self.client.learning_rate
         batches = Batches(work.rows, work.draws, inputs.features, inputs.labels)
@@ -192,6 +201,7 @@ class FusedRound:
             optimizer=self.client,
             equal_steps=self.form.equal_steps,
             keeps_previous=memory is not None and memory.last_step,
+            in_one_kernel=self.in_one_kernel and each_in_one_kernel,
         )
         bound = None if self.form.steps is None else work.rows.shape[0] // len(work.steps)
 

@@ -13,16 +13,18 @@ import pytest
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored
+from f3ast_tff.engines.engine import Flight
 from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.engine import FusedEngine
+from f3ast_tff.engines.jax.late_engine import LateEngine
 from f3ast_tff.engines.jax.round import RoundInputs
-from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.models import SmallCNN, SoftmaxRegression
 from f3ast_tff.optimizers import Adam, Sgd
-from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
+from tests.f3ast_tff.engines.tiny import engine_parts
+from tests.f3ast_tff.methods.every_memory import EVERY
 
 SIZES = (5, 17, 8, 0, 3)
 COHORT = Cohort(np.array([4, 3, 1, 2]), np.array([0.4, 0.1, 0.3, 0.2]))
@@ -37,9 +39,8 @@ def engine(features: int, classes: int, batch_size: int, **parts: Any) -> FusedE
         x.astype(np.float32), y.astype(np.int32), np.cumsum([0, *SIZES]).astype(np.int64)
     )
     data = FederatedData(split, split, classes)
-    return FusedEngine(
-        engine_parts(data, LocalTraining(batch_size, epochs=2), **parts), device="cpu"
-    )
+    made = engine_parts(data, LocalTraining(batch_size, epochs=2), **parts)
+    return (LateEngine if made.late else FusedEngine)(made, device="cpu")
 
 
 def program(fused: FusedEngine, by_client: bool) -> str:
@@ -87,9 +88,28 @@ def test_one_kernel_gives_the_results_of_many(
         np.testing.assert_allclose(in_one.client_losses, in_many.client_losses, rtol=1e-5)
 
 
-def test_a_memory_of_clients_has_many_kernels() -> None:
-    parts = engine_parts(tiny_data(), LocalTraining(4), aggregation=Mifa(), p=np.full(6, 1 / 6))
-    assert not FusedEngine(parts, device="cpu")._in_one_kernel()
+@pytest.mark.skipif(not TRIED, reason="another version of XLA, or another processor")
+@pytest.mark.parametrize("name", ["mifa", "scaffold", "fedawe", "late"])
+def test_with_a_memory_or_late_updates_each_client_is_one_kernel(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p, late = np.full(len(SIZES), 1 / len(SIZES)), name == "late"
+    aggregation = WeightedSum() if late else EVERY[name]
+    flight = Flight(COHORT.ids, np.arange(4), np.arange(4), np.ones(4, np.int64))
+    calls, called = [], one_kernel.called
+    monkeypatch.setattr(one_kernel, "called", lambda run: calls.append(run) or called(run))
+    runs = []
+    for marked in (True, False):
+        if not marked:
+            monkeypatch.setattr(one_kernel, "_TRIED", set())
+        fused = engine(6, 3, 4, aggregation=aggregation, p=p, cohort_size=4, late=late)
+        for t in (1, 2):
+            fused.run_rounds(t, [COHORT], flights=[flight] if late else ())
+        runs.append(fused.weights())
+        # A loop over the clients is traced once.
+        assert len(calls) == 1
+    for w, v in zip(*runs):
+        np.testing.assert_allclose(w, v, rtol=1e-5, atol=1e-6)
 
 
 SOFTMAX, SGD = SoftmaxRegression(60, 10), Sgd(0.1)
