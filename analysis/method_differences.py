@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
-from f3ast_tff.analysis.runs import RunsError
+from f3ast_tff.analysis.runs import Pair, RunsError
 from f3ast_tff.analysis.score_tables import label
 from f3ast_tff.analysis.studies import (
     FEDAVG,
@@ -25,7 +26,7 @@ from f3ast_tff.analysis.studies import (
     find_method,
     method_name,
 )
-from f3ast_tff.analysis.tidy_scores import by_pair
+from f3ast_tff.analysis.tidy_scores import scores_of
 from f3ast_tff.analysis.verdicts import holm
 from f3ast_tff.settings import builtin_registry
 
@@ -123,7 +124,7 @@ def _of(runs: pd.DataFrame, method: Method | None) -> pd.DataFrame:
     """The runs of a method, none for `None`."""
     if method is None:
         return runs.iloc[:0]
-    return runs[(runs[list(method)] == pd.Series(method)).all(axis="columns")]
+    return runs[np.all([runs[name] == value for name, value in method.items()], axis=0)]
 
 
 def _means(study: StudyRuns, runs: pd.DataFrame, bound: float) -> pd.DataFrame:
@@ -149,8 +150,10 @@ def _differences(
     """The paired difference in each regime of the study, in their order."""
     by_regime = []
     for runs in (a, b):
-        keys = runs[list(study.regimes)].itertuples(index=False, name=None)
-        groups = runs.groupby(pd.Series(list(keys), runs.index, dtype=object))
-        by_regime.append({key: by_pair(part, "accuracy") for key, part in groups})
+        found: dict[tuple[str, ...], dict[Pair, float]] = {}
+        keys = zip(*(runs[name] for name in study.regimes))
+        for key, (pair, score) in zip(keys, scores_of(runs, "accuracy")):
+            found.setdefault(key, {})[pair] = score
+        by_regime.append(found)
     every = study.regime_values()
     return [difference_of_common(*(scores.get(key, {}) for scores in by_regime)) for key in every]

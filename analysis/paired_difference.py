@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
@@ -157,13 +158,15 @@ def paired_difference(
     by_draw: dict[int, list[float]] = {}
     for pair in pairs:
         by_draw.setdefault(pair.draw, []).append(float(a[pair]) - float(b[pair]))
-    draws = [np.array(each) for each in by_draw.values()]
-    every = np.concatenate(draws)
+    draws = list(by_draw.values())
+    every = np.array([value for draw in draws for value in draw])
     diverged = int((~np.isfinite(every)).sum())
     # Infinities of both signs are level.
     with np.errstate(invalid="ignore"):
-        units = every if len(draws) == 1 else np.array([each.mean() for each in draws])
-    estimate = (math.nan, math.nan, math.nan) if diverged else _estimate(draws)
+        means = [draw[0] if len(draw) == 1 else np.mean(draw) for draw in draws]
+    units = every if len(draws) == 1 else np.array(means)
+    counts = np.array([len(draw) for draw in draws])
+    estimate = (math.nan, math.nan, math.nan) if diverged else _estimate(every, counts)
     mean, error, skewed = estimate
     signs = int((units > 0).sum()), int((units < 0).sum())
     return PairedDifference(
@@ -178,28 +181,26 @@ def difference_of_common(
     return paired_difference(a, b) if len(a.keys() & b.keys()) > 1 else None
 
 
-def _estimate(draws: list[np.ndarray]) -> tuple[float, float, float]:
-    """Mean, standard error and skewness of the differences of each draw."""
-    every = np.concatenate(draws)
+def _estimate(every: np.ndarray, counts: np.ndarray) -> tuple[float, float, float]:
+    """Mean, standard error and skewness of differences, draw by draw, and their number of each."""
     if np.ptp(every) == 0:
         return float(every[0]), 0.0, 0.0
-    if len(draws) == 1:
+    if len(counts) == 1:
         n = len(every)
         skewed = skewness(every, np.full(n, 1 / n))
         return float(every.mean()), float(every.std(ddof=1) / math.sqrt(n)), skewed
-    counts = np.array([len(each) for each in draws])
     means = np.add.reduceat(every, np.cumsum(counts) - counts) / counts
     inverse = 1 / counts
     within = float(((every - np.repeat(means, counts)) ** 2).sum())
-    degrees = len(every) - len(draws)
+    degrees = len(every) - len(counts)
     sigma2 = within / degrees if degrees else 0.0
     tau2 = max(0.0, float(means.var(ddof=1)) - sigma2 * float(inverse.mean()))
     variances = tau2 + sigma2 * inverse
     # All 0 only where squares underflow.
-    weights = 1 / variances if variances.all() else np.ones(len(draws))
+    weights = 1 / variances if variances.all() else np.ones(len(counts))
     weights /= weights.sum()
     mean = float(weights @ means)
-    error = math.sqrt(float(weights @ (means - mean) ** 2) / (len(draws) - 1))
+    error = math.sqrt(float(weights @ (means - mean) ** 2) / (len(counts) - 1))
     return mean, error, skewness(means, weights)
 
 
@@ -247,6 +248,7 @@ def reach(confidence: float, tail: np.ndarray, n: int) -> np.ndarray:
     return -special.stdtrit(n - 1, p) + _stretch(tail, n) * (2 * special.ndtri(p) ** 2 + 1)
 
 
+@lru_cache(maxsize=4096)
 def one_sided_p(distance: float, tail: float, n: int) -> float:
     """Returns the p value p of a value that far from the mean, `reach` of 1 - 2 p.
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command
@@ -141,6 +142,35 @@ def read_stated(path: Path) -> StatedNumbers:
     return StatedNumbers(content.get("complete", ()), phrases, elsewhere)
 
 
+class ScoresFile:
+    """A file of scores; its phrases share the means over a period.
+
+    Attributes:
+        evaluations: As of `read_scores`.
+        settings: The settings that are columns.
+    """
+
+    def __init__(self, evaluations: pd.DataFrame) -> None:
+        self.evaluations = evaluations
+        self.settings = settings_of(evaluations)
+        self._over: dict[When, pd.DataFrame] = {}
+
+    def at(self, when: When, cells: Cells) -> pd.DataFrame:
+        """Returns the runs with these cells, if any: rows of `scores_at`."""
+        if when not in PERIODS:
+            # Other runs of the file may lack the round.
+            kept = _with(self.evaluations, cells)
+            return kept if kept.empty else scores_at(kept, when)
+        if when not in self._over:
+            self._over[when] = scores_at(self.evaluations, when)
+        return _with(self._over[when], cells)
+
+
+def _with(table: pd.DataFrame, cells: Cells) -> pd.DataFrame:
+    chosen = [table[name].to_numpy() == value for name, value in cells.items()]
+    return table[np.logical_and.reduce(chosen)] if chosen else table
+
+
 def stated(phrase: Phrase) -> list[str]:
     """Returns the numbers of a phrase, as they stand there, without those from elsewhere."""
     found = (_POINTS if phrase.points else _DECIMAL).findall(phrase.text)
@@ -150,7 +180,7 @@ def stated(phrase: Phrase) -> list[str]:
     return found
 
 
-def from_scores(phrase: Phrase, runs: pd.DataFrame) -> list[float]:
+def from_scores(phrase: Phrase, runs: ScoresFile) -> list[float]:
     """Returns the numbers that runs of its file of scores give for a phrase, in their order.
 
     Raises:
@@ -186,7 +216,7 @@ def numbers_of(phrases: Sequence[Phrase]) -> list[list[float]]:
         RunsError: If a file of scores cannot be read, or has no such runs.
     """
     files = dict.fromkeys(phrase.scores for phrase in phrases)
-    runs = {file: read_scores(Path(file)) for file in files}
+    runs = {file: ScoresFile(read_scores(Path(file))) for file in files}
     return [from_scores(phrase, runs[phrase.scores]) for phrase in phrases]
 
 
@@ -196,12 +226,16 @@ def wrong_phrases(content: StatedNumbers) -> list[str]:
     Raises:
         RunsError: If a page or a file of scores cannot be read, or has no such runs.
     """
+    return _wrong(content, numbers_of(content.phrases))
+
+
+def _wrong(content: StatedNumbers, from_files: Sequence[Sequence[float]]) -> list[str]:
     wrong = []
     for page, text in content.texts():
         times = _words(_text(page)).count(_words(text))
         if times != 1:
             wrong.append(f"{page}: {text!r} stands there {times} times, must be once")
-    for phrase, numbers in zip(content.phrases, numbers_of(content.phrases)):
+    for phrase, numbers in zip(content.phrases, from_files):
         texts = stated(phrase)
         if len(texts) != len(numbers):
             said = f"states {len(texts)} numbers, must be {len(numbers)}"
@@ -234,7 +268,7 @@ def unlisted_numbers(content: StatedNumbers) -> list[str]:
     return found
 
 
-def _case(phrase: Phrase, runs: pd.DataFrame, cells: Cells) -> dict[str, float]:
+def _case(phrase: Phrase, runs: ScoresFile, cells: Cells) -> dict[str, float]:
     a = _scores(phrase, runs, {**cells, **phrase.a})
     if phrase.b is None:
         return {"mean": summarised(a).mean}
@@ -245,22 +279,21 @@ def _case(phrase: Phrase, runs: pd.DataFrame, cells: Cells) -> dict[str, float]:
     return {name: getattr(found, name) for name in OF_A_CASE}
 
 
-def _scores(phrase: Phrase, runs: pd.DataFrame, cells: Cells) -> dict[Pair, float]:
+def _scores(phrase: Phrase, runs: ScoresFile, cells: Cells) -> dict[Pair, float]:
     """A score by pair, the mean over settings of `mean_over`."""
     what = f"{phrase.page}: {phrase.text!r}: runs with {dict(cells)}"
-    names = settings_of(runs)
+    names = runs.settings
     for name in (*cells, *phrase.mean_over):
         if name not in names:
             raise RunsError(f"{what}: {phrase.scores} has no column {name}")
-    kept = runs
-    for name, value in cells.items():
-        kept = kept[kept[name] == value]
-    if kept.empty:
+    rows = runs.at(phrase.when, cells)
+    if rows.empty:
         raise RunsError(f"{what}: there are none in {phrase.scores}")
     for name in names:
-        if name not in phrase.mean_over and kept[name].nunique() > 1:
+        if name not in phrase.mean_over and len({*rows[name]}) > 1:
             raise RunsError(f"{what}: differ in {name}; name it in where or mean_over")
-    rows = scores_at(kept, phrase.when)
+    if not phrase.mean_over:
+        return dict(sorted(by_pair(rows, phrase.score).items()))
     pairs = rows.groupby(["draw", "seed"])[phrase.score]
     if pairs.size().nunique() > 1:
         raise RunsError(f"{what}: not every draw and seed has all of {phrase.mean_over}")
@@ -316,12 +349,13 @@ class Flags:
 def main(flags: Flags) -> int:
     """Prints the table; returns 1 if a page differs from its CSV."""
     content = read_stated(Path(flags.phrases))
+    from_files = numbers_of(content.phrases)
     rows = []
-    for phrase, numbers in zip(content.phrases, numbers_of(content.phrases)):
+    for phrase, numbers in zip(content.phrases, from_files):
         found = ", ".join(map(as_stated, numbers, stated(phrase)))
         rows.append([phrase.page, " ".join(phrase.text.split()), found, Path(phrase.scores).name])
     print(markdown_table(["page", "phrase", "from the CSV", "CSV"], rows))
-    wrong = wrong_phrases(content)
+    wrong = _wrong(content, from_files)
     for line in wrong:
         print(line, file=sys.stderr)
     return 1 if wrong else 0

@@ -8,11 +8,12 @@ It is kept when the runs are not.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
 
+import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
@@ -188,21 +189,31 @@ def scores_at(table: pd.DataFrame, when: When) -> pd.DataFrame:
             pair = Pair(int(first["draw"]), int(first[_SEED]))
             raise RunsError(f"round {when} of the run {what}, {pair} was not kept")
     kept = kept.sort_index()
-    by_run = kept.groupby(names, sort=False)
-    found = by_run[[*SCORES]].agg(_mean)
-    rounds = by_run[_ROUND].apply(lambda each: tuple(sorted(each)))
-    return found.assign(at_rounds=rounds).reset_index()
+    run_of = kept.groupby(names, sort=False).ngroup().to_numpy()
+    kept = kept.iloc[np.argsort(run_of, kind="stable")]
+    sizes = np.bincount(run_of)
+    ends = sizes.cumsum()
+    spans = [slice(start, end) for start, end in zip(ends - sizes, ends)]
+    rounds = kept[_ROUND].tolist()
+    # Not pandas' mean, which leaves out a score that is not finite.
+    means = {
+        score: [sum(values[span]) / len(values[span]) for span in spans]
+        for score, values in ((score, kept[score].tolist()) for score in SCORES)
+    }
+    at_rounds = pd.Series([tuple(sorted(rounds[span])) for span in spans], dtype=object)
+    found = kept[names].iloc[ends - sizes].reset_index(drop=True)
+    return found.assign(**means, at_rounds=at_rounds)
 
 
 def by_pair(runs: pd.DataFrame, score: str) -> dict[Pair, float]:
     """Returns a column of runs, one run per pair of data draw and seed, by pair."""
-    columns = (runs["draw"], runs["seed"], runs[score])
-    return {Pair(int(draw), int(seed)): float(value) for draw, seed, value in zip(*columns)}
+    return dict(scores_of(runs, score))
 
 
-def _mean(values: pd.Series[float]) -> float:
-    """Unlike pandas' mean not finite where a score is not."""
-    return float(sum(values) / len(values))
+def scores_of(runs: pd.DataFrame, score: str) -> Iterator[tuple[Pair, float]]:
+    """Yields the pair of data draw and seed of each run, and its score."""
+    for draw, seed, value in zip(runs["draw"], runs["seed"], runs[score]):
+        yield Pair(int(draw), int(seed)), float(value)
 
 
 def runs_where(table: pd.DataFrame, where: str | None) -> pd.DataFrame:

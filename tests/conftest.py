@@ -25,25 +25,39 @@ if importlib.util.find_spec("hypothesis") is not None:
     hypothesis.settings.register_profile("no_deadline", deadline=None)
     hypothesis.settings.load_profile("no_deadline")
 
-# What takes longest comes first, so that one worker of two does not end with it alone.
+# What takes longest, four seconds or more, comes first: no worker ends with it alone.
 LONGEST = (
     "test_run_experiments.py",
-    "analysis/test_kept_results.py",
-    "f3ast_tff/engines/test_memories_alike.py",
     "f3ast_tff/engines/test_recorded_rounds.py",
-    "f3ast_tff/engines/tff/test_in_process.py",
+    "f3ast_tff/engines/test_memories_alike.py",
+    "analysis/test_kept_results.py",
     "datasets/test_task_runs.py",
     "f3ast_tff/campaigns/test_interruption.py",
     "f3ast_tff/delivery/test_late_runs.py",
-    "f3ast_tff/engines/test_split_cohort.py",
-    "f3ast_tff/models/test_keras_agreement.py",
+    "test_api_examples.py",
     "examples/test_plugins.py",
+    "f3ast_tff/engines/test_which_optimum.py",
+    "f3ast_tff/engines/tff/test_in_process.py",
+    "f3ast_tff/engines/test_conformance.py",
+    "f3ast_tff/models/test_keras_agreement.py",
     "fuzz/test_fuzz_kills.py",
-    "f3ast_tff/campaigns/test_built_in_campaigns.py",
-    "packaging/test_install.py",
+    "analysis/test_simulated_studies.py",
+    "f3ast_tff/engines/test_split_cohort.py",
+    "f3ast_tff/engines/jax/test_lowering.py",
     "f3ast_tff/engines/test_engines_agree.py",
-    "f3ast_tff/engines/tff/test_fed_avg_equivalence.py",
-    "f3ast_tff/engines/tff/test_engine.py",
+    "f3ast_tff/campaigns/test_command.py",
+    "f3ast_tff/engines/test_by_client.py",
+    "f3ast_tff/methods/parts/test_aggregation.py",
+    "f3ast_tff/engines/jax/test_engine.py",
+    "packaging/test_install.py",
+    "f3ast_tff/engines/jax/test_client_tables.py",
+    "analysis/theory/test_theory_command.py",
+    "test_docs.py",
+    "datasets/test_synthetic.py",
+    "f3ast_tff/settings/test_every_setting_reaches.py",
+    "f3ast_tff/cli/test_advise.py",
+    "f3ast_tff/engines/test_memory_methods.py",
+    "f3ast_tff/methods/test_memory_runs.py",
 )
 
 
@@ -98,6 +112,11 @@ def compiled_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leaves what is imported out of every later collection of garbage."""
+    """Leaves what is imported out of every later collection of garbage, and has few of them.
+
+    Tracing a program makes many objects and little garbage: by default a sixth of the time of tests
+    of engines would go to looking for it.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(100_000, 10, 10)

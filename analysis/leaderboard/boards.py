@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from f3ast_tff.analysis.run_groups import RunGroup, group_runs, summarised
@@ -165,8 +166,11 @@ def read_boards(study: Study, folder: Path = RESULTS) -> list[Board]:
         ): run.configuration
         for run in planned
     }
+    # Sorted once: a table sorted per method is slow.
+    order = table.groupby(names, sort=False).ngroup().to_numpy()
+    by_run = np.lexsort((table["round"], table["seed"], table["draw"], order))
     found = []
-    for key, rows in table.groupby(names, sort=False):
+    for key, rows in table.iloc[by_run].groupby(names, sort=False):
         texts = dict(zip(names, map(str, key)))
         configuration = by_settings[tuple(texts.values())]
         (group,), _ = group_runs(_runs(configuration, rows))
@@ -217,11 +221,9 @@ def _told(one: Mapping[str, str], every: Sequence[Mapping[str, str]], names: Seq
 
 
 def _runs(configuration: Configuration, rows: pd.DataFrame) -> list[Run]:
-    """The runs of a method, a run per draw of the data and seed."""
+    """The runs of a method, a run per draw of the data and seed; rows are in their order."""
     settings = dict(configuration.settings)
     facts = described({**configuration.describe(), "settings": settings, "data_sha256": None})
-    # Sorted once: a table sorted per run is slow.
-    rows = rows.sort_values(["draw", "seed", "round"])
     kept = ["round", *SCORES, *({CLOCK} & {*rows})]
     metrics = rows[kept].rename(columns={name: f"test_{name}" for name in SCORES})
     first = Run(path=Path(settings["run_name"]), metrics=metrics, summary=None, **facts)

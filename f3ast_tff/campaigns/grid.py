@@ -269,6 +269,7 @@ class _Planner:
         self._registry = registry
         self._output_dir = output_dir
         self._used: set[str] = set()
+        self._installed: set[type] = set()
         # Place and value by name and variant; variant `None` is common to all.
         self._idle: dict[tuple[str, int | None], tuple[str, Any]] = {
             **{(name, None): (_SETTINGS, value) for name, value in content.settings.items()},
@@ -294,8 +295,10 @@ class _Planner:
             name = _name(point, {**given, **drawn})
             where = {"output_dir": str(self._output_dir), "run_name": name}
             configuration = resolve({**given, **where}, self._registry)
-            if self._to_run:
-                configuration.configs["engine"].check_installed()
+            engine = configuration.configs["engine"]
+            if self._to_run and type(engine) not in self._installed:
+                engine.check_installed()
+                self._installed.add(type(engine))
         except ParameterError as error:
             if error.name in self._overrides:
                 raise

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from f3ast_tff.core.errors import ParameterError
@@ -63,6 +63,10 @@ class Registry:
 
     def parameters(self) -> dict[str, Parameter]:
         """Returns every parameter by name, as the first component to have it declares it."""
+        return dict(self._parameters)
+
+    @cached_property
+    def _parameters(self) -> dict[str, Parameter]:
         found: dict[str, Parameter] = {}
         for component in self.all():
             for parameter in component.parameters:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -79,11 +80,7 @@ class _Resolver:
         self._fixed: Mapping[str, Any] = algorithm.fixed
         self._refuse_against_fixed(component_of(algorithm).name)
         # The parameters in play, by name, with the `Config` classes that have them.
-        self.owners: dict[str, list[tuple[type, Parameter]]] = {}
-        classes = [*GROUPS.values(), *(c for kind in KINDS for c in self.config_classes(kind))]
-        for config in classes:
-            for parameter in parameters_of(config):
-                self.owners.setdefault(parameter.name, []).append((config, parameter))
+        self.owners = _owners(tuple(c for kind in KINDS for c in self.config_classes(kind)))
 
     def __getitem__(self, name: str) -> Any:
         if name in self._values:
@@ -246,11 +243,10 @@ class _Resolver:
         return value
 
     def _refuse_unknown(self) -> None:
-        known = {*KINDS, *self._registry.parameters()}
-        for config in GROUPS.values():
-            known |= {parameter.name for parameter in parameters_of(config)}
+        everywhere, of_components = _owners(()), self._registry.parameters()
         for name, value in self._given.items():
-            if name not in known:
+            if not (name in KINDS or name in everywhere or name in of_components):
+                known = {*KINDS, *everywhere, *of_components}
                 nearest = difflib.get_close_matches(name, sorted(known), 1)
                 hint = f"; did you mean {nearest[0]}?" if nearest else ""
                 raise ParameterError(name, value, f"there is no such setting{hint}")
@@ -275,6 +271,16 @@ class _Resolver:
             raise ParameterError(
                 name, value, f"only applies with {kind} {names}; the {kind} is {chosen}"
             )
+
+
+@lru_cache(maxsize=1024)
+def _owners(chosen: tuple[type, ...]) -> Mapping[str, Sequence[tuple[type, Parameter]]]:
+    """Each parameter of the groups and of some `Config` classes, by name, with its classes."""
+    found: dict[str, list[tuple[type, Parameter]]] = {}
+    for config in (*GROUPS.values(), *chosen):
+        for parameter in parameters_of(config):
+            found.setdefault(parameter.name, []).append((config, parameter))
+    return found
 
 
 def _constraint_name(text: Any) -> str:

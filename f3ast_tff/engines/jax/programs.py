@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from f3ast_tff.core.values import is_value
 from f3ast_tff.engines.engine import ExampleScores
 from f3ast_tff.engines.jax import one_kernel
 from f3ast_tff.engines.jax.client_tables import ClientTables
@@ -134,7 +135,7 @@ def programs_of(fused_round: FusedRound, matmul_precision: str) -> RoundPrograms
         matmul_precision: Precision of matrix products.
     """
     parts = [getattr(fused_round, field.name) for field in fields(fused_round)]
-    if all(map(_is_value, parts)):
+    if all(map(is_value, parts)):
         return latest_programs(fused_round, matmul_precision)
     return RoundPrograms(fused_round, matmul_precision)
 
@@ -178,12 +179,3 @@ class FusedScorer:
         values = np.concatenate([np.asarray(part) for part in parts], axis=1).astype(np.float64)
         loss, correct, count = values[:, : len(rows)]
         return ExampleScores(loss, correct, count)
-
-
-def _is_value(part: Any) -> bool:
-    """Whether an object is a frozen dataclass of its very class, down to its fields."""
-    declared = vars(type(part)).get("__dataclass_params__")
-    if declared is None:
-        return isinstance(part, (bool, int, float, str, tuple, type(None)))
-    own = [getattr(part, field.name) for field in fields(part)]
-    return bool(declared.frozen) and all(map(_is_value, own))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import tensorflow_federated as tff
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import AsStored, Preprocessing
+from f3ast_tff.core.values import is_value
 from f3ast_tff.engines.distributed.workers import TrainedPart
 from f3ast_tff.engines.engine import ClientScores, EngineParts, ExampleScores
 from f3ast_tff.engines.tff.client_work import ClientBatches, ClientStart, client_dataset
@@ -23,6 +25,7 @@ from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import ClientInit
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.models import Model
+from f3ast_tff.optimizers import Optimizer
 
 
 class ClientFeed:
@@ -90,17 +93,20 @@ def stored_spec(examples: ClientExamples) -> Any:
     )
 
 
-def batch_spec(examples: ClientExamples, preprocessing: Preprocessing | None = None) -> Any:
-    """Returns the `tf.TensorSpec`s of a batch of model inputs and labels."""
-    stored = stored_spec(examples)
+def batch_spec(examples: ClientExamples) -> Any:
+    """Returns the `tf.TensorSpec`s of a batch of model inputs and labels, read as stored."""
+    return _batch_spec(stored_spec(examples), AsStored())
+
+
+def _batch_spec(stored: Any, preprocessing: Preprocessing) -> Any:
     example = tf.zeros([1, *stored["x"].shape[1:]], stored["x"].dtype)
-    read = (preprocessing or AsStored()).in_tf(example, None)
+    read = preprocessing.in_tf(example, None)
     return OrderedDict(x=tf.TensorSpec([None, *read.shape[1:]], read.dtype), y=stored["y"])
 
 
-def start_of(parts: EngineParts, aggregation: Aggregation) -> ClientStart:
+def start_of(model: Model, aggregation: Aggregation) -> ClientStart:
     """Returns the values that a memory sends to clients beside their data."""
-    num_weights = sum(weight.size for weight in parts.model.initial_weights(0))
+    num_weights = sum(weight.size for weight in model.initial_weights(0))
     return ClientStart.of(aggregation.memory, num_weights)
 
 
@@ -109,25 +115,49 @@ def process_of(
 ) -> tff.learning.templates.LearningProcess:
     """Returns the learning process of an engine for clients with such examples.
 
-    The aggregation stands in place of that of `parts`, whose data are not read.
+    An unchanged composition of values reuses the last process, which takes seconds to build: that
+    of the run before, say, with another seed. The aggregation stands in place of that of `parts`,
+    whose data are not read.
     """
-
-    def model_fn() -> tff.learning.models.VariableModel:
-        return tff.learning.models.from_keras_model(
-            parts.model.keras_model(),
-            loss=MeanCrossEntropy(),
-            input_spec=batch_spec(examples, parts.preprocessing),
-            metrics=[],
-        )
-
-    start = start_of(parts, aggregation)
-    return build_process(
-        model_fn,
-        ClientBatches(stored_spec(examples), parts.work, parts.preprocessing, start),
+    composition = (
+        parts.model,
+        parts.preprocessing,
+        # The order of examples is no part of the process.
+        replace(parts.work, seed=0),
         parts.client_optimizer,
         parts.server_optimizer,
         aggregation,
     )
+    build = latest_process if all(map(is_value, composition)) else _build
+    made_of: tuple[Any, ...] = (*composition, *stored_spec(examples).values())
+    return build(*made_of)
+
+
+def _build(
+    model: Model,
+    preprocessing: Preprocessing,
+    work: LocalTraining,
+    client_optimizer: Optimizer,
+    server_optimizer: Optimizer,
+    aggregation: Aggregation,
+    features: tf.TensorSpec,
+    labels: tf.TensorSpec,
+) -> tff.learning.templates.LearningProcess:
+    stored = OrderedDict(x=features, y=labels)
+
+    def model_fn() -> tff.learning.models.VariableModel:
+        return tff.learning.models.from_keras_model(
+            model.keras_model(),
+            loss=MeanCrossEntropy(),
+            input_spec=_batch_spec(stored, preprocessing),
+            metrics=[],
+        )
+
+    batches = ClientBatches(stored, work, preprocessing, start_of(model, aggregation))
+    return build_process(model_fn, batches, client_optimizer, server_optimizer, aggregation)
+
+
+latest_process = lru_cache(maxsize=1)(_build)
 
 
 @dataclass(frozen=True)

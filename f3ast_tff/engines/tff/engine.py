@@ -93,7 +93,7 @@ class TffEngine:
                 round_timeout_s,
             )
         try:
-            start = start_of(parts, aggregation)
+            start = start_of(parts.model, aggregation)
             self._feed = ClientFeed(parts.data.train, parts.work, parts.preprocessing, start)
             self._scorer = KerasScorer(parts.model, parts.preprocessing, parts.data.train)
             initial = tff.learning.models.ModelWeights(weights, [])

@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -126,8 +127,7 @@ class InProcessRuntime(TffRuntime):
             ValueError: If the process uses secure aggregation, or has no map-reduce form.
         """
         self.device = find_device(device)
-        mapreduce = tff.backends.mapreduce
-        form = mapreduce.get_map_reduce_form_for_computation(process.next)
+        initial, form = _taken_apart(process)
         for name in _SECURE:
             if tff.types.contains(getattr(form, name).type_signature.result, _is_tensor):
                 raise ValueError(
@@ -137,7 +137,6 @@ class InProcessRuntime(TffRuntime):
         self._data_type = form.work.type_signature.parameter[0]
         if not isinstance(self._data_type, tff.SequenceType):
             raise ValueError(f"a client's data must be one sequence, not {self._data_type}")
-        initial = mapreduce.get_state_initialization_computation(process.initialize)
         state_type, metrics_type = process.next.type_signature.result
         self._state = Layout(state_type.member)
         self._metrics = Layout(metrics_type.member)
@@ -234,6 +233,16 @@ class InProcessRuntime(TffRuntime):
             if not self._data_type.is_assignable_from(given):
                 raise TypeError(f"a client's data must be {self._data_type}, not {given}")
             self._known_specs.add(spec)
+
+
+@lru_cache(maxsize=1)
+def _taken_apart(process: tff.learning.templates.LearningProcess) -> tuple[Any, Any]:
+    """The computation of the first state, and the map-reduce form of a round."""
+    mapreduce = tff.backends.mapreduce
+    return (
+        mapreduce.get_state_initialization_computation(process.initialize),
+        mapreduce.get_map_reduce_form_for_computation(process.next),
+    )
 
 
 def _is_tensor(of_type: tff.Type) -> bool:

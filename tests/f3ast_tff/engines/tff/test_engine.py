@@ -11,10 +11,11 @@ import pytest
 
 from f3ast_tff.core.errors import EngineError
 from f3ast_tff.core.local_training import LocalTraining
+from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
-from f3ast_tff.methods.sum_and_mean import WeightedSum
+from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
 from f3ast_tff.optimizers import Adam, Sgd
-from tests.f3ast_tff.engines.tiny import tiny_data
+from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 
 pytestmark = pytest.mark.tff
 
@@ -46,3 +47,35 @@ def test_hung_worker_is_named_and_ended(make_engine: Callable[..., Any]) -> None
     assert not worker.is_running()
     for name, value in engine.state().items():
         np.testing.assert_array_equal(value, before[name])
+
+
+class OwnSum(WeightedSum):
+    """Without value semantics: what it does could change behind its identity."""
+
+
+def test_runs_of_one_composition_share_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another seed too; other rates, batches or an object of one's own have their own."""
+    from f3ast_tff.engines.tff import composition
+
+    monkeypatch.setattr(composition, "build_process", lambda *parts: object())
+
+    def process(seed: int, size: int, rate: float, aggregation: Aggregation) -> object:
+        parts = engine_parts(tiny_data(), LocalTraining(size, seed=seed), Sgd(rate), aggregation)
+        return composition.process_of(parts, parts.aggregation, parts.data.train)
+
+    composition.latest_process.cache_clear()
+    try:
+        first = process(1, 4, 1.0, WeightedSum())
+        assert process(2, 4, 1.0, WeightedSum()) is first
+        for size, rate, aggregation in (
+            (5, 1.0, WeightedSum()),
+            (4, 0.5, WeightedSum()),
+            (4, 1.0, WeightedMean()),
+        ):
+            another = process(1, size, rate, aggregation)
+            assert another is not first
+            first = another
+        own = OwnSum()
+        assert process(1, 4, 1.0, own) is not process(1, 4, 1.0, own)
+    finally:
+        composition.latest_process.cache_clear()
