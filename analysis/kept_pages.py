@@ -35,6 +35,7 @@ _TABLES = {
         "method_study",
         "stated_numbers",
         "plain_mean_claim",
+        "importance_tables",
         "leaderboard.tables",
         "theory.tables",
     )

@@ -181,6 +181,15 @@ def difference_of_common(
     return paired_difference(a, b) if len(a.keys() & b.keys()) > 1 else None
 
 
+def mean_interval(scores: Mapping[Pair, float]) -> PairedDifference:
+    """Returns the mean of a score over draws with its 95% interval, as of its difference to 0.
+
+    Raises:
+        ValueError: If it has fewer than 2 pairs.
+    """
+    return paired_difference(scores, dict.fromkeys(scores, 0.0))
+
+
 def _estimate(every: np.ndarray, counts: np.ndarray) -> tuple[float, float, float]:
     """Mean, standard error and skewness of differences, draw by draw, and their number of each."""
     if np.ptp(every) == 0:

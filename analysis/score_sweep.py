@@ -1,0 +1,132 @@
+"""Draws kept scores against a setting, a line per algorithm with 95% intervals over draws.
+
+python -m f3ast_tff.analysis.score_sweep --scores analysis/results/cafed_fig4b.csv
+    --x availability_history --log --out analysis/results/cafed_fig4b.png
+
+An algorithm without the setting is a level line.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from f3ast_tff.analysis.command_line import command, out_flag, require_ending
+from f3ast_tff.analysis.curves import add_legend, plain, save
+from f3ast_tff.analysis.line_styles import Look, literal, styles_of
+from f3ast_tff.analysis.paired_difference import PairedDifference, mean_interval
+from f3ast_tff.analysis.runs import PERIODS, SCORES, RunsError, display_of, order_of
+from f3ast_tff.analysis.tidy_scores import (
+    by_pair,
+    read_scores,
+    require_setting,
+    runs_where,
+    scores_at,
+    settings_of,
+)
+from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings import REQUIRED, parameter
+
+_LINE = "algorithm"
+_SIZE, _DPI = (7.0, 4.6), 110
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of this command."""
+
+    scores: str = parameter(REQUIRED, "CSV file of tidy_scores", is_path=True)
+    x: str = parameter(REQUIRED, "setting of the horizontal axis, whose values are numbers")
+    score: str = parameter("sample_accuracy", "score to draw", choices=SCORES)
+    where: str | None = parameter(None, "runs to keep, as SETTING=VALUE")
+    period: str = parameter("final", "evaluations that count", choices=PERIODS)
+    log: bool = parameter(False, "logarithmic horizontal axis")
+    out: str = out_flag("PNG, SVG or PDF")
+
+
+@command(Flags, __doc__)
+def main(flags: Flags) -> None:
+    """Draws the picture."""
+    require_ending("out", flags.out, ".png", ".svg", ".pdf")
+    table = runs_where(read_scores(Path(flags.scores)), flags.where)
+    require_setting("x", flags.x, table)
+    lines = sweep(scores_at(table, flags.period), flags.x, flags.score)
+    save(draw(lines, flags.x, flags.score, log=flags.log), Path(flags.out), _DPI)
+    print(flags.out)
+
+
+def sweep(runs: pd.DataFrame, x: str, score: str) -> dict[str, dict[float, PairedDifference]]:
+    """Returns the mean score of each algorithm at each value of a setting, with its interval.
+
+    Args:
+        runs: A row per run, of `tidy_scores.scores_at`.
+        x: The setting.
+        score: One of `SCORES`.
+
+    Returns:
+        Means by algorithm and rising value; the value is NaN for an algorithm without the setting.
+
+    Raises:
+        ParameterError: If a value is no number.
+        RunsError: If runs of one point differ in another setting, or a point has one run.
+    """
+    others = [name for name in settings_of(runs) if name not in (x, _LINE, "at_rounds")]
+    found: dict[str, dict[float, PairedDifference]] = {}
+    for key, cell in runs.groupby([_LINE, x]):
+        algorithm, text = map(str, key)
+        differing = [name for name in others if cell[name].nunique() > 1]
+        if differing:
+            raise RunsError(f"runs of one point differ in {', '.join(differing)}; give --where")
+        if len(cell) < 2:
+            raise RunsError(f"{algorithm}, {x} {text}: one run, an interval needs two")
+        try:
+            value = float(text) if text else math.nan
+        except ValueError as error:
+            raise ParameterError("x", x, f"must have numbers as values, not {text}") from error
+        found.setdefault(algorithm, {})[value] = mean_interval(by_pair(cell, score))
+    order = sorted(found, key=lambda name: (order_of(_LINE, name), name))
+    return {name: dict(sorted(found[name].items())) for name in order}
+
+
+def draw(
+    lines: Mapping[str, Mapping[float, PairedDifference]], x: str, score: str, *, log: bool
+) -> Figure:
+    """Draws the result of `sweep`."""
+    figure = Figure(figsize=_SIZE, layout="constrained")
+    panel = figure.subplots()
+    values = sorted({v for line in lines.values() for v in line if not math.isnan(v)})
+    styles = styles_of(lines)
+    looks = {name: Look(*styles[name], display_of(_LINE, name)) for name in lines}
+    for name, line in lines.items():
+        look, level = looks[name], any(map(math.isnan, line))
+        places = values if level else list(line)
+        points = [*line.values()] * (len(values) if level else 1)
+        means, low, high = ([getattr(each, n) for each in points] for n in ("mean", "low", "high"))
+        panel.plot(
+            places,
+            means,
+            color=look.color,
+            linestyle=look.dashes,
+            marker="" if level else look.marker,
+            markersize=5,
+            linewidth=1.6,
+            label=literal(look.label),
+        )
+        panel.fill_between(places, low, high, color=look.color, alpha=0.18, linewidth=0)
+    if log:
+        panel.set_xscale("log")
+    panel.set_xlabel(x.replace("_", " "))
+    panel.set_ylabel(f"{score.replace('_', ' ')}, 95% intervals")
+    plain(panel)
+    add_legend(figure, looks.values())
+    return figure
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
