@@ -23,7 +23,7 @@ from f3ast_tff.analysis.leaderboard.page import (
 from f3ast_tff.analysis.texts import broken, markdown_table
 from f3ast_tff.settings import REQUIRED, parameter
 
-_HEAD = ("regime", "first", "score", "level with it", "of", "FedAvg's place")
+_HEAD = ("regime", "first", "score", "not shown worse", "of", "FedAvg's place")
 
 
 @dataclass(frozen=True)
