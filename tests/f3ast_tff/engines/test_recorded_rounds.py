@@ -47,7 +47,9 @@ def test_the_fused_engine_repeats(case: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_tff_repeats(case: str) -> None:
-    assert_alike(played(case, engine="tff"), recorded(case)[0], REPEATED)
+    """A convolution's sums have another order on another processor: there 1.4e-6 was seen."""
+    limit = 3e-6 if case == "resnet18_released" else REPEATED
+    assert_alike(played(case, engine="tff"), recorded(case)[0], limit)
 
 
 @pytest.mark.parametrize(
