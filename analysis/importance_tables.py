@@ -24,10 +24,9 @@ from f3ast_tff.analysis.line_styles import literal
 from f3ast_tff.analysis.paired_difference import difference_of_common, mean_interval
 from f3ast_tff.analysis.runs import Pair, RunsError, order_of
 from f3ast_tff.analysis.score_tables import Key, label
-from f3ast_tff.analysis.texts import NOTHING, interval, markdown_table, of_intervals, read_csv
-from f3ast_tff.core.data_files import read_text
+from f3ast_tff.analysis.texts import NOTHING, interval, markdown_table, of_intervals
+from f3ast_tff.analysis.tidy_scores import read_cells
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.messages import one_line
 from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.kinds import KINDS
 
@@ -188,12 +187,7 @@ def read_importance(path: Path) -> pd.DataFrame:
     Raises:
         RunsError: If it cannot be read or lacks a column.
     """
-    try:
-        table = read_csv(read_text(path))
-    except OSError as error:
-        raise RunsError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise RunsError(f"{path} is no CSV file: {one_line(error)}") from error
+    table = read_cells(path)
     for name in ("data_seed", "seed", CLIENTS, *_VALUES):
         if name not in table:
             raise RunsError(f"{path} has no column {name}; cumulative_importance writes such files")

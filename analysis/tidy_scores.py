@@ -117,7 +117,7 @@ def _always_columns(groups: Sequence[RunGroup]) -> list[str]:
 
 def is_scores(path: Path) -> bool:
     """Whether a CSV file has the columns of a file of scores."""
-    return set(_NEEDED) <= set(_read(path))
+    return set(_NEEDED) <= set(read_cells(path))
 
 
 def read_scores(path: Path) -> pd.DataFrame:
@@ -133,7 +133,7 @@ def read_scores(path: Path) -> pd.DataFrame:
         RunsError: If it cannot be read, lacks a column, has a cell that is no number, or has a
             round of a run twice.
     """
-    table = _read(path)
+    table = read_cells(path)
     for name in _NEEDED:
         if name not in table:
             raise RunsError(f"{path} has no column {name}; tidy_scores writes files of scores")
@@ -255,8 +255,12 @@ def _run_columns(table: pd.DataFrame) -> list[str]:
     return [*settings_of(table), "draw", _SEED]
 
 
-def _read(path: Path) -> pd.DataFrame:
-    """The cells as texts."""
+def read_cells(path: Path) -> pd.DataFrame:
+    """Reads a CSV file, its cells as texts.
+
+    Raises:
+        RunsError: If it cannot be read.
+    """
     try:
         return read_csv(read_text(path))
     except OSError as error:

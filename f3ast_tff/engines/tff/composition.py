@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -119,18 +119,22 @@ def process_of(
     of the run before, say, with another seed. The aggregation stands in place of that of `parts`,
     whose data are not read.
     """
-    composition = (
-        parts.model,
-        parts.preprocessing,
-        # The order of examples is no part of the process.
-        replace(parts.work, seed=0),
-        parts.client_optimizer,
-        parts.server_optimizer,
-        aggregation,
+    # The order of examples is no part of the process.
+    model, work = parts.model, replace(parts.work, seed=0)
+    client, server = parts.client_optimizer, parts.server_optimizer
+    composition = (model, parts.preprocessing, work, client, server, aggregation)
+    build: Callable[..., Any] = latest_process if all(map(is_value, composition)) else _build
+    stored = stored_spec(examples)
+    return build(
+        model=model,
+        preprocessing=parts.preprocessing,
+        work=work,
+        client_optimizer=client,
+        server_optimizer=server,
+        aggregation=aggregation,
+        features=stored["x"],
+        labels=stored["y"],
     )
-    build = latest_process if all(map(is_value, composition)) else _build
-    made_of: tuple[Any, ...] = (*composition, *stored_spec(examples).values())
-    return build(*made_of)
 
 
 def _build(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -20,6 +24,10 @@ from tests.f3ast_tff.engines.recorded_rounds import (
 
 # XLA takes a minute to compile these.
 LARGE = ("cafed_cnn", "character_lstm", "resnet18", "resnet18_released")
+# oneDNN adds convolutions up in an order that depends on the processor. With AVX2 this network is
+# within 3e-7 of its record, with AVX-512 a weight is off by 1.4e-6.
+OF_AVX2 = ("resnet18_released",)
+AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2", "TF_ENABLE_ONEDNN_OPTS": "0"}
 
 
 def composition(case: str) -> tuple[str, ...]:
@@ -47,9 +55,13 @@ def test_the_fused_engine_repeats(case: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_tff_repeats(case: str) -> None:
-    """A convolution's sums have another order on another processor: there 1.4e-6 was seen."""
-    limit = 3e-6 if case == "resnet18_released" else REPEATED
-    assert_alike(played(case, engine="tff"), recorded(case)[0], limit)
+    if case in OF_AVX2 and any(os.environ.get(name) != value for name, value in AVX2.items()):
+        # oneDNN reads its variables once a process.
+        again = [sys.executable, "-m", "pytest", f"{__file__}::test_tff_repeats[{case}]"]
+        done = subprocess.run(again, env={**os.environ, **AVX2}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout[-4000:]
+        return
+    assert_alike(played(case, engine="tff"), recorded(case)[0], REPEATED)
 
 
 @pytest.mark.parametrize(
