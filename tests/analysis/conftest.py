@@ -1,4 +1,4 @@
-"""Tiny run folders, made by hand."""
+"""Tiny run folders made by hand."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ MakeRun = Callable[..., Path]
 def make_run(tmp_path: Path) -> MakeRun:
     """Makes a run of two evaluations, at rounds 2 and 4, in `tmp_path/runs`.
 
-    Its accuracies are 0.25 and then `accuracy`, over users half of that; its losses 2 and then
-    `loss`, over users double that; the means of the last 10% are those, a tenth higher.
-    `described` replaces a part of what `config.json` says beside the settings.
+    Its sample accuracies are 0.25 and then `accuracy`; user accuracies are half of them. Its sample
+    losses are 2 and then `loss`; user losses are double. Means of the last 10% are the last values
+    plus 0.1. `described` replaces parts of `config.json` other than the settings.
     """
 
     def make(
@@ -75,7 +75,7 @@ def make_run(tmp_path: Path) -> MakeRun:
 def described(
     own: tuple[str, ...] = (), plugins: tuple[tuple[str, str], ...] = (), **names: tuple[str, int]
 ) -> dict[str, Any]:
-    """What `config.json` says of components: display name and order by kind."""
+    """Returns parts of `config.json` on components: display name and order by kind."""
     return {
         "components": {k: {"display": display, "order": at} for k, (display, at) in names.items()},
         "method_settings": ["algorithm", "client_lr", "server_lr", *own],
@@ -87,7 +87,7 @@ def described(
 
 
 def _components(settings: dict[str, Any]) -> dict[str, Any]:
-    """What a run records of its components; of those unknown here their name alone."""
+    """Returns the record of a run's components; for unknown components, only their name."""
     found = {}
     for kind, components in builtin_registry().components.items():
         name = settings.get(kind, "")
@@ -102,7 +102,7 @@ def _components(settings: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _method_settings() -> tuple[set[str], set[str]]:
-    """Settings of methods, and those that decide no result."""
+    """Settings of methods, and settings that do not affect results."""
     grouped = [p for group in GROUPS.values() for p in parameters_of(group)]
     own = {*METHOD_KINDS, *(p.name for p in grouped if p.method_specific)}
     for component in builtin_registry().all():

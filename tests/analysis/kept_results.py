@@ -1,6 +1,6 @@
-"""Checks of kept results: the commands of a page make its file of scores, and its tables.
+"""Checks that the commands on a page make its file of scores and its tables.
 
-Each returns what is wrong, a line each. Paths in commands start at the working directory.
+Each check returns its errors, one per line. Paths in commands start at the working directory.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from f3ast_tff.settings import builtin_registry
 
 CAMPAIGN = ["f3ast-tff", "campaign"]
 TIDY_SCORES = ["python", "-m", "f3ast_tff.analysis.tidy_scores"]
-# The file has six decimals. The processor that made it gives the same ones again; on another, XLA
-# picks other instructions, whose float32 sums round otherwise, and a loss can differ by 1e-6.
+# The file has six decimals. The processor that made it repeats them exactly. On another processor,
+# XLA picks other instructions, whose float32 sums round differently, and a loss can differ by 1e-6.
 TOLERANCE = 1e-5
 
 
 class KeptRun(NamedTuple):
-    """A run of a file of scores: its settings as texts, and its scores by round."""
+    """A run in a file of scores: its settings as texts, and its scores by round."""
 
     settings: dict[str, str]
     pair: Pair
@@ -57,7 +57,7 @@ def kept_runs(scores: Path) -> list[KeptRun]:
 
 @dataclass(frozen=True)
 class Kept:
-    """A file of scores with what its page plans for it: the runs, and every which round."""
+    """A file of scores with its page's plan: the runs, and the interval of the kept rounds."""
 
     runs: list[KeptRun]
     planned: list[PlannedRun]
@@ -78,7 +78,7 @@ class Kept:
 
 
 def canonical(value: object) -> object:
-    """A setting as a text, or a number where it is one: 1, 1.0 and "1.0" are the same."""
+    """Returns a setting as a number if it is one, else as a text: 1, 1.0 and "1.0" are the same."""
     text = "" if value is None else str(value)
     try:
         return float(text)
@@ -87,10 +87,10 @@ def canonical(value: object) -> object:
 
 
 def load(scores: Path) -> Kept:
-    """Reads a file of scores and plans the campaigns of the page beside it.
+    """Reads a file of scores, and plans the campaigns of its page.
 
     Raises:
-        ValueError: If there is no page, or a command is missing or does not work.
+        ValueError: If the page or a command is missing, or a command fails.
     """
     try:
         page = scores.with_suffix(".md").read_text()
@@ -133,7 +133,7 @@ def campaign_of(words: tuple[str, ...]) -> tuple[PlannedRun, ...]:
 
 @functools.cache
 def _whole(words: tuple[str, ...]) -> tuple[PlannedRun, ...]:
-    """Plans a campaign that commands with several conditions share."""
+    """Plans a campaign; commands that differ only in conditions share the plan."""
     parsed = parse([f"--campaign={words[0]}", *words[1:]])
     settings = dict(parsed.settings)
     settings.pop("ray_address", None)
@@ -142,13 +142,13 @@ def _whole(words: tuple[str, ...]) -> tuple[PlannedRun, ...]:
 
 
 def forget() -> None:
-    """Plans and scores are of files, which tests change."""
+    """Clears cached plans and scores, since tests change the files."""
     _whole.cache_clear()
     kept_runs.cache_clear()
 
 
 def wrong_runs(scores: Path) -> list[str]:
-    """Compares the runs and rounds of a file with those that its page's commands make."""
+    """Compares a file's runs and rounds with the output of its page's commands."""
     try:
         kept = load(scores)
     except ValueError as error:
@@ -174,7 +174,7 @@ def rounds_of(settings: Mapping[str, Any], every: int) -> list[int]:
 
 
 def wrong_tables(page: Path) -> list[str]:
-    """Compares a page with what its `score_tables` commands print."""
+    """Compares a page with the output of its `score_tables` commands."""
     old = page.read_text()
     try:
         new = refreshed(old)
@@ -188,7 +188,7 @@ def wrong_tables(page: Path) -> list[str]:
 
 
 def wrong_scores(scores: Path) -> list[str]:
-    """Runs two runs of a file again, the first and the one at two thirds."""
+    """Repeats two runs of a file: the first, and the one at two thirds."""
     if found := wrong_runs(scores):
         return found
     kept = load(scores)

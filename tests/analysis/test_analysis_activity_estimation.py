@@ -41,7 +41,7 @@ def test_errors_fall_and_that_of_lambda_is_the_larger() -> None:
 
 
 def test_the_slope_is_that_of_the_last_tenfold() -> None:
-    """Errors 8, 4, 1, 0.25 at 1, 10, 100, 1000: from 100 on, log(1/4) / log(10) = -0.60."""
+    """Errors 8, 4, 1, 0.25 at 1, 10, 100, 1000: slope log(1/4) / log(10) = -0.60 from 100 on."""
     errors = {name: np.array([[8.0, 4.0, 1.0, 0.25]]) for name in ESTIMATES}
     text = render([1, 10, 100, 1000], errors)
     assert "from 100 on: pi counted -0.60, pi of chain -0.60, lambda -0.60" in text

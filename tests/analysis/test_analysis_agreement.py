@@ -1,4 +1,4 @@
-"""Whether two runs agree."""
+"""Agreement of two runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_other_losses_or_other_clients_disagree(
 def test_what_is_not_finite_in_one_run_alone_disagrees(
     make_run: MakeRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`nan` and `inf` in both are no difference."""
+    """`nan` in both runs is no difference, nor is `inf` in both."""
     diverged = [with_selection(make_run(name, loss=None), [[1, 2]]) for name in "ab"]
     finite = with_selection(make_run("c"), [[1, 2]])
     infinite = [with_selection(make_run(name, loss=math.inf), [[1, 2]]) for name in "de"]

@@ -22,7 +22,7 @@ def arrange(folder: Path) -> tuple[list[RunGroup], list[str]]:
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[matplotlib.figure.Figure]:
-    """The figures that were to be saved, without the time that this takes."""
+    """Figures that would be saved; saving itself takes long."""
     figures: list[matplotlib.figure.Figure] = []
     monkeypatch.setattr(curves, "save", lambda figure, path: figures.append(figure))
     return figures
@@ -43,7 +43,7 @@ def test_lines_bands_and_words(
     np.testing.assert_array_equal(samples.lines[1].get_xdata(), [2, 4])
     np.testing.assert_allclose(samples.lines[1].get_ydata(), [0.25, 0.6])
     np.testing.assert_allclose(users.lines[1].get_ydata(), [0.125, 0.3])
-    # One band, of Power-of-Choice: 0.4 and 0.8 deviate by 0.2; 0.08 / 1 = 0.2828^2.
+    # Only Power-of-Choice has a band: 0.4 and 0.8 deviate by 0.2; 0.08 / 1 = 0.2828^2.
     (band,) = samples.collections
     assert band.get_paths()[0].vertices[:, 1].max() == pytest.approx(0.6 + 0.08**0.5)
     title = figure.get_suptitle()
@@ -56,7 +56,7 @@ def test_lines_bands_and_words(
 def test_bands_are_over_draws_of_the_data(
     make_run: MakeRun, tmp_path: Path, drawn: list[matplotlib.figure.Figure]
 ) -> None:
-    """Draw means 0.5 (of 0.4 and 0.6) and 0.7: mean 0.6, deviation 0.2 / sqrt 2."""
+    """Draw means are 0.5 (of 0.4 and 0.6) and 0.7: mean 0.6, deviation 0.2 / sqrt 2."""
     for draw, seed, accuracy in ((0, 0, 0.4), (0, 1, 0.6), (1, 0, 0.7)):
         make_run(f"a{draw}{seed}", accuracy, data_seed=draw, seed=seed)
     draw_curves(*arrange(tmp_path), tmp_path / "out.png")
@@ -79,7 +79,7 @@ def test_a_row_of_panels_for_each_condition(
 
 
 def test_a_sweep_has_a_colour_for_each_value(make_run: MakeRun, tmp_path: Path) -> None:
-    """One scale for both methods; a method that has no such setting keeps its own style."""
+    """Both methods share one scale; a method without the setting keeps its own style."""
     for beta in (0.1, 0.01, 0.001):
         make_run(f"a{beta}", algorithm="f3ast", rate_beta=beta)
     make_run("b", algorithm="f3ast_adam", rate_beta=0.01)
@@ -96,7 +96,7 @@ def test_a_sweep_has_a_colour_for_each_value(make_run: MakeRun, tmp_path: Path) 
     assert len({low.color, middle.color, high.color}) == 3
     assert adam.color == middle.color and adam.dashes != middle.dashes
     assert (poc.color, poc.dashes, poc.marker) == styles_of(["poc"])["poc"]
-    # Unless a colour is asked for, a method's only line is its own.
+    # By default, a method with a single line keeps the method's own style.
     alone = looks_of(groups, told)
     assert {look.label for look in alone.values()} >= {"F3AST+Adam", "F3AST, rate_beta 0.1"}
 
@@ -133,7 +133,7 @@ def test_the_old_picture_stays_when_drawing_fails(tmp_path: Path) -> None:
 
 
 def test_no_two_algorithms_look_alike() -> None:
-    """Neither in colour, where one picture holds up to 12, nor in grey: dashes with markers."""
+    """Colours differ among up to 12 algorithms; dashes with markers, for grey, always differ."""
     names = [*builtin_registry().names("algorithm"), "new", "newer", "newest"]
     assert {"fedavg", "mifa"} <= set(names)
     for shown in (names[:12], ["fedavg", "mifa"], names[-12:]):

@@ -48,7 +48,7 @@ def test_best_first_with_the_difference_to_the_next(make_run: MakeRun, order: Ca
 def test_differences_over_draws(make_run: MakeRun, order: Callable) -> None:
     """Draw means 0.5, 0.6, 0.7 over 0.3: differences 0.2, 0.3, 0.4, standard error 0.1 / sqrt 3.
 
-    Five seeds more on draw 0 alone leave the mean over draws where it is.
+    Five more seeds on draw 0 do not change the mean over draws.
     """
     for draw, accuracy in enumerate([0.5, 0.6, 0.7]):
         for seed in range(6 if draw == 0 else 1):
@@ -93,7 +93,7 @@ def test_all_against_one(make_run: MakeRun, order: Callable) -> None:
 
 
 def test_two_forms_of_an_algorithm_are_told_apart(make_run: MakeRun, order: Callable) -> None:
-    """F3AST in two readings, beside an algorithm with another K, in one ranking."""
+    """One ranking holds F3AST in two readings, and an algorithm with another K."""
     three_seeds(make_run, "f3ast", [0.3, 0.3])
     three_seeds(make_run, "f3ast", [0.2, 0.2], reading="released", ties="lowest_id")
     three_seeds(make_run, "unbiased", [0.4, 0.4], clients_per_round=9)

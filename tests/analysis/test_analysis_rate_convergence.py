@@ -1,4 +1,4 @@
-"""Theorem III.3 and Lemma III.4, shown: the worlds, the distances, the variances, the files."""
+"""Illustrations of Theorem III.3 and Lemma III.4: worlds, distances, variances, files."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from f3ast_tff.analysis.rate_convergence import (
 
 
 def test_worlds_are_what_their_regions_say() -> None:
-    """Availability over 20,000 rounds, and how it hangs together.
+    """Availability over 20,000 rounds, and its correlations in time and between clients.
 
-    Markov: correlation 0.95 from round to round, so a mean has the error of 20,000 * 0.05 / 1.95 =
-    513 independent rounds, at most 0.022.
+    Markov has correlation 0.95 between successive rounds. So a mean has the error of
+    20,000 * 0.05 / 1.95 = 513 independent rounds, at most 0.022.
     """
     first = np.eye(N)[0]
     for world in worlds():

@@ -1,4 +1,4 @@
-"""Fig. 1, by numbers of Sec. I, and the command that draws it."""
+"""Fig. 1: the numbers of Sec. I, and the command that draws it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 from f3ast_tff.analysis.rate_region import main, proportional_rates, region_figure, table
 
 pytest.importorskip("scipy")
-# SciPy 1.9 calls what NumPy 1.25 deprecates.
+# SciPy 1.9 calls a function that NumPy 1.25 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")
 
 
 def test_points_of_the_paper() -> None:
-    """r^a, r^b and r^c as printed in Sec. I; (0.075, 0.8) is client 2 first.
+    """r^a, r^b and r^c as printed in Sec. I; (0.075, 0.8) serves client 2 first.
 
-    F3AST: 4 / beta rounds of which the second half counts, standard error 0.011 of 2000 rounds.
+    F3AST runs 4000 rounds, of which the second half counts: standard error 0.011 over 2000 rounds.
     """
     found = region_figure(rounds=4000, beta=0.002, seed=0)
     corners = [[0, 0], [0.375, 0], [0.375, 0.5], [0.075, 0.8], [0, 0.8]]

@@ -41,7 +41,7 @@ def test_mean_and_standard_deviation_over_seeds(make_run: MakeRun, table_of: Tab
 
 
 def test_mean_and_standard_deviation_over_draws(make_run: MakeRun, table_of: TableOf):
-    """Draw means 0.3 (of 0.2 and 0.4) and 0.6: mean 0.45, deviation 0.3 / sqrt 2."""
+    """Draw means are 0.3 (of 0.2 and 0.4) and 0.6: mean 0.45, deviation 0.3 / sqrt 2."""
     for draw, seed, accuracy in ((0, 0, 0.2), (0, 1, 0.4), (1, 0, 0.6)):
         make_run(f"run{draw}{seed}", accuracy, data_seed=draw, seed=seed)
     make_run("one", 0.6, algorithm="poc")
@@ -126,21 +126,21 @@ def test_the_text_is_aligned_and_fits(make_run: MakeRun, table_of: TableOf):
     header, fedavg, poc = lines[2:5]
     words = ["final", "round", "runs", "sample", "accuracy", "user", "accuracy"]
     assert header.split() == [*words, "sample", "loss", "user", "loss"]
-    # 0.25 and 0.75; losses 1e6 and 3e6.
+    # Accuracies 0.25 and 0.75; losses 1e6 and 3e6.
     assert fedavg.split()[:5] == ["FedAvg", "2", "0.5000", "±", "0.3536"]
     assert poc.split()[-6:] == ["2.0e+06", "±", "1.4e+06", "4.0e+06", "±", "2.8e+06"]
     assert len(header) == len(fedavg) == len(poc) == len(lines[6])
 
 
 def test_an_algorithm_of_a_plug_in_has_its_name_and_place(make_run: MakeRun, table_of: TableOf):
-    """Its own settings are compared within it alone; without an order it comes after the others."""
+    """A plug-in's own settings only split its own runs; without an order it comes last."""
     for name, luck in (("a", 0.1), ("b", 0.2)):
         says = described(("luck",), algorithm=("A Lucky Draw", 1000))
         make_run(name, algorithm="lucky", luck=luck, described=says)
     make_run("c", algorithm="fedavg")
     make_run("d", algorithm="first", described=described(algorithm=("First", 0)))
     table = table_of()
-    # A condition that is not FedAvg's has no value there.
+    # A setting that FedAvg lacks has no value there.
     assert list(zip(table["algorithm"], table["luck"])) == [
         ("lucky", 0.1),
         ("lucky", 0.2),

@@ -1,4 +1,4 @@
-"""Scores of runs as one CSV file."""
+"""Scores of runs in one CSV file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_row_an_evaluation(make_run: MakeRun, tmp_path: Path) -> None:
-    """Settings are columns where they differ; runs are in the order of their seeds."""
+    """Settings that differ are columns; runs are in the order of their seeds."""
     make_run("b", 0.7, 0.3, algorithm="fedavg", seed=1)
     make_run("a", 0.1 + 0.2, 0.4, algorithm="fedavg", seed=10, client_lr=0.1)
     make_run("c", None, None, algorithm="f3ast", clients_per_round=5)
@@ -38,7 +38,7 @@ def test_a_row_an_evaluation(make_run: MakeRun, tmp_path: Path) -> None:
 
 
 def test_the_clock_is_kept_on_demand(make_run: MakeRun, tmp_path: Path) -> None:
-    """Runs without one have an empty cell; it is no setting of the runs."""
+    """Runs without a clock have an empty cell; the clock is no setting of the runs."""
     with_clock = make_run("a", algorithm="fedavg")
     metrics = pd.read_csv(with_clock / "metrics.csv")
     metrics.assign(simulated_seconds=2.5).to_csv(with_clock / "metrics.csv", index=False)
@@ -90,7 +90,7 @@ def test_draws_of_the_data_are_a_column_where_they_differ(
 def test_a_reading_that_decides_what_is_covered_is_a_column(
     make_run: MakeRun, tmp_path: Path, given: dict[str, str], columns: str, said: bool
 ) -> None:
-    """Though all runs have it, so that tables say what their intervals do not cover (R13)."""
+    """All runs have it, but tables need it to name what their intervals do not cover (R13)."""
     for seed in range(2):
         make_run(f"a{seed}", seed=seed, **given)
     out = tmp_path / "scores.csv"
@@ -115,7 +115,7 @@ def test_unfinished_runs_are_said(
 
 
 def test_the_file_is_utf_8_whatever_the_locale(make_run: MakeRun, tmp_path: Path) -> None:
-    """Here ASCII."""
+    """The locale here is ASCII."""
     make_run("a", algorithm="naïve")
     out = tmp_path / "scores.csv"
     subprocess.run(
@@ -136,7 +136,7 @@ def test_the_file_is_utf_8_whatever_the_locale(make_run: MakeRun, tmp_path: Path
 def test_an_aggregation_that_is_not_the_algorithms_own_is_a_column(
     make_run: MakeRun, tmp_path: Path
 ) -> None:
-    """Though all runs of an algorithm have it: its name says so."""
+    """All runs have the same aggregation, but the method's name in tables depends on it."""
     make_run("a", algorithm="fedavg_all", aggregation="mean")
     make_run("b", algorithm="fedavg", aggregation="mean")
     out = tmp_path / "scores.csv"

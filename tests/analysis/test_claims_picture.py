@@ -1,4 +1,4 @@
-"""The picture of the papers' claims: what the rows say, and that the file is drawn."""
+"""The picture of the papers' claims: content of its rows, and the drawn file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GROUP = Group(
 
 
 def test_a_row_holds_our_mean_difference_and_the_printed_lead(tmp_path: Path) -> None:
-    """Leads of .02 and .04 mean .03; Table III prints .198 and .141 under always."""
+    """Leads of .02 and .04 have mean .03; Table III prints .198 and .141 under always."""
     (tmp_path / "kept.csv").write_text(
         TABLE.replace("SCORES", "sample_accuracy,user_accuracy,sample_loss,user_loss")
     )
@@ -40,7 +40,7 @@ def test_a_row_holds_our_mean_difference_and_the_printed_lead(tmp_path: Path) ->
 def test_all_kept_claims_are_drawn(tmp_path: Path) -> None:
     assert main(["claims_picture", f"--out={tmp_path}/claims.svg"]) == 0
     drawn = (tmp_path / "claims.svg").read_text()
-    # 19 intervals and 13 printed leads, each a marker; two more in the legend.
+    # 19 intervals and 13 printed leads have one marker each; the legend has two more.
     assert drawn.count('<g id="line2d_') > 30
 
 

@@ -1,4 +1,4 @@
-"""Sums of weights over time, and who was picked, from small run folders."""
+"""Sums of weights over time, and shares of picks, from small run folders."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write(run: Path, **changed: Any) -> None:
 
 
 def test_sums_by_span_and_shares_of_picks(make_run: MakeRun, tmp_path: Path) -> None:
-    """15 rounds: 25 picks, 15 of client 0, which holds most; clients 2 and 3 are never picked.
+    """15 rounds: 25 picks, 15 of client 0, the largest; clients 2 and 3 are never picked.
 
     The largest tenth of 4 clients is one client.
     """
@@ -39,7 +39,7 @@ def test_sums_by_span_and_shares_of_picks(make_run: MakeRun, tmp_path: Path) -> 
 
 
 def test_a_mean_has_weights_of_sum_one(make_run: MakeRun, tmp_path: Path) -> None:
-    """An empty round has none."""
+    """An empty round has no weights."""
     run = make_run("fedavg", aggregation="mean")
     write(run, weight_sum=np.array([3.0] * 10 + [1.5] * 4 + [0.0]))
     (row,) = cohort_statistics(load_runs(tmp_path)).to_dict("records")
@@ -47,9 +47,9 @@ def test_a_mean_has_weights_of_sum_one(make_run: MakeRun, tmp_path: Path) -> Non
 
 
 def test_late_updates(make_run: MakeRun, tmp_path: Path) -> None:
-    """7 updates asked for: client 0's four in time, those of 1 and 2 two rounds late, 3's is lost.
+    """7 updates are asked for: 0's four are in time, 1's and 2's two rounds late, 3's is lost.
 
-    Six enter, 4 / 6 rounds stale in the mean; clients 3 and 1 have one of the six.
+    Six enter, on average 4 / 6 rounds stale. Clients 3 and 1, the rarest half, have one of the six.
     """
     write(
         make_run("fedbuff"),

@@ -25,7 +25,7 @@ def compare(capsys: pytest.CaptureFixture[str]) -> Compare:
 def test_what_cannot_be_used_is_left_out_with_a_line(
     make_run: MakeRun, compare: Compare, tmp_path: Path
 ) -> None:
-    """A table, curves and a CSV file of the rest."""
+    """The remaining runs give a table, curves and a CSV file."""
     make_run("a", algorithm="fedavg")
     unfinished = make_run("b", unfinished=True)
     damaged = make_run("c", seed=2)
@@ -50,7 +50,7 @@ def test_what_cannot_be_used_is_left_out_with_a_line(
 
 
 def test_a_colour_by_a_setting(make_run: MakeRun, compare: Compare, tmp_path: Path) -> None:
-    """A block and a panel for all its values; FedAvg, which has it not, stands among them."""
+    """All values share a block and a panel; FedAvg, without the setting, is among them."""
     for beta in (0.1, 0.01):
         make_run(f"a{beta}", algorithm="f3ast", rate_beta=beta)
     make_run("b", algorithm="fedavg")
@@ -62,7 +62,7 @@ def test_a_colour_by_a_setting(make_run: MakeRun, compare: Compare, tmp_path: Pa
 
 
 def test_who_is_better_is_said(make_run: MakeRun, compare: Compare, tmp_path: Path) -> None:
-    """Five draws that differ by .1 each: the interval has no width."""
+    """Five draws that all differ by .1: the interval has no width."""
     for draw in range(5):
         make_run(f"a{draw}", 0.4 + draw / 50, algorithm="fedavg", data_seed=draw, seed=draw)
         make_run(f"b{draw}", 0.5 + draw / 50, algorithm="f3ast", data_seed=draw, seed=draw)

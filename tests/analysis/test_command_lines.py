@@ -1,4 +1,4 @@
-"""What all commands of `f3ast_tff.analysis` share: help, and an output of any encoding."""
+"""Behaviour shared by all commands of `f3ast_tff.analysis`: help, and output of any encoding."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize("module", COMMANDS, ids=lambda module: module.__name__.split(".")[-1])
 def test_help(module: object, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says what the command does, each flag, and each text as it is declared."""
+    """Help names the command's purpose, each flag, and each declared text."""
     assert module.main(["x", "--help"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -37,14 +37,14 @@ def test_help(module: object, capsys: pytest.CaptureFixture[str]) -> None:
     text = " ".join(out.split())
     for p in parameters_of(module.Flags) if hasattr(module, "Flags") else ():
         assert f"--{p.name}" in text
-        # Lines of help are broken at hyphens too.
+        # Help breaks lines at hyphens too.
         assert "".join(p.help.split()) in "".join(text.split())
 
 
 def test_an_output_that_is_not_utf_8(
     make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Latin-1 has ± and no minus sign."""
+    """Latin-1 has ± but no minus sign."""
     for algorithm in ("fedavg", "f3ast"):
         for seed in range(2):
             make_run(f"{algorithm}{seed}", algorithm=algorithm, seed=seed)
@@ -60,6 +60,6 @@ def test_an_output_that_is_not_utf_8(
 
 
 def test_an_output_without_an_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `contextlib.redirect_stdout` has it."""
+    """`contextlib.redirect_stdout` gives such an output."""
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     assert command(score_tables.Flags, "")(lambda flags: 0)(["x"]) == 2

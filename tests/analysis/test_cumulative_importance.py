@@ -18,8 +18,8 @@ from tests.analysis.kept_results import campaign_of
 
 RESULTS = Path(__file__).resolve().parents[2] / "analysis" / "results"
 
-# Clients 0 to 3 in order: more available and correlated, more and weakly, less and correlated,
-# less and weakly.
+# Clients 0 to 3: more available and correlated, more available and weakly correlated, less
+# available and correlated, less available and weakly correlated.
 CHAINS = {
     "availability": "four_classes",
     "markov_g": 0.4,
@@ -32,7 +32,7 @@ P = np.array([0.3, 0.2, 0.4, 0.1])
 
 
 def make(make_run: MakeRun, name: str, scale: float = 1.0, **settings: Any) -> Path:
-    """A run of two rounds: clients 0 and 2 with weights 0.3 and 0.6, then client 3 with 0.3."""
+    """Makes a run of two rounds: clients 0 and 2 with weights 0.3 and 0.6, then 3 with 0.3."""
     run = make_run(name, **{**CHAINS, **settings})
     weights = scale * np.array([[0.3, 0.6], [0.3, 0]])
     selected = np.array([[0, 2], [3, -1]])
@@ -52,7 +52,7 @@ def ratios(folder: Path) -> dict[str, float]:
 
 
 def test_importance_by_class(make_run: MakeRun, tmp_path: Path) -> None:
-    """Over two rounds client 0 has 0.15, client 2 has 0.3, client 3 has 0.15: 0.6 in all."""
+    """Over two rounds client 0 has 0.15, client 2 has 0.3, client 3 has 0.15: 0.6 in total."""
     make(make_run, "unbiased", algorithm="unbiased")
     table = cumulative_importance.cumulative_importance(load_runs(tmp_path))
     assert table["clients"].tolist() == [
@@ -76,7 +76,7 @@ def test_three_classes_are_the_same_groups(make_run: MakeRun, tmp_path: Path) ->
 
 
 def test_a_mean_has_weights_of_sum_one(make_run: MakeRun, tmp_path: Path) -> None:
-    """1/3 and 2/3, then 1: means 1/6, 1/3 and 1/2."""
+    """Weights are 1/3 and 2/3, then 1: means 1/6, 1/3 and 1/2."""
     make(make_run, "fedavg", aggregation="mean")
     found = ratios(tmp_path)
     assert found["more_available"] == pytest.approx(1 / 6 / 0.5, abs=1e-6)
@@ -142,7 +142,7 @@ def test_tables(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_rows_are_in_order(make_run: MakeRun, tmp_path: Path) -> None:
-    """Methods in their order, numbers rising, a method without the setting first."""
+    """First by method, then by ascending number; a method without the setting comes first."""
     for seed in range(2):
         make(make_run, f"f3ast{seed}", seed=seed)
         for history in (100, 32):
@@ -208,7 +208,7 @@ def test_a_file_of_one_draw_or_without_a_column(
 def test_a_run_again_gives_the_kept_importance(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CA-Fed as printed on draw 0 of Fig. 1a."""
+    """CA-Fed as printed, on draw 0 of Fig. 1a."""
     monkeypatch.chdir(tmp_path)
     kept = pd.read_csv(RESULTS / "cafed_fig1d.csv")
     kept = kept[(kept["ca_fed_bias"] == "paper") & (kept["data_seed"] == 0)]

@@ -1,4 +1,4 @@
-"""Is one method better: what is compared, the sentences, and what is refused."""
+"""Which method is better: compared methods, sentences, and refused arguments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def found(folder: Path, **given: Any) -> pd.DataFrame:
 
 
 def test_a_difference_has_interval_p_value_and_sentence(make_run: MakeRun, tmp_path: Path) -> None:
-    """As `paired_difference` gives them; one pair is not corrected. A loss is better when lower."""
+    """Numbers are those of `paired_difference`, uncorrected for a single pair.
+
+    A lower loss is better.
+    """
     make(make_run, "a", LOW, algorithm="fedavg")
     make(make_run, "b", HIGH, algorithm="f3ast")
     (row,) = found(tmp_path).to_dict("records")
@@ -87,7 +90,7 @@ def test_what_cannot_be_called(
 
 
 def test_seeds_of_one_draw_are_no_sample_of_draws(make_run: MakeRun, tmp_path: Path) -> None:
-    """Of a task whose data are the same for every seed they are one."""
+    """They are a sample if the task's data are the same for every seed."""
     for task in ("synthetic", "mnist"):
         for seed in range(4):
             for algorithm, score in (("fedavg", 0.4), ("f3ast", 0.5 + seed / 100)):
@@ -100,7 +103,7 @@ def test_seeds_of_one_draw_are_no_sample_of_draws(make_run: MakeRun, tmp_path: P
 
 
 def test_only_equal_conditions_are_compared(make_run: MakeRun, tmp_path: Path) -> None:
-    """Own settings may differ; K, availability and the objective may not."""
+    """Methods' own settings may differ; K, availability and the objective may not."""
     make(make_run, "a", LOW, algorithm="fedavg", client_share="examples")
     make(make_run, "b", HIGH, algorithm="mifa", client_share="equal")
     make(make_run, "c", HIGH, algorithm="f3ast", clients_per_round=3, client_share="examples")
@@ -127,7 +130,7 @@ def test_only_equal_conditions_are_compared(make_run: MakeRun, tmp_path: Path) -
 
 
 def test_p_values_are_corrected_for_their_number(make_run: MakeRun, tmp_path: Path) -> None:
-    """By hand: of .01, .04, .03 the smallest counts three times, the next twice, none falls."""
+    """By hand: of .01, .04, .03 the smallest counts three times, the next twice, and none falls."""
     assert adjusted([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert adjusted([0.5, 0.9]) == [1.0, 1.0]
     make(make_run, "a", LOW, algorithm="fedavg")
@@ -148,7 +151,7 @@ def test_many_methods_are_compared_with_one(make_run: MakeRun, tmp_path: Path) -
 
 
 def test_a_folder_is_a_tidy_frame(make_run: MakeRun, tmp_path: Path) -> None:
-    """A row a run and evaluation; a part of it is a plain frame."""
+    """The frame has one row per run and evaluation; a part of it is a plain frame."""
     make(make_run, "a", LOW, algorithm="fedavg")
     make(make_run, "b", HIGH, algorithm="f3ast")
     frame = read_results(tmp_path)

@@ -1,4 +1,4 @@
-"""Simulated coverage of intervals, and the kept figures of it."""
+"""Simulated coverage of intervals, and the kept coverage numbers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_chosen_interval_is_that_of_a_paired_difference() -> None:
 
 @pytest.mark.parametrize("law", [NORMAL, EXPONENTIAL, GAMMA, LOGNORMAL])
 def test_at_12_draws_95_percent_intervals_cover_at_least_93(law: str) -> None:
-    """Simulated again, and as kept; 20,000 studies have a standard error of 0.0017."""
+    """Coverage is simulated again and read; 20,000 studies have standard error 0.0017."""
     values = LAWS[law].draw(np.random.default_rng(1), (20_000, 12))
     low, high = ends(CHOSEN, values, 0.95, 1)
     covered = np.mean((low <= LAWS[law].mean) & (LAWS[law].mean <= high))
@@ -54,7 +54,7 @@ def test_at_12_draws_95_percent_intervals_cover_at_least_93(law: str) -> None:
     row = kept().loc[(law, 12, 0.95, CHOSEN)]
     assert row["coverage"] >= 0.93
     assert row["coverage"] == pytest.approx(covered, abs=0.012)
-    # A third longer than Student's t, at most.
+    # At most a third longer than Student's t.
     assert row["length"] < 1.4
 
 
@@ -66,7 +66,7 @@ def test_students_t_covers_less_where_draws_are_skewed() -> None:
 
 
 def test_of_the_kept_differences_no_interval_covers_93() -> None:
-    """Of 12 draws from 12 values (11/12)^12 = 35% miss the one in the tail."""
+    """Of 12 draws from 12 values, (11/12)^12 = 35% miss the value in the tail."""
     table = kept()
     for method in METHODS:
         assert table.loc[(OF_KEPT, 12, 0.95, method), "coverage"] < 0.93
@@ -93,9 +93,10 @@ def test_the_kept_differences_are_those_of_the_kept_scores() -> None:
 
 
 def test_sign_flips_by_hand() -> None:
-    """Three draws 0, 1, 5 at 50%: of the 7 subset means the second smallest and second largest.
+    """Three draws 0, 1, 5 at 50%: the second smallest and second largest of the 7 subset means.
 
-    They are 0, 1/2, 1, 2, 5/2, 3, 5, and rank 0.25 * 8 = 2. At 95% rank 0: nothing is rejected.
+    The means are 0, 1/2, 1, 2, 5/2, 3, 5, and the rank is 0.25 * 8 = 2. At 95% the rank is 0:
+    nothing is rejected.
     """
     low, high = ends("sign flips", np.array([[0.0, 1.0, 5.0]]), 0.5, 1)
     assert (low[0], high[0]) == (0.5, 3.0)

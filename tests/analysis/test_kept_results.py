@@ -1,4 +1,4 @@
-"""Kept results: every file of scores and every table follows from the commands beside it."""
+"""Kept results: each file of scores and each table follows from the commands on its page."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_two_runs_again_give_the_same_scores(scores: Path, at_root: None) -> Non
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder like the repository's root: a campaign, run; its scores; its page."""
+    """A folder like the repository's root: a finished campaign with its scores and its page."""
     root = tmp_path_factory.mktemp("made")
     (root / "analysis" / "results").mkdir(parents=True)
     (root / "tiny.toml").write_text(TINY)
@@ -117,7 +117,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def results(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of the made folder's results, to be damaged, with its root as working directory."""
+    """A copy of the results, to be damaged, with its root as the working directory."""
     shutil.copytree(made, tmp_path / "root")
     monkeypatch.chdir(tmp_path / "root")
     forget()
@@ -149,14 +149,14 @@ def test_what_the_commands_make_passes(results: Path) -> None:
 
 
 def test_a_wrong_number_of_the_file(results: Path) -> None:
-    """The sample loss of the first run in round 3, off by 0.001."""
+    """The first run's sample loss in round 3 is off by 0.001."""
     lines = (results / "tiny.csv").read_text().splitlines()
     *before, loss, last = lines[2].split(",")
     lines[2] = ",".join([*before, f"{float(loss) + 0.001:.6f}", last])
     (results / "tiny.csv").write_text("\n".join(lines) + "\n")
     (found,) = wrong_scores(results / "tiny.csv")
     assert "round 3: sample_loss" in found
-    # The mean of two draws is off by half of it.
+    # The mean of two draws is off by half of that.
     assert "| FedAvg |" in wrong_tables(results / "tiny.md")[0]
 
 

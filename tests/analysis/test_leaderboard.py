@@ -1,4 +1,4 @@
-"""The boards of kept scores, and which runs may enter them."""
+"""The boards of kept scores, and the runs that may enter them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def home() -> Board:
 
 
 def own_runs(board: Board, better: float = 0.0, **settings: Any) -> list[Run]:
-    """FedAvg's runs as those of a method of one's own, some points better."""
+    """FedAvg's runs as runs of a user's method, with accuracies higher by `better`."""
     found = []
     for run in board.fedavg.group.runs.values():
         metrics = run.metrics.assign(
@@ -78,7 +78,10 @@ def test_scores_are_the_means_of_the_kept_page() -> None:
 
 
 def test_ties_are_ties() -> None:
-    """F3AST+Adam leads on .828; F3AST is apart by -.014 [-.018, -.011], FedAdam by -.003 is not."""
+    """F3AST+Adam leads with .828.
+
+    F3AST differs by -.014 [-.018, -.011]; FedAdam's -.003 is a tie.
+    """
     always = titled("Always")
     places = {row.cells["method"]: row.cells["place"] for row in standings(always)}
     assert places["F3AST+Adam"] == places["FedAdam"] == "1="
@@ -86,7 +89,7 @@ def test_ties_are_ties() -> None:
 
 
 def test_the_first_kept_round_that_reaches_the_target_is_said() -> None:
-    """Kept rounds alone: a study with one says so, and nobody has a clock."""
+    """Only kept rounds count: a study with one kept round says so, and no method has a clock."""
     rows = [row.cells for row in standings(boards_of("table3_small")[0])]
     name = next(name for name in rows[0] if name.startswith("rounds"))
     assert all(cells[name] == "not reached" or "(no clock)" in cells[name] for cells in rows)
@@ -132,7 +135,7 @@ def entered_one(runs: list[Run]) -> Entered:
 
 
 def test_a_method_of_ones_own_is_placed_and_judged() -> None:
-    """Each draw .05 above FedAvg's, .7835 + .05 = .8335: first, and better than FedAvg."""
+    """Each draw is .05 above FedAvg's, .7835 + .05 = .8335: first, and better than FedAvg."""
     one = entered_one(own_runs(home(), 0.05))
     assert one.board is home()
     assert one.complete
@@ -174,7 +177,7 @@ def test_runs_of_other_conditions_are_left_out(settings: dict[str, Any], reason:
 
 
 def test_other_draws_and_other_masks_are_left_out(tmp_path: Path) -> None:
-    """A draw that the board has not; a run whose own masks file has another client there."""
+    """Left out: a draw that the board lacks, and a run whose masks file has one more client."""
     first, second, third = own_runs(home())[:3]
     other = replace(first, settings={**first.settings, "data_seed": 50, "seed": 50})
     np.save(tmp_path / "masks.npy", np.ones((1000, 100), bool))
@@ -185,7 +188,7 @@ def test_other_draws_and_other_masks_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_table_is_of_the_regime_whose_masks_it_has(tmp_path: Path) -> None:
-    """Home devices, draw 0: the table of its masks enters; one with a changed entry does not."""
+    """Home devices, draw 0: the table of its masks enters; with one changed entry it does not."""
     run = own_runs(home())[0]
     masks = tmp_path / "masks.csv"
     _, *words = MASKS[home().study.name, home().where][run.pair].command.split()
@@ -201,7 +204,7 @@ def test_a_table_is_of_the_regime_whose_masks_it_has(tmp_path: Path) -> None:
 
 
 def test_a_method_has_one_pair_of_rates_where_rates_are_tuned() -> None:
-    """Two regimes at two pairs: both are left out, with the pairs."""
+    """Two regimes with two pairs of rates: both are left out, and the message names the pairs."""
     boards = [replace(each, study=replace(each.study, tuned=True)) for each in five_models()[:2]]
     runs = [own_runs(each, client_lr=0.1 + place)[0] for place, each in enumerate(boards)]
     entered, said = enter(boards, runs, MASKS)

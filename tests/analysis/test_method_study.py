@@ -21,7 +21,7 @@ HEADER = (
     "task,algorithm,availability,client_share,client_lr,server_lr,data_seed,seed,round,"
     "sample_accuracy,user_accuracy,sample_loss,user_loss"
 )
-# Added to FedAvg's accuracy on each draw: mean .1, deviation .01, standard error .005.
+# Added to FedAvg's accuracy per draw: mean .1, deviation .01, standard error .005.
 NOISE = (-0.01, 0.01, -0.01, 0.01)
 
 
@@ -39,9 +39,9 @@ def rows(
 def scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """FedAvg and MIFA, whose objective is 1 / N, under two regimes, in both objectives.
 
-    FedAvg has sample accuracy .50, .51, .52, .53, and user accuracy .2 to .23. MIFA's sample
-    accuracy is higher by NOISE + .1 under `always` and by NOISE under `uneven`; its user accuracy
-    is .05 higher in each run in which it minimises 1 / N.
+    FedAvg has sample accuracies .50, .51, .52, .53 and user accuracies .2 to .23. MIFA's sample
+    accuracy is higher by NOISE + .1 under `always` and by NOISE under `uneven`. Its user accuracy
+    is .05 higher in each run that minimises 1 / N.
     """
     monkeypatch.setattr(MifaConfig, "client_share", "equal")
     monkeypatch.setattr(MifaConfig, "corrects", {"algorithm": "fedavg"})
@@ -67,9 +67,9 @@ def printed(capsys: pytest.CaptureFixture[str], scores: Path, *flags: str) -> li
 
 
 def test_differences_of_a_regime(scores: Path) -> None:
-    """Corrected intervals: `always` has the lower p value, so the level is 1 - .05 / 2.
+    """Corrected intervals: `always` has the lower p value, so its level is 1 - .05 / 2.
 
-    `uneven` has mean difference 0, so it stands and is judged at 1 - .05.
+    `uneven` has mean difference 0, so it is judged at 1 - .05.
     """
     table = differences(scores)
     mifa = table[(table["method"] == "MIFA") & (table["client_share"] == "examples")]
@@ -84,9 +84,10 @@ def test_differences_of_a_regime(scores: Path) -> None:
 
 
 def test_each_method_in_its_own_objective(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """FedAvg's own is p_k = n_k / n: sample .515. MIFA's is 1 / N: user .265, FedAvg's there .215.
+    """FedAvg's objective is p_k = n_k / n: sample .515.
 
-    Its differences there are .05 on all draws in both regimes, above 0 with intervals of no width.
+    MIFA's is 1 / N: user .265, against FedAvg's .215. Differences in 1 / N are .05 on all draws of
+    both regimes: above 0, with intervals of no width.
     """
     lines = printed(capsys, scores, "--objective=own")
     assert lines[:6] == [
@@ -101,7 +102,7 @@ def test_each_method_in_its_own_objective(scores: Path, capsys: pytest.CaptureFi
 
 
 def test_all_objectives_own_first(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the objective over samples MIFA, .565, is first."""
+    """MIFA is first in the objective over samples, with .565."""
     lines = printed(capsys, scores)
     titles = [line for line in lines if line.endswith(":")]
     assert [title.split(",")[0] for title in titles] == [
@@ -115,7 +116,7 @@ def test_all_objectives_own_first(scores: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_lost_runs(scores: Path) -> None:
-    """One loss is missing and counts as accuracy 0, one is ln 10 to six decimals, rounded up.
+    """A missing loss counts as accuracy 0; one loss is ln 10 to six decimals, rounded up.
 
     FedAvg under `always`, over samples: (0 + .51 + .52 + .53) / 4 = .39.
     """
@@ -131,7 +132,7 @@ def test_lost_runs(scores: Path) -> None:
 
 
 def test_a_regime_that_one_method_lacks(scores: Path) -> None:
-    """It has no score and no difference there, and means are over the others."""
+    """The method has no score or difference there, and its means are over the remaining regimes."""
     lines = [line for line in scores.read_text().splitlines() if "mifa,uneven" not in line]
     scores.write_text("\n".join(lines) + "\n")
     means = method_means(differences(scores))
@@ -151,7 +152,7 @@ def test_a_study_without_the_baseline(scores: Path, capsys: pytest.CaptureFixtur
 
 
 def test_tuned_rates_choose_the_runs(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside rate .01 MIFA was run at .1 under 1 / N, with user accuracy higher by .3."""
+    """Under 1 / N, MIFA also has runs at rate .1, with user accuracy higher by .3."""
     more = [*rows("mifa", "always", "equal", [0.1] * 4, 0.55, 0.1)]
     more += rows("mifa", "uneven", "equal", [0.1] * 4, 0.55, 0.1)
     scores.write_text(scores.read_text() + "\n".join(more) + "\n")
@@ -198,7 +199,7 @@ def test_a_picture_of_another_kind(scores: Path, capsys: pytest.CaptureFixture[s
     ("differences", "limit"), [([0.01], 0.05), ([-0.051, 0.0], 0.05), ([0.2, math.nan], 0.2)]
 )
 def test_limits_of_the_colours(differences: list[float], limit: float) -> None:
-    """95% of the way from 0 to .051 is .04845, within .05."""
+    """The 95% quantile of 0 and .051 is .04845, within .05."""
     assert symmetric_limit(pd.Series(differences, dtype=float)) == pytest.approx(limit)
 
 
@@ -215,7 +216,7 @@ def test_in_a_kept_page(scores: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_study_of_two_tasks(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each has its table; the rounds, which differ between the tasks alone, name no method."""
+    """Each task has its table. Rounds differ only between tasks, so they name no method."""
     header, *lines = scores.read_text().splitlines()
     every = [f"{line},100" for line in lines]
     every += [f"{line},200".replace("synthetic", "shakespeare", 1) for line in lines]

@@ -1,4 +1,4 @@
-"""Differences of two methods: over seeds of one draw, over draws, and their intervals."""
+"""Differences of two methods over seeds of one draw or over draws, with their intervals."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def seeds(*values: float) -> dict[Pair, float]:
 
 
 def over_draws(draws: Sequence[Sequence[float]]) -> PairedDifference:
-    """These differences against 0: a list of seeds for each draw."""
+    """Compares these differences with 0; one list of seeds per draw."""
     a = {Pair(i, j): value for i, each in enumerate(draws) for j, value in enumerate(each)}
     return paired_difference(a, dict.fromkeys(a, 0.0))
 
 
 def skew_of(values: np.ndarray) -> float:
-    """SciPy's, corrected for their number; of two values there is none."""
+    """SciPy's skewness, corrected for the number of values; 0 for two values."""
     return float(stats.skew(values, bias=False)) if len(values) > 2 else 0.0
 
 
@@ -34,13 +34,13 @@ def numbers(found: PairedDifference) -> tuple[float, float, float, float]:
     return found.mean, found.low, found.high, found.p_value
 
 
-# SciPy's own, with the NumPy that is locked.
+# SciPy's own warning, with the locked NumPy.
 @pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")
 @pytest.mark.parametrize("num_seeds", [2, 3, 10])
 @pytest.mark.parametrize("confidence", [0.9, 0.95])
 @pytest.mark.parametrize("across", ["seeds", "draws"])
 def test_agrees_with_scipy(num_seeds: int, confidence: float, across: str) -> None:
-    """One draw with several seeds, and several draws with one seed each, alike."""
+    """One draw with several seeds, and several draws with one seed each, give the same numbers."""
     random = np.random.default_rng(num_seeds)
     pairs = [Pair(n, 0) if across == "draws" else Pair(0, n) for n in range(num_seeds)]
     a = dict(zip(pairs, random.normal(0.8, 0.1, num_seeds)))
@@ -83,11 +83,11 @@ def test_by_hand() -> None:
 
 
 def test_unequal_numbers_of_seeds_by_hand() -> None:
-    """Draws {0}, {3, 5}, {7}: means 0, 4, 7; sigma^2 = 2 with 1 degree of freedom.
+    """Draws {0}, {3, 5}, {7} have means 0, 4, 7; sigma^2 = 2 with 1 degree of freedom.
 
     The means lie around 11/3: squares (121 + 1 + 100) / 9, V = 37/3, and
-    tau^2 = 37/3 - 2 (1 + 1/2 + 1) / 3 = 32/3. Their variances are 38/3, 35/3 and 38/3, their
-    weights as 35, 38, 35; the mean is (4 * 38 + 7 * 35) / 108 = 397/108.
+    tau^2 = 37/3 - 2 (1 + 1/2 + 1) / 3 = 32/3. Their variances are 38/3, 35/3 and 38/3, so their
+    weights are as 35, 38, 35. The mean is (4 * 38 + 7 * 35) / 108 = 397/108.
     """
     w = np.array([3 / 38, 3 / 35, 3 / 38])
     d = np.array([0.0, 4.0, 7.0])
@@ -110,8 +110,9 @@ def test_unequal_numbers_of_seeds_by_hand() -> None:
 def test_skewed_differences_by_hand() -> None:
     """Differences 0, 0, 3: mean 1, standard error 1, distances -1, -1, 2.
 
-    g = sqrt(6) * 2 / 2^(3/2) = sqrt(3), and the upper end lies q + 2.5 sqrt(3) / (6 sqrt(3))
-    (2 z^2 + 1) = q + 2.5 (2 z^2 + 1) / 6 above, with q = 4.3026527 and z = 1.9599640: 7.921.
+    g = sqrt(6) * 2 / 2^(3/2) = sqrt(3). The upper end lies above the mean by
+    q + 2.5 sqrt(3) / (6 sqrt(3)) (2 z^2 + 1) = q + 2.5 (2 z^2 + 1) / 6 = 7.921, with q = 4.3026527
+    and z = 1.9599640.
     """
     q, z = 4.3026527, 1.9599640
     farther = q + 2.5 * (2 * z**2 + 1) / 6
@@ -145,7 +146,7 @@ def test_intervals_of_higher_levels_hold_those_of_lower_ones() -> None:
 
 
 def test_no_variance_between_draws_weighs_by_seeds() -> None:
-    """Means 0 and 0.1, within draws far apart: tau^2 = 0, weights 2 and 4."""
+    """Draw means are 0 and 0.1, seeds within a draw far apart: tau^2 = 0, weights 2 and 4."""
     found = over_draws([[-5, 5], [-4.9, 5.1, -4.9, 5.1]])
     assert found.mean == pytest.approx(4 / 6 * 0.1)
 
@@ -189,13 +190,13 @@ def test_a_diverged_run_leaves_no_mean(draw: int) -> None:
 
 
 def test_the_sign_test_takes_diverged_runs_in() -> None:
-    """Losses of 12 draws: A lower in 10, infinite in 2. P(Bin(12, 1/2) >= 10) = 79 / 4096."""
+    """Losses of 12 draws: A is lower in 10, infinite in 2. P(Bin(12, 1/2) >= 10) = 79 / 4096."""
     a = {Pair(i, 0): math.inf if i < 2 else 0.5 for i in range(12)}
     found = paired_difference(a, dict.fromkeys(a, 1.0))
     assert (found.num_above, found.num_below, found.num_diverged) == (2, 10, 2)
     assert found.p_value == pytest.approx(2 * 79 / 4096)
     assert not found.is_above
-    # B diverged in two others too: still 10 draws below, and 2 in which both did are level.
+    # B diverges in two more draws: 10 draws are still below, 2 draws of both are ties.
     both = paired_difference(a, {pair: math.inf if pair.draw < 4 else 1.0 for pair in a})
     assert (both.num_above, both.num_below, both.num_diverged) == (0, 10, 4)
     assert both.p_value == pytest.approx(2 * 79 / 4096)
@@ -204,7 +205,7 @@ def test_the_sign_test_takes_diverged_runs_in() -> None:
 
 
 def test_the_sign_test_is_over_draws() -> None:
-    """Seeds of one draw are one sign; with one draw the seeds are what it is over."""
+    """Seeds of one draw count as one sign; with a single draw the test is over its seeds."""
     a = {Pair(i, j): 2.0 for i in range(3) for j in range(4)}
     b = {**dict.fromkeys(a, 1.0), Pair(0, 0): -math.inf}
     found = paired_difference(a, b)

@@ -1,4 +1,4 @@
-"""The claim about a plain mean, on scores made so that each verdict is known."""
+"""The claim about a plain mean, on scores made for known verdicts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from f3ast_tff.analysis.plain_mean_claim import judged, main
 from f3ast_tff.analysis.runs import RunsError
 from f3ast_tff.analysis.studies import read_study
 
-# Algorithm, aggregation, and accuracy less the draw's own, by regime.
+# Algorithm, aggregation, and accuracy by regime, without the draw's own part.
 METHODS = [
     ("fedavg_all", "mean", 0.50, 0.60),
     ("fedavg_all", "sum", 0.30, 0.40),
@@ -22,7 +22,7 @@ METHODS = [
 
 
 def study(path: Path) -> pd.DataFrame:
-    """Six draws, draw d with d / 100 on top, F3AST with a swing of 0.04; two objectives."""
+    """Six draws, with d / 100 added on draw d, and F3AST with a swing of 0.04; two objectives."""
     rows = []
     for share in ("equal", "examples"):
         for algorithm, aggregation, *scores in METHODS:
@@ -44,9 +44,9 @@ def study(path: Path) -> pd.DataFrame:
 
 
 def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Means over the regimes: plain .55; others .35, .55, .65 and .55 with a swing of .04.
+    """Means over the regimes: plain .55; others .35, .55, .65, and .55 with a swing of .04.
 
-    So the plain mean is better by .2 in all draws alike, level, worse by .1, and level on average.
+    So the plain mean is better by .2 in all draws, equal, worse by .1, and equal on average.
     """
     path = tmp_path / "scores.csv"
     study(path)

@@ -1,4 +1,4 @@
-"""What commands of the analysis refuse: exit code 2 and one line that says why."""
+"""Arguments that the analysis commands refuse: exit code 2 and one line that says why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which runs are of one experiment: files that they read, plug-ins, and data."""
+"""Grouping of runs into experiments, by the files they read, plug-ins and data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ONE, TWO, THREE = "1a" * 32, "2b" * 32, "3c" * 32
 
 @pytest.fixture
 def grouped(tmp_path: Path) -> Grouped:
-    """Groups all runs made; none of them is another's repetition."""
+    """Groups all runs made so far; no run repeats another."""
 
     def groups() -> list[RunGroup]:
         found, repeated = group_runs(load_runs(tmp_path / "runs"))
@@ -31,7 +31,7 @@ def grouped(tmp_path: Path) -> Grouped:
 
 @pytest.fixture
 def of_table(make_run: MakeRun) -> MakeRun:
-    """Makes a run whose availability is a file's, of which the digest is recorded."""
+    """Makes a run whose availability comes from a file, with the file's digest recorded."""
 
     def make(name: str, file: str, sha256: str, own: tuple[str, ...] = (), **given: Any) -> Path:
         about = {**described(own), "input_files": {"table_file": sha256}}
@@ -45,7 +45,7 @@ def of_table(make_run: MakeRun) -> MakeRun:
 def test_runs_on_different_files_are_different_experiments(
     seeds: tuple[int, int], of_table: MakeRun, grouped: Grouped, tmp_path: Path
 ) -> None:
-    """With other seeds they are not averaged, with the same not dropped as the same run."""
+    """Different seeds are not averaged; equal seeds are not dropped as a repetition."""
     of_table("a", "sets/A.csv", ONE, seed=seeds[0])
     of_table("b", "sets/B.csv", TWO, seed=seeds[1])
     names = ["A.csv 1a1a1a1a", "B.csv 2b2b2b2b"]
@@ -56,7 +56,7 @@ def test_runs_on_different_files_are_different_experiments(
 
 
 def test_methods_are_compared_on_the_same_file_alone(of_table: MakeRun, grouped: Grouped) -> None:
-    """The same content is the same file, under another name and in another place too."""
+    """Equal content is the same file, also under another name and in another place."""
     of_table("a", "sets/A.csv", ONE)
     of_table("b", "/elsewhere/moved.csv", ONE, seed=1)
     of_table("c", "moved.csv", ONE, algorithm="fedavg")
@@ -89,7 +89,7 @@ def test_a_file_of_a_method_is_its_own(of_table: MakeRun, grouped: Grouped) -> N
 def test_a_plug_in_is_a_methods_own_by_its_components_in_use(
     kinds: list[str], is_own: bool, make_run: MakeRun, grouped: Grouped
 ) -> None:
-    """Methods run on two versions of an availability process are not compared."""
+    """Methods on two versions of an availability process are not compared."""
     for algorithm, sha256 in (("fedavg", ONE), ("f3ast", TWO)):
         about = described(plugins=(("mine", sha256),))
         about["plugins"][0]["kinds"] = kinds
@@ -102,7 +102,7 @@ def test_a_plug_in_is_a_methods_own_by_its_components_in_use(
 
 @pytest.fixture
 def of_files(make_run: MakeRun) -> MakeRun:
-    """Makes a run on distributors' files, of the data of which the digest is recorded."""
+    """Makes a run on distributors' files, with the digest of its data recorded."""
 
     def make(name: str, sha256: str | None, **given: Any) -> Path:
         about = {**described(), "data_sha256": sha256}
@@ -116,7 +116,7 @@ def of_files(make_run: MakeRun) -> MakeRun:
 def test_data_of_one_draw_are_told_apart_by_their_files(
     of_files: MakeRun, grouped: Grouped
 ) -> None:
-    """Draws differ anyway; a pooled method's data are those of all clients."""
+    """Data of different draws differ anyway; a pooled method's data join all clients."""
     of_files("a", ONE, algorithm="fedavg")
     of_files("b", TWO, algorithm="fedavg", data_seed=1)
     of_files("c", ONE)
@@ -139,7 +139,7 @@ def test_data_of_one_draw_are_told_apart_by_their_files(
 def test_data_without_a_digest_and_generated_data_are_not_told_apart(
     make_run: MakeRun, of_files: MakeRun, grouped: Grouped
 ) -> None:
-    """The last digits of what is generated depend on the processor."""
+    """The last digits of generated data depend on the processor."""
     of_files("a", ONE)
     of_files("b", None, seed=1)
     for seed, sha256 in enumerate((ONE, TWO)):

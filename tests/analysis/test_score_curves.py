@@ -20,7 +20,7 @@ ROUNDS = (10, 20, 30, 40)
 
 @pytest.fixture
 def scores(tmp_path: Path) -> Path:
-    """FedAvg at t / 100 + draw / 10; F3AST a tenth above it, under `always` alone."""
+    """FedAvg is at t / 100 + draw / 10; F3AST is a tenth higher, under `always` only."""
     lines = [HEADER]
     for draw in (0, 1):
         for t in ROUNDS:
@@ -46,9 +46,9 @@ def test_a_line_is_the_mean_over_draws_and_a_gain_that_of_each_draw(scores: Path
     np.testing.assert_allclose(f3ast, np.c_[ROUNDS, 1.1 * mean])
     np.testing.assert_allclose(gain.get_lines()[0].get_ydata(), 10)
     np.testing.assert_allclose(scarce.get_lines()[0].get_ydata(), mean / 2)
-    # The line at 0 alone.
+    # Only the line at 0.
     assert len(no_gain.get_lines()) == 1
-    # One standard deviation of two draws .1 apart, to each side.
+    # One standard deviation, of two draws .1 apart, to each side.
     band = always.collections[0].get_paths()[0].get_extents()
     assert band.y0 == pytest.approx(mean[0] - 0.1 / np.sqrt(2))
     assert [axes.get_ylabel() for axes in (always, scarce)] == ["Always", "Scarce"]

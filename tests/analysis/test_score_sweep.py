@@ -1,4 +1,4 @@
-"""Scores against a setting: means and intervals of small files, and the picture."""
+"""Scores against a setting: means and intervals from small files, and the picture."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def write(folder: Path, rows: Mapping[tuple[str, str, str], tuple[float, ...]]) 
 
 
 def test_a_mean_and_its_interval_per_value(scores: Path) -> None:
-    """The scores .2 and .4 have mean .3 and standard error .1; t(0.975; 1) = 12.706."""
+    """Scores .2 and .4 have mean .3 and standard error .1; t(0.975; 1) = 12.706."""
     runs = scores_at(read_scores(scores), "final")
     found = sweep(runs, "availability_history", "sample_accuracy")
     assert list(found) == ["f3ast", "adafed"]
@@ -53,7 +53,7 @@ def test_a_mean_and_its_interval_per_value(scores: Path) -> None:
 
 
 def test_the_picture(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line each: two places of AdaFed, and F3AST's level line."""
+    """One line per algorithm: AdaFed's two values, and F3AST's level line."""
     out = scores.with_name("sweep.svg")
     words = [f"--scores={scores}", "--x=availability_history", "--log", f"--out={out}"]
     assert main(["score_sweep", *words]) == 0

@@ -17,10 +17,10 @@ SCORES = "sample_accuracy,user_accuracy,sample_loss,user_loss"
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes a file of scores, a line a text such as `f3ast,paper,0,1000,0.8`.
+    """Writes a file of scores; a line is a text such as `f3ast,paper,0,1000,0.8`.
 
-    The user accuracy is half the sample accuracy, the losses are `1 - accuracy` and double that,
-    unless a line goes on with them.
+    Unless a line continues with them, the user accuracy is half the sample accuracy, and the losses
+    are `1 - accuracy` and double that.
     """
 
     def make(header: str, *lines: str) -> Path:
@@ -56,8 +56,8 @@ def test_means_and_paired_differences_over_draws(
 ) -> None:
     """F3AST 0.4, 0.6, 0.5 over FedAvg 0.2, 0.3, 0.25.
 
-    Means 0.5 and 0.25, deviations 0.1 and 0.05. Differences 0.2, 0.3, 0.25: mean 0.25, standard
-    error 0.05 / sqrt 3 = 0.0288675, t(0.975; 2) = 4.302653, half width 0.1242.
+    Means are 0.5 and 0.25, deviations 0.1 and 0.05. Differences are 0.2, 0.3, 0.25: mean 0.25,
+    standard error 0.05 / sqrt 3 = 0.0288675, t(0.975; 2) = 4.302653, half width 0.1242.
     """
     scores = write(
         "algorithm,availability,data_seed,seed,round",
@@ -87,9 +87,9 @@ def test_means_and_paired_differences_over_draws(
 def test_tables_for_each_value_and_each_score(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Loss 0.5 of one draw and 1700 of the other: mean 850.25, deviation 1699.5 / sqrt 2 = 1201.7.
+    """Losses 0.5 and 1700 of two draws: mean 850.25, deviation 1699.5 / sqrt 2 = 1201.7.
 
-    The other reading's losses are 0.5 and 0.4. Under the released reading all share one draw of
+    The other reading has losses 0.5 and 0.4. Under the released reading all runs share one draw of
     the availability.
     """
     scores = write(
@@ -199,7 +199,10 @@ def test_pairs_that_only_one_has_are_said(write: Write, capsys: pytest.CaptureFi
 
 
 def test_the_mean_of_the_last_tenth(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    """F3AST's 20 evaluations are 0.01 to 0.20, of which 0.19 and 0.20 count; FedAvg's last of 4."""
+    """F3AST's 20 evaluations are 0.01 to 0.20: 0.19 and 0.20 count.
+
+    Of FedAvg's 4 the last counts.
+    """
     rows = [f"f3ast,0,{5 * number},{number / 100}" for number in range(1, 21)]
     rows += [f"fedavg,0,{25 * number},{number / 10}" for number in range(1, 5)]
     scores = write("algorithm,seed,round", *rows)
@@ -274,7 +277,7 @@ def test_ln_10_is_the_default_bound(write: Write, capsys: pytest.CaptureFixture[
 
 
 def test_a_page_is_brought_up_to_date(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    """What stands between a command and the next block, heading or end mark is replaced."""
+    """Text between a command and the next block, heading or end mark is replaced."""
     scores = write("algorithm,seed,round", "f3ast,0,9,0.5", "fedavg,0,9,0.4")
     command = f"```sh\npython -m f3ast_tff.analysis.score_tables \\\n  --scores {scores}"
     one, other = f"{command} --where algorithm=f3ast\n```\n", f"{command}\n```\n"
@@ -309,7 +312,7 @@ def test_pages_that_cannot_be_brought_up_to_date(
 
 
 def test_every_other_row_minus_one(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    """F3AST 0.5, its selection with FedVARP's memory 0.4, FedAvg 0.2, in both draws alike.
+    """F3AST 0.5, its selection with FedVARP's memory 0.4, FedAvg 0.2, equally in both draws.
 
     An algorithm's own aggregation is not named.
     """

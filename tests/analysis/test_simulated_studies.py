@@ -1,7 +1,7 @@
 """Coverage and error of intervals and verdicts, over many simulated studies.
 
-A study is drawn from the two-level model: a difference of draw i and seed j is mu + a_i + e_ij with
-a_i ~ N(0, 0.05^2) and e_ij ~ N(0, 0.03^2), as F3AST minus FedAvg on draws of Synthetic(1, 1).
+A study is drawn from the two-level model: the difference of draw i and seed j is mu + a_i + e_ij,
+with a_i ~ N(0, 0.05^2) and e_ij ~ N(0, 0.03^2), as F3AST minus FedAvg on draws of Synthetic(1, 1).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def study(
     between: float = BETWEEN,
     within: float = WITHIN,
 ) -> PairedDifference:
-    """One study: `num_seeds` of each draw, differences around `mu`."""
+    """Simulates one study with `num_seeds` per draw and differences around `mu`."""
     differences = {}
     for draw, n in enumerate(num_seeds):
         effect = mu + between * random.standard_normal()
@@ -52,7 +52,7 @@ def study(
 def of_law(
     random: np.random.Generator, law: str, draws: int, mu: float, deviation: float = BETWEEN
 ) -> PairedDifference:
-    """One study, a seed a draw: differences around `mu` that follow a law of `LAWS`."""
+    """Simulates a study with one seed per draw; differences around `mu` follow a law."""
     values = LAWS[law].draw(random, (1, draws))[0] - LAWS[law].mean
     scaled = mu + deviation * values / DEVIATIONS[law]
     differences = {Pair(draw, 0): value for draw, value in enumerate(scaled)}
@@ -71,7 +71,7 @@ def coverage(num_seeds: Sequence[int], **given: float) -> float:
         (BALANCED, WITHIN),
         ((3,) * 5, WITHIN),
         (UNEQUAL, WITHIN),
-        # Seeds that differ more than draws.
+        # Seeds differ more than draws.
         (UNEQUAL, 3 * BETWEEN),
     ],
 )
@@ -98,9 +98,9 @@ def test_a_family_without_effect_seldom_has_a_direction(
 
 
 def test_a_skewed_family_without_effect() -> None:
-    """Ten claims over 12 draws of the law whose families err most, gamma of skewness -2.3.
+    """Ten claims over 12 draws of the law with the most family errors, gamma of skewness -2.3.
 
-    Of 1500 families 13.0% have a false direction, by Student's t alone 35%.
+    Of 1500 families 13.0% have a false direction; with Student's t alone, 35%.
     """
     law = "gamma, skewness -2.3"
     random = np.random.default_rng(8)
@@ -117,7 +117,7 @@ def test_a_skewed_family_without_effect() -> None:
 
 
 def test_a_family_of_true_sizes_is_seldom_called_smaller_or_larger() -> None:
-    """Ten claims whose leads are the paper's 0.1."""
+    """Ten claims whose true leads are the paper's 0.1."""
     random = np.random.default_rng(9)
     families, false = 500, 0
     for _ in range(families):

@@ -1,4 +1,4 @@
-"""Numbers that pages state: those of this repository, and small ones written by hand."""
+"""Numbers that pages state: pages of this repository, and small pages written by hand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from f3ast_tff.analysis.stated_numbers import (
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = "task,algorithm,availability,data_seed,seed,round,sample_accuracy,user_accuracy,"
 HEADER += "sample_loss,user_loss"
-# F3AST's lead over FedAvg's .5 by regime, draws 0, 1, 2.
+# F3AST's lead over FedAvg's .5, by regime, for draws 0, 1, 2.
 LEADS = {"always": (0.1, 0.2, 0.3), "uneven": (-0.1, 0.0, 0.1)}
 QUERY = 'page = "page.md"\nscores = "scores.csv"\n'
 LEAD = f'{QUERY}a = {{algorithm = "f3ast"}}\nb = {{algorithm = "fedavg"}}\n'
@@ -28,7 +28,7 @@ ALWAYS = 'where = {availability = "always"}\n'
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with scores at rounds 5 and 9; those of round 5 are all .25."""
+    """A working directory with scores at rounds 5 and 9; all scores of round 5 are .25."""
     lines = [HEADER]
     for regime, leads in LEADS.items():
         for draw, lead in enumerate(leads):
@@ -50,13 +50,13 @@ def wrong(folder: Path, page: str, *phrases: str) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "query"),
     [
-        # The mean of .1, .2, .3; its standard error is .1 / sqrt 3, t(0.975; 2) = 4.303.
+        # .1, .2, .3 have mean .2; the standard error is .1 / sqrt 3, t(0.975; 2) = 4.303.
         ("leads by +.200", LEAD + ALWAYS),
         ("leads by 0.20", LEAD + ALWAYS),
         ("leads by 20 points", LEAD + ALWAYS + "points = true\n"),
         ("scores .700", f'{QUERY}{ALWAYS}a = {{algorithm = "f3ast"}}\n'),
         ("scores .250 in round 5", f'{QUERY}{ALWAYS}a = {{algorithm = "f3ast"}}\nwhen = 5\n'),
-        # Over regimes: .0, .1 and .2 by draw.
+        # Means over regimes: .0, .1 and .2 by draw.
         ("leads by .100", LEAD + 'mean_over = ["availability"]\n'),
         (
             "leads by .200 and .000",
@@ -78,7 +78,7 @@ def test_numbers_that_hold(folder: Path, text: str, query: str) -> None:
 
 
 def test_an_interval(folder: Path) -> None:
-    """Its ends are around the mean, .2."""
+    """The ends of the interval surround the mean, .2."""
     query = LEAD + ALWAYS + 'of = ["low", "mean", "high"]\ntext = "from 0.0 by 0.2 to 9.9"\n'
     (line,) = wrong(folder, "from 0.0 by 0.2 to 9.9", query)
     low, mean, high = (float(each) for each in line.partition("gives ")[2].split(", "))
@@ -131,7 +131,7 @@ def test_a_number_is_written_as_the_page_writes(number: float, text: str, expect
 
 
 def test_numbers_of_no_phrase(folder: Path) -> None:
-    """Those in code and in generated tables are left out, and those of two decimals."""
+    """Numbers in code, in generated tables and with two decimals need no phrase."""
     page = "\n".join(
         [
             "# Page",
@@ -156,7 +156,7 @@ def test_numbers_of_no_phrase(folder: Path) -> None:
 
 
 def test_the_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A page that differs makes the command fail; the table has the number of the CSV."""
+    """A page that differs makes the command fail; the table shows the CSV's number."""
     query = f'{LEAD}{ALWAYS}text = "leads by .201"\n'
     assert wrong(folder, "leads by .201", query)
     assert main(["x", "--phrases=phrases.toml"]) == 1

@@ -1,4 +1,4 @@
-"""Names of methods, and the baseline of each among the methods of a study."""
+"""Names of methods, and each method's baseline among the methods of a study."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_name_says_what_is_not_default(method: Method, name: str) -> None:
 
 
 def test_what_a_method_corrects(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another aggregation than its algorithm's own corrects that algorithm."""
+    """An algorithm with another aggregation corrects the algorithm with its own."""
     monkeypatch.setattr(FedVarpConfig, "corrects", {"algorithm": "uniform"})
     assert corrected_by({"algorithm": "fedvarp"}) == {"algorithm": "uniform"}
     assert corrected_by({"algorithm": "fedvarp", "aggregation": ""}) == {"algorithm": "uniform"}

@@ -1,4 +1,4 @@
-"""Words on the population that numbers cover."""
+"""Texts that name the population an interval covers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_spread_names_the_shared_availability(make_run: MakeRun, tmp_path: Path)
 
 
 def test_no_cell_is_a_formula_and_all_are_read_back() -> None:
-    """Numbers stay, negative ones and those in texts too."""
+    """Numbers stay as they are, also negative ones and numbers in texts."""
     texts = ["=1+1", "+1+cmd|x", "-2+3", "@SUM(A1)", "'a", "''", "'=1", "a=1", "-0.5", "", "é, \n"]
     table = pd.DataFrame({"=HYPERLINK(1)": texts, "n": [-0.25 * k for k in range(len(texts))]})
     written = csv_text(table)

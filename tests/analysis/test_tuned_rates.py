@@ -23,7 +23,7 @@ PAIRS = list(itertools.product((0.01, 0.1), (0.5, 1.0)))
 def rows(
     method: str, share: str, accuracies: list[tuple[str, str]], user: str = "0.3"
 ) -> list[str]:
-    """Rows of draws 100 and 101, for each rate pair the two sample accuracies."""
+    """Rows of draws 100 and 101; per rate pair, the two sample accuracies."""
     found = []
     for (client, server), two in zip(PAIRS, accuracies):
         for (draw, regime), accuracy in zip(REGIMES.items(), two):
@@ -34,10 +34,9 @@ def rows(
 
 @pytest.fixture
 def scores(tmp_path: Path) -> Path:
-    """Two methods.
+    """FedAvg's means are .5, .6, .6, .55: of the two best, the smaller client rate (.01, 1.0) wins.
 
-    FedAvg's means: .5, .6, .6, .55: of the equal ones the smaller client rate (.01, 1.0) wins.
-    MIFA's user accuracy is .3 wherever its sample accuracy is, so the smallest rates win.
+    MIFA's user accuracy is always .3, so the smallest rates win.
     """
     fedavg = [("0.5", "0.5"), ("0.7", "0.5"), ("0.5", "0.7"), ("0.5", "0.6")]
     path = tmp_path / "tuning.csv"
@@ -79,7 +78,7 @@ def test_the_highest_mean_over_held_out_runs(scores: Path) -> None:
 
 @pytest.mark.parametrize("lost", ["0.7,0.3,,0.5", "0.7,0.3,inf,0.5", ",0.3,0.5,0.5"])
 def test_a_run_that_is_not_finite_counts_as_0(scores: Path, lost: str) -> None:
-    """FedAvg at (.01, 1.0): (0 + .5) / 2 = .25, so (.1, .5) with .6 wins."""
+    """FedAvg at (.01, 1.0) has (0 + .5) / 2 = .25, so (.1, .5) with .6 wins."""
     replace(scores, "0.01,1.0,100,100,1000,0.7,0.3,0.5,0.5", f"0.01,1.0,100,100,1000,{lost}")
     fedavg = chosen(scores).iloc[0]
     assert (fedavg["client_lr"], fedavg["server_lr"]) == (0.1, 0.5)
@@ -92,7 +91,7 @@ def test_a_user_loss_does_not_count_in_the_objective_over_samples(scores: Path) 
 
 
 def test_one_server_rate_alone_is_not_tuned(scores: Path) -> None:
-    """Client rates .03, .1 and .3; server rates .5 alone: neither is at an edge at .1."""
+    """Client rates .03, .1 and .3, and one server rate, .5: the choice .1 is at no edge."""
     lines = []
     for client, accuracy in ((0.03, 0.4), (0.1, 0.5), (0.3, 0.3)):
         given = f"fedavg,always,mean,uniform,examples,{client},0.5,100,100,9"
@@ -120,9 +119,9 @@ def test_methods_may_have_run_different_pairs(scores: Path) -> None:
 
 
 def test_the_pairs_beside_a_choice_on_the_edge(scores: Path) -> None:
-    """FedAvg's choice (.01, 1): of the steps .003, .01, .03 and .3, 1, 3 only itself was run.
+    """FedAvg's choice is (.01, 1): of the steps .003, .01, .03 and .3, 1, 3 only it was run.
 
-    MIFA's choice (.01, .5): server rates one step from .5 are .3 and 1, and (.01, 1) was run.
+    MIFA's choice is (.01, .5): the server rates one step from .5 are .3 and 1; (.01, 1) was run.
     """
     edges = scores.with_name("edges.toml")
     chosen(scores, f"--edges={edges}")
@@ -140,7 +139,7 @@ def test_the_pairs_beside_a_choice_on_the_edge(scores: Path) -> None:
 
 
 def test_a_choice_with_its_neighbours_run_is_on_no_edge(scores: Path) -> None:
-    """All of .003, .01, .03 and .3, 1, 3; (.01, 1) wins with .5 against .4 of the others."""
+    """All steps .003, .01, .03 and .3, 1, 3 were run; (.01, 1) has .5, each other pair .4."""
     lines = []
     for client, server in itertools.product((0.003, 0.01, 0.03), (0.3, 1.0, 3.0)):
         accuracy = 0.5 if (client, server) == (0.01, 1.0) else 0.4
@@ -164,7 +163,7 @@ def test_a_missing_column_is_named(
 
 
 def test_the_choices_plan_a_campaign(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The aggregation that is an algorithm's own is left out; rates are numbers."""
+    """An algorithm's own aggregation is left out; rates are numbers."""
     variants = scores.with_name("variants.toml")
     lines = scores.read_text().replace(",equal,", ",batches,")
     scores.write_text(lines)
@@ -188,7 +187,7 @@ def test_the_choices_plan_a_campaign(scores: Path, capsys: pytest.CaptureFixture
 
 
 def test_two_tasks_have_a_choice_each(scores: Path) -> None:
-    """A column says which; without settings of regimes all runs are one regime's."""
+    """A column names the task; without settings of regimes all runs belong to one regime."""
     header, *lines = scores.read_text().splitlines()
     other = [line.replace("synthetic", "mnist", 1) for line in lines]
     scores.write_text("\n".join([header, *lines, *other]) + "\n")

@@ -28,7 +28,7 @@ from tests.analysis.conftest import MakeRun, described
 
 
 def found(low: float, high: float, draws: int = 10) -> PairedDifference:
-    """A difference over draws whose 95% interval is this."""
+    """Returns a difference over draws with this 95% interval."""
     error = (high - low) / 2 / stats.t.ppf(0.975, draws - 1)
     return PairedDifference((low + high) / 2, error, draws, draws)
 
@@ -36,7 +36,7 @@ def found(low: float, high: float, draws: int = 10) -> PairedDifference:
 def judge(
     relation: str, upwards: bool, paper: float | None, low: float, high: float
 ) -> tuple[str | None, str | None]:
-    """Direction and size in a family of one: judged by its 95% interval."""
+    """Direction and size in a family of one, judged by its 95% interval."""
     (verdict,) = judge_family([Question(relation, upwards, paper, found(low, high))])
     assert verdict.confidence == (None if relation == "same" else 0.95)
     assert verdict.size_confidence == (None if paper is None else 0.95)
@@ -57,22 +57,22 @@ def judge(
     ],
 )
 def test_directions(relation: str, low: float, high: float, expected: str) -> None:
-    """Without a margin "not worse" is judged as "better" is."""
+    """Without a margin, "not worse" is judged like "better"."""
     assert judge(relation, True, None, low, high) == (expected, None)
-    # A loss: every sign turned.
+    # For a loss every sign is reversed.
     assert judge(relation, False, None, -high, -low) == (expected, None)
 
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
     [
-        # Around the paper's 0.1, and no longer than that.
+        # The interval holds the paper's 0.1, and is no longer than 0.1.
         (0.06, 0.14, AS_PRINTED),
         (0.01, 0.101, AS_PRINTED),
         (0.1, 0.1, AS_PRINTED),
-        # So long that 0.2 or next to nothing could be it too.
+        # The interval is so long that it also allows 0.2 or almost nothing.
         (0.02, 0.18, OPEN),
-        # Holds 0 and the paper's.
+        # The interval holds both 0 and the paper's value.
         (-0.02, 0.12, OPEN),
         (-0.05, 0.05, SMALLER),
         (-0.2, -0.1, SMALLER),
@@ -90,7 +90,7 @@ def test_sizes(low: float, high: float, expected: str) -> None:
     [
         (0.001, 0.1, 0.0, LARGER),
         (-0.1, -0.001, 0.0, SMALLER),
-        # However short, it does not show that both are equal.
+        # However short, an interval around 0 does not show that both are equal.
         (-0.001, 0.001, 0.0, OPEN),
         (0.0, 0.0, 0.0, AS_PRINTED),
         # The paper prints 0.281 and 0.282.
@@ -105,7 +105,7 @@ def test_the_same_has_a_size_alone(low: float, high: float, paper: float, expect
 
 
 def test_reasons_say_how_large_against_the_papers_difference() -> None:
-    """0.01 [0.005, 0.015] of 0.05, and a loss: -0.01 [-0.015, -0.005] of -0.05."""
+    """0.01 [0.005, 0.015] of 0.05; for a loss, -0.01 [-0.015, -0.005] of -0.05."""
     share = "0.20 [0.10, 0.30] of the paper's"
     for upwards, paper, low, high, says in (
         (True, 0.05, 0.005, 0.015, f"better, {share}"),
@@ -119,7 +119,7 @@ def test_reasons_say_how_large_against_the_papers_difference() -> None:
 
 
 def test_holm_by_hand() -> None:
-    """0.05 over 4, 3, 2: 0.01 <= 0.0125, 0.016 <= 0.0167, 0.03 > 0.025 stops; the last as it."""
+    """0.05 over 4, 3, 2: 0.01 <= 0.0125, 0.016 <= 0.0167, 0.03 > 0.025 stops; 0.5 has its level."""
     errors = holm([0.03, 0.01, 0.5, 0.016])
     assert errors == pytest.approx([0.025, 0.0125, 0.025, 0.05 / 3])
     assert holm([0.2]) == [0.05]
@@ -127,7 +127,7 @@ def test_holm_by_hand() -> None:
 
 
 def test_a_claim_that_holds_alone_may_not_hold_in_a_family() -> None:
-    """p just below 0.05 holds alone; beside three without effect it needs 0.0125."""
+    """p just below 0.05 holds alone; beside three claims without effect it would need 0.0125."""
     barely = Question("better", True, 0.1, found(0.001, 0.2))
     nothing = Question("better", True, None, found(-0.2, 0.2))
     assert barely.found is not None and 0.0125 < barely.found.p_value < 0.05
@@ -135,15 +135,15 @@ def test_a_claim_that_holds_alone_may_not_hold_in_a_family() -> None:
     verdict = judge_family([nothing, barely, nothing, nothing])[1]
     assert verdict.direction == OPEN
     assert verdict.confidence == 1 - 0.05 / 4
-    # Of sizes it is the only one.
+    # It is the only claim with a size.
     assert verdict.size_confidence == 0.95
-    # What cannot be judged is no member of the family.
+    # A claim that cannot be judged is no member of the family.
     without = Question("better", True, None, None, "not run")
     assert judge_family([without, barely, without])[1].direction == HOLDS
 
 
 def test_sizes_are_a_family_beside_the_directions() -> None:
-    """Two sizes just outside 0.1: one alone is smaller, of two neither is."""
+    """Two intervals end just below 0.1: one alone is smaller, but in a family of two neither is."""
     question = Question("better", True, 0.1, found(0.01, 0.0999))
     assert judge_family([question])[0].size == SMALLER
     assert [v.size for v in judge_family([question] * 2)] == [OPEN] * 2
@@ -190,7 +190,7 @@ def test_a_method_that_diverges_in_more_than_half_of_the_runs_loses() -> None:
         (verdict,) = judge_family([diverging(a, b, 12)])
         assert (verdict.direction, verdict.size, verdict.reason) == (direction, OPEN, reason)
         assert verdict.confidence is None
-    # It counts nothing in the correction, and too few runs judge nothing.
+    # It does not count in the correction; and with too few runs nothing is judged.
     tested = Question("better", True, None, found(0.01, 0.2))
     assert judge_family([diverging(7, 0, 12), tested])[1].confidence == 0.95
     few = replace(diverging(2, 0, 3), obstacle="3 draws of the data, 5 are needed")
@@ -198,7 +198,7 @@ def test_a_method_that_diverges_in_more_than_half_of_the_runs_loses() -> None:
 
 
 def test_diverging_in_half_of_the_runs_or_fewer_leaves_a_sign_test() -> None:
-    """2 of 12 worse: p = 2 * 79 / 4096 = 0.039, which holds alone and not among two."""
+    """2 of 12 are worse: p = 2 * 79 / 4096 = 0.039, which holds alone but not among two claims."""
     question = diverging(2, 0, 12)
     (verdict,) = judge_family([question])
     assert (verdict.direction, verdict.size) == (HOLDS, OPEN)
@@ -208,7 +208,7 @@ def test_diverging_in_half_of_the_runs_or_fewer_leaves_a_sign_test() -> None:
     )
     assert judge_family([question, question])[0].direction == OPEN
     assert judge_family([diverging(6, 0, 12)])[0].direction == OPEN
-    # A loss: above is worse.
+    # For a loss, above is worse.
     assert judge_family([replace(question, higher_is_better=False)])[0].direction == REVERSED
 
 
@@ -234,7 +234,7 @@ def test_generated_data_need_five_draws(make_run: MakeRun, tmp_path: Path) -> No
 def test_draws_of_generated_data_are_enough_where_the_paper_has_more_runs(
     make_run: MakeRun, tmp_path: Path, task: str
 ) -> None:
-    """CA-Fed averages over 10."""
+    """CA-Fed averages over 10 runs."""
     make_run("a", rounds=1000, task=task)
     groups = collect(tmp_path).groups
     six, four = (PairedDifference(0.1, 0.1, draws, draws) for draws in (6, 4))
@@ -252,7 +252,7 @@ def test_fewer_rounds_than_the_papers_or_the_tasks(make_run: MakeRun, tmp_path: 
     make_run("a", rounds=999)
     assert obstacle(tmp_path, 5, 5) == "999 rounds, 1000 are needed"
     assert obstacle(tmp_path, 5, 5, 1500) == "999 rounds, 1500 are needed"
-    # More than the paper's are fine.
+    # More rounds than the paper's are fine.
     assert obstacle(tmp_path, 5, 5, 500) == ""
 
 

@@ -1,4 +1,4 @@
-"""Curves against simulated time and bytes: the mean over a group's runs."""
+"""Curves against simulated time and bytes: means over a group's runs."""
 
 from __future__ import annotations
 

@@ -32,10 +32,13 @@ WAIT_S = 60.0
 
 
 class Chromium:
-    """A browser with one page; `with Chromium(...) as browser:` ends it."""
+    """A browser with one page; leaving `with Chromium(...) as browser:` ends it."""
 
     def __init__(self, profile: Path) -> None:
-        """Starts the browser; its state is in `profile`, a new folder. A test fails without it."""
+        """Starts the browser with its state in `profile`, a new folder.
+
+        Without Chromium a test fails.
+        """
         program = os.environ.get("CHROMIUM", "chromium")
         if shutil.which(program) is None:
             pytest.fail(f"{program} is not there: apt-get install chromium, or set CHROMIUM")
@@ -77,18 +80,18 @@ class Chromium:
             self.events.append(self._next(deadline))
 
     def resize(self, width: int) -> None:
-        """Lays pages out at a width, in CSS pixels."""
+        """Sets the width of the layout, in CSS pixels."""
         size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
         self._call("Emulation.setDeviceMetricsOverride", self._session, **size)
 
     def evaluate(self, script: str) -> Any:
-        """Returns the value of a script, run in the page."""
+        """Runs a script in the page, and returns its value."""
         found = self._call("Runtime.evaluate", self._session, expression=script, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
     def said(self, method: str) -> list[dict[str, Any]]:
-        """Returns the parameters of all events of a kind so far."""
+        """Returns the parameters of all past events of a kind."""
         return [event["params"] for event in self.events if event.get("method") == method]
 
     def _call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tests.analysis.conftest import MakeRun, described
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of few runs, one of them unfinished and one damaged; figures in all formats."""
+    """A report on few runs, one unfinished and one damaged; figures in all formats."""
     folder = tmp_path_factory.mktemp("report")
     for draw in range(5):
         for algorithm in ("fedavg", "f3ast"):
@@ -73,7 +73,7 @@ def test_the_first_lines_are_verdicts_then_come_the_runs(out: Path) -> None:
     assert (
         "[Fig. 2, Synthetic: F3AST > FedAvg, Home devices](#table3_1_claims-0) | holds" in summary
     )
-    # A line each.
+    # One line per source.
     assert "\n- Table IX: " in text.split("## Not run")[1]
     assert "Table IX" not in text.split("## Not run")[0]
 
@@ -113,7 +113,7 @@ def test_every_claim_has_a_verdict(out: Path) -> None:
     assert {row["direction"] for row in rows if not row["source"]} <= {"no claim"}
     (fig2,) = [row for row in claimed if row["source"] == "Fig. 2" and row["draws"] == "5"]
     assert (fig2["a"], fig2["b"], fig2["direction"]) == ("f3ast", "fedavg", "holds")
-    # One claim of the figure can be judged: its level is not corrected.
+    # Only one claim of the figure can be judged, so its level is not corrected.
     assert (fig2["covers"], fig2["direction_confidence"]) == (
         "draws of the data, 5 of them",
         "0.95",
@@ -129,7 +129,7 @@ def test_the_page_says_what_its_intervals_cover(out: Path) -> None:
 
 
 def test_files_of_the_report_before_go_and_others_stay(make_run: MakeRun, tmp_path: Path) -> None:
-    """One that was changed since is not ours."""
+    """A file that changed since the report belongs to the user."""
     run, out = make_run("a"), tmp_path / "out"
     flags = ["report", f"--runs={tmp_path / 'runs'}", f"--out={out}"]
     assert main([*flags, "--format=png,svg"]) == 0

@@ -30,7 +30,7 @@ HOSTILE = (
 
 
 def spoil(folder: Path, text: str) -> None:
-    """Puts a text wherever a run says a word of its own: a plug-in's names, settings, a warning."""
+    """Puts a text wherever a run can choose words: names of a plug-in, settings, a warning."""
     path = folder / "config.json"
     config: dict[str, Any] = json.loads(path.read_text())
     for kind in ("algorithm", "availability", "task"):
@@ -50,7 +50,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
             spoil(run, text)
             if (number, seed) == (0, 1):
                 (run / "summary.json").write_text("{")
-            # A command takes no such name; a folder has any.
+            # Commands refuse such names, but a folder can have any.
             run.rename(run.with_name(f"{text.replace('/', '|')} {seed}"))
     out = folder / "report"
     assert main(["report", f"--runs={folder / 'runs'}", f"--out={out}"]) == 0

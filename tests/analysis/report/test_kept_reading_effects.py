@@ -1,4 +1,4 @@
-"""The kept effects of readings are those of the kept scores that they were made from."""
+"""The kept effects of readings follow from the kept scores."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.analysis.kept_results import load
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY = ("base", "where", "of", "switch")
-# Scores are kept with six decimals; the ends of an interval have several times their errors, and a
-# p value changes by more of itself than the effect does.
+# Scores are kept with six decimals. The ends of an interval have several times that error, and a p
+# value has a larger relative error than the effect.
 TOLERANCE, OF_P = 1e-5, 0.01
 
 
@@ -46,7 +46,7 @@ def by_key(table: pd.DataFrame) -> dict[tuple[str, ...], dict[Any, Any]]:
 
 
 def test_of_the_presets_and_the_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of `table3_synthetic` and `readings_synthetic`, as the page of the latter says."""
+    """From `table3_synthetic` and `readings_synthetic`, as the second one's page says."""
     monkeypatch.chdir(ROOT)
     for name in ("table3_synthetic", "readings_synthetic"):
         write_runs(name, tmp_path)

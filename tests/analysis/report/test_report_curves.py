@@ -1,4 +1,4 @@
-"""Which curves share a panel, and what tells them apart."""
+"""Which curves share a panel, and their labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.analysis.conftest import MakeRun, described
 
 
 def test_a_sweep_is_in_one_panel(make_run: MakeRun, tmp_path: Path) -> None:
-    """Its lines, values and deviations are there to be shown, at the pixels where they are."""
+    """Lines, values and deviations are available to the pointer, at their pixels."""
     for beta, accuracy in ((0.001, 0.5), (0.01, 0.6), (0.1, 0.7)):
         for seed in range(2):
             name = f"a{beta}-{seed}"
@@ -36,7 +36,7 @@ def test_a_sweep_is_in_one_panel(make_run: MakeRun, tmp_path: Path) -> None:
     np.testing.assert_allclose(last.y, [0.25, 0.75])
     assert last.spread is not None
     np.testing.assert_allclose(last.spread, [0, 0.1 / 2**0.5], atol=1e-12)
-    # The upper left corner of the axes, as matplotlib places it.
+    # The upper left and lower right corners of the axes, as matplotlib places them.
     axes = picture.figure.axes[0]
     left, top, right, bottom = accuracy_panel.box
     shares = axes.transAxes.transform([[0, 1], [1, 0]]) / picture.figure.bbox.size
@@ -45,7 +45,10 @@ def test_a_sweep_is_in_one_panel(make_run: MakeRun, tmp_path: Path) -> None:
 
 
 def test_many_lines_are_split_into_sweeps_and_sets(make_run: MakeRun, tmp_path: Path) -> None:
-    """F3AST and FedAvg at seven K: 14 lines. Each has its sweep, and one K has a third method."""
+    """F3AST and FedAvg at seven K: 14 lines.
+
+    Each method has its sweep, and one K has a third method.
+    """
     for k in range(1, 8):
         for algorithm in ("fedavg", "f3ast"):
             make_run(f"{algorithm}{k}", algorithm=algorithm, clients_per_round=k)
@@ -72,13 +75,13 @@ def test_networks_have_figures_of_their_own(make_run: MakeRun, tmp_path: Path) -
     ("first", "second", "told"),
     [
         ({"local_steps": 5}, {}, [{"local_steps": 5}, {"local_steps": None}]),
-        # Readings that the preset decides are not named beside it.
+        # Readings that the preset decides are not named beside the preset.
         (
             {"reading": "released", "short_rounds": "fill_unavailable"},
             {"short_rounds": "available_only"},
             [{"reading": "released"}, {"reading": "paper"}],
         ),
-        # What a run has not, as of an older version, is told where nothing else differs.
+        # A setting that a run lacks, as in an older version, is named if nothing else differs.
         ({"luck": 0.5}, {}, [{"luck": 0.5}, {}]),
     ],
 )

@@ -5,7 +5,7 @@ from f3ast_tff.analysis.report.render import to_latex
 
 
 def test_a_table() -> None:
-    """Lines of a cell are rows, a heading of a group spans the table, signs are escaped."""
+    """Lines of a cell become rows, a group's heading spans the table, and signs are escaped."""
     rows = (("A_1", "0.5 ± 0.1\npaper 40%"), ("B", "−"), ("C", "x"))
     grid = Grid("t1", "A & B", ("method", "K = 5"), rows, groups=("one", "one", "two"))
     assert to_latex(grid).splitlines() == [

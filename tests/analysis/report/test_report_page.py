@@ -49,7 +49,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             write_run(folder / "runs" / f"{algorithm}-{availability}", given)
     out = folder / "report"
     assert main(["report", f"--runs={folder / 'runs'}", f"--out={out}"]) == 0
-    # Moved away from its pictures: it must need no other file.
+    # Moved away from its pictures: the page must need no other file.
     alone = folder / "alone"
     alone.mkdir()
     return Path(shutil.copy(out / "report.html", alone))
@@ -87,7 +87,7 @@ def test_tables_and_headings_are_there(browser: Chromium) -> None:
     rows = browser.evaluate("[...document.querySelectorAll('table')].map(t => t.rows.length)")
     assert len(rows) > 10
     assert min(rows) > 1
-    # A heading for each column and row, and for groups of rows.
+    # Each column, row and group of rows has a heading.
     bare = "[...document.querySelectorAll('tr')].filter(r => !r.querySelector('th[scope]')).length"
     assert browser.evaluate(bare) == 0
     text = browser.evaluate("document.body.innerText")
@@ -104,7 +104,7 @@ def test_links_lead_somewhere(browser: Chromium) -> None:
 
 
 OPEN = "document.querySelectorAll('details').forEach(d => d.open = true)"
-# Cells and pictures that reach beyond the edge of the window.
+# Cells and pictures that extend beyond the window's edge.
 HIDDEN = """
 [...document.querySelectorAll('td, th, img')]
   .filter(e => e.getBoundingClientRect().right > innerWidth).length
@@ -112,7 +112,7 @@ HIDDEN = """
 
 
 def test_nothing_overflows_at_two_widths(browser: Chromium) -> None:
-    """1280 pixels hold every table and figure, and so do 390: rows are cards there."""
+    """Every table and figure fits into 1280 pixels, and into 390, where rows are cards."""
     browser.evaluate(OPEN)
     for width in (1280, 390):
         browser.resize(width)
@@ -122,7 +122,7 @@ def test_nothing_overflows_at_two_widths(browser: Chromium) -> None:
 
 
 def test_a_curve_tells_run_round_and_value(browser: Chromium) -> None:
-    """The pointer is put onto the last point of the first line."""
+    """The pointer is on the last point of the first line."""
     said = browser.evaluate(
         """(() => {
           const plot = document.querySelector('img[alt*="against the round"]').parentNode;

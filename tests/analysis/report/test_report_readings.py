@@ -15,7 +15,7 @@ from f3ast_tff.settings.resolve import applicable
 from tests.analysis.conftest import MakeRun, described
 
 PAPER = {name: each.reading.paper for name, each in readings().items()}
-# Derived from other settings.
+# Values derived from other settings.
 PAPER.update(availability_objective="p", rate_init="p", client_share="examples")
 PAPER.update(baseline_sampling="with_replacement")
 RELEASED = {name: each.reading.released for name, each in readings().items()}
@@ -25,7 +25,7 @@ COMMON = {"availability": "smartphones", "clients_per_round": 10, "rounds": 1000
 
 
 def make(make_run: MakeRun, algorithm: str, accuracies: list[float], **given: object) -> None:
-    """A run on each of as many draws of the data."""
+    """Makes one run per accuracy, each on its own draw of the data."""
     preset = {"released": RELEASED, "textbook": TEXTBOOK}.get(str(given.get("reading")), PAPER)
     for draw, accuracy in enumerate(accuracies):
         name = f"{algorithm}{sorted(given.items())}{draw}".replace("/", "")
@@ -69,7 +69,7 @@ def test_runs_of_combined_availability_are_kept(make_run: MakeRun, tmp_path: Pat
 
 
 def test_readings_of_runs_of_a_plug_in_are_as_recorded(make_run: MakeRun, tmp_path: Path) -> None:
-    """What follows from a component unknown here is no departure; a fixed value still is one."""
+    """A value derived from an unknown component is no departure; a fixed value may be one."""
     for name, ties in (("a", "random"), ("b", "lowest_id")):
         given = {"availability": "rainy", "availability_objective": "p_squared", "ties": ties}
         make_run(name, described=described(("ties",)), **given)
@@ -77,11 +77,11 @@ def test_readings_of_runs_of_a_plug_in_are_as_recorded(make_run: MakeRun, tmp_pa
 
 
 def test_effects_on_scores_and_on_the_lead(make_run: MakeRun, tmp_path: Path) -> None:
-    """R2 concerns F3AST alone: FedAvg's base runs stand in, so the lead moves as F3AST does."""
+    """R2 concerns only F3AST: FedAvg's base runs stand in, so the lead moves as F3AST does."""
     make(make_run, "fedavg", [0.3] * 5)
     make(make_run, "f3ast", [0.5, 0.52, 0.54, 0.51, 0.53])
     make(make_run, "f3ast", [0.4, 0.43, 0.44, 0.41, 0.43], divide_by_k=True)
-    # R4 concerns everyone: without a FedAvg run there is no lead.
+    # R4 concerns all algorithms: without a FedAvg run there is no lead.
     make(make_run, "f3ast", [0.6, 0.62, 0.64, 0.61, 0.64], lognormal_spread="sigma")
     found = effects(forms_in(tmp_path), "sample_accuracy", "final")
     assert [(e.what, e.switch) for e in found] == [
@@ -113,7 +113,7 @@ def test_too_few_draws_or_rounds_move_nothing(make_run: MakeRun, tmp_path: Path)
 
 
 def test_effects_are_one_family(make_run: MakeRun, tmp_path: Path) -> None:
-    """Differences 0, 0.01, 0.02, 0.03, 0.04: t = 0.02 / (0.0158 / sqrt 5) = 2.83, p = 0.047."""
+    """Differences 0, 0.01, 0.02, 0.03, 0.04 give t = 0.02 / (0.0158 / sqrt 5) = 2.83, p = 0.047."""
     make(make_run, "f3ast", [0.5] * 5)
     make(make_run, "f3ast", [0.5, 0.51, 0.52, 0.53, 0.54], divide_by_k=True)
     (alone,) = effects(forms_in(tmp_path), "sample_accuracy", "final")
@@ -130,12 +130,12 @@ def test_a_line_for_each_reading(make_run: MakeRun, tmp_path: Path) -> None:
     make(make_run, "f3ast", [0.4, 0.43, 0.44, 0.41, 0.43], divide_by_k=True)
     make(make_run, "f3ast", [0.51, 0.51, 0.54, 0.52, 0.51], ties="lowest_id")
     make(make_run, "f3ast", [0.6, 0.62], rate_init="k_over_n")
-    # Of Power-of-Choice alone: it cannot move the lead.
+    # R18 concerns only Power-of-Choice, so it cannot move the lead.
     make(make_run, "poc", [0.3, 0.31, 0.3, 0.3, 0.31])
     make(make_run, "poc", [0.4, 0.4, 0.42, 0.41, 0.4], poc_clip_norm=1.0)
     found = effects(forms_in(tmp_path), "sample_accuracy", "final")
     rows = {row[0]: row for row in by_reading(found)}
-    # Not switched: R4, R7; of CA-Fed alone: R20.
+    # R4 and R7 are not switched; R20 concerns only CA-Fed.
     assert list(rows) == ["R1", "R2", "R11", "R18"]
     moves = {number: row[1] for number, row in rows.items()}
     assert moves["R2"] == "yes" and moves["R11"] == "not seen"
@@ -147,7 +147,7 @@ def test_a_line_for_each_reading(make_run: MakeRun, tmp_path: Path) -> None:
 def test_the_other_preset_is_one_switch(make_run: MakeRun, tmp_path: Path) -> None:
     make(make_run, "f3ast", [0.5, 0.51])
     make(make_run, "f3ast", [0.6, 0.6], reading="released")
-    # Two readings at once say nothing of either.
+    # Two switched readings say nothing about either.
     make(make_run, "f3ast", [0.9, 0.9], divide_by_k=True, ties="lowest_id")
     found = effects(forms_in(tmp_path), "sample_accuracy", "final")
     assert [(e.preset, e.switch, e.moves) for e in found] == [
@@ -209,7 +209,7 @@ def test_r3_is_one_reading_in_two_settings_and_r6_another_task(
 def test_a_form_with_a_setting_of_its_own_has_its_own_base(
     make_run: MakeRun, tmp_path: Path
 ) -> None:
-    """A reading that does nothing: with another step size too, whose runs are 0.2 better."""
+    """A reading has no effect, also at another step size, where runs are 0.2 better."""
     make(make_run, "fedavg", [0.3] * 5)
     for beta in (None, 0.0001, 0.01):
         shift = {None: 0.0, 0.0001: 0.1, 0.01: 0.2}[beta]
@@ -222,7 +222,7 @@ def test_a_form_with_a_setting_of_its_own_has_its_own_base(
     assert {(e.what, e.place): (e.base, e.found and e.found.mean) for e in found} == {
         ("lead", where): (pytest.approx(0.22), 0.0),
         ("f3ast", where): (pytest.approx(0.52), 0.0),
-        # FedAvg has no such form: no lead.
+        # FedAvg has no such form, so there is no lead.
         ("f3ast", f"{where}, rate_beta 0.01"): (pytest.approx(0.72), 0.0),
     }
 
@@ -239,7 +239,7 @@ def test_two_values_of_a_reading_are_two_switches(make_run: MakeRun, tmp_path: P
 
 
 def test_table_nine_compares_runs_of_one_place(make_run: MakeRun, tmp_path: Path) -> None:
-    """Not FedAvg with updates lost, of longer runs, or F3AST with another step."""
+    """FedAvg with lost updates or longer runs, and F3AST with another step, are not compared."""
     for alpha in (0, 0.5, 1):
         at = {"synthetic_alpha": alpha, "synthetic_beta": alpha}
         make(make_run, "fedavg", [0.3, 0.31, 0.32, 0.31, 0.3], **at)
@@ -260,7 +260,7 @@ def test_table_nine_compares_runs_of_one_place(make_run: MakeRun, tmp_path: Path
 
 
 def test_groups_of_one_form_are_left_out_and_said(make_run: MakeRun, tmp_path: Path) -> None:
-    """What R9 is by default cannot be derived for a plug-in: either could be the base."""
+    """R9's default is unknown for a plug-in's component: either form could be the base."""
     for objective in ("p", "p_squared"):
         for ties in ("random", "lowest_id"):
             given = {"availability_objective": objective, "ties": ties, "availability": "rainy"}
@@ -279,7 +279,7 @@ def test_groups_of_one_form_are_left_out_and_said(make_run: MakeRun, tmp_path: P
 
 
 def test_departures_from_defaults(make_run: MakeRun, tmp_path: Path) -> None:
-    """0.01 is Synthetic's client rate; what a plug-in's default is cannot be known."""
+    """0.01 is Synthetic's client rate. Defaults of a plug-in are unknown."""
     make_run("a", algorithm="fedadam", client_lr=0.01, server_lr=0.03)
     make_run("b", algorithm="f3ast", client_lr=0.02, rate_beta=0.001, divide_by_k=True)
     make_run("c", algorithm="f3ast", client_lr=0.01, availability="rainy", engine="fused")

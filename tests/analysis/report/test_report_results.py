@@ -1,4 +1,4 @@
-"""The runs' own table: which of them have learnt nothing."""
+"""The table of the runs, with the number that learnt nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GUESS = math.log(10)
 
 
 def test_runs_no_better_than_a_guess_are_counted(make_run: MakeRun, tmp_path: Path) -> None:
-    """At ln C, above it and not finite; just below it is better."""
+    """Losses at ln C, above it or not finite are no better than a guess; one below it is."""
     for seed, loss in enumerate((GUESS, 300.0, None, GUESS - 1e-6)):
         make_run(f"f3ast{seed}", loss=loss, seed=seed)
     make_run("fedavg", algorithm="fedavg", loss=1.0)
@@ -28,7 +28,7 @@ def test_runs_no_better_than_a_guess_are_counted(make_run: MakeRun, tmp_path: Pa
 
 
 def test_what_one_must_know_beside_a_verdict(make_run: MakeRun, tmp_path: Path) -> None:
-    """A method that may break a rule of selection; runs that failed, with their error."""
+    """Verdicts come with notes: a method that may break a rule of selection, and failed runs."""
     make_run("f3ast")
     summary = tmp_path / "runs" / "f3ast" / "summary.json"
     content = json.loads(summary.read_text())

@@ -16,7 +16,7 @@ N = 6
 
 
 def test_shares_and_rates_are_those_of_the_run(make_run: MakeRun, tmp_path: Path) -> None:
-    """Written by a run of F3AST itself; its weights say the same, w_k = p_k / r_k(t)."""
+    """A real run of F3AST writes the file; its weights agree, w_k = p_k / r_k(t)."""
     given = {"num_clients": 8, "clients_per_round": 3, "rounds": 6, "eval_every": 1}
     experiment = Builder(resolve({**given, "algorithm": "f3ast", "rate_beta": 0.05})).experiment()
     try:
@@ -48,7 +48,7 @@ def test_shares_of_rounds_are_averaged_over_seeds(make_run: MakeRun, tmp_path: P
 
 
 def test_one_draw_of_the_data_is_shown(make_run: MakeRun, tmp_path: Path) -> None:
-    """Draws differ in p: clients are counted on the lowest alone, and the caption says which."""
+    """Draws differ in p: clients are counted on the lowest draw only, and the caption names it."""
     for algorithm, draws in (("fedavg", (0, 1)), ("f3ast", (1, 2))):
         for draw in draws:
             folder = make_run(f"{algorithm}{draw}", algorithm=algorithm, data_seed=draw)
@@ -68,7 +68,7 @@ def test_one_draw_of_the_data_is_shown(make_run: MakeRun, tmp_path: Path) -> Non
 
 
 def test_runs_without_rates_are_named(make_run: MakeRun, tmp_path: Path) -> None:
-    """A line stands in place of the figure, or in the caption of the others."""
+    """A line replaces the figure, or is added to the figure of the runs with rates."""
     selected = np.array([[0, 1], [2, 5]])
     for availability in ("always", "scarce"):
         folder = make_run(availability, availability=availability, num_clients=N)
@@ -78,7 +78,7 @@ def test_runs_without_rates_are_named(make_run: MakeRun, tmp_path: Path) -> None
     (line,) = rates("rates", "Synthetic", found)
     assert isinstance(line, Text)
     assert "Synthetic: no rates in the runs of F3AST under Always, Scarce" in line.text
-    # A run with rates is drawn, and the line says which has none.
+    # A run with rates is drawn, and the line names the run without.
     trace = {"initial_rates": np.full(N, 0.5), "rate_rounds": [1, 2], "rates": np.full((2, N), 0.4)}
     file = groups[0].first.path / "selection.npz"
     np.savez(file, selected=selected, p=np.arange(1, 7) / 21, **trace)

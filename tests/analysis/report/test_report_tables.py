@@ -44,8 +44,8 @@ def test_claims_follow_from_the_printed_numbers() -> None:
 def test_a_cell_beside_the_papers(make_run: MakeRun, tmp_path: Path) -> None:
     """F3AST 0.4, 0.6, 0.5 over FedAvg 0.2, 0.3, 0.25: means 0.5 and 0.25, +100%.
 
-    Differences 0.2, 0.3, 0.25: mean 0.25, standard error 0.05 / sqrt 3, t(0.975; 2) = 4.3027, no
-    skewness. The interval [0.126, 0.374] is all above the paper's 0.105.
+    Differences are 0.2, 0.3, 0.25: mean 0.25, standard error 0.05 / sqrt 3, t(0.975; 2) = 4.3027,
+    no skewness. The whole interval [0.126, 0.374] is above the paper's 0.105.
     """
     for seed, (ours, base) in enumerate([(0.4, 0.2), (0.6, 0.3), (0.5, 0.25)]):
         common = {"task": "cifar100", "clients_per_round": 10, "rounds": 1000, "seed": seed}
@@ -100,12 +100,12 @@ def test_table_nine_needs_alpha_in_both_places(make_run: MakeRun, tmp_path: Path
     assert means[0] is None
     assert means[0.5] is not None
     assert means[0.5].mean == 0.5
-    # Neither is Synthetic(1, 1).
+    # Neither run is on Synthetic(1, 1).
     assert all(each.variant is None for each in filled("table3", tmp_path))
 
 
 def test_the_gap_over_k(make_run: MakeRun, tmp_path: Path) -> None:
-    """F3AST's lead is 0.1 at K = 5 and 0.3, 0.31 ... 0.34 at K = 20, on five draws."""
+    """F3AST's lead is 0.1 at K = 5 and 0.3, 0.31, ..., 0.34 at K = 20, on five draws."""
     for draw in range(5):
         for k, lead in ((5, 0.1), (20, 0.3 + draw / 100)):
             for algorithm, accuracy in (("fedavg", 0.2), ("f3ast", 0.2 + lead)):
@@ -154,7 +154,7 @@ def test_cafeds_f3ast_has_a_k_and_a_reading_of_its_own(make_run: MakeRun, tmp_pa
 
 
 def test_components_of_plug_ins_come_after_the_papers(make_run: MakeRun, tmp_path: Path) -> None:
-    """An algorithm, an availability model and a task: a row, a column and a block of their own."""
+    """A plug-in's algorithm, availability model and task have their own row, column and block."""
     lucky = {"algorithm": ("Lucky Draw", 1), "task": ("Coins", 1)}
     k = {"clients_per_round": 10}
     for task in ("synthetic", "coins"):
@@ -174,13 +174,13 @@ def test_components_of_plug_ins_come_after_the_papers(make_run: MakeRun, tmp_pat
     assert ran.algorithms("coins")[-1] == "lucky"
     assert ran.display("lucky") == "Lucky Draw"
     grids = table_grids("x", ran)
-    # Only columns with runs or numbers of the paper.
+    # Only columns with runs or with numbers of the paper.
     assert [grid.head[1:] for grid in grids] == [("Always", "Rainy", "Mix")]
     assert "Coins" in grids[0].groups
     ours = ran.cells["coins", "lucky", "rainy"].ours
     assert ours is not None and ours.mean == 0.7
     assert ran.cells["coins", "lucky", "scarce"].ours is None
-    # Those of other papers stay in their own tables.
+    # Tasks of other papers stay in their own tables.
     make_run("c", task="mnist", availability="rainy", **k)
     assert "mnist" not in filled("table3", tmp_path)[0].tasks
     assert filled("cafed_fig1", tmp_path)[0].columns == ("four_classes", "rainy")
@@ -193,7 +193,7 @@ SMALL: dict[str, dict[str, Any]] = {
 
 
 def small_runs(make_run: MakeRun, leads: list[float]) -> None:
-    """F3AST above FedAvg by these, a seed each, on both tasks under uneven availability."""
+    """Makes F3AST lead FedAvg by `leads`, one per seed, on both tasks under `uneven`."""
     for task, settings in SMALL.items():
         given = {"task": task, "availability": "uneven", "clients_per_round": 10, **settings}
         for seed, lead in enumerate(leads):
@@ -204,9 +204,9 @@ def small_runs(make_run: MakeRun, leads: list[float]) -> None:
 def test_small_networks_are_a_variant_with_verdicts_of_its_own(
     make_run: MakeRun, tmp_path: Path
 ) -> None:
-    """A lead of 0.02 is far below the paper's 0.134: it holds, for the direction alone is asked.
+    """A lead of 0.02 is far below the paper's 0.134, but holds: only the direction is judged.
 
-    Differences 0.0199, 0.02, 0.0201: t = 0.02 / (0.0001 / sqrt 3) = 346, p = 8e-6.
+    Differences are 0.0199, 0.02, 0.0201: t = 0.02 / (0.0001 / sqrt 3) = 346, p = 8e-6.
     """
     small_runs(make_run, [0.0199, 0.02, 0.0201])
     ran, not_run = filled("table3", tmp_path)
@@ -260,7 +260,7 @@ def test_fewer_rounds_than_the_small_networks_need(make_run: MakeRun, tmp_path: 
 def two_methods(
     make_run: MakeRun, base: list[float | None], ours: list[float | None], loss: bool = False
 ) -> None:
-    """FedAvg and F3AST on CIFAR-100 under `scarce`, a seed each; `None` diverged."""
+    """Makes FedAvg and F3AST on CIFAR-100 under `scarce`, one seed per value; `None` diverged."""
     given = {"task": "cifar100", "availability": "scarce", "clients_per_round": 10, "rounds": 1000}
     for algorithm, values in (("fedavg", base), ("f3ast", ours)):
         for seed, value in enumerate(values):
@@ -288,14 +288,14 @@ def test_a_method_that_diverges_in_most_runs_loses(
 def test_an_accuracy_of_a_run_whose_loss_diverged_has_diverged(
     make_run: MakeRun, tmp_path: Path
 ) -> None:
-    """The model of infinite loss still classifies something: B loses all the same."""
+    """A model of infinite loss still classifies something, but counts as diverged: B loses."""
     two_methods(make_run, [None, None, 0.4], [0.2, 0.2, 0.2], loss=True)
     verdict = judged_of("table3", tmp_path)
     assert (verdict.direction, verdict.reason) == ("holds", "B diverged in 2 of 3 runs")
 
 
 def test_few_diverged_runs_are_the_worst_of_a_sign_test(make_run: MakeRun, tmp_path: Path) -> None:
-    """Ten seeds, one of which FedAvg diverged in: 10 of 10 better, p = 2 / 1024."""
+    """Ten seeds, one of them diverged for FedAvg: 10 of 10 better, p = 2 / 1024."""
     base: list[float | None] = [None, *([0.9] * 9)]
     two_methods(make_run, base, [0.5] * 10, loss=True)
     verdict = judged_of("table4", tmp_path)
@@ -308,9 +308,10 @@ def test_few_diverged_runs_are_the_worst_of_a_sign_test(make_run: MakeRun, tmp_p
 def test_the_claims_of_a_figure_are_a_family_of_their_own(
     make_run: MakeRun, tmp_path: Path
 ) -> None:
-    """Under home devices F3AST against FedAvg is a claim of Table III and of Fig. 2.
+    """Under home devices, F3AST against FedAvg is a claim of both Table III and Fig. 2.
 
-    Beside it Table III has two further claims here: levels of 3 tests there, of 1 in the figure.
+    Table III has two more claims here. So levels are corrected for 3 tests there, and for 1 in the
+    figure.
     """
     given = {"task": "cifar100", "clients_per_round": 10, "rounds": 1000}
     for availability in ("home_devices", "scarce", "always"):

@@ -18,7 +18,7 @@ def test_draws_and_seeds_alone_are_averaged_over(make_run: MakeRun, tmp_path: Pa
     make_run("b", 0.6, seed=1, data_dir="/there", run_name="b")
     make_run("c", 0.9, seed=1, batch_size=10)
     make_run("d", 0.7, seed=1, data_seed=4)
-    # A task whose data have no seed, and run folders that do not name it: draw 0.
+    # A task whose data have no seed: run folders without one count as draw 0.
     make_run("e", 0.1, seed=1, batch_size=30, data_seed=None)
     groups = collect(tmp_path).groups
     scores = [group.scores("sample_accuracy", "final") for group in groups]
@@ -31,7 +31,7 @@ def test_draws_and_seeds_alone_are_averaged_over(make_run: MakeRun, tmp_path: Pa
 
 
 def test_metrics_and_periods(make_run: MakeRun, tmp_path: Path) -> None:
-    """Accuracy is 0.25, then 0.2; its mean over the last 10% is made to be 0.1 higher."""
+    """Accuracy is 0.25, then 0.2; its mean over the last 10% is made 0.1 higher."""
     make_run("a", accuracy=0.2, loss=None)
     (group,) = collect(tmp_path).groups
     first = Pair(0, 0)
@@ -71,7 +71,7 @@ def test_a_variant_for_each_world(make_run: MakeRun, tmp_path: Path) -> None:
 
 
 def test_settings_of_an_algorithm_split_it_alone(make_run: MakeRun, tmp_path: Path) -> None:
-    """F3AST with two step sizes: two sets of runs, FedAvg's one run stands in both."""
+    """F3AST with two step sizes gives two sets of runs; FedAvg's run is in both."""
     make_run("a", algorithm="fedavg", rate_beta=0.001)
     make_run("b", algorithm="f3ast", rate_beta=0.001)
     make_run("c", algorithm="f3ast", rate_beta=0.01)
@@ -85,7 +85,7 @@ def test_settings_of_an_algorithm_split_it_alone(make_run: MakeRun, tmp_path: Pa
 def test_a_setting_of_one_availability_model_splits_it_alone(
     make_run: MakeRun, tmp_path: Path
 ) -> None:
-    """Two q under scarce: always, which has none, stands beside both."""
+    """Scarce has two values of q; always, which has none, is beside both."""
     make_run("a", availability="always")
     make_run("b", availability="scarce", scarce_q=0.2)
     make_run("c", availability="scarce", scarce_q=0.5)

@@ -28,8 +28,9 @@ def test_bias_and_bounds_of_two_clients() -> None:
 def test_bias_and_bounds_with_a_condition_number() -> None:
     """Curvatures 1 and 4, p = (1, 0): w* = (-1 + 4) / 5 = 3/5 and w_B* = -1, F'' = 5/2.
 
-    The bias is 5/4 (8/5)^2 = 16/5. No chi^2 without client 1; d_TV = 1/2, Gamma' = 4 * 4 / 2 = 8,
-    so (15) is 4 * 16 * 1/4 * 8 = 128, and 32 with kappa in place of kappa^2.
+    The bias is 5/4 (8/5)^2 = 16/5. Without client 1, chi^2 is infinite. d_TV = 1/2 and
+    Gamma' = 4 * 4 / 2 = 8, so (15) is 4 * 16 * 1/4 * 8 = 128; with kappa instead of kappa^2 it is
+    32.
     """
     bias, chi, variation = bias_bounds(two_clients(0.5, 4.0), np.array([1.0, 0.0]))
     assert (bias, variation) == pytest.approx((16 / 5, 128))
@@ -61,9 +62,9 @@ def test_one_kappa_is_enough() -> None:
 
 
 def test_where_weights_lead() -> None:
-    """Optima -1, -0.4, ..., 2 of mean 0.5; weighted by pi 0.26 / 3.4, and -0.1 for the first four.
+    """Optima -1, -0.4, ..., 2: mean 0.5, weighted by pi 0.26 / 3.4, of the first four -0.1.
 
-    With q = alpha the error of a mean model is 0.0897, with q = alpha / pi next to nothing.
+    The mean model's error is 0.0897 for q = alpha, and almost 0 for q = alpha / pi.
     """
     rows = {(r["case"], r["setting"]): r for r in where_weights_lead(2, 1000)}
     first = "correlation 0"
@@ -75,7 +76,7 @@ def test_where_weights_lead() -> None:
 
 
 def test_bound_of_theorem_2() -> None:
-    """Over the sum of eta_t, and larger for slower chains; v alone is above 2 * 2^2 = 8."""
+    """Inverse to the sum of eta_t, and larger for slower chains; v alone is above 2 * 2^2 = 8."""
     assert step_sizes(16)[[0, 15]] == pytest.approx([1 / 8, 1 / 64])
     rounds = np.array([1, 100])
     bound = optimization_bound(0.5, rounds)

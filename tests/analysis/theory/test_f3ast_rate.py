@@ -1,4 +1,4 @@
-"""F3AST's theorems on quadratics that are solved by hand."""
+"""F3AST's theorems on quadratics with solutions by hand."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def test_two_parabolas() -> None:
     np.testing.assert_allclose(world.optimum(), [0.5])
     assert world.p @ world.losses(np.array([0.5])) == pytest.approx(0.75)
     assert world.excess(np.array([0.0])) == pytest.approx(0.25)
-    # Of F_1 alone, which is 3/2 at 0.
+    # F_1 only; it is 3/2 at 0.
     assert world.excess(np.array([0.0]), np.array([0.0, 1.0])) == pytest.approx(1.5)
     # The gradients at 0 are 1 and -3.
     assert world.gradient_bound(np.array([[0.0]])) == 9
 
 
 def test_a_round_of_two_local_steps() -> None:
-    """From 0 with rates 1/2 and 1/4: client 0 to -1/2, then -5/8; client 1 to 3/2, then 9/8."""
+    """From 0 with rates 1/2, 1/4: client 0 goes to -1/2, then -5/8; client 1 to 3/2, then 9/8."""
     world = Quadratics(np.array([0.25, 0.75]), np.array([[1.0], [3.0]]), np.array([[-1.0], [1.0]]))
     process = Markov(np.ones(2), np.zeros(2), 0)
     rates = np.array([[0.5, 0.25]])
@@ -58,9 +58,9 @@ def test_two_rounds_of_two_clients() -> None:
 
 
 def test_the_bound_fails_for_two_markov_clients() -> None:
-    """In the long run E F - F* is 2/3 (1 + rho) / (1 - rho) / T, above 38 / T from rho = 28/29 on.
+    """The long-run E F - F* is 2/3 (1 + rho) / (1 - rho) / T, above 38 / T for rho > 28/29.
 
-    The bound knows no correlation, so no constant saves it.
+    The bound does not contain the correlation, so no constant saves it.
     """
     rounds = 100_000
     for correlation in (0.9, 0.98, 0.999):
@@ -71,7 +71,7 @@ def test_the_bound_fails_for_two_markov_clients() -> None:
 
 
 def test_a_run_has_the_error_in_closed_form() -> None:
-    """100 runs of 40 rounds; client 1 is selected whenever it is there, and client 0 otherwise."""
+    """100 runs of 40 rounds; client 1 is selected if it is available, and client 0 otherwise."""
     world, strategy = two_clients()
     _, rates = step_sizes(world, 40, 1)
     ends = []
@@ -85,7 +85,7 @@ def test_a_run_has_the_error_in_closed_form() -> None:
 
 
 def test_weights_of_two_clients_alike_lack_half_of_beta() -> None:
-    """r after the update is 1 - beta of 1 - beta of itself, plus beta: 1 / (2 - beta)."""
+    """The client selected last has r = (1 - beta)^2 r + beta, so r = 1 / (2 - beta)."""
     rows = [r for r in weight_sums(1) if r["case"] == "two clients, always"]
     assert [r["x"] for r in rows] == [0.1, 0.03, 0.01, 0.003]
     for found in rows:
@@ -94,17 +94,17 @@ def test_weights_of_two_clients_alike_lack_half_of_beta() -> None:
 
 
 def test_mixing_needs_the_constant() -> None:
-    """Chance 0.1, lambda^t = 0.01: one client is available with 0.109, a distance of 0.009.
+    """Probability 0.1, lambda^t = 0.01: one client is available with 0.109, a distance of 0.009.
 
-    Two: both with 0.109^2 - 0.1^2 = 0.001881 more, one of them with 2 (0.109 * 0.891 - 0.09) =
-    0.014238 more; the sum is above 0.01.
+    For two clients, both are available with 0.109^2 - 0.1^2 = 0.001881 more, and exactly one with
+    2 (0.109 * 0.891 - 0.09) = 0.014238 more; the sum is above 0.01.
     """
     assert distance_to_stationary(1, 0.1, 0.01) == pytest.approx(0.009)
     assert distance_to_stationary(2, 0.1, 0.01) == pytest.approx(0.016119)
 
 
 def test_rows() -> None:
-    """1, 2, 3 has mean 2 and error 1 / sqrt(3); t of two degrees of freedom is 4.303."""
+    """1, 2, 3 have mean 2 and error 1 / sqrt(3); t with two degrees of freedom is 4.303."""
     found = row("claim", "case", 1.0, [1, 2, 3])
     assert found["measured"] == 2
     assert found["high"] == pytest.approx(2 + 4.303 / np.sqrt(3), abs=1e-3)

@@ -1,4 +1,4 @@
-"""FedLaAvg's longest absence, and its first step, by hand."""
+"""FedLaAvg's longest absence and first step, by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from f3ast_tff.availability import Turns
 
 
 def test_longest_absence_of_five_clients() -> None:
-    """All are there in rounds 3, 6, 9, ..., two are taken: the fifth waits until round 9."""
+    """All are available in rounds 3, 6, 9, ..., and two are selected: the fifth waits until 9."""
     process = Turns(np.full(5, 2), np.ones(5, int), 3)
     assert longest_absence(process, 2, 8, seed=0) == 6
     assert longest_absence(process, 2, 9, seed=0) == 9
@@ -18,7 +18,7 @@ def test_longest_absence_of_five_clients() -> None:
 
 
 def test_lemma_1_is_attained_and_needs_its_assumption() -> None:
-    """Not assured: a client of chance 1/2 may be away for longer than any E."""
+    """Random availability gives no guarantee: with chance 1/2 a client may be away beyond any E."""
     rows = absences(2, 300)
     for found in rows:
         if found["setting"] == "together":
@@ -30,6 +30,6 @@ def test_lemma_1_is_attained_and_needs_its_assumption() -> None:
 
 
 def test_mean_square_gradient() -> None:
-    """The model starts 1 away from the optimum in each of four dimensions."""
+    """The model starts at distance 1 from the optimum in each of four dimensions."""
     assert mean_square(4, 1, seed=0) == pytest.approx(4)
     assert mean_square(8, 200, seed=0) < 1

@@ -1,4 +1,4 @@
-"""Where methods come to rest, by hand."""
+"""Limits of methods, by hand."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def test_weights_with_everybody_there() -> None:
 
 
 def test_weights_by_turns() -> None:
-    """Four clients for 6 of 8 rounds, the others for 2: each 1/4 of its half's time."""
+    """Four clients have 6 of 8 rounds, four have 2: each has 1/4 of its half's time."""
     found = weights("fedavg", EQUAL, "by turns")
     np.testing.assert_allclose(found, np.where(HALVES == 0, 6 / 32, 2 / 32))
 
 
 @pytest.mark.parametrize("name", list(BY_NAME))
 def test_laws_are_those_of_the_process(name: str) -> None:
-    """4,800 rounds; with correlation 0.9 they count for 253, of deviation at most 0.5."""
+    """4,800 rounds; with correlation 0.9 they count as 253, with deviation at most 0.5."""
     process = BY_NAME[name].process(1)
     there = np.mean([process.mask(t) for t in range(1, 4801)], axis=0)
     chance = BY_NAME[name].shares @ BY_NAME[name].laws
@@ -46,9 +46,9 @@ def test_laws_are_those_of_the_process(name: str) -> None:
 
 
 def test_methods_by_turns() -> None:
-    """The halves' optima have the means 1.5 / 7 and 5.5 / 7; F's optimum is 1/2.
+    """The optima of the halves have means 1.5 / 7 and 5.5 / 7; F's optimum is 1/2.
 
-    FedAvg over all is led to 3/4 of one and 1/4 of the other, 2.5 / 7; MIFA to 1/2.
+    FedAvg over all clients tends to 3/4 and 1/4 of these means, 2.5 / 7; MIFA tends to 1/2.
     """
     process = BY_NAME["by turns"].process(0)
     late = path("fedavg_all", WORLD, np.ones(N), process, 800, 0)[400:]

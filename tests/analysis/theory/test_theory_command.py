@@ -1,4 +1,4 @@
-"""The command, its tables and pictures, and what the kept measurements say."""
+"""The command, its tables and pictures, and the conclusions from the kept measurements."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_exponents_are_at_least_those_proved(kept: pd.DataFrame) -> None:
 
 @pytest.mark.parametrize("objective", ["1 / N", "n_k / n"])
 def test_right_methods_are_nearer_than_fedavg(objective: str, kept: pd.DataFrame) -> None:
-    """Where it has one, the mean of a run is at its closed form, within what 4 runs show."""
+    """If a method has a closed form, a run's mean agrees with it, within the error of 4 runs."""
     mean = of(kept, f"mean, {objective}")
     known = mean[mean["exact"].notna()]
     assert len(known) == 7 * (len(RIGHT) + 3)
