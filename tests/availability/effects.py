@@ -1,4 +1,4 @@
-"""Another value of a parameter, and what it changes."""
+"""A second value per parameter, with the change it must make."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from f3ast_tff.availability import AvailabilityProcess
 
 N = 12
 P = np.arange(1, N + 1) / 78
-# Client k has labels k mod 4 and 3, half of each: 0.5, 0.5, 0.5 and 1 of class 3.
+# Client k has two labels, half each: k mod 4 and 3. Their shares of class 3 are 0.5, 0.5, 0.5, 1.
 LABELS = (np.eye(4)[np.arange(N) % 4] + np.eye(4)[3]) / 2
 
 
@@ -27,13 +27,13 @@ def opposite(before: AvailabilityProcess, after: AvailabilityProcess) -> bool:
 
 
 def other(before: Any, after: Any) -> bool:
-    """Other masks, probabilities or frequencies."""
+    """Whether masks, probabilities or frequencies differ."""
     same = np.array_equal(masks(after), masks(before))
     return not (same and np.array_equal(before.stationary, after.stationary))
 
 
-# Parameters of processes that read files, and what others must change beyond changing something;
-# that each changes something is tested in tests/f3ast_tff/settings/test_every_setting_reaches.py.
+# Parameters of processes that read files, and further parameters with a specific change. That every
+# parameter changes something is tested in tests/f3ast_tff/settings/test_every_setting_reaches.py.
 EFFECTS: dict[tuple[str, str], tuple[Any, Check]] = {
     ("trace", "trace_start"): (300.0 + 4 * 3600, other),
     ("trace", "trace_assignment"): ("with_replacement", other),
@@ -55,7 +55,7 @@ EFFECTS: dict[tuple[str, str], tuple[Any, Check]] = {
         2.0,
         lambda old, new: (old.rounds_per_cycle, new.rounds_per_cycle) == (120, 48),
     ),
-    # Device a is seen for all 129 hours, b from hour 4 on: as late as its first state.
+    # Device a is seen for all 129 hours, device b from hour 4 on, its first state.
     ("trace", "trace_presence"): (
         "seen",
         lambda old, new: old.present(1).all() and np.array_equal(new.present(1), new.device_of < 2),
@@ -65,7 +65,7 @@ EFFECTS: dict[tuple[str, str], tuple[Any, Check]] = {
         7200,
         lambda old, new: np.array_equal(masks(new, 25), masks(old)[:50:2]),
     ),
-    # (1 - lambda) pi is the probability to turn from inactive to active.
+    # (1 - lambda) pi is the transition probability from inactive to active.
     **{
         (name, "transition_largest"): (
             0.01,

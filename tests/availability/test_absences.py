@@ -8,9 +8,9 @@ from f3ast_tff.availability.preview import Absences
 
 
 def test_by_hand() -> None:
-    """Three clients over four rounds: rounds since last available 0 1 2 0, 1 0 1 2, 1 2 3 4.
+    """Three clients, four rounds: rounds since last available are 0 1 2 0, 1 0 1 2, 1 2 3 4.
 
-    Longest 2, 2 and 4; the sum is 17, of 12 entries.
+    The longest absences are 2, 2 and 4; the 12 entries sum to 17.
     """
     absences = Absences(3)
     assert np.isnan(absences.tau_avg)
@@ -22,7 +22,7 @@ def test_by_hand() -> None:
 
 
 def test_a_sum_beyond_32_bits() -> None:
-    """10 clients away for 30,000 rounds: the sum is 10 x 30,000 x 30,001 / 2, some 2^32."""
+    """10 clients away for 30,000 rounds: the sum, 10 x 30,000 x 30,001 / 2, exceeds 2^32."""
     absences, nobody = Absences(10), np.zeros(10, bool)
     for _ in range(30_000):
         absences.add(nobody)

@@ -17,7 +17,7 @@ def arriving(num_clients: int, seed: int, horizon: int, **given: Any) -> Stays:
 
 
 def poisson(num_clients: int, seed: int, rate: float, stay: float) -> tuple[np.ndarray, np.ndarray]:
-    """First and last rounds."""
+    """Returns the first and the last round of each client."""
     config = PoissonArrivalsConfig(presence_rounds=1, presence_stay=stay, presence_arrivals=rate)
     process = config.build(np.ones(num_clients), seed)
     return process.first, process.last
@@ -34,10 +34,11 @@ def test_each_is_there_from_its_first_round_to_its_last() -> None:
 
 
 def test_shares_are_kept_and_drawn_independently() -> None:
-    """1000 clients: 300 may arrive late and 600 leave, exactly.
+    """Of 1000 clients, 300 may arrive late and exactly 600 leave.
 
-    Both: hypergeometric, mean 1000 x 0.3 x 0.6 = 180, variance 180 x 0.7 x 0.4 x 1000 / 999 = 50.
-    One of 1000 rounds is the first: at most a few of 300 join in it by chance.
+    The number that do both is hypergeometric: mean 1000 x 0.3 x 0.6 = 180, variance 180 x 0.7 x
+    0.4 x 1000 / 999 = 50. An arrival round is one of 1000, so a few of the 300 may arrive in round
+    1 by chance.
     """
     process = arriving(1000, 2, horizon=1000, arrival_share=0.3, departure_share=0.6)
     leaves = process.last < FOREVER
@@ -47,10 +48,11 @@ def test_shares_are_kept_and_drawn_independently() -> None:
 
 
 def test_rounds_are_uniform() -> None:
-    """H = 100, all arrive and leave: first has mean 50.5 and deviation 28.9; 10,000 clients.
+    """H = 100; all 10,000 clients arrive and leave.
 
-    last given first is uniform on first..H: (last - first + 1/2) / (H - first + 1) has mean 1/2
-    and a deviation of at most 1 / sqrt(12) = 0.289.
+    Their first round has mean 50.5 and deviation 28.9. Given first, last is uniform on first..H. So
+    (last - first + 1/2) / (H - first + 1) has mean 1/2 and a deviation of at most
+    1 / sqrt(12) = 0.289.
     """
     process = arriving(10_000, 0, horizon=100, arrival_share=1, departure_share=1)
     assert abs(process.first.mean() - 50.5) < 5 * 0.289
@@ -60,7 +62,7 @@ def test_rounds_are_uniform() -> None:
 
 
 def test_frequencies_with_a_probability() -> None:
-    """q = 0.3: over H = 2000 rounds a count has mean H stationary, variance 0.7 times it."""
+    """q = 0.3: over H = 2000 rounds a count has mean H x stationary, and variance 0.7 x mean."""
     process = arriving(30, 4, horizon=2000, presence_q=0.3)
     counts = np.sum([process.mask(t) for t in range(1, 2001)], axis=0)
     mean = 2000 * process.stationary
@@ -81,10 +83,11 @@ def test_rounds_are_those_of_the_run_unless_given() -> None:
 
 
 def test_poisson_arrivals_are_a_queue_in_equilibrium() -> None:
-    """Rate 5, mean stay 20: Poisson(100) clients in every round, covariance 100 exp(-lag / 20).
+    """Rate 5, mean stay 20: Poisson(100) clients per round, covariance 100 exp(-lag / 20).
 
-    1000 draws: the mean of one round has a deviation of sqrt(100 / 1000) = 0.32; a covariance of
-    100 c one of 100 sqrt((1 + c^2) / 1000) < 4.5, with the Poisson's fourth moment a little more.
+    Over 1000 draws, the mean of one round deviates by sqrt(100 / 1000) = 0.32. A covariance of
+    100 c deviates by 100 sqrt((1 + c^2) / 1000) < 4.5, and by a little more with the Poisson's
+    fourth moment.
     """
     seen = np.empty((1000, 41))
     for seed in range(1000):
@@ -101,9 +104,9 @@ def test_poisson_arrivals_are_a_queue_in_equilibrium() -> None:
 
 
 def test_stays_are_exponential_and_arrivals_poisson() -> None:
-    """100,000 clients, rate 10, stay 7: P(stay over n rounds) counted at whole times.
+    """100,000 clients, rate 10, stay 7: P(stay over n rounds), counted at whole times.
 
-    A client that comes at a uniform place within a round is seen in n or more rounds with
+    A client arrives at a uniform time within a round, and is seen in n or more rounds with
     probability (1 - exp(-1/7)) 7 exp(-(n - 1) / 7). Arrivals in 100 rounds: Poisson(1000).
     """
     first, last = poisson(100_000, 4, 10.0, 7.0)
@@ -119,7 +122,7 @@ def test_stays_are_exponential_and_arrivals_poisson() -> None:
 
 
 def test_the_default_rate_uses_up_all_clients() -> None:
-    """N / (S + H) a round: N S / (S + H) at the start and N H / (S + H) in H rounds."""
+    """N / (S + H) per round: N S / (S + H) clients at the start, N H / (S + H) in H rounds."""
     config = PoissonArrivalsConfig(presence_rounds=300, presence_stay=100)
     process = config.build(np.full(4000, 1 / 4000), 0)
     assert abs(process.mask(1).sum() - 1000) < 5 * np.sqrt(1000)

@@ -1,4 +1,4 @@
-"""Batteries: a unit arrives with probability h, c units make a round."""
+"""Batteries: a unit arrives with probability h per round; an available round takes c units."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ def masks(process: Battery, rounds: int) -> np.ndarray:
 
 
 def test_by_hand() -> None:
-    """h = 1, c = 3: a client that holds e units before round 1 is available in rounds 3 - e,
-    6 - e, ...; without arrivals never; at c = 1 in each round with an arrival.
+    """h = 1, c = 3: a client with e units before round 1 is available in rounds 3 - e, 6 - e, ...
+
+    Without arrivals it is never available; at c = 1 in each round with an arrival.
     """
     seen = masks(Battery(np.ones(50), 0, 3), 9)
     first = seen.argmax(axis=0)
@@ -32,7 +33,7 @@ def test_by_hand() -> None:
 @settings(max_examples=25)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(1, 6), st.integers(0, 3))
 def test_any_order_of_rounds_gives_the_same_masks(order: list[int], cost: int, seed: int) -> None:
-    """Going on from the last mask and starting anew are the same function; masks are copies."""
+    """Continuing from the last mask and starting anew agree; callers receive copies of masks."""
     in_order = masks(Battery(H, seed, cost), 40)
     process = Battery(H, seed, cost)
     for t in order:
@@ -41,9 +42,9 @@ def test_any_order_of_rounds_gives_the_same_masks(order: list[int], cost: int, s
 
 
 def test_gaps_are_negative_binomial() -> None:
-    """c = 2, h = 0.3: P(gap = 2) = h^2, P(gap = 3) = 2 h^2 (1 - h); m gaps.
+    """c = 2, h = 0.3: P(gap = 2) = h^2, P(gap = 3) = 2 h^2 (1 - h).
 
-    Frequencies deviate by sqrt(p (1 - p) / m).
+    Frequencies of m gaps deviate by sqrt(p (1 - p) / m).
     """
     seen = masks(Battery(np.full(60, 0.3), 2, 2), 1500)
     gaps = np.concatenate([np.diff(np.flatnonzero(column)) for column in seen.T])
@@ -53,7 +54,7 @@ def test_gaps_are_negative_binomial() -> None:
 
 @pytest.mark.parametrize("h", [0.3, 1.0])
 def test_every_round_has_the_stationary_law(h: float) -> None:
-    """20,000 clients, c = 4: h / 4, also in round 1; no warming up."""
+    """20,000 clients, c = 4: the frequency is h / 4 from round 1 on, without warming up."""
     process, pi = Battery(np.full(20_000, h), 0, 4), h / 4
     np.testing.assert_allclose(process.stationary, pi)
     for t in (1, 2, 3, 10):

@@ -65,7 +65,10 @@ def test_available_where_all_are() -> None:
 
 
 def test_frequency_is_the_product_for_parts_with_their_own_seeds() -> None:
-    """0.5 x 0.6 over 40 clients and 1000 rounds, standard error 0.0023; with one seed 0.5."""
+    """0.5 x 0.6 over 40 clients and 1000 rounds, standard error 0.0023.
+
+    A shared seed would give 0.5.
+    """
     parts = [scarce(40, part_seed(1, 0), 0.5), scarce(40, part_seed(1, 1), 0.6)]
     process = Product(parts)
     seen = np.mean([process.mask(t).mean() for t in range(1, 1001)])
@@ -79,7 +82,7 @@ def test_stationary_with_one_periodic_part() -> None:
 
 
 def test_no_stationary_for_two_periodic_parts() -> None:
-    """Two alternating processes in opposite phase are never available together, yet each half."""
+    """Two alternating processes in opposite phase: each half of the time, never together."""
     parts = [alternating(2), Table(np.repeat(np.eye(2)[::-1], 10, axis=0))]
     assert not any(Product(parts).mask(t).any() for t in range(1, 41))
     assert Product(parts).stationary is None

@@ -41,10 +41,11 @@ ALL = {(c.name, p.name): p for c in COMPONENTS.values() for p in c.parameters}
 
 @pytest.fixture
 def given(tmp_path: Path) -> dict[str, dict[str, Any]]:
-    """What must be given, by process.
+    """Settings without defaults, per process.
 
-    Trace: device a eligible five hours, then five not, and so on, b the other way round; the list
-    "two" is the opposite of "one", the other file the opposite of the first. The other table, too.
+    Device a of the trace is eligible for five hours, then not for five, and so on; device b is the
+    opposite. List "two" is the opposite of "one", and the other file the opposite of the first; so
+    is the other table.
     """
     table = np.random.default_rng(0).random((50, N)) < 0.5
     events = [(k, 3600 * h, int(table[h % 50, k])) for h in range(51) for k in range(N)]
@@ -94,17 +95,17 @@ def test_names_are_in_the_papers_order() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_process_by_its_name(name: str, given: Mapping[str, Any]) -> None:
-    """What all have in common: masks by (seed, round), and the stationary availability.
+    """Properties of all processes: masks by (seed, round), and the stationary availability.
 
-    Over T = 2400 rounds, 100 days, a client's count has variance sum_t q_kt (1 - q_kt), that of a
-    chain T pi (1 - pi) (1 + lambda) / (1 - lambda). 2400 rounds end within a period of 500: at most
-    100 of its rounds too many or too few.
+    Over T = 2400 rounds, 100 days, a client's count has variance sum_t q_kt (1 - q_kt); for a chain
+    it is T pi (1 - pi) (1 + lambda) / (1 - lambda). For other processes 2400 rounds end within a
+    period of 500: at most 100 rounds too many or too few.
     """
     config = COMPONENTS[name].config(**given.get(name, {}))
     config.check({})
     process, again, another = (build_process(config, P, seed, LABELS) for seed in (3, 3, 4))
     assert process.num_clients == N
-    # A combinator's parts decide before it is built; the process itself does not know.
+    # A combinator's config decides by its parts; the built process does not know.
     assert process.positively_correlated == (config.positively_correlated or name in COMBINATORS)
     seen = masks(process, 2400)
     assert seen.dtype == bool
@@ -227,7 +228,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("config", "message"), WRONG.values(), ids=WRONG)
 def test_parameters_are_checked_against_each_other(config: Any, message: str) -> None:
-    """Before anything is built, files not being read."""
+    """Checks happen before building, and read no files."""
     with pytest.raises(ParameterError, match=f"^{message}"):
         config.check({})
 

@@ -1,4 +1,4 @@
-"""Traces of devices: states at times, and time spent in them."""
+"""Device traces: states at given times, and time spent in each state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def traces(**devices: list[tuple[float, bool]]) -> DeviceTraces:
     )
 
 
-# a: on 10..20 and from 30; b: off, then at 15 on for no time at all, so off.
+# Device a: on in 10..20 and from 30. Device b: off; on at 15 for zero seconds, so always off.
 BY_HAND = traces(
     a=[(0, False), (10, True), (20, False), (30, True)],
     b=[(-np.inf, False), (15, True), (15, False)],
@@ -30,7 +30,7 @@ BY_HAND = traces(
 
 
 def test_states_by_hand() -> None:
-    """A state begins at its own time; of two entries at one time the later counts."""
+    """A state begins at its own time; of two entries at the same time the later one counts."""
     times = np.array([0, 9, 10, 19.5, 20, 30, 99])
     eligible = BY_HAND.eligible_at(times)
     assert eligible[:, 0].tolist() == [False, False, True, True, False, True, True]
@@ -39,7 +39,7 @@ def test_states_by_hand() -> None:
 
 
 def test_seconds_by_hand() -> None:
-    """From 5 to 12: 2 of 7; to 25: 8 of 13; to 40: 10 of 15."""
+    """Device a is eligible for 2 of 7 s from 5 to 12, 8 of 13 to 25, and 10 of 15 to 40."""
     seconds = BY_HAND.eligible_seconds(np.array([5, 12, 25, 40]))
     np.testing.assert_allclose(seconds, [[2, 0], [8, 0], [10, 0]])
 
@@ -49,7 +49,7 @@ def test_seconds_by_hand() -> None:
     st.sets(st.integers(0, 60), min_size=2, max_size=8),
 )
 def test_seconds_are_the_sum_of_the_states(events: list[tuple[int, bool]], edges: set[int]) -> None:
-    """Times are whole, so the state at the start of a second is its state throughout."""
+    """Times are whole, so a state at the start of a second holds throughout the second."""
     device = traces(a=[(0, False), *sorted(events, key=lambda event: event[0])])
     grid = np.array(sorted(edges), float)
     states = device.eligible_at(np.arange(61.0))[:, 0]

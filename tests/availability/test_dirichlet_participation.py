@@ -23,9 +23,9 @@ def participation(
 
 
 def test_probabilities_are_inner_products_with_kappa() -> None:
-    """Without a bound, clients of one class each have C mean kappa: their mean is the mean.
+    """Unbounded, single-class clients have pi = C mean kappa_c, so their average is `mean`.
 
-    One with half of two classes has the mean of both.
+    A client with half of two classes has the average of both.
     """
     labels = np.vstack([np.eye(4), [0.5, 0, 0.5, 0]])
     pi = participation(labels, 1, alpha=1.0, mean=0.1, least=0.0)
@@ -35,16 +35,16 @@ def test_probabilities_are_inner_products_with_kappa() -> None:
 
 
 def test_bounds() -> None:
-    """C mean = 5 would give up to 5 for alpha small, where one class has nearly all of kappa."""
+    """C mean = 5: with small alpha one class has nearly all of kappa, so values would reach 5."""
     pi = participation(np.eye(10), 0, alpha=0.01, mean=0.5, least=0.02)
     assert pi.min() == 0.02
     assert pi.max() == 1
 
 
 def test_law_of_kappa() -> None:
-    """kappa_c of Dirichlet(1, 1) is U(0, 1): pi = 2 x 0.25 kappa has mean 0.25.
+    """kappa_c of Dirichlet(1, 1) is U(0, 1), so pi = 2 x 0.25 kappa has mean 0.25.
 
-    Deviation over 2000 seeds 0.5 / sqrt(12 x 2000) = 0.0032.
+    Over 2000 seeds the mean deviates by 0.5 / sqrt(12 x 2000) = 0.0032.
     """
     pi = [participation(np.eye(2), s, 1.0, 0.25, 0.0)[0] for s in range(2000)]
     assert abs(np.mean(pi) - 0.25) < 5 * 0.0033
@@ -52,7 +52,7 @@ def test_law_of_kappa() -> None:
 
 
 def test_the_three_share_their_probabilities() -> None:
-    """Cyclic rounds them to whole rounds of 100."""
+    """The cyclic pattern rounds the probabilities to whole rounds of 100."""
     bernoulli, markov, cyclic = (
         config().build(P, 2, LABELS)
         for config in (DirichletBernoulliConfig, DirichletMarkovConfig, DirichletCyclicConfig)

@@ -1,4 +1,4 @@
-"""Drawing for many clients: what the pieces and bytes change, and what they do not."""
+"""Draws for many clients: pieces change no draw, and byte draws have the right law."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from f3ast_tff.availability.draws import (
     smallest_integers,
 )
 
-# More than two pieces, and not a multiple of a byte draw.
+# More than two pieces, and no multiple of a byte draw.
 N = 70_003
 
 
@@ -31,9 +31,9 @@ def test_float64_draws_are_those_of_one_call(factor: float | None) -> None:
 @pytest.mark.parametrize("factor", [None, 0.5])
 @pytest.mark.parametrize("q", [0.0, 1e-4, 1 / 256, 0.2, 0.5, 0.9961, 0.9999, 1.0])
 def test_byte_draws_have_the_probability_asked_for(q: float, factor: float | None) -> None:
-    """Counts of 200,000 draws, standard deviation sqrt(n p (1 - p)); 0 and 1 are certain.
+    """Counts of 200,000 draws deviate by sqrt(n p (1 - p)); probabilities 0 and 1 are certain.
 
-    1e-4 and 0.9999 lie in the first and the last 256th, where the second draw alone decides.
+    1e-4 and 0.9999 lie in the first and the last 256th, where only the second draw decides.
     """
     n, p = 200_000, q * (factor or 1)
     drawn = bernoulli(np.full(n, q, np.float32), np.random.default_rng(3), factor=factor)
@@ -47,7 +47,7 @@ def test_known_levels_change_nothing() -> None:
 
 
 def test_byte_draws_of_clients_and_rounds_are_independent() -> None:
-    """Correlation of neighbours, and of two draws, of 70,003: N(0, 1 / 70,003)."""
+    """Correlations of neighbours, and of two draws, over 70,003 clients: N(0, 1 / 70,003)."""
     q = np.full(N, 0.5, np.float32)
     one = bernoulli(q, np.random.default_rng(1)).astype(float)
     two = bernoulli(q, np.random.default_rng(2)).astype(float)

@@ -25,7 +25,7 @@ def built(config: LognormalConfig, num_clients: int, seed: int) -> IndependentAv
 
 
 def test_scarce_mean_number_available() -> None:
-    """50 clients over 1000 rounds: 50,000 draws of 0.2, standard error 0.0018."""
+    """50 clients over 1000 rounds: 50,000 draws with probability 0.2, standard error 0.0018."""
     process = ScarceConfig().build(np.ones(50), 1)
     assert process.q.tolist() == [0.2] * 50
     mean = np.mean([process.mask(t).mean() for t in range(1, 1001)])
@@ -44,10 +44,10 @@ def test_scarce_mean_number_available() -> None:
 def test_q_is_a_lognormal_over_its_maximum(
     config: type[LognormalConfig], spread_is: str, sigma: float
 ) -> None:
-    """log q_k = log t_k - log max t, so log q has the spread of log t, sigma or sqrt(variance).
+    """log q_k = log t_k - log max t, so log q has the spread of log t: sigma, or sqrt(variance).
 
-    Its sample deviation has standard error sigma / sqrt(2 N), half a percent, and it is normal:
-    the shares below mean +- sigma are Phi(+-1) = 0.8413 and 0.1587, standard error 0.0026.
+    The sample deviation has standard error sigma / sqrt(2 N), half a percent. log q is normal: the
+    shares below mean +- sigma are Phi(+-1) = 0.8413 and 0.1587, standard error 0.0026.
     """
     log_q = np.log(built(config(spread_is), N, 1).q)
     assert log_q.max() == 0
@@ -66,7 +66,7 @@ def test_who_is_rare_depends_on_the_seed_and_the_process() -> None:
 
 
 def wave(grid: str, rounds: int) -> np.ndarray:
-    """Returns f_t = q_kt / q_k for t = 1..rounds; the client with q = 1 shows it."""
+    """Returns f_t = q_kt / q_k for t = 1..rounds, read off the client with q = 1."""
     process = built(SmartphonesConfig(smartphones_grid=grid), 10, 0)
     best = int(np.argmax(process.q))
     assert process.q[best] == 1
@@ -74,7 +74,7 @@ def wave(grid: str, rounds: int) -> np.ndarray:
 
 
 def test_hourly_grid_by_hand() -> None:
-    """f at t = 2 pi j / 24: sin is 0.2588 at j = 1, 1 at 6, 0 at 12, -1 at 18, 0 at 24."""
+    """f at t = 2 pi j / 24: the sine is 0.2588 at j = 1, 1 at 6, 0 at 12, -1 at 18, 0 at 24."""
     f = wave("hourly", 24)
     expected = {1: 0.4 * 0.258819 + 0.5, 6: 0.9, 12: 0.5, 18: 0.1, 24: 0.5}
     for j, value in expected.items():
@@ -84,8 +84,8 @@ def test_hourly_grid_by_hand() -> None:
 def test_endpoints_grid_by_hand() -> None:
     """Point i of 24 on [0, 2 pi] is t = 2 pi i / 23; round t takes point t mod 24.
 
-    Round 1 is point 1, sin(2 pi / 23) = 0.269797; rounds 23 and 24 are points 23 and 0: both
-    sin 0. Round 6 is point 6, sin(12 pi / 23) = 0.997669: the peak of 0.9 is never reached.
+    Round 1 is point 1, sin(2 pi / 23) = 0.269797; rounds 23 and 24 are points 23 and 0, where the
+    sine is 0. Round 6 is point 6, sin(12 pi / 23) = 0.997669: the peak of 0.9 is never reached.
     """
     f = wave("endpoints", 48)
     assert f[0] == pytest.approx(0.4 * 0.269797 + 0.5, abs=1e-6)
@@ -110,7 +110,7 @@ def test_every_client_follows_the_wave() -> None:
 
 
 def test_q_is_inverse_to_the_share() -> None:
-    """p = 0.1, 0.2, 0.3, 0.4: q = 0.1 / p = 1, 1/2, 1/3, 1/4."""
+    """p = 0.1, 0.2, 0.3, 0.4 gives q = 0.1 / p = 1, 1/2, 1/3, 1/4."""
     np.testing.assert_allclose(
         UnevenConfig().build(np.array([0.1, 0.2, 0.3, 0.4]), 0).q, [1, 1 / 2, 1 / 3, 1 / 4]
     )

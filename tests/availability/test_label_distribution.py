@@ -1,4 +1,4 @@
-"""Label distributions, and how a process gets them."""
+"""Label distributions, and the processes that need them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ LABELS = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
 
 
 def test_shares_by_hand() -> None:
-    """Client 0 has 1, 1, 0, 2; client 1 nothing; client 2 has 2."""
+    """Client 0 has labels 1, 1, 0, 2; client 1 has none; client 2 has label 2."""
     examples = ClientExamples(np.zeros((5, 1)), np.array([1, 1, 0, 2, 2]), np.array([0, 4, 4, 5]))
     expected = [[0.25, 0.5, 0.25, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
     assert label_distribution(examples, 4).tolist() == expected
 
 
 def test_pads_of_sequences_do_not_count() -> None:
-    """Client 0 has 0, 1, 1; client 1 has 2 alone."""
+    """Client 0 has labels 0, 1, 1; client 1 has label 2 only."""
     labels = np.array([[0, 1], [1, -1], [2, -1]])
     examples = ClientExamples(np.zeros((3, 2)), labels, np.array([0, 2, 3]))
     np.testing.assert_allclose(label_distribution(examples, 3), [[1 / 3, 2 / 3, 0], [0, 0, 1]])
@@ -74,7 +74,7 @@ def test_parts_get_the_labels_and_need_them_only_together() -> None:
 
 @dataclass(frozen=True)
 class _ByClassZero(StationaryConfig):
-    """Available as often as labels are 0."""
+    """A client is available with the probability of its label 0."""
 
     def build_labelled(self, labels: np.ndarray, seed: int) -> IndependentAvailability:
         return IndependentAvailability(labels[:, 0], seed)
@@ -92,7 +92,7 @@ def test_an_experiment_gives_its_training_labels() -> None:
 
 
 def test_the_smallest_label_by_hand() -> None:
-    """C = 10, p_min = 0.1: labels {0, 9} give 0.1, {3, 7} 0.1 + 0.9 / 3 = 0.4, {9} 1; none 0.1."""
+    """C = 10, p_min = 0.1: {0, 9} or no labels give 0.1, {3, 7} 0.1 + 0.9 / 3 = 0.4, {9} 1."""
     labels = np.zeros((4, 10))
     labels[0, [0, 9]] = 0.5
     labels[1, [3, 7]] = 0.2, 0.8

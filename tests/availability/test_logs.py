@@ -1,4 +1,4 @@
-"""Logs of who was online when, as they come."""
+"""Raw logs of clients' online times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from f3ast_tff.availability.logs import AvailabilityLog, log_of_frame, read_log
 from f3ast_tff.core.errors import DataError
 
-# Device b is online from hour 1 to 3, a from 0 to 2 and from 3 on; the log ends at hour 4.
+# Device b is online from hour 1 to 3; device a from 0 to 2, and from 3 to the log's end at 4.
 MASKS = [[1, 0], [1, 1], [0, 1], [1, 0]]
 HOUR = 3600
 EVENTS = f"device,time,online\nb,{HOUR},1\na,0,1\na,{2 * HOUR},0\nb,{3 * HOUR},0\na,{3 * HOUR},1\n"
@@ -75,7 +75,7 @@ def test_numbered_devices_are_in_their_order(tmp_path: Path) -> None:
 
 
 def test_a_frame_of_dates() -> None:
-    """A time zone counts: 02:00 in Rome is midnight in UTC."""
+    """Time zones count: 02:00 in Rome is midnight in UTC."""
     frame = pd.read_csv(io.StringIO(FORMS["dates"]))
     for zone in ("UTC", "Europe/Rome"):
         frame["time"] = pd.to_datetime(frame["time"], utc=True).dt.tz_convert(zone)

@@ -1,4 +1,4 @@
-"""Two-state chains: their law, and that any round can be asked for at any time."""
+"""Two-state chains: their law, and access to any round in any order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def masks(process: Markov, rounds: int) -> np.ndarray:
 @settings(max_examples=25)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(0, 5))
 def test_any_order_of_rounds_gives_the_same_masks(order: list[int], seed: int) -> None:
-    """Going on from the last mask and finding a round in the past are the same function."""
+    """Continuing from the last mask and finding a past round agree."""
     in_order = masks(Markov(PI, EIGENVALUE, seed), 60)
     process = Markov(PI, EIGENVALUE, seed)
     for t in order:
@@ -31,7 +31,7 @@ def test_any_order_of_rounds_gives_the_same_masks(order: list[int], seed: int) -
 
 
 def test_a_far_round_is_found_without_the_rounds_before() -> None:
-    """Memory 0.9 is forgotten after some hundred rounds: round 10^9 costs what 10^3 does."""
+    """Memory 0.9 fades in some hundred rounds, so round 10^9 costs as much as round 10^3."""
     process = Markov(np.full(50, 0.3), np.full(50, 0.9), seed=1)
     expected = process.mask(10**9)
     process.mask(10**9 - 1)
@@ -39,9 +39,9 @@ def test_a_far_round_is_found_without_the_rounds_before() -> None:
 
 
 def test_transition_frequencies_are_those_of_eq_236() -> None:
-    """From inactive to active (1 - lambda) pi, from active to active lambda + (1 - lambda) pi.
+    """Active follows inactive with probability (1 - lambda) pi, and active with that plus lambda.
 
-    8 chains of each kind, 4000 rounds; frequencies over m visits have deviation
+    8 chains per pair of values, 4000 rounds; frequencies over m visits deviate by
     sqrt(p (1 - p) / m).
     """
     seen = masks(Markov(np.repeat(PI, 8), np.repeat(EIGENVALUE, 8), seed=2), 4000)
@@ -57,14 +57,14 @@ def test_transition_frequencies_are_those_of_eq_236() -> None:
 
 
 def test_every_round_has_the_stationary_law() -> None:
-    """20,000 chains in the first rounds: no warming up, found backwards or in order."""
+    """20,000 chains have the law from round 1 on without warming up, in any order of rounds."""
     process = Markov(np.full(20_000, 0.3), np.full(20_000, 0.9), seed=0)
     for t in (1, 2, 3, 50):
         assert abs(process.mask(t).mean() - 0.3) < 5 * np.sqrt(0.21 / 20_000)
 
 
 def test_clients_are_independent() -> None:
-    """Correlation over 4000 rounds of memory 0.2 each: variance (1 + 0.04) / (1 - 0.04) / 4000."""
+    """4000 rounds with memory 0.2: correlations have variance (1 + 0.04) / (1 - 0.04) / 4000."""
     seen = masks(Markov(np.full(6, 0.5), np.full(6, 0.2), seed=1), 4000).astype(float)
     correlations = np.corrcoef(seen.T) - np.eye(6)
     assert np.abs(correlations).max() < 5 * np.sqrt(1.04 / 0.96 / 4000)

@@ -26,7 +26,7 @@ def four(num_clients: int, seed: int = 0, **given: Any) -> tuple[np.ndarray, Mar
 
 
 def test_the_papers_population() -> None:
-    """100 clients, g = 0.4, nu = 0.9, eps = 0.01: pi 0.9 and 0.1, lambda 0.9 or near 0."""
+    """100 clients, g = 0.4, nu = 0.9, eps = 0.01: pi is 0.9 or 0.1, and lambda 0.9 or near 0."""
     client_class, process = four(100, markov_order="blocks")
     assert client_class.tolist() == [0] * 25 + [1] * 25 + [2] * 25 + [3] * 25
     np.testing.assert_allclose(process.pi, [0.9] * 50 + [0.1] * 50)
@@ -45,7 +45,10 @@ def test_quarters_as_equal_as_can_be(n: int) -> None:
 
 
 def test_classes_are_given_at_random() -> None:
-    """As many of each as in blocks; of 100 ids out of 200, hypergeometric, 50 +- 3.5 are more."""
+    """Class sizes equal those of blocks.
+
+    Of the first 100 of 200 ids, 50 +- 3.5 (hypergeometric) are more available.
+    """
     (blocks, _), (drawn, process) = four(200, 3, markov_order="blocks"), four(200, 3)
     assert sorted(drawn) == blocks.tolist()
     assert abs(int((process.pi[:100] > 0.5).sum()) - 50) < 4.5 * 3.6
@@ -55,7 +58,7 @@ def test_classes_are_given_at_random() -> None:
 
 @pytest.mark.parametrize("order", ["shuffled", "blocks"])
 def test_three_classes_have_no_more_available_client_that_is_correlated(order: str) -> None:
-    """The released code's [[0, 1/2], [1/4, 1/4]]: class 0 joins class 1, nobody else moves."""
+    """The released code's [[0, 1/2], [1/4, 1/4]]: class 0 joins class 1; the other classes stay."""
     (class_of_four, with_four), (class_of_three, with_three) = (
         four(100, 5, markov_order=order, markov_classes=c) for c in ("four", "three")
     )
@@ -81,7 +84,7 @@ def test_the_papers_ten_clusters() -> None:
 
 
 def test_a_cluster_moves_as_one_and_clusters_apart() -> None:
-    """Its clients agree in every round; the clusters are the chains of `Markov`."""
+    """Clients of a cluster agree in every round; the clusters are the chains of `Markov`."""
     process = MarkovClustersConfig().build(np.ones(40), 3)
     chains = Markov(PI, EIGENVALUES, seed=3)
     seen = np.array([process.mask(t) for t in range(1, 200)])
@@ -106,11 +109,11 @@ def test_clusters_that_are_no_chains_are_refused(pi: str, eigenvalues: str, mess
 
 
 def test_eigenvalues_by_hand() -> None:
-    """a = 0.05: pi = 0.1 gives b = 0.45, lambda = 0.5; pi = 0.5 b = 0.05, lambda = 0.9.
+    """a = 0.05: pi = 0.1 gives b = 0.45, lambda = 0.5; pi = 0.5 gives b = 0.05, lambda = 0.9.
 
-    pi = 0.02 would give b = 2.45: it becomes 1, and a = 0.05 / 2.45 = 0.02 / 0.98, so
-    lambda = -0.02 / 0.98. pi = 1 gives b = 0, lambda = 0.95; pi = 0 never leaves 0: a = 0, b = 1,
-    lambda = 0.
+    pi = 0.02 would give b = 2.45. Then b becomes 1 and a = 0.05 / 2.45 = 0.02 / 0.98, so
+    lambda = -0.02 / 0.98. pi = 1 gives b = 0, lambda = 0.95. A chain with pi = 0 never leaves 0:
+    a = 0, b = 1, lambda = 0.
     """
     found = MarkovTransitionConfig(0.05).chains(np.array([0.1, 0.5, 0.02, 1.0, 0.0]), 0)
     np.testing.assert_allclose(found.eigenvalue, [0.5, 0.9, -0.02 / 0.98, 0.95, 0.0], atol=1e-12)

@@ -1,4 +1,4 @@
-"""Files of who is available when: written, and read back."""
+"""Availability masks written to files and read back."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_the_command_writes_the_masks(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_run_on_its_masks_is_the_run_on_the_process(tmp_path: Path, form: str) -> None:
-    """Round for round, an interrupted run that writes them at its end included."""
+    """All rounds agree, also for an interrupted run that writes its masks at its end."""
     one, two = tmp_path / "one", tmp_path / "two"
     with pytest.raises(Breakdown):
         run(one, STRATEGIES["f3ast"], break_at=5, write_masks=form)

@@ -1,4 +1,4 @@
-"""R rounds away after each available one."""
+"""After an available round a client is away for R rounds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def masks(process: MinimumSeparation, rounds: int) -> np.ndarray:
 def test_any_order_of_rounds_gives_the_same_masks(
     order: list[int], separation: int, seed: int
 ) -> None:
-    """Going on from the last mask and finding a round in the past are the same function."""
+    """Continuing from the last mask and finding a past round agree."""
     in_order = masks(MinimumSeparation(Q, seed, separation), 60)
     process = MinimumSeparation(Q, seed, separation)
     for t in order:
@@ -30,16 +30,16 @@ def test_any_order_of_rounds_gives_the_same_masks(
 
 @pytest.mark.parametrize("separation", [1, 4])
 def test_never_twice_within_the_separation(separation: int) -> None:
-    """And not always longer: the gap R + 1 occurs, R rounds being away between."""
+    """The shortest gap is R + 1, with R rounds away between."""
     seen = masks(MinimumSeparation(np.full(30, 0.4), 1, separation), 600)
     gaps = np.concatenate([np.diff(np.flatnonzero(column)) for column in seen.T])
     assert gaps.min() == separation + 1
 
 
 def test_gaps_are_geometric() -> None:
-    """A gap is R + G, G >= 1 geometric: P(G = 1) = q, P(G = 2) = q (1 - q); m gaps.
+    """A gap is R + G, G >= 1 geometric: P(G = 1) = q, P(G = 2) = q (1 - q).
 
-    Frequencies deviate by sqrt(p (1 - p) / m).
+    Frequencies of m gaps deviate by sqrt(p (1 - p) / m).
     """
     q, separation = 0.3, 3
     seen = masks(MinimumSeparation(np.full(60, q), 2, separation), 1500)
@@ -52,8 +52,8 @@ def test_gaps_are_geometric() -> None:
 def test_long_run_frequency(separation: int) -> None:
     """pi = q / (1 + R q), and the count over T rounds is that of a renewal process.
 
-    Gaps have mean mu = R + 1 / q and variance s^2 = (1 - q) / q^2, so the count's variance is
-    T s^2 / mu^3 in the long run; 20 clients a kind, independent, and 1 for the ends.
+    Gaps have mean mu = R + 1 / q and variance s^2 = (1 - q) / q^2. So the count's long-run variance
+    is T s^2 / mu^3. There are 20 independent clients per q; the bound has 1 more for the ends.
     """
     rounds, clients = 3000, 20
     process = MinimumSeparation(np.repeat(Q, clients), 3, separation)
@@ -68,7 +68,7 @@ def test_long_run_frequency(separation: int) -> None:
 
 @pytest.mark.parametrize("q", [0.3, 1.0])
 def test_every_round_has_the_stationary_law(q: float) -> None:
-    """20,000 clients, R = 4: 0.3 / 2.2 and 1 / 5, also in round 1; no warming up."""
+    """20,000 clients, R = 4: 0.3 / 2.2 and 1 / 5 from round 1 on, without warming up."""
     pi = q / (1 + 4 * q)
     process = MinimumSeparation(np.full(20_000, q), 0, 4)
     for t in (1, 2, 3, 6, 20):
@@ -85,7 +85,7 @@ def test_clients_are_independent() -> None:
 
 
 def test_a_far_round_is_found_without_all_before() -> None:
-    """q = 0.1, R = 5: five refusals in a row come soon; round 10^9 costs what 10^3 does."""
+    """q = 0.1, R = 5: five refusals in a row come soon; round 10^9 costs as much as 10^3."""
     process = MinimumSeparation(np.full(50, 0.1), 1, 5)
     expected = process.mask(10**9)
     process.mask(10**9 - 1)

@@ -1,4 +1,4 @@
-"""FedAWE's four dynamics: their probabilities by hand, their frequencies, their correlation."""
+"""FedAWE's four dynamics: probabilities by hand, frequencies, correlation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ONE_CLASS = np.ones((1, 1))
 
 
 def factors(config: StationaryConfig) -> np.ndarray:
-    """A period of f_t, as the probabilities of a client of one class show it."""
+    """Returns one period of f_t, read off the probabilities of a single-class client."""
     process = config.build_labelled(ONE_CLASS, 0)
     period = getattr(config, "staircase_period", getattr(config, "sine_period", 0))
     return np.array([process.probabilities(t)[0] for t in range(1, period + 1)]) / process.q[0]
@@ -38,7 +38,7 @@ def masks(process: IndependentAvailability, rounds: int) -> np.ndarray:
 
 
 def test_probabilities_are_inner_products_with_phi() -> None:
-    """Clients of one class each show phi; one with half of both has their mean."""
+    """Single-class clients have phi itself; a client with half of two classes has their mean."""
     labels = np.array([[1, 0, 0, 0], [0, 0, 0, 1], [0.5, 0, 0, 0.5]])
     p = StationaryConfig().base(labels, 2)
     assert p[2] == pytest.approx((p[0] + p[1]) / 2)
@@ -48,10 +48,10 @@ def test_probabilities_are_inner_products_with_phi() -> None:
 
 
 def test_law_of_phi() -> None:
-    """U(0, 1) for classes 0..2 of 5, U(0, 0.5) for 3 and 4.
+    """phi is U(0, 1) for classes 0..2 of 5, and U(0, 0.5) for classes 3 and 4.
 
-    Means 1/2 and 1/4 over 2000 seeds; deviations of a mean 1 / sqrt(12 x 2000) = 0.0065, and half
-    of it.
+    Means are 1/2 and 1/4. Over 2000 seeds the first deviates by 1 / sqrt(12 x 2000) = 0.0065, the
+    second by half of that.
     """
     phi = np.array([StationaryConfig().base(np.eye(5), seed) for seed in range(2000)])
     assert np.all(np.abs(phi[:, :3].mean(axis=0) - 0.5) < 5 * 0.0065)
@@ -61,7 +61,10 @@ def test_law_of_phi() -> None:
 
 
 def test_factors_by_hand() -> None:
-    """20 rounds: 1 for ten, 0.4 for ten; sin is 0, 1, 0, -1 in rounds 1, 6, 11, 16."""
+    """Staircase of 20 rounds: 1 for ten, 0.4 for ten.
+
+    The sine is 0, 1, 0, -1 in rounds 1, 6, 11, 16.
+    """
     np.testing.assert_allclose(STAIRCASE, [1.0] * 10 + [0.4] * 10)
     np.testing.assert_allclose(factors(StaircaseConfig(0.5, 3, 0.5)), [1.0, 1.0, 0.5])
     np.testing.assert_allclose(SINE[[0, 5, 10, 15]], [0.7, 1.0, 0.7, 0.4])
@@ -69,7 +72,7 @@ def test_factors_by_hand() -> None:
 
 
 def test_probabilities_of_rounds_by_hand() -> None:
-    """Cut: 0.24 x 0.4 = 0.096 is below 0.1, 0.14 x 0.7 = 0.098 too, 0.14 x 1 is not."""
+    """Cut to 0, being below 0.1: 0.24 x 0.4 = 0.096 and 0.14 x 0.7 = 0.098. Not cut: 0.14 x 1."""
     low = DYNAMICS["staircase"].probabilities(20)
     np.testing.assert_allclose(low, 0.4 * BASE)
     for t, expected in (
@@ -85,11 +88,11 @@ def test_probabilities_of_rounds_by_hand() -> None:
 
 
 def test_stationary_by_hand() -> None:
-    """Staircase (1 + 0.4) / 2 = 0.7; the sine's mean is 0.7 too, as sin has mean 0.
+    """The staircase has mean (1 + 0.4) / 2 = 0.7; the sine too, since sin has mean 0.
 
-    With the cut, 0.8 and 1 keep all rounds: 0.8 x 0.4 = 0.32. 0.14 f >= 0.1 where
-    f >= 0.714, sin >= 0.048: rounds 2..10 (sin 2 pi j / 20 for j = 1..9, whose sum is
-    cot(pi / 20) = 6.3138), so the mean is 0.14 (9 x 0.7 + 0.3 x 6.3138) / 20 = 0.05736.
+    With the cut, 0.8 and 1 keep all rounds: 0.8 x 0.4 = 0.32. For 0.14, 0.14 f >= 0.1 requires
+    f >= 0.714, sin >= 0.048: rounds 2..10. There sin is sin(2 pi j / 20) for j = 1..9, with sum
+    cot(pi / 20) = 6.3138. So the mean is 0.14 (9 x 0.7 + 0.3 x 6.3138) / 20 = 0.05736.
     """
     np.testing.assert_allclose(DYNAMICS["staircase"].stationary, 0.7 * BASE)
     np.testing.assert_allclose(DYNAMICS["sine"].stationary, 0.7 * BASE)
@@ -100,10 +103,10 @@ def test_stationary_by_hand() -> None:
 
 @pytest.mark.parametrize("name", DYNAMICS)
 def test_clients_are_positively_correlated_over_the_rounds(name: str) -> None:
-    """They are independent given the round, so their covariance is that of q_0t and q_1t.
+    """Given the round, clients are independent: their covariance is that of q_0t and q_1t.
 
-    Of 1 and 0.8 it is 0.8 var f: var f = 0.3^2 for the staircase, 0.3^2 / 2 for the sine. A
-    mean of T products of centred 0/1 values deviates by less than 0.25 / sqrt(T) = 0.0056.
+    For q = 1 and 0.8 it is 0.8 var f, where var f is 0.3^2 for the staircase and 0.3^2 / 2 for the
+    sine. A mean of T products of centred 0/1 values deviates by less than 0.25 / sqrt(T) = 0.0056.
     """
     process = DYNAMICS[name]
     expected = 0.8 * 0.09 / (1 if name == "staircase" else 2)

@@ -12,7 +12,7 @@ from f3ast_tff.availability import Product, Table, UniformK
 from f3ast_tff.availability import preview as previews
 from f3ast_tff.availability.preview import SIZE, draw, preview
 
-# Fewer dots an inch than pictures have, for speed.
+# Fewer dots per inch than in published pictures, for speed.
 DPI = 40
 
 
@@ -25,9 +25,9 @@ HALVES = Table(np.array([[1] * 20 + [0] * 20, [0] * 20 + [1] * 20]))
 
 
 def test_who_is_available_is_seen(tmp_path: Path) -> None:
-    """Two rounds, the first half of the clients, then the other: dark corners on a diagonal.
+    """Round 1 has the first half of the clients, round 2 the second: dark corners on a diagonal.
 
-    Positions are inside the heat map, a quarter in from its corners.
+    Tested positions lie inside the heat map, a quarter in from its corners.
     """
     path = tmp_path / "p.png"
     draw(preview(HALVES, 2), "halves", path)
@@ -42,7 +42,7 @@ def test_who_is_available_is_seen(tmp_path: Path) -> None:
 
 
 def test_without_stationary_and_with_k(tmp_path: Path) -> None:
-    """Pictures of the same masks differ by the line of K_t and by the stationary outline."""
+    """The line of K_t and the stationary outline each change the picture of the same masks."""
     unknown = Product([HALVES, HALVES])
     pictures = []
     for number, seen in enumerate(

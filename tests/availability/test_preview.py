@@ -11,11 +11,12 @@ from f3ast_tff.core.errors import ComponentError
 
 
 def test_by_hand() -> None:
-    """Clients 1 0 1 0, 1 1 0 0, 0 0 0 0 over four rounds; means of earlier and later rounds 2/3 and
-    1/3, 2/3 and 1/3, 0.
+    """Masks by client: 1 0 1 0, 1 1 0 0, 0 0 0 0.
 
-    Products in successive rounds: 0 and 1 of 3, so covariances -2/9 and 1/9; variances 2/9 each.
-    Rounds since last available: 0 1 0 1, 0 0 1 2, 1 2 3 4. The largest is 4, the mean 15/12.
+    Earlier and later three rounds have means 2/3 and 1/3, 2/3 and 1/3, 0 and 0. Products of
+    successive rounds sum to 0 and 1, of 3 rounds. So the covariances are -2/9 and 1/9; the
+    variances are 2/9 each. Rounds since last available are 0 1 0 1, 0 0 1 2, 1 2 3 4: the largest
+    is 4, the mean 15/12.
     """
     seen = preview(
         Table(np.array([[1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 0]])),
@@ -40,7 +41,7 @@ def test_by_hand() -> None:
 
 
 def test_autocorrelation_is_the_eigenvalue() -> None:
-    """100 chains of 1000 rounds, eigenvalue 0.7: within some 0.01."""
+    """100 chains of 1000 rounds with eigenvalue 0.7: the estimate is within about 0.01."""
     chains = Markov(np.full(100, 0.3), np.full(100, 0.7), seed=0)
     assert preview(chains, 1000).autocorrelation == pytest.approx(0.7, abs=0.03)
 

@@ -1,4 +1,4 @@
-"""What all availability processes share."""
+"""Properties shared by all availability processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def masks(process: AvailabilityProcess, rounds: int) -> np.ndarray:
 
 
 def test_rounds_and_clients_are_drawn_independently() -> None:
-    """q = 1/2, 1500 rounds: correlations, of clients and of successive rounds, are N(0, 1/1500)."""
+    """q = 1/2, 1500 rounds: correlations of clients, and of successive rounds, are N(0, 1/1500)."""
     drawn = masks(IndependentAvailability(np.full(6, 0.5), seed=2), 1501).astype(float)
     correlations = np.corrcoef(drawn[:-1].T, drawn[1:].T) - np.eye(12)
     assert np.max(np.abs(correlations)) < 5 / np.sqrt(1500)
@@ -41,7 +41,7 @@ def test_the_callers_probabilities_are_copied_and_cannot_be_changed() -> None:
 
 
 def test_single_precision_asked_for_is_kept() -> None:
-    """And draws as often: 400,000 draws, standard error 0.0007."""
+    """The frequency is right too: 400,000 draws, standard error 0.0007."""
     process = IndependentAvailability(np.full(1000, 0.3, np.float32), seed=0)
     assert process.q.dtype == np.float32
     assert abs(masks(process, 400).mean() - 0.3) < 5 * 0.0008

@@ -17,18 +17,18 @@ from f3ast_tff.core.errors import DataError, ParameterError
 
 DAY = 86_400
 FLASH = {
-    # Locked, charging and on Wi-Fi from 01:00 to 03:00; the trace is one day long.
+    # Device 7 is locked, charging and on Wi-Fi from 01:00 to 03:00; its trace is one day long.
     "7": {
         "guid": "7",
         "messages": "2020-01-03 00:00:00\tscreen_lock\n2020-01-03 00:30:00\tbattery_charged_on\n"
         "2020-01-03 00:45:00\t57.0%\n2020-01-03 01:00:00\tWIFI\n\n2020-01-03 03:00:00"
         "\tscreen_unlock\n2020-01-03 04:00:00\tUnknown\n2020-01-04 00:00:00\tscreen_on\n",
     },
-    # A line that FLASH cannot read, and times that fall: it passes over such devices.
+    # Device 8 has an unreadable line, device 9 decreasing times: FLASH skips such devices.
     "8": {"messages": "2020-01-03 00:00:00 screen_lock\n"},
     "9": {"messages": "2020-01-03 00:00:00\twifi\n2020-01-02 00:00:00\tscreen_lock\n"},
 }
-# Three devices of the file in FLHetBench's repository; the last is no success of FLASH's.
+# Three devices of the file in FLHetBench's repository; the last has no success in FLASH.
 TIMERS = {
     "659": {
         "isSuccess": True,
@@ -65,7 +65,10 @@ def at(traces: DeviceTraces, *times: float) -> list[list[bool]]:
 
 
 def test_flash_messages_by_hand(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Eligible from 01:00 to 03:00 of 3 January, and, as it repeats, of every day before, after."""
+    """Device 7 is eligible from 01:00 to 03:00 of 3 January.
+
+    The trace repeats daily, before and after.
+    """
     path = write(tmp_path / "state_traces.json", FLASH)
     with caplog.at_level(logging.WARNING):
         traces = read_traces(path)
@@ -100,7 +103,10 @@ def test_timers_of_flhetbench(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["client_behave_trace", "a.pkl", "a.json"])
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 def test_fedscale_pickles(tmp_path: Path, form: str, protocol: int) -> None:
-    """Device 2 has no end of its last time: until finish_time. Device 3's times fall."""
+    """The last time of device 2 has no end: it lasts until finish_time.
+
+    Device 3's times decrease.
+    """
     path = tmp_path / form
     if form == "a.json":
         write(path, FEDSCALE)
@@ -115,7 +121,7 @@ def test_fedscale_pickles(tmp_path: Path, form: str, protocol: int) -> None:
 
 
 class Runs:
-    """Unpickled, it calls."""
+    """An object that calls a function if it is unpickled."""
 
     def __reduce__(self) -> Any:
         return print, ("it ran",)
@@ -189,7 +195,7 @@ def config(path: Path, **given: Any) -> Trace:
 
 
 def test_clients_are_present_while_their_device_was_seen(tmp_path: Path) -> None:
-    """Rounds of 50 s: device 1 is seen to 1000 s, device 2 to 500 s; neither begins again."""
+    """Rounds of 50 s: device 1 is seen until 1000 s, device 2 until 500 s; neither starts again."""
     path = write(tmp_path / "t.json", FEDSCALE)
     process = config(path, trace_round_seconds=50, trace_days=900 / DAY, trace_presence="seen")
     present = np.array([process.present(t) for t in range(1, 19)])
@@ -200,12 +206,12 @@ def test_clients_are_present_while_their_device_was_seen(tmp_path: Path) -> None
     assert np.flatnonzero(mask[:, 1]).tolist() == [8, 9]
     always = config(path, trace_round_seconds=50, trace_days=1000 / DAY)
     assert always.present(19).all()
-    # At 900 s device 2 is at 400 s of its trace.
+    # At 900 s, device 2 is 400 s into the second run of its trace.
     assert always.mask(19).tolist() == [False, True]
 
 
 def test_plain_traces_are_seen_from_their_first_entry(tmp_path: Path) -> None:
-    """Before its first entry a device's state is a gap; while it is not seen, nobody asks."""
+    """A device's state before its first entry is a gap, allowed until the device is seen."""
     devices = {"a": [[0, "AVL_TRAIN"], [10800, "UN_AVL"]], "b": [[3600, "AVL_TRAIN"], [7200, "x"]]}
     path = write(tmp_path / "t.json", {"devices": devices})
     given = {"trace_days": 3 / 24, "trace_presence": "seen"}

@@ -1,4 +1,4 @@
-"""Clients that join and leave: by a file, as a Poisson process, inside combinations."""
+"""Clients that join and leave: from a file, as a Poisson process, inside combinations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILE = "client,first,last\n2,3,5\n0,1,2\n3,4,\n"
 
 
 def test_a_file_by_hand(tmp_path: Path) -> None:
-    """Clients 0: rounds 1-2, 1: not listed, 2: rounds 3-5, 3: from 4 on."""
+    """Client 0: rounds 1-2; 1: not listed; 2: rounds 3-5; 3: from round 4 on."""
     path = tmp_path / "stays.csv"
     path.write_text(FILE)
     process = StaysFileConfig(1.0, 6, str(path)).build(np.full(4, 0.25), 0)

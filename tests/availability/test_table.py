@@ -1,4 +1,4 @@
-"""A matrix of who is available when."""
+"""A table of availability: rounds by clients."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_clients_of_data_are_found_by_name(caplog: pytest.LogCaptureFixture) -> 
     assert "1 of the log's 3 clients hold no data and are left out" in caplog.text
     with pytest.raises(DataError, match="names 1 of the 2 clients that hold data, and lacks 'd'"):
         table.of_clients(["d", "a"])
-    # By place.
+    # Matched by place.
     assert table.of_clients(["x", "y", "z"]).mask(1).tolist() == [True, False, False]
     assert "no client name in common: matched by place" in caplog.text
 
@@ -113,7 +113,7 @@ def test_arrays_of_wrong_shape_or_dtype(matrix: np.ndarray, message: str) -> Non
 def test_settings_follow_from_the_table(
     together: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """N, and the case of eq. (3), by the measured correlation; what is given comes first."""
+    """N, and the case of eq. (3) by the measured correlation; given settings take precedence."""
     draws = np.random.default_rng(0).random((200, 40)) < 0.4
     path = tmp_path / "mine.npy"
     np.save(path, draws & draws[:, :1] if together else draws)
@@ -129,7 +129,7 @@ def test_settings_follow_from_the_table(
 
 
 def test_a_table_that_cannot_be_read_leaves_settings_to_their_defaults(tmp_path: Path) -> None:
-    """Building it says why."""
+    """The error of the file comes when the process is built."""
     given = {"availability": "table", "table_file": str(tmp_path / "gone.csv")}
     settings = resolve(given).settings
     assert (settings["num_clients"], settings["availability_objective"]) == (100, "p")

@@ -1,4 +1,4 @@
-"""Whether clients are available together, measured."""
+"""Measuring whether clients are available together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from f3ast_tff.settings import builtin_registry
 
 P = np.full(60, 1 / 60)
 ROUNDS = range(1, 1001)
-# Those that need neither data nor a file.
+# Processes that need neither data nor a file.
 NAMES = [
     "scarce",
     "home_devices",
@@ -39,7 +39,7 @@ def test_the_measure_finds_what_processes_declare(name: str) -> None:
 
 
 def test_groups_that_take_turns() -> None:
-    """Of 59 other clients 29 are of the same group, with correlation 1; the others do not count."""
+    """Of 59 other clients, 29 share the group, with correlation 1; the other 30 count as 0."""
     turns = (np.arange(200)[:, None] // 5 + np.arange(60)) % 2 == 0
     found = measure_together(turns)
     assert found.correlation == pytest.approx(29 / 59, abs=0.02)
@@ -47,7 +47,7 @@ def test_groups_that_take_turns() -> None:
 
 
 def test_a_short_log_leaves_the_safe_case() -> None:
-    """31 rounds are too few; always and never available clients go with nobody."""
+    """31 rounds are too few. Clients available always or never correlate with no other client."""
     draws = np.random.default_rng(0).random((400, 60)) < 0.3
     short = measure_together(draws[:31])
     assert np.isnan(short.correlation) and short.objective == "p"

@@ -17,7 +17,7 @@ HOUR = 3600
 
 
 def nights(num_devices: int = 3, days: int = 3) -> DeviceTraces:
-    """Device d is eligible in hours 2 d and 2 d + 1 of each day, on day 1 half an hour less."""
+    """Device d is eligible in hours 2 d, 2 d + 1 of each day, on day 1 half an hour less."""
     times, eligible = [], []
     for d in range(num_devices):
         times.append(-np.inf)
@@ -37,7 +37,7 @@ def nights(num_devices: int = 3, days: int = 3) -> DeviceTraces:
 
 
 def trace(n: int = 3, traces: DeviceTraces | None = None, **changed: Any) -> Trace:
-    """Trace of clients that follow the devices in order from time 0, for three days."""
+    """Trace whose clients follow the devices in order, from time 0, for three days."""
     given = {"start": 0.0, "days": 3.0, "assignment": "in_order", **changed}
     config = TraceConfig("", **{f"trace_{name}": value for name, value in given.items()})
     config.check({})
@@ -51,7 +51,7 @@ def available(process: Trace, client: int) -> list[int]:
 
 
 def test_state_at_the_start_of_the_round_by_hand() -> None:
-    """Device 1: hours 2 and 3 of days 0 and 2; of day 1, where it begins at 2:30, hour 3 alone.
+    """Device 1 has hours 2 and 3 of days 0 and 2. On day 1 it starts at 2:30: hour 3 only.
 
     Device 2, the last, stays eligible from hour 4 of day 2 on.
     """
@@ -63,18 +63,18 @@ def test_state_at_the_start_of_the_round_by_hand() -> None:
 
 
 def test_throughout_the_round_by_hand() -> None:
-    """Two-hour rounds: all of the slot on days 0 and 2, not on day 1."""
+    """Two-hour rounds: the slot fills a round on days 0 and 2, but not on day 1."""
     process = trace(round_seconds=2 * HOUR, when="throughout")
     assert available(process, 1) == [1, 25]
     assert available(trace(round_seconds=2 * HOUR), 1) == [1, 25]
     assert available(trace(round_seconds=HOUR // 2, when="throughout"), 1)[4:7] == [53, 54, 55]
-    # From 2:15 on, rounds of an hour: [2:15, 3:15) lies in the slot, [3:15, 4:15) does not.
+    # One-hour rounds from 2:15 on: [2:15, 3:15) lies in the slot, [3:15, 4:15) does not.
     late = trace(start=HOUR / 4, days=1.0, when="throughout")
     assert available(late, 1) == [2]
 
 
 def test_a_device_that_is_always_eligible_misses_no_round_by_rounding() -> None:
-    """Traces that repeat after times that are no whole seconds."""
+    """Traces repeat after fractions of a second."""
     d = 50
     ends = np.random.default_rng(0).uniform(DAY, 3 * DAY, d)
     spans = np.stack([ends - DAY, ends], axis=1)
@@ -92,7 +92,7 @@ def test_the_part_begins_again_at_the_same_time_of_day() -> None:
 
 
 def test_shifted_clients_keep_their_time_of_day_and_differ() -> None:
-    """Many clients of device 1: at hour 2 those are off that are on day 1, one in three."""
+    """One client of device 1 in three is on day 1 in round 3, and so not available at hour 2."""
     plain = trace(3 * 400)
     shifted = trace(3 * 400, shift="days")
     ones = shifted.device_of == 1
@@ -119,7 +119,7 @@ def test_other_assignments() -> None:
     assert assign_devices(5, 3, 0, "in_order").tolist() == [0, 1, 2, 0, 1]
     drawn = assign_devices(3000, 3, 0, "with_replacement")
     counts = np.bincount(drawn, minlength=3)
-    # Each binomial(3000, 1/3), standard deviation 26; exactly 1000 each would be no chance.
+    # Each count is binomial(3000, 1/3), standard deviation 26; 1000 each would not be random.
     assert np.all(np.abs(counts - 1000) < 5 * 26)
     assert counts.tolist() != [1000, 1000, 1000]
 
@@ -159,7 +159,7 @@ def test_more_states_than_memory_are_refused_before_they_are_made() -> None:
 
 
 def test_the_objective_follows_from_the_devices(tmp_path: Path) -> None:
-    """Three groups of devices that take turns all day; and devices that go by chance."""
+    """Devices in three groups that take turns all day, and independently available devices."""
     draws = np.random.default_rng(0).random((240, 40)) < 0.4
     turns = (np.arange(240)[:, None] // 4 + np.arange(40)) % 3 == 0
     for objective, table in (("p", turns), ("p_squared", draws)):

@@ -47,7 +47,7 @@ def test_json_of_several_lists(tmp_path: Path) -> None:
 
 
 def test_json_of_intervals_not_eligible(tmp_path: Path) -> None:
-    """Off from 299 for 1 s and from 600 for 50 s; on otherwise, before the first, too."""
+    """The device is off from 299 for 1 s and from 600 for 50 s, and on otherwise."""
     path = write(tmp_path, {"devices": {"1": [[299, 1], [600, 50]]}})
     traces = read_traces(path)
     assert states(traces) == [[True, False, True, False]]

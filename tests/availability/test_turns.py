@@ -1,4 +1,4 @@
-"""Turns: two groups, groups in blocks, each client in its cycle."""
+"""Turns: two groups, groups in blocks, and a cycle per client."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def groups(
 
 
 def test_two_groups_take_turns_by_hand() -> None:
-    """E = 2, ratio 1.5: two rounds of the first half, three of the second, and again."""
+    """E = 2, ratio 1.5: two rounds of the first half, three of the second, repeated."""
     process = AlternatingConfig(2, 1.5).build(np.ones(5), 0)
     first, second = [True, True, True, False, False], [False, False, False, True, True]
     assert [process.mask(t).tolist() for t in range(1, 9)] == (
@@ -29,7 +29,7 @@ def test_two_groups_take_turns_by_hand() -> None:
 
 
 def test_given_groups() -> None:
-    """Two turns of a round; clients 1 and 2 have the first and the second."""
+    """Two turns of one round; client 1 has the first turn, clients 0 and 2 the second."""
     process = Grouped(Turns(np.array([0, 1]), np.array([1, 1]), 2), np.array([1, 0, 1]))
     assert process.mask(1).tolist() == [False, True, False]
     assert process.mask(2).tolist() == [True, False, True]
@@ -38,7 +38,7 @@ def test_given_groups() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_one_group_at_a_time_in_order(seed: int) -> None:
-    """Five groups of two, 3 rounds on and 12 off: each has 3 rounds in a row of a period of 15."""
+    """Five groups of two, 3 rounds on, 12 off: each has 3 successive rounds in a period of 15."""
     process = groups(10, seed, number=5, on=3, off=12)
     seen = np.array([process.mask(t) for t in range(1, 31)])
     assert seen.sum(axis=1).tolist() == [2] * 30
@@ -54,7 +54,7 @@ def test_one_group_at_a_time_in_order(seed: int) -> None:
 
 
 def test_offsets_of_seeds_differ() -> None:
-    """Rounds until the first group leaves: uniform on 1..100 over the seeds."""
+    """The number of rounds until the first group leaves is uniform on 1..100 over the seeds."""
     left = []
     for seed in range(50):
         process = groups(5, seed)
@@ -68,9 +68,10 @@ def test_groups_are_blocks_of_ids() -> None:
 
 
 def test_groups_by_label_by_hand() -> None:
-    """Main labels 2, 0, 1, 0 (of equals the smallest), 1: in this order clients 1, 3, 2, 4, 0.
+    """Main labels are 2, 0, 1, 0 (ties go to the smaller label), 1. Sorted clients: 1, 3, 2, 4, 0.
 
-    Of two groups the first has the first three of them, as blocks of ids have 0, 1, 2.
+    The first of two groups has the first three clients of this order, as it has ids 0, 1, 2 in
+    blocks.
     """
     labels = np.array([[0, 0.4, 0.6], [1, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [0.2, 0.8, 0]])
     config = PeriodicGroupsConfig(2, 1, 1, groups_by="labels")
@@ -83,7 +84,10 @@ def test_groups_by_label_by_hand() -> None:
 
 
 def test_groups_may_overlap_and_never_leave() -> None:
-    """On 2, off 2, three groups: group 2 starts with group 0. Off 0: always there."""
+    """On 2, off 2, three groups: group 2 starts with group 0.
+
+    If off is 0, all are always available.
+    """
     process = groups(3, 0, number=3, on=2, off=2)
     seen = np.array([process.mask(t) for t in range(1, 9)])
     assert np.array_equal(seen[:, 0], seen[:, 2])
@@ -92,7 +96,7 @@ def test_groups_may_overlap_and_never_leave() -> None:
 
 
 def test_one_turn_in_a_row_in_each_cycle() -> None:
-    """c = 10: 0 and 0.02 get one round, 0.27 three, 1 all; the same in every cycle."""
+    """c = 10: pi of 0 and 0.02 gets one round, 0.27 three, 1 all; every cycle is the same."""
     process = cyclic(PI, seed=1, cycle=10)
     seen = np.array([process.mask(t) for t in range(1, 31)])
     first = seen[:10].astype(int)
@@ -105,9 +109,9 @@ def test_one_turn_in_a_row_in_each_cycle() -> None:
 
 
 def test_offsets_are_uniform() -> None:
-    """One of c = 10 rounds, 9 offsets: the last round has no turn, as in the public code.
+    """c = 10, one round each, 9 offsets: the last round has no turn, as in the public code.
 
-    20,000 clients: each count is binomial with p = 1/9, of deviation sqrt(n p (1 - p)).
+    Counts of 20,000 clients are binomial with p = 1/9, so they deviate by sqrt(n p (1 - p)).
     """
     process = cyclic(np.full(20_000, 0.1), seed=0, cycle=10)
     counts = np.array([process.mask(t).sum() for t in range(1, 11)])

@@ -1,4 +1,4 @@
-"""Updates of a round within a number of bytes."""
+"""Constraint on the bytes of a round's updates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ def bound(budgets: str, sizes: list[int]) -> ByteBudget:
 
 
 def test_the_largest_k_counts_the_smallest_updates_and_the_mean_k_average_ones() -> None:
-    """Sizes 4 5 3 1 2, budgets 9, 12: 1 + 2 + 3 + 4 fit into 12; of size 3, the mean, 3 and 4."""
+    """Sizes 4 5 3 1 2 have mean 3. Budget 12 fits 1 + 2 + 3 + 4, so the largest K is 4.
+
+    Budgets 9 and 12 fit 3 and 4 updates of size 3, so the mean K is 3.5.
+    """
     constraint = bound("9,12", [4, 5, 3, 1, 2])
     assert [constraint.limit(t).budget for t in (1, 2, 3)] == [9, 12, 9]
     assert [constraint.limit(t).k for t in (1, 2)] == [constraint.largest_k] * 2 == [4, 4]
@@ -32,7 +35,7 @@ def test_the_largest_k_counts_the_smallest_updates_and_the_mean_k_average_ones()
 def test_what_is_admitted_keeps_within_the_budget(
     sizes: list[int], extra: list[int], data: st.DataObject
 ) -> None:
-    """And is maximal: nobody left out would still fit."""
+    """Admission is maximal too: no client left out would still fit."""
     budgets = [max(sizes) + more for more in extra]
     constraint = bound(",".join(map(str, budgets)), sizes)
     ranked = np.array(data.draw(st.permutations(range(len(sizes)))))

@@ -1,4 +1,4 @@
-"""Constraints as one word: what each refuses, when it is built and when settings are checked."""
+"""Constraints given as one word: the values refused at building and at the check of settings."""
 
 from __future__ import annotations
 

@@ -54,14 +54,14 @@ def test_only_the_number_counts(constraint: CommunicationConstraint) -> None:
 
 @each
 def test_mean_k_is_that_of_many_rounds(constraint: CommunicationConstraint) -> None:
-    """Rounds 5 to 4004; that of `markov` has the standard error 2.9 * 3 / sqrt(4000) = 0.14."""
+    """Rounds 5 to 4004. The mean of `markov` has standard error 2.9 * 3 / sqrt(4000) = 0.14."""
     drawn = k(constraint, range(5, 4005))
     assert isinstance(constraint.mean_k, float)
     assert abs(np.mean(drawn) - constraint.mean_k) < 4.5 * 0.14
 
 
 def test_mean_k_by_hand() -> None:
-    """Poisson of mean 1 in 1..2: P(K = 2) = 1 - 2 / e."""
+    """Poisson with mean 1, clipped to 1..2: P(K = 2) = 1 - 2 / e."""
     assert CycleK("2,5").mean_k == 3.5
     assert HoldK("2,5").mean_k == StepsK("1=2,9=5").mean_k == 5
     assert UniformK("2:5").mean_k == 3.5
@@ -79,14 +79,14 @@ def test_schedules_by_hand() -> None:
 
 
 def test_uniform_takes_each_value_alike() -> None:
-    """3000 draws from 3 values: each 1000, standard deviation 26."""
+    """3000 draws from 3 values: about 1000 each, with standard deviation 26."""
     counts = Counter(k(UniformK("2:4", seed=1), range(1, 3001)))
     assert sorted(counts) == [2, 3, 4]
     assert all(abs(count - 1000) < 5 * 26 for count in counts.values())
 
 
 def test_poisson_has_its_mean_and_variance() -> None:
-    """Mean and variance 20 over 3000 rounds: standard errors 0.082 and, of the variance, 0.52."""
+    """Mean and variance are 20. Over 3000 rounds their standard errors are 0.082 and 0.52."""
     drawn = k(PoissonK("20.0", 1000, seed=1), range(1, 3001))
     assert abs(np.mean(drawn) - 20) < 5 * 0.082
     assert abs(np.var(drawn) - 20) < 5 * 0.53
@@ -95,9 +95,9 @@ def test_poisson_has_its_mean_and_variance() -> None:
 
 
 def test_markov_is_uniform_with_memory() -> None:
-    """Two levels, memory 0.8: each half of the time, correlation of successive K_t 0.8.
+    """Two levels, memory 0.8: each level half of the time, correlation of successive K_t 0.8.
 
-    Over 2000 rounds the mean's deviation is 0.5 sqrt(1.8 / 0.2 / 2000) = 0.034, that of the
+    Over 2000 rounds the mean has standard error 0.5 sqrt(1.8 / 0.2 / 2000) = 0.034, and the
     correlation about sqrt((1 - 0.64) / 2000) = 0.013.
     """
     constraint = MarkovK("1,2:0.8", seed=1)

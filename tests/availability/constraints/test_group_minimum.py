@@ -1,4 +1,4 @@
-"""At least so many clients of each group."""
+"""A minimum number of clients per group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from f3ast_tff.availability import CycleK, FixedK, GroupMinimum
 
 
 def test_by_hand() -> None:
-    """K = 3, one of group 1 at least: the third best gives way to the best of group 1."""
+    """K = 3, at least one client of group 1: the third best gives way to the best of group 1."""
     constraint = GroupMinimum(FixedK(clients_per_round=3), np.array([0, 0, 0, -1, 1, 1]), (0, 1))
     assert sorted(constraint.limit(1).admit(np.arange(6))) == [0, 1, 4]
     assert constraint.limit(1).admit(np.array([5, 0, 1, 2])).tolist() == [5, 0, 1]
@@ -23,7 +23,7 @@ def test_by_hand() -> None:
 
 @given(st.data())
 def test_greedy_is_the_best_of_all_feasible_sets(data: st.DataObject) -> None:
-    """Against brute force over all sets of size min(K, available) that meet the minimums."""
+    """Compared by brute force with all sets of size min(K, available) that meet the minimums."""
     n = data.draw(st.integers(2, 8))
     group = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
     k = data.draw(st.integers(1, n))
@@ -44,7 +44,7 @@ def test_greedy_is_the_best_of_all_feasible_sets(data: st.DataObject) -> None:
 
 
 def test_in_a_poor_round_the_first_groups_come_first() -> None:
-    """K_t = 1, 2 in turn, one of each of three groups wanted where K_t = 3."""
+    """K_t is 1, 2, 3 in turn, with a minimum of one client for each of three groups."""
     constraint = GroupMinimum(CycleK("1,2,3"), np.array([0, 1, 2, 2]), (1, 1, 1))
     ranked = np.array([3, 2, 1, 0])
     admitted = [constraint.limit(t).admit(ranked).tolist() for t in (1, 2, 3)]

@@ -39,7 +39,7 @@ def counts(path: Path, rounds: int = 5, **given: Any) -> list[int]:
         # 1200 / s: 12, 4, 6, 3.
         ({"signal_rule": "budget", "signal_budget": 1200.0}, [10, 4, 6, 3, 10]),
         ({"signal_rule": "budget", "signal_budget": 1.0}, [2, 2, 2, 2, 2]),
-        # Rounds of two hours have means 200 and 300, of half an hour each value twice.
+        # Two-hour rounds have means 200 and 300; with half-hour rounds each value comes twice.
         ({"signal_round_seconds": 7200.0, "signal_threshold": 200.0}, [10, 2, 10, 2, 10]),
         ({"signal_round_seconds": 1800.0}, [10, 10, 2, 2, 10]),
         ({"signal_round_seconds": 14400.0, "signal_threshold": 250.0}, [10] * 5),
@@ -56,7 +56,10 @@ def test_a_budget_is_kept_where_the_least_k_allows(file: Path) -> None:
 
 
 def test_a_round_takes_the_mean_over_uneven_times(tmp_path: Path) -> None:
-    """100 for 900 s, then 300 for 2700 s: 250; the last value holds as long as the one before."""
+    """The first round has 100 for 900 s, then 300 for 900 s: 200.
+
+    The last value lasts as long as the one before.
+    """
     path = tmp_path / "uneven.csv"
     path.write_text("time,value\n0,100\n900,300\n3600,0\n4500,8\n")
     signal = read_signal(path)
@@ -73,7 +76,7 @@ def test_free_and_constant_signals(tmp_path: Path) -> None:
 
 
 def test_the_example_day() -> None:
-    """24 hourly values by date and time: few clients in the evening, all at noon."""
+    """24 hourly values by date and time: fewest clients in the evening, most at noon."""
     signal = read_signal(DAY)
     assert signal.edges[-1] - signal.edges[0] == 86_400
     k = counts(DAY, 25, signal_rule="proportion")
