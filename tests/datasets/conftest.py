@@ -1,4 +1,4 @@
-"""Small data sets in a folder of the test's own, in place of the real ones."""
+"""Small data sets in the test's own folder, instead of the real ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.datasets import tiny_files
 
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fetching is tested against this machine, whatever the surroundings say."""
+    """Downloads come from this machine, whatever proxy the environment names."""
     monkeypatch.setenv("no_proxy", "*")
 
 

@@ -1,4 +1,4 @@
-"""Serves a folder by HTTP on this machine, in place of a distributor."""
+"""Serves a folder by HTTP on this machine, instead of a distributor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
 @contextmanager

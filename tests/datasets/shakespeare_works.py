@@ -1,4 +1,4 @@
-"""A complete works in the form of etext 100, a page long."""
+"""Complete works in the form of etext 100, one page long."""
 
 from __future__ import annotations
 
@@ -113,18 +113,18 @@ THE END
 
 
 def works(*plays: str) -> str:
-    """The plays between what stands before and after them."""
+    """Returns the plays with the text before and after them."""
     return HEAD + SONNETS + "".join(plays) + END
 
 
 def play(title: str, speeches: Sequence[tuple[str, str]]) -> str:
-    """A play of one scene: roles and what they say, a speech a line."""
+    """Returns a play of one scene; each speech, a role and its words, is one line."""
     spoken = "".join(f"  {role}. {words}\n" for role, words in speeches)
     return f"\n\n{title}\n\nby William Shakespeare\n\nACT I. SCENE I.\n\n{spoken}THE END\n"
 
 
 def tiny_shakespeare(data_dir: Path, text: str) -> Download:
-    """Writes the works as the distributor's file, and returns what makes them the right ones."""
+    """Writes the works as the distributor's file, and returns the matching description."""
     path = data_dir / "shakespeare" / "t8.shakespeare.txt"
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)

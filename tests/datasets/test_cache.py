@@ -1,4 +1,4 @@
-"""The prepared cache: once, whole or not at all, mapped and not read."""
+"""The prepared cache: written once, whole or not at all, and mapped instead of read."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_two_processes_at_once_prepare_once(tmp_path: Path) -> None:
 
 
 def resident_kib(path: Path) -> int:
-    """Memory of this process that holds pages of a mapped file (Linux)."""
+    """Resident memory of this process for a mapped file, in KiB (Linux)."""
     lines = Path("/proc/self/smaps").read_text().splitlines()
     starts = [i for i, line in enumerate(lines) if line.endswith(str(path))]
     assert starts, f"{path} is not mapped"
@@ -192,7 +192,7 @@ def resident_kib(path: Path) -> int:
 
 
 def test_opening_does_not_read_the_arrays(tmp_path: Path) -> None:
-    """Of 16 MiB mapped, next to nothing is in memory until it is used."""
+    """Of 16 MiB mapped, almost nothing is resident until it is used."""
 
     def large() -> FederatedData:
         features = np.full((16, 2**20), 3, np.uint8)
@@ -207,7 +207,7 @@ def test_opening_does_not_read_the_arrays(tmp_path: Path) -> None:
 
 
 def test_opening_costs_little_more_than_the_checksums(tmp_path: Path) -> None:
-    """48 MiB of features: opening, at its fastest, under twice the time to hash them."""
+    """48 MiB of features: the fastest opening takes under twice the time of hashing them."""
 
     def large() -> FederatedData:
         features = np.full((48, 2**20), 3, np.uint8)

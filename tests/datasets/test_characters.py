@@ -14,7 +14,7 @@ def test_ids() -> None:
 
 
 def test_a_short_snippet_is_one_padded_sequence() -> None:
-    """ "hd\\r" is h = 2, d = 1, carriage return = 86 between bos and eos; the rest is pads."""
+    """The text "hd\\r" is h = 2, d = 1, carriage return = 86 between bos and eos; pads follow."""
     features, labels = sequences([b"hd\r"])
     assert (features.dtype, labels.dtype) == (np.uint8, np.int8)
     assert features.tolist() == [[88, 2, 1, 86, 89] + 75 * [0]]
@@ -29,10 +29,10 @@ def test_every_character_has_its_place_plus_one() -> None:
 
 @pytest.mark.parametrize("length, pieces", [(0, 1), (79, 1), (80, 2), (160, 2), (161, 3)])
 def test_a_snippet_and_its_two_marks_are_cut_into_pieces_of_81(length: int, pieces: int) -> None:
-    """79 characters + bos + eos = 81 fill a piece, 160 + 2 = 162 two."""
+    """79 characters + bos + eos = 81 fill one piece; 160 + 2 = 162 fill two."""
     features, labels = sequences([length * b"d"])
     assert features.shape == labels.shape == (pieces, 80)
-    # Of each piece the first id is no target.
+    # The first id of each piece is no target.
     assert np.sum(labels >= 0) == length + 2 - pieces
     assert np.sum(features == BOS) == 1
 

@@ -1,4 +1,4 @@
-"""CIFAR-10 from small files: by Dirichlet allocation, and one class a client."""
+"""CIFAR-10 from small files: by Dirichlet allocation, and with one class per client."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def cifar10(folder: Path, num_clients: int, s: float, seed: int, **given: Any) -
 def test_classes_of_clients_or_clients_of_classes(
     tmp_path: Path, cifar10_files: CifarFiles
 ) -> None:
-    """s = 10^-3: clients of one class each, or classes of one client each."""
+    """s = 10^-3: each client has one class, or each class one client."""
     by_class = cifar10(tmp_path, 20, 1e-3, 0).train
     by_client = cifar10(tmp_path, 20, 1e-3, 0, dirichlet_draws="classes_of_client").train
     kinds = [[len(np.unique(d.client(k)[1])) for k in range(20)] for d in (by_class, by_client)]
     assert np.median(kinds[1]) == 1
-    # Ten classes of 20 images go to at most ten clients; one each is given to the others.
+    # Ten classes of 20 images go to at most ten clients; each remaining client is given one image.
     assert np.count_nonzero(by_class.sizes > 1) <= 10
     assert np.count_nonzero(by_client.sizes > 1) > 10
 
@@ -38,7 +38,7 @@ def test_classes_of_clients_or_clients_of_classes(
 def test_a_damaged_original_is_noticed_and_the_mended_one_taken(
     tmp_path: Path, cifar10_files: CifarFiles
 ) -> None:
-    """Before and after the data were prepared."""
+    """Both before and after the data were prepared."""
     path = tmp_path / "cifar-10-batches-py/data_batch_2"
     content = path.read_bytes()
     damaged = bytearray(content)
@@ -54,7 +54,7 @@ def test_a_damaged_original_is_noticed_and_the_mended_one_taken(
 def test_other_files_of_the_same_images_are_prepared_apart(
     tmp_path: Path, cifar10_files: CifarFiles
 ) -> None:
-    """Four batches of the distributor's are not the known subset of four."""
+    """Four batches of the distributor's that are not the known subset of four."""
     (tmp_path / "cifar-10-batches-py/data_batch_5").unlink()
     first = cifar10_files.key(tmp_path)
     path = tmp_path / "cifar-10-batches-py/data_batch_1"
@@ -76,7 +76,7 @@ def test_data_of_the_archive_open_without_it(tmp_path: Path, cifar10_files: Cifa
 
 
 def test_each_client_has_one_class(tmp_path: Path, cifar10_files: CifarFiles) -> None:
-    """40 clients: client k has class k // 4; 20 training and 5 test images a class."""
+    """40 clients: client k has class k // 4; each class has 20 training and 5 test images."""
     data = CIFAR10OneClass(data_dir=str(tmp_path), num_clients=40).build()
     for k in range(40):
         assert set(data.train.client(k)[1]) == {k // 4}
@@ -88,11 +88,12 @@ def test_each_client_has_one_class(tmp_path: Path, cifar10_files: CifarFiles) ->
 
 
 def test_shares_are_those_of_a_cut_normal() -> None:
-    """1000 clients of a class: N(1, 0.2^2) cut at two deviations, over the sum.
+    """1000 clients per class: N(1, 0.2^2) cut at two deviations, over the sum.
 
-    P(|z| > 2) = 0.0455 are at an end. Variance of z cut at 2: 2 (1/2 - Q - 2 phi) + 8 Q = 0.9205
-    with phi(2) = 0.05399 and Q(2) = 0.02275. 10,000 draws; fourth moment below 2.5, so that the
-    variance's standard error is below sqrt((2.5 - 0.85) / 10^4) = 0.013.
+    P(|z| > 2) = 0.0455 are at an end. The variance of z cut at 2 is
+    2 (1/2 - Q - 2 phi) + 8 Q = 0.9205, with phi(2) = 0.05399 and Q(2) = 0.02275. For 10,000 draws
+    and a fourth moment below 2.5, the variance's standard error is below
+    sqrt((2.5 - 0.85) / 10^4) = 0.013.
     """
     shares = one_class_shares(10, 10_000, 0.2, seed=0)
     assert np.all((shares > 0).sum(axis=0) == 1)

@@ -17,7 +17,7 @@ from f3ast_tff.datasets.images import LabelledImages
 
 @dataclass(frozen=True)
 class Tiny(CIFAR100):
-    """Of the small files."""
+    """CIFAR-100 of the small files."""
 
     num_test_clients: ClassVar[int] = 10
 
@@ -27,7 +27,7 @@ def cifar100(folder: Path, seed: int = 0) -> FederatedData:
 
 
 def digest(part: ClientExamples) -> str:
-    """Of the images by their fine and coarse labels, in any order."""
+    """Digest of the images with their fine and coarse labels, in any order."""
     fine = part.labels.astype(np.uint8)
     return LabelledImages.of(part.features, np.stack([fine, fine // 5], axis=1)).digest
 
@@ -48,9 +48,9 @@ def test_every_image_is_used_once(tmp_path: Path, cifar100_files: CifarFiles) ->
 def test_concentrations_reach_the_split(
     tmp_path: Path, cifar100_files: CifarFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """alpha 10^-4: most clients draw from one coarse class alone; 10^4: from all four.
+    """Most clients draw from one coarse class with alpha 10^-4, from all four with 10^4.
 
-    10 draws from 4 classes alike miss one or more with probability 4 (3/4)^10 = 0.22.
+    10 draws from 4 equal classes miss at least one with probability 4 (3/4)^10 = 0.22.
     """
     for alpha, expected in ((1e-4, 1), (1e4, 4)):
         monkeypatch.setattr(Tiny, "alpha", alpha)

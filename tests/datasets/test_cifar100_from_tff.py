@@ -1,4 +1,4 @@
-"""TFF's own CIFAR-100 file, from a small one of the same form."""
+"""TFF's CIFAR-100 file, from a small file of the same form."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def files(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> CifarFiles:
-    """In `tmp_path / "given"`."""
+    """Writes the small file into `tmp_path / "given"`."""
     found = tiny_tff_cifar100(tmp_path / "given/cifar100.sqlite")
     monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR100", found)
     return found
 
 
 def check(data: FederatedData) -> None:
-    """Clients by name as text: 0, 1, 10, 2, ...; client k has the written images k and k + 11."""
+    """Clients are in text order: 0, 1, 10, 2, ...; client k has the written images k and k + 11."""
     pixels, labels = images(22, 20, seed=11)
     assert data.train.sizes.tolist() == [2] * 11 and data.test.sizes.tolist() == [1] * 2
     for place, k in enumerate([0, 1, 10, 2, 3, 4, 5, 6, 7, 8, 9]):

@@ -1,4 +1,4 @@
-"""CIFAR's pickles, of both Pythons, and pickles that ask for more."""
+"""CIFAR's pickles from Python 2 and 3, and pickles that try to do more."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_pickle_of_python_3(protocol: int) -> None:
 
 
 class Runs:
-    """Unpickled, it runs a command."""
+    """An object that runs a command if it is unpickled."""
 
     def __init__(self, function: Any, *arguments: Any) -> None:
         self.call = function, arguments
@@ -49,7 +49,7 @@ class Runs:
 def test_a_pickle_that_runs_a_command_is_refused(tmp_path: Path, protocol: int) -> None:
     proof = tmp_path / "it-ran"
     content = pickle.dumps({"data": Runs(os.system, f"touch {proof}")}, protocol)
-    # Protocol 0 writes dictionaries with an opcode that no CIFAR file has.
+    # Protocol 0 writes dictionaries with an opcode that CIFAR files lack.
     why = "it has the opcode" if protocol == 0 else "it asks for posix.system"
     with pytest.raises(ValueError, match=why):
         load_batch(content)
@@ -83,7 +83,7 @@ def test_encodings_other_than_latin1_are_refused() -> None:
 
 
 def test_damaged_pickles_are_value_errors() -> None:
-    """Cut anywhere, and with any byte changed: an error or a dictionary, never anything else."""
+    """A cut pickle gives a value error; a changed byte gives a value error or a dictionary."""
     pixels, labels = images(1, 10, seed=0)
     content = python2_pickle(pixels, {"labels": labels})
     for cut in (0, 1, 2, 10, 100, 1000, len(content) - 1):

@@ -48,7 +48,7 @@ def shuffle(batch: dict[str, Any]) -> None:
 def test_pixels_and_labels_stay_together(
     tmp_path: Path, tiny100: CifarFiles, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Against what was written, image by image, in whatever order."""
+    """Each image keeps its label, in whatever order."""
     train, test = read_cifar(tmp_path, tiny100)
     for part, num, seed in ((train, 400, 0), (test, 100, 1)):
         pixels, labels = images(num, 20, seed)
@@ -81,7 +81,7 @@ def test_the_archive_is_read_without_unpacking(
     with served(tmp_path) as address:
         url = f"{address}/{packed.archive}"
         packed = replace(packed, download=replace(packed.download, url=url))
-        for folder in (tmp_path, tmp_path / "elsewhere"):  # There it is fetched.
+        for folder in (tmp_path, tmp_path / "elsewhere"):  # The second folder fetches it.
             for found, part in zip(read_cifar(folder, packed), expected):
                 np.testing.assert_array_equal(found.pixels, part.pixels)
                 np.testing.assert_array_equal(found.labels, part.labels)
@@ -91,7 +91,7 @@ def test_the_archive_is_read_without_unpacking(
 
 
 def test_an_archive_cannot_write_elsewhere(tmp_path: Path, tiny100: CifarFiles) -> None:
-    """Members that point out of the folder are not looked at, links are not followed."""
+    """Members that point outside the folder are ignored, and links are not followed."""
     packed = pack(tmp_path / "data", tiny_cifar100(tmp_path / "data"))
     archive = tmp_path / "data" / packed.archive
     (tmp_path / "bait").write_text("bait")
@@ -123,7 +123,7 @@ def test_a_damaged_archive_is_named(tmp_path: Path, tiny100: CifarFiles, where: 
 
 
 def member(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
-    """A header that declares a size, whatever follows."""
+    """Returns a tar header that declares this size, whatever data follow."""
     info = tarfile.TarInfo(f"cifar-100-python/{name}")
     info.size, info.type = size, kind
     return info.tobuf(tarfile.GNU_FORMAT)
@@ -139,7 +139,7 @@ ARCHIVES: dict[str, tuple[bytes, str]] = {
         member("train", 2**26, tarfile.GNUTYPE_LONGNAME) + b"x" * 2**26,
         "holds more than",
     ),
-    # Quadratic: 50,000 digits would take seconds.
+    # Parsing is quadratic: 50,000 digits would take seconds.
     "digits for a pax header": (
         member("x", 2**20, tarfile.XHDTYPE) + b"1" * 2**20,
         "a pax header of more than 4096 bytes",
@@ -152,7 +152,7 @@ ARCHIVES: dict[str, tuple[bytes, str]] = {
 def test_an_archive_takes_no_more_than_its_limit(
     tmp_path: Path, tiny100: CifarFiles, content: bytes, why: str
 ) -> None:
-    """Also where a few KiB of gzip become more."""
+    """The limit holds also where a few KiB of gzip expand to more."""
     packed = pack(tmp_path, tiny100)
     path = tmp_path / packed.archive
     path.write_bytes(gzip.compress(content + bytes(1024), 1))
@@ -249,7 +249,7 @@ def test_without_the_fifth_batch_of_cifar10(
 def test_a_known_subset_of_cifar10_is_taken_with_a_notice(
     tmp_path: Path, tiny10: CifarFiles, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The images of the first four batches, in another order; no others."""
+    """The subset is the images of the first four batches, in any order."""
     folder = tmp_path / "cifar-10-batches-py"
     (folder / "data_batch_5").unlink()
     original, _ = read_cifar(tmp_path, tiny10)
@@ -275,7 +275,7 @@ def test_other_images_of_cifar10_are_refused(
 
 
 def test_the_real_descriptions() -> None:
-    """Sizes as on the distributor's page; 100 classes of 500 and 100, 10 of 5000 and 1000."""
+    """Sizes as on the distributor's page: 100 classes of 500 and 100, 10 of 5000 and 1000."""
     for files, classes, train in ((CIFAR100, 100, 1), (CIFAR10, 10, 5)):
         assert files.num_classes == classes
         assert (files.train.num_images, files.test.num_images) == (50000, 10000)

@@ -32,9 +32,10 @@ def labelled(num: int, seed: int) -> LabelledImages:
 
 @pytest.mark.parametrize("s", [0.05, 0.5, 20.0])
 def test_shares_have_the_moments_of_a_dirichlet(s: float) -> None:
-    """Of Dirichlet(s) over N = 4: mean 1/4, variance (1/4)(3/4) / (4 s + 1).
+    """Shares of Dirichlet(s) over N = 4 have mean 1/4, variance (1/4)(3/4) / (4 s + 1).
 
-    Over 20,000 independent draws; 4.5 standard errors, the variance's from the squares' spread.
+    Bounds are 4.5 standard errors over 20,000 independent draws; the variance's standard error is
+    estimated from the spread of the squares.
     """
     first = dirichlet_shares(s, 20_000, 4, seed=0)[:, 0]
     assert abs(first.mean() - 0.25) < 4.5 * first.std() / math.sqrt(20_000)
@@ -50,18 +51,19 @@ def test_shares_are_positive_and_sum_to_one() -> None:
 
 
 def test_shares_in_proportion_to_the_clients_mixtures() -> None:
-    """s = 10^-3: each of 400 clients has one class, whose holders share it alike."""
+    """s = 10^-3: each of 400 clients has one class, shared equally by its holders."""
     shares = shares_of_client_mixtures(1e-3, 10, 400, seed=1)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     main = shares.argmax(axis=0)
     holders = np.bincount(main, minlength=10)
-    # A few in a hundred have a second class: sum of 9 others' chances of a share that counts.
+    # A few clients per hundred have a second class: 9 other classes, each with a small chance of a
+    # relevant share.
     np.testing.assert_allclose(np.median(shares.max(axis=0) * holders[main]), 1, atol=0.1)
     assert holders.min() > 15
 
 
 def test_mixtures_make_clients_more_alike_in_size() -> None:
-    """Of 100 clients at s = 0.1; a client's size is the sum of its shares of ten equal classes."""
+    """100 clients at s = 0.1; a client's size is the sum of its shares of ten equal classes."""
     deviations = [draw(0.1, 10, 100, 0).sum(axis=0).std() * 10 for draw in BOTH]
     assert deviations[0] > 0.7 and deviations[1] < 0.5
 
@@ -79,7 +81,7 @@ def test_members_of_a_group_share_alike() -> None:
 
 
 def test_logarithms_do_not_underflow() -> None:
-    """At a = 10^-4 nearly all shares are below the smallest double, but not alike."""
+    """At a = 10^-4 nearly all shares are below the smallest double, but all differ."""
     logs = log_dirichlet(1e-4, (1000,), np.random.default_rng(0))
     assert np.all(np.isfinite(logs)) and len(np.unique(logs)) == 1000
     assert np.mean(logs < -800) > 0.8
@@ -107,7 +109,7 @@ def test_every_example_goes_to_one_client(
 
 
 def test_sizes_follow_the_shares() -> None:
-    """Cuts at the rounded running sums: each size within 1 of its share."""
+    """Cuts are at the rounded cumulative sums, so each size is within 1 of its share."""
     shares = dirichlet_shares(0.5, 1, 50, seed=2)
     rows = allocate(np.zeros(1000, np.int64), shares, np.random.default_rng(0))
     sizes = np.array([len(mine) for mine in rows])
@@ -122,7 +124,7 @@ def test_an_empty_client_gets_one_of_whoever_has_most() -> None:
 
 
 def test_test_images_follow_the_training_images() -> None:
-    """Per class and client: counts of 1000 and of 500 from the same shares, within the rounding."""
+    """Per class and client, counts of 1000 and of 500 have the same shares, up to rounding."""
     train, test = labelled(10_000, 0), labelled(5000, 1)
     data = federate(train, test, dirichlet_shares(0.5, 10, 8, seed=0), seed=0)
     assert data.num_classes == 10

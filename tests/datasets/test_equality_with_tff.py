@@ -1,4 +1,4 @@
-"""Sequences and TFF's file against TFF's own code."""
+"""Sequences and the reader of TFF's file agree with TFF's own code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SNIPPETS = [
 
 
 def tffs_preprocessing() -> Any:
-    # In a function: held by a module, TFF complains when the interpreter ends.
+    # Imported in a function: as a module attribute, it makes TFF complain at the interpreter's end.
     from tensorflow_federated.python.simulation.baselines.shakespeare import (
         char_prediction_preprocessing,
     )
@@ -35,7 +35,7 @@ def tffs_preprocessing() -> Any:
 
 
 def assert_equal_to_tffs(ours: tuple[np.ndarray, np.ndarray], dataset: Any) -> None:
-    """The dataset's snippets, in its order, through TFF's preprocessing give our sequences."""
+    """Compares our sequences with TFF's preprocessing of the dataset's snippets, in their order."""
     import tensorflow_federated as tff
 
     spec = tff.simulation.baselines.ClientSpec(num_epochs=1, batch_size=7, shuffle_buffer_size=1)
@@ -58,7 +58,7 @@ def test_sequences() -> None:
 
 
 def test_tffs_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is written by TensorFlow and read by TFF's own loader."""
+    """TensorFlow writes the file, and TFF's own loader reads it."""
     import tensorflow as tf
     import tensorflow_federated as tff
 

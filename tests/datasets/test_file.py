@@ -1,4 +1,4 @@
-"""Task `file`: data of one's own, on one's own disk."""
+"""Task `file`: the user's own data, on the user's disk."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_split_of_the_file(path: Path) -> None:
 
 
 def test_every_parameter_reaches_the_data(path: Path) -> None:
-    """Of 3 examples a client, a share of 0.4 is one, of 0.6 two."""
+    """A client's 3 examples give one test example at 0.4, and two at 0.6."""
     sizes = {f: config(path, test_fraction=f).build().test.sizes.tolist() for f in (0.4, 0.6)}
     assert sizes == {0.4: [1, 1], 0.6: [2, 2]}
     drawn = [config(path, test_fraction=0.4, data_seed=s).build().test.features for s in range(9)]
@@ -83,7 +83,7 @@ def test_the_content_is_in_the_identity_and_the_place_is_not(path: Path) -> None
 
 
 def test_ids_in_a_csv_file_are_as_they_are_written(tmp_path: Path) -> None:
-    """Numbers in their order if all are numbers; else 01 and 1 are two clients."""
+    """If all ids are numbers, they are sorted as numbers; otherwise 01 and 1 are two clients."""
     path = tmp_path / "x.csv"
     for ids, names in ((["10", "9"], ["9", "10"]), (["01", "1"], ["01", "1"])):
         rows = [f"{who},{label},0.5" for who in ids for label in (0, 1)]
@@ -93,7 +93,7 @@ def test_ids_in_a_csv_file_are_as_they_are_written(tmp_path: Path) -> None:
 
 
 def test_labels_in_a_csv_file_are_numbers_if_all_are(tmp_path: Path) -> None:
-    """Read in pieces, a column that turns to texts late is one of texts throughout."""
+    """The file is read in pieces: a late text makes the whole column one of texts."""
     path = tmp_path / "x.csv"
     many = 300_000
     for last, num_classes in (("2", 3), ("b", 3), ("5", 6)):

@@ -1,4 +1,4 @@
-"""MNIST from small files: the images set aside, and the settings."""
+"""MNIST from small files: the validation images, and the settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from f3ast_tff.datasets.mnist_files import MnistFiles
 
 @dataclass(frozen=True)
 class Whole(MNIST):
-    """Sets no image aside."""
+    """MNIST without validation images."""
 
     validation_share: ClassVar[float] = 0.0
 
@@ -29,7 +29,7 @@ def mnist(folder: Path, num_clients: int, s: float, seed: int, **given: Any) -> 
 def test_a_fifth_of_the_training_images_is_set_aside(
     tmp_path: Path, mnist_files: MnistFiles
 ) -> None:
-    """160 of 200, each once, a subset of all; another seed sets others aside."""
+    """160 of 200 images remain, each once; another seed sets other images aside."""
     data = mnist(tmp_path, 8, 0.5, 0)
     whole = mnist(tmp_path, 8, 0.5, 0, kind=Whole)
     other = mnist(tmp_path, 8, 0.5, 1)
@@ -45,7 +45,7 @@ def test_a_fifth_of_the_training_images_is_set_aside(
 
 
 def test_groups_share_alike(tmp_path: Path, mnist_files: MnistFiles) -> None:
-    """And are prepared apart from single clients with the same s and seed."""
+    """Their cache differs from that of single clients with the same s and seed."""
     single = mnist(tmp_path, 4, 0.3, 0, kind=Whole).train
     grouped = mnist(tmp_path, 4, 0.3, 0, kind=Whole, dirichlet_groups=2).train
     counts = [np.bincount(grouped.client(k)[1], minlength=10) for k in range(4)]

@@ -1,4 +1,4 @@
-"""Reading MNIST: the distributor's files, others with the same content, damaged ones."""
+"""Reading MNIST: the distributor's files, files with the same content, and damaged files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_pixels_and_labels_stay_together(
 def test_the_same_content_is_taken_with_a_notice(
     tmp_path: Path, tiny: MnistFiles, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Uncompressed, compressed otherwise, in another order."""
+    """Images uncompressed, labels compressed otherwise, both in another order."""
     original, _ = read_mnist(tmp_path, tiny)
     order = np.random.default_rng(0).permutation(200)
     path = tmp_path / "mnist" / IMAGES

@@ -15,7 +15,7 @@ ALPHA, BETA = 0.1, 10.0
 
 @pytest.fixture(scope="module")
 def fine() -> np.ndarray:
-    """The fine classes of CIFAR-100's training images: 100 of 500; class f is in f // 5."""
+    """Fine classes of CIFAR-100's training images, 500 for each of 100; class f is in f // 5."""
     return np.repeat(np.arange(COARSE * INSIDE), 500)
 
 
@@ -26,15 +26,16 @@ def rows(fine: np.ndarray) -> np.ndarray:
 
 
 def entropy(labels: np.ndarray) -> float:
-    """Entropy of the labels' own frequencies, in nats."""
+    """Entropy of the label frequencies, in nats."""
     shares = np.unique(labels, return_counts=True)[1] / len(labels)
     return float(-np.sum(shares * np.log(shares)))
 
 
 def expected_entropy(n: int, concentration: float, classes: int) -> float:
-    """E of `entropy` of n labels drawn from p ~ Dirichlet(concentration), symmetric.
+    """Expected `entropy` of n labels drawn from p ~ Dirichlet(concentration), symmetric.
 
-    A class's count is beta-binomial(n, a, (classes - 1) a), and the entropy is a sum over classes.
+    The count of a class is beta-binomial(n, a, (classes - 1) a), and the entropy is a sum over
+    classes.
     """
     a, b = concentration, (classes - 1) * concentration
     total = 0.0
@@ -47,10 +48,10 @@ def expected_entropy(n: int, concentration: float, classes: int) -> float:
 
 
 def expected_pachinko_entropy() -> float:
-    """E of `entropy` of a client before any class is used up: 2.73 nats.
+    """Expected `entropy` of a client before any class is used up: 2.73 nats.
 
-    By the chain rule it is that of the coarse labels plus, over coarse classes, (m / n) times that
-    of the m fine labels within; m is beta-binomial(100, 0.1, 1.9).
+    By the chain rule it is the entropy of the coarse labels, plus, summed over coarse classes,
+    m / n times the entropy of the m fine labels within; m is beta-binomial(100, 0.1, 1.9).
     """
     a, b, n = ALPHA, (COARSE - 1) * ALPHA, SIZE
     total = expected_entropy(n, a, COARSE)
@@ -70,9 +71,9 @@ def test_every_example_is_used_once(rows: np.ndarray, fine: np.ndarray) -> None:
 def test_coarse_and_fine_labels_have_the_entropy_of_their_own(
     rows: np.ndarray, fine: np.ndarray
 ) -> None:
-    """Coarse: 20 classes by Dirichlet(0.1), 100 draws. What is left of the whole is the fine.
+    """Coarse entropy: 20 classes by Dirichlet(0.1), 100 draws. Fine entropy: the rest of the whole.
 
-    Over the first 100 clients, before any class is used up; they are independent.
+    The first 100 clients are independent: no class is used up yet.
     """
     assert np.bincount(fine[rows[:100]].ravel()).max() < 500
     coarse = np.array([entropy(fine[mine] // INSIDE) for mine in rows[:100]])
@@ -88,10 +89,10 @@ def test_coarse_and_fine_labels_have_the_entropy_of_their_own(
     [(1e-4, 1e-4, 1, 1), (1e-4, 1e6, 1, INSIDE), (1e6, 1e6, COARSE, 63.4)],
 )
 def test_limits(alpha: float, beta: float, num_coarse: int, num_fine: float) -> None:
-    """Small concentrations: one class; large: uniform. Over the first 20 clients.
+    """Small concentrations give one class, large ones uniform classes, for the first 20 clients.
 
-    100 draws from 100 classes alike hit 100 (1 - 0.99^100) = 63.4 on average, give or take 3.1.
-    A few clients may find their class used up: medians.
+    100 draws from 100 equal classes hit 100 (1 - 0.99^100) = 63.4 on average, give or take 3.1.
+    Medians allow for a few clients whose class is used up.
     """
     fine = np.repeat(np.arange(100), 200)
     rows = pachinko(fine, fine // INSIDE, 200, alpha, beta, np.random.default_rng(3))[:20]
@@ -101,7 +102,7 @@ def test_limits(alpha: float, beta: float, num_coarse: int, num_fine: float) -> 
 
 
 def test_uneven_classes_and_one_client() -> None:
-    """Class 1 has no example, class 2 is alone in its coarse class."""
+    """Class 1 has no examples; class 2 is alone in its coarse class."""
     fine = np.array([0, 0, 2, 3, 3, 3, 0, 2])
     coarse = np.array([0, 0, 1, 2, 2, 2, 0, 1])
     rows = pachinko(fine, coarse, 1, 0.5, 0.5, np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""Settings that do not fit the data; bounds of one setting are its declaration's."""
+"""Settings that do not fit the data, beyond the bounds in a setting's declaration."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from f3ast_tff.datasets.cifar_files import CifarFiles
 from f3ast_tff.datasets.mnist_files import MnistFiles
 from f3ast_tff.settings import builtin_registry
 
-# 200 training images of CIFAR-10, 20 a class, and 160 of MNIST once a fifth is set aside. One class
-# a client: the least share is 0.6 / 1.4 of the greatest, so 8 clients a class.
+# CIFAR-10 has 200 training images, 20 per class; MNIST has 160 after a fifth is set aside. With one
+# class per client the smallest share is 0.6 / 1.4 of the largest, so 8 clients per class.
 CASES: list[tuple[str, dict[str, Any], str]] = [
     ("synthetic_linear", {"num_clients": 5001}, "num_clients = 5001: must be at most 5000"),
     ("cifar10", {"num_clients": 201}, "num_clients = 201: must be from 1 to 200"),

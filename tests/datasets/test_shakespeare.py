@@ -1,4 +1,4 @@
-"""From a page of the works to clients, and the files that are refused."""
+"""From a page of the works to clients, and refused files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.datasets.shakespeare_works import (
     works,
 )
 
-# Numbers of speeches 6, 5, 2, 1 and of characters 60, 75, 20, 100; B and D have as many.
+# Roles have 6, 2, 5, 2, 1 speeches and 60, 20, 75, 20, 100 characters; B and D are equal.
 SPEECHES = {"A": 6 * ["ten chars."], "B": 2 * ["ten chars."], "C": 5 * ["fifteen chars ."]}
 SPEECHES["D"], SPEECHES["E"] = 2 * ["chars ten."], ["x" * 100]
 PLAY = play("PLAY", [(role, words) for role, spoken in SPEECHES.items() for words in spoken])
@@ -35,7 +35,7 @@ def shakespeare(folder: Path, num_clients: int) -> FederatedData:
 
 @pytest.fixture
 def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with PLAY as the file, the checksum being its own."""
+    """A folder with PLAY as the distributor's file, with PLAY's own checksum."""
     monkeypatch.setattr(module, "DOWNLOAD", module.DOWNLOAD)
     write(tmp_path, works(PLAY))
     return tmp_path
@@ -59,7 +59,7 @@ def assert_same(found: ClientExamples, wanted: ClientExamples) -> None:
 
 
 def test_largest_roles_are_the_clients_in_the_order_of_their_names(data_dir: Path) -> None:
-    """E is the largest but has one speech; of B and D, equal, the first in the file."""
+    """E is largest but has one speech; of the equal roles B and D, the first in the file counts."""
     data = shakespeare(data_dir, 3)
     assert (data.train.features.dtype, data.train.labels.dtype) == (np.uint8, np.int8)
     assert data.num_classes == 90
@@ -70,7 +70,7 @@ def test_largest_roles_are_the_clients_in_the_order_of_their_names(data_dir: Pat
 
 @pytest.mark.parametrize("speeches, test", [(2, 1), (9, 1), (10, 2), (14, 2), (15, 3)])
 def test_last_fifth_is_for_testing(data_dir: Path, speeches: int, test: int) -> None:
-    """Rounded down, at least one; a speech here is one sequence."""
+    """The fifth is rounded down, but at least one; each speech here is one sequence."""
     lines = [("A", f"Speech {number}.") for number in range(speeches)]
     write(data_dir, works(play("P", [*lines, ("B", "One."), ("B", "Two.")])))
     data = shakespeare(data_dir, 1)
@@ -80,7 +80,7 @@ def test_last_fifth_is_for_testing(data_dir: Path, speeches: int, test: int) -> 
 
 
 def test_a_client_trains_on_128_sequences_at_most_and_is_tested_on_all(data_dir: Path) -> None:
-    """700 speeches of a sequence each: 560 train, of which the first 128, and 140 test."""
+    """700 speeches of one sequence each: of 560 for training the first 128, and 140 for testing."""
     spoken = [f"Speech {number}." for number in range(700)]
     lines = [("A", words) for words in spoken]
     write(data_dir, works(play("P", [*lines, ("B", "One."), ("B", "Two.")])))
@@ -105,7 +105,7 @@ def test_known_text_is_taken_without_a_word(
 
 
 def test_another_text_is_refused(data_dir: Path) -> None:
-    """A letter more, one less, or another play."""
+    """One letter more, one letter changed, another play, or too large a file."""
     file = data_dir / "shakespeare" / "t8.shakespeare.txt"
     shakespeare(data_dir, 3)
     for text in (works(PLAY) + "x", works(PLAY).replace("ten", "tin", 1), works(PLAY, ERRORS)):
@@ -189,7 +189,7 @@ def test_a_missing_file_that_cannot_be_fetched(
 
 @pytest.mark.slow
 def test_the_real_text() -> None:
-    """The figures of the README; needs the file in the default data folder."""
+    """The README's numbers; the test needs the file in the default data folder."""
     if not any((default_data_dir() / name).is_file() for name in module.FILES):
         where = f"put t8.shakespeare.txt into {default_data_dir()}"
         pytest.skip(f"the project ships no data and tests fetch none: {where}")

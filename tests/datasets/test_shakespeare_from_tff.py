@@ -43,7 +43,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(folder: Path, rows: list[tuple[str, str, bytes]] = ROWS) -> Path:
-    """Writes the file and makes its numbers of clients and examples the right ones."""
+    """Writes the file, and adapts the expected numbers of clients and examples."""
     splits = [split for split, _, _ in rows]
     module.NUM_CLIENTS = len({who for _, who, _ in rows})
     module.NUM_EXAMPLES = {split: splits.count(split) for split in ("train", "test")}
@@ -54,7 +54,7 @@ def write(folder: Path, rows: list[tuple[str, str, bytes]] = ROWS) -> Path:
 
 
 def assert_rows(data_dir: Path) -> None:
-    """Clients by name; a client's snippets in the order of the file."""
+    """Clients are in the order of their names; a client's snippets in the order of the file."""
     data = shakespeare_from_tff(data_dir)
     assert data.num_classes == 90
     for part, snippets in (
@@ -145,7 +145,7 @@ def test_a_compressed_file_takes_no_more_than_its_limits(
     path.write_bytes(lzma.compress(bytes(2**21), lzma.FORMAT_ALONE))
     with pytest.raises(DataError, match="holds more than 1048576 bytes"):
         shakespeare_from_tff(tmp_path)
-    # A dictionary of 4 GiB, declared in the header.
+    # The header declares a dictionary of 4 GiB.
     path.write_bytes(path.read_bytes()[:1] + b"\xff\xff\xff\xff" + path.read_bytes()[5:])
     with pytest.raises(DataError, match="cannot decompress .*[Mm]emory"):
         shakespeare_from_tff(tmp_path)

@@ -1,4 +1,4 @@
-"""The parser on a page in the form of the etext, and its stage directions."""
+"""The parser on a page in the etext's form, and stage directions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def roles() -> dict[tuple[str, str], Role]:
 
 
 def test_roles_of_each_play(roles: dict[tuple[str, str], Role]) -> None:
-    """No list of persons, no heading, no direction, no sonnet, nobody for what several say."""
+    """Lists of persons, headings, directions, sonnets and joint speeches give no role."""
     assert list(roles) == [
         ("VENICE", "RODERIGO"),
         ("VENICE", "IAGO"),
@@ -39,7 +39,7 @@ def test_a_notice_within_a_speech_goes(roles: dict[tuple[str, str], Role]) -> No
 
 
 def test_directions_within_a_speech_go(roles: dict[tuple[str, str], Role]) -> None:
-    """The speech goes on after them; a cue far from its words is no direction."""
+    """The speech continues after a direction; a cue far from its words is no direction."""
     assert roles["VENICE", "IAGO"].speeches[:2] == (
         "'Sblood, but you will not hear me.\nIf ever I did dream\nOf such a matter, abhor me.",
         "Despise me if I do not.",
@@ -80,7 +80,7 @@ def test_names_are_matched_in_capitals_but_not_completed() -> None:
 
 
 def test_a_role_that_begins_as_all_does_is_one() -> None:
-    """Wall and Allan speak alone, All does not."""
+    """Wall and Allan are roles; All is none."""
     found = parse_roles(works(play("A DREAM", [("WALL", "O."), ("ALLAN", "O."), ("All", "O.")])))
     assert [role.name for role in found] == ["WALL", "ALLAN"]
 
@@ -114,7 +114,7 @@ def test_what_is_not_the_works_is_refused(text: str, why: str) -> None:
 
 
 def spoken(*lines: str) -> list[str]:
-    """The lines left, without indents and blank lines."""
+    """Returns the remaining lines, without indents and blank lines."""
     return [line.strip() for line in without_directions(lines) if line.strip()]
 
 

@@ -66,7 +66,7 @@ def test_something_else_is_not_kept(tmp_path: Path, offered: Download) -> None:
 @pytest.mark.parametrize(
     "download",
     [
-        # A port that nobody listens at, a checksum that is not known.
+        # A port without a listener; a known checksum, and an unknown one.
         Download("http://127.0.0.1:9/thing.gz", "0" * 64),
         Download("http://127.0.0.1:9/thing.gz", None),
     ],
@@ -104,7 +104,7 @@ def test_a_digest_depends_on_what_but_not_on_the_order() -> None:
 
 
 class Answer(socketserver.StreamRequestHandler):
-    """Answers each request with the server's `answer`, whatever was asked."""
+    """Answers each request with the server's `answer`."""
 
     def handle(self) -> None:
         self.rfile.readline()

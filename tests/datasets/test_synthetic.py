@@ -1,4 +1,4 @@
-"""Generated data against their definitions, by their statistics."""
+"""Generated data, compared with their definitions by statistics."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BETAS = (0.0, 0.5, 2.0)
 
 @pytest.fixture(scope="module", params=KINDS)
 def draws(request: pytest.FixtureRequest) -> list[FederatedData]:
-    """Four draws: with the defaults, then with each beta."""
+    """Four draws: one with the defaults, then one per beta."""
     with_beta = [
         made(request.param, N, data_seed=seed, synthetic_beta=beta)
         for seed, beta in enumerate(BETAS, start=1)
@@ -51,7 +51,7 @@ def all_features(data: FederatedData, k: int) -> np.ndarray:
 
 
 def test_shapes_and_split(data: FederatedData) -> None:
-    """90% of each client's examples train, rounded down: of the least, 50, it is 45."""
+    """90% of each client's examples train, rounded down: 45 of the smallest size, 50."""
     for part in (data.train, data.test):
         assert part.num_clients == N
         assert (part.features.dtype, part.labels.dtype) == (np.float32, np.int32)
@@ -66,9 +66,10 @@ def test_shapes_and_split(data: FederatedData) -> None:
 def test_sizes_are_a_lognormal_cut_to_integers(draws: list[FederatedData]) -> None:
     """P(n - 50 <= m) = P(X < m + 1) = Phi((log(m + 1) - 4) / 2), X ~ lognormal(4, 2).
 
-    At m = 0, 6, 53, 402 that is Phi of -2, -1.03, -0.006, 1.0; over 800 clients the standard
-    errors are at most 0.018. log(n - 50 + 1/2) has mean 4.002 and deviation 1.992 (4 and 2 but for
-    the cut: summed over these probabilities), standard errors 2 / sqrt(800) and 2 / sqrt(1600).
+    At m = 0, 6, 53, 402 this is Phi of -2, -1.03, -0.006, 1.0; over 800 clients the standard errors
+    are at most 0.018. log(n - 50 + 1/2) has mean 4.002 and deviation 1.992, summed over these
+    probabilities; without the cut they would be 4 and 2. The standard errors are 2 / sqrt(800) and
+    2 / sqrt(1600).
     """
     extra = np.concatenate([part.train.sizes + part.test.sizes for part in draws]) - 50
     for m in (0, 6, 53, 402):
@@ -93,7 +94,7 @@ def test_spread_of_feature_j_is_j_to_the_minus_1_2(
 ) -> None:
     """Pooled within-client deviation; relative error 1 / sqrt(2 (n - N)), 60 features within 5.
 
-    A variance of j^-1.2 is a deviation of j^-0.6: feature 2 differs by a factor 1.5.
+    A variance of j^-1.2 is a deviation of j^-0.6: for feature 2 the two differ by a factor of 1.5.
     """
     drawn = made(kind, N, **given)
     within = [all_features(drawn, k) for k in range(N)]
@@ -104,7 +105,7 @@ def test_spread_of_feature_j_is_j_to_the_minus_1_2(
 
 
 def test_the_spread_moves_only_the_distance_from_a_clients_mean() -> None:
-    """The same draws: sizes are equal, and so is feature 1, whose spread is 1 either way."""
+    """Draws are the same: sizes are equal, and so is feature 1, whose spread is 1 either way."""
     data, wide = (made("leaf", N, feature_spread=each) for each in ("deviation", "variance"))
     np.testing.assert_array_equal(wide.train.offsets, data.train.offsets)
     np.testing.assert_array_equal(wide.train.features[:, 0], data.train.features[:, 0])
@@ -112,7 +113,11 @@ def test_the_spread_moves_only_the_distance_from_a_clients_mean() -> None:
 
 
 def test_sizes_that_follow_no_power_law() -> None:
-    """7000 / 100 = 70; 7000 / (50 * 10 + 50) = 12.7: 12 each and 127, of which 10 and 114 train."""
+    """Even: 7000 / 100 = 70 per client, 63 of them for training.
+
+    Augmented: 7000 / (50 * 10 + 50) = 12.7, so 12 for one half of the clients and 127 for the
+    other; 10 and 114 of them train.
+    """
     even = made("leaf", 100, client_sizes="even")
     assert set(even.train.sizes) == {63} and set(even.test.sizes) == {7}
     augmented = made("leaf", 100, client_sizes="augmented")
@@ -121,11 +126,11 @@ def test_sizes_that_follow_no_power_law() -> None:
 
 
 def test_beta_is_the_deviation_of_the_clients_mean_features(draws: list[FederatedData]) -> None:
-    """The mean of v_k over its 60 features is N(0, beta^2 + 1/60): chi-square over N clients.
+    """The mean of v_k over 60 features is N(0, beta^2 + 1/60): chi-square over N clients.
 
-    Relative error sqrt(2 / N) = 10%. (The sampling error of a client's mean adds
-    sum_j j^-1.2 / 60^2 / 50 = 2e-5 at most.) Within a client the v_k vary with deviation 1:
-    59 N degrees of freedom, relative error 1.3%, plus mean j^-1.2 / n_k < 0.001.
+    Its relative error is sqrt(2 / N) = 10%. The sampling error of a client's mean adds at most
+    sum_j j^-1.2 / 60^2 / 50 = 2e-5. Within a client the v_k have deviation 1: 59 N degrees of
+    freedom, relative error 1.3%, plus mean j^-1.2 / n_k < 0.001.
     """
     for beta, drawn in zip(BETAS, draws[1:]):
         means = np.array([all_features(drawn, k).mean(axis=0) for k in range(N)])
@@ -136,10 +141,10 @@ def test_beta_is_the_deviation_of_the_clients_mean_features(draws: list[Federate
 
 @kinds
 def test_alpha_moves_no_label(kind: str) -> None:
-    """W_k, b_k ~ N(u_k, 1) puts u_k (1 + sum_j x_j) on every class alike: argmax stays.
+    """W_k, b_k ~ N(u_k, 1) adds u_k (1 + sum_j x_j) to the score of every class: argmax stays.
 
-    With the same seed, alpha changes nothing but the rounding of scores: a property of the
-    published generator, not of this one.
+    With the same seed, alpha only changes the rounding of scores. The property is the published
+    generator's.
     """
     one, other = (made(kind, 50, synthetic_alpha=each, data_seed=3) for each in (0.0, 1.0))
     np.testing.assert_array_equal(one.train.features, other.train.features)
@@ -149,7 +154,8 @@ def test_alpha_moves_no_label(kind: str) -> None:
 def test_no_class_is_preferred(data: FederatedData) -> None:
     """Classes are exchangeable: over clients the mean share of each is 1/10.
 
-    Clients are independent, so the standard error comes from their spread; 10 classes within 4.5.
+    Clients are independent, so the standard error comes from their spread. The bound for 10 classes
+    is 4.5 standard errors.
     """
     shares = np.array(
         [np.bincount(data.train.client(k)[1], minlength=10) / data.train.sizes[k] for k in range(N)]
@@ -159,9 +165,10 @@ def test_no_class_is_preferred(data: FederatedData) -> None:
 
 
 def test_labels_of_a_client_are_linear_in_its_features(data: FederatedData) -> None:
-    """A linear fit to one-hot labels beats one to shuffled labels.
+    """A linear fit to one-hot labels beats a fit to shuffled labels.
 
-    On the client, of those with 1000 examples, whose commonest class has the smallest share.
+    The client is the one with the smallest share of its commonest class, of clients with 1000
+    examples.
     """
 
     def commonest(k: int) -> float:
@@ -239,7 +246,7 @@ def linear() -> FederatedData:
 def test_features_are_standard_normal(linear: FederatedData) -> None:
     """10^6 independent values: mean, variance and correlations within 5 standard errors.
 
-    Of 4950 correlations, each of standard error 0.01, none is beyond 5.
+    Each of the 4950 correlations has standard error 0.01.
     """
     x, _ = everything(linear)
     assert abs(x.mean()) < 5e-3
@@ -251,8 +258,8 @@ def test_features_are_standard_normal(linear: FederatedData) -> None:
 def test_labels_are_rounded_linear_values(linear: FederatedData) -> None:
     """y = round(x . b) + shift: least squares on 10^4 examples recovers b and the whole shift.
 
-    The residuals are then the rounding, uniform on [-1/2, 1/2] with deviation 0.289, up to the
-    fit's own error: its deviation is 0.289 sqrt(101 / 10^4) = 0.03, 6 of them 0.17.
+    So the residuals are the rounding, uniform on [-1/2, 1/2] with deviation 0.289, up to the fit's
+    own error. That error has deviation 0.289 sqrt(101 / 10^4) = 0.03, and 6 deviations are 0.17.
     """
     x, y = everything(linear)
     columns = np.column_stack([x, np.ones(len(x))])
@@ -268,7 +275,7 @@ def test_labels_are_rounded_linear_values(linear: FederatedData) -> None:
 
 
 def test_examples_are_split_evenly() -> None:
-    """10000 = 3 x 3333 + 1; of 3333 it is 2999 for training."""
+    """10000 = 3 x 3333 + 1; of 3333 examples 2999 are for training."""
     part = SyntheticLinear(num_clients=3).build()
     sizes = part.train.sizes + part.test.sizes
     assert sorted(sizes) == [3333, 3333, 3334]

@@ -1,4 +1,4 @@
-"""Every task on both engines, from small files in the distributors' formats."""
+"""Each task on both engines, from small files in the distributors' formats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORDS = "to be or not to be that is the question whether tis nobler in the mind 
 PLAY = play(
     "A PLAY", [(role, n * WORDS) for role in ("HAMLET", "OPHELIA", "GHOST") for n in (2, 3)]
 )
-# Settings by task that fit the small files.
+# Settings per task that fit the small files.
 FITTING: dict[str, dict[str, Any]] = {
     "synthetic": {"num_clients": 4},
     "synthetic_linear": {"num_clients": 20},
@@ -36,7 +36,7 @@ FITTING: dict[str, dict[str, Any]] = {
     "mnist": {"num_clients": 5, "ridge": 0.1},
     "file": {"data_file": "DATA_DIR/own.csv"},
 }
-# Networks that compile in a second.
+# Networks that compile within a second.
 SMALLER: dict[str, dict[str, Any]] = {
     "cifar100": {"model": "small_cnn", "cnn_filters": "4", "cnn_hidden": ""},
     "shakespeare": {"lstm_units": 4},
@@ -47,7 +47,7 @@ SMALLER: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with small files of every task, taken for the distributors'."""
+    """A folder with small files of each task, accepted as the distributors'."""
     folder = tmp_path / "data"
     monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR100", tiny_files.tiny_cifar100(folder))
     monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR10", tiny_files.tiny_cifar10(folder))
@@ -62,7 +62,7 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def where(task: str, tmp_path: Path, data_dir: Path) -> dict[str, Any]:
-    """The folder of runs, and that of the task's data."""
+    """Returns the settings for the folders of the runs and of the task's data."""
     parameters = {p.name for p in builtin_registry().components["task"][task].parameters}
     found = {"output_dir": str(tmp_path), "task": task}
     return {**found, "data_dir": str(data_dir)} if "data_dir" in parameters else found
@@ -97,9 +97,9 @@ def test_every_task_is_run() -> None:
     assert set(builtin_registry().components["task"]) == set(FITTING)
 
 
-# The only task whose images TFF crops. The engines' own tests have arrays without crops.
+# The only task whose images TFF crops. The engines' own tests cover arrays without crops.
 ON_TFF = ("cifar100",)
-# What TFF computed of sequences: it takes ten seconds to build an LSTM.
+# Recorded results of TFF on sequences, since TFF takes ten seconds to build an LSTM.
 MEASURES = ("train_loss", "test_sample_loss", "test_user_loss", "update_norm")
 SHAKESPEARE = (4.487014, 4.475658, 4.475658, 0.0337307)
 
@@ -121,7 +121,7 @@ def test_sequences_as_tff_computed_them(run: Run) -> None:
     [t if t in ON_TFF else pytest.param(t, marks=pytest.mark.slow) for t in sorted(FITTING)],
 )
 def test_two_rounds_agree_on_both_engines(task: str, run: Run) -> None:
-    """The same clients, the same batches, the same pixels: the same losses."""
+    """Same clients, same batches, same pixels: same losses."""
     assert_alike(task, run, **SMALLER.get(task, {}))
 
 

@@ -1,4 +1,4 @@
-"""What each task says of itself, and that its parameters reach its data."""
+"""Declarations of tasks, and the effect of their parameters on the data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.datasets.shakespeare_works import play, tiny_shakespeare, works
 
 TASKS = {name: c.config for name, c in builtin_registry().components["task"].items()}
 PLAY = play("A PLAY", [(who, n * "To be or not to be. ") for who in "ABC" for n in (20, 30)])
-# Of each task: settings that fit the small files, and another value of each parameter.
+# Per task, settings that fit the small files, and a second value of each parameter.
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "synthetic": (
         {"num_clients": 3, "synthetic_alpha": 1.0, "synthetic_beta": 1.0},
@@ -35,7 +35,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"num_clients": 50},
         {"num_clients": 40, "data_seed": 1, "client_split": "tff", "augmentation": "none"},
     ),
-    # Its clients are not drawn: its `data_seed` draws the test clients alone.
+    # Clients are not drawn here: `data_seed` only draws the test clients.
     "shakespeare": ({"num_clients": 3}, {"num_clients": 2, "client_split": "tff"}),
     "leaf_synthetic": (
         {"num_clients": 3, "synthetic_alpha": 0.5, "synthetic_beta": 0.5},
@@ -60,13 +60,13 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"num_clients": 10, "data_seed": 1, "size_spread": 0.4},
     ),
 }
-# Read where the data is put to use, in every case, and by a test of its own.
+# Parameters used when data are loaded, in every case, or with a separate test.
 ELSEWHERE = {"test_clients", "held_out_clients", "data_dir", "synthetic_alpha"}
 
 
 @pytest.fixture
 def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Small files of every task, TFF's beside the distributors'."""
+    """Small files of each task, both TFF's and the distributors'."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for name, make in (
         ("cifar_files.CIFAR100", tiny_files.tiny_cifar100),
@@ -111,7 +111,7 @@ def test_every_parameter_reaches_the_data_or_what_a_model_reads(
     shutil.rmtree(data_dir / "prepared", ignore_errors=True)
     assert outcome() == first
     classes = config(**fitting).build().num_classes
-    # The small CIFAR-100 has 20 of its 100.
+    # The small CIFAR-100 has 20 of its 100 classes.
     assert config.num_classes == {"synthetic_linear": None, "cifar100": 100}.get(task, classes)
     for name, value in others.items():
         assert outcome(**{name: value}) != first, name
@@ -119,7 +119,7 @@ def test_every_parameter_reaches_the_data_or_what_a_model_reads(
 
 @pytest.mark.parametrize("task", ["synthetic", "leaf_synthetic"])
 def test_synthetic_alpha_reaches_the_generator(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which moves no label by it: it is the deviation of the second array of N normals."""
+    """alpha moves no label: it is the deviation of the second array of N normals."""
     asked: list[float] = []
 
     class Watching(np.random.Generator):
@@ -165,7 +165,7 @@ def test_each_task_has_the_model_of_its_publication() -> None:
 
 
 def test_published_values_are_of_settings_that_look_for_them() -> None:
-    """A value that no parameter asks for would be no value at all."""
+    """A published value without a parameter that asks for it would be useless."""
     asked = {
         p.name
         for component in builtin_registry().all()
@@ -192,7 +192,7 @@ def test_the_default_folder_is_in_the_users_cache(monkeypatch: pytest.MonkeyPatc
 
 
 def test_labels_out_of_range_name_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of any data, a plug-in's too: `FederatedData` knows no name."""
+    """Labels of any data are checked here, also a plug-in's: `FederatedData` knows no task name."""
 
     def build(config: Any) -> FederatedData:
         part = ClientExamples(np.zeros((3, 2)), np.array([0, 1, 7]), np.array([0, 2, 3]))

@@ -26,7 +26,7 @@ def test_what_tensorflow_wrote() -> None:
 
 
 def test_values_that_are_not_packed() -> None:
-    """Each with its own tag, as protocol buffers of version 2 wrote them: 5 and 300."""
+    """Each value has its own tag, as version 2 of protocol buffers wrote them: 5 and 300."""
     values = b"\x08\x05\x08\xac\x02"
     feature = b"\x1a" + bytes([len(values)]) + values
     entry = b"\x0a\x01a\x12" + bytes([len(feature)]) + feature

@@ -11,8 +11,8 @@ from pathlib import Path
 def example(feature: str, value: bytes) -> bytes:
     """A serialized `tf.train.Example` of one bytes feature.
 
-    Features, the map's entry, Feature and BytesList are all field 1 of what holds them; of an
-    entry the name is field 1 and the Feature field 2.
+    Features, the map's entry, Feature and BytesList are all field 1 of their parent. In an entry,
+    the name is field 1 and the Feature is field 2.
     """
     bytes_list = _field(1, _field(1, value))
     entry = _field(1, feature.encode()) + _field(2, bytes_list)
@@ -27,7 +27,7 @@ def _field(number: int, content: bytes) -> bytes:
 
 
 def write_database(path: Path, rows: Iterable[tuple[str, str, bytes]]) -> None:
-    """Writes a database of (split, client, example) as TFF's are."""
+    """Writes a database of (split, client, example) in TFF's form."""
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute(
             "CREATE TABLE examples (split_name TEXT, client_id TEXT, serialized_example_proto BLOB)"
@@ -45,7 +45,7 @@ def write_database(path: Path, rows: Iterable[tuple[str, str, bytes]]) -> None:
 
 
 def other_message(message: bytes) -> Callable[[Path], object]:
-    """Puts another example in the place of the first."""
+    """Returns an edit that replaces the first example."""
 
     def edit(path: Path) -> None:
         with sqlite3.connect(path) as database:
@@ -58,7 +58,7 @@ def other_message(message: bytes) -> Callable[[Path], object]:
 
 
 def statement(text: str) -> Callable[[Path], object]:
-    """Executes a statement."""
+    """Returns an edit that executes a statement."""
 
     def edit(path: Path) -> None:
         with sqlite3.connect(path) as database:

@@ -1,7 +1,7 @@
-"""Small files in the distributors' formats, and the descriptions that make them the right ones.
+"""Small files in the distributors' formats, with matching descriptions.
 
-Put a description in the place of the real one, `f3ast_tff.datasets.cifar_files.CIFAR100` say, and
-the loaders take the small files for the distributor's.
+If a description replaces the real one, such as `f3ast_tff.datasets.cifar_files.CIFAR100`, the
+loaders accept the small files as the distributor's.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Labels = Mapping[str, np.ndarray]
 
 
 def python2_pickle(pixels: np.ndarray, labels: Labels) -> bytes:
-    """A batch as Python 2 pickled it: strings of bytes, lists of small integers.
+    """Returns a batch as Python 2 pickles it: strings of bytes, lists of small integers.
 
-    The opcodes are those that `pickletools.dis` shows of a CIFAR file.
+    The opcodes are those of a CIFAR file in `pickletools.dis`.
     """
     rows = pixels.transpose(0, 3, 1, 2).reshape(len(pixels), -1)
     raw = rows.tobytes()
@@ -50,7 +50,7 @@ def python2_pickle(pixels: np.ndarray, labels: Labels) -> bytes:
 
 
 def images(num: int, classes: int, seed: int, side: int = 32) -> tuple[np.ndarray, np.ndarray]:
-    """Random pixels `uint8 [num, side, side, 3]` and labels, each class as often."""
+    """Random pixels `uint8 [num, side, side, 3]`, and labels with equally many of each class."""
     rng = np.random.default_rng(seed)
     pixels = rng.integers(0, 256, (num, side, side, 3), dtype=np.uint8)
     return pixels, rng.permutation(np.arange(num) % classes).astype(np.uint8)
@@ -88,14 +88,14 @@ def tiny_cifar10(data_dir: Path) -> CifarFiles:
         batches.append(replace(written, optional=batch.optional))
     test_pixels, test_labels = images(50, 10, 3)
     test = _write_batch(folder / "test_batch", test_pixels, {"labels": test_labels})
-    # Of the first four batches, as with the real ones.
+    # Digest of the first four batches, as with the real files.
     subset = LabelledImages.of(pixels[:160], labels[:160, None]).digest
     digest = LabelledImages.of(test_pixels, test_labels[:, None]).digest
     return replace(CIFAR10, train=Part(tuple(batches), subset), test=Part((test,), digest))
 
 
 def pack(data_dir: Path, files: CifarFiles) -> CifarFiles:
-    """Replaces the unpacked files by the archive."""
+    """Replaces the unpacked files by an archive."""
     folder, archive = data_dir / files.folder, data_dir / files.archive
     with tarfile.open(archive, "w:gz") as tar:
         for path in sorted(folder.iterdir()):
@@ -132,7 +132,7 @@ def tiny_mnist(data_dir: Path) -> MnistFiles:
 
 
 def example(image: np.ndarray, label: int, coarse_label: int) -> bytes:
-    """A serialized `tf.train.Example` of integers, its lists packed as TensorFlow writes them."""
+    """A serialized `tf.train.Example` of integers, in packed lists as TensorFlow writes them."""
     entries = {"coarse_label": [coarse_label], "image": image.ravel().tolist(), "label": [label]}
     features = b""
     for name, values in entries.items():
@@ -165,7 +165,7 @@ def tiny_tff_cifar100(path: Path) -> CifarFiles:
         for split, clients, size in (("train", 11, 2), ("test", 2, 1)):
             pixels, fine = images(clients * size, 20, clients)
             for row, (image, label) in enumerate(zip(pixels, fine.tolist())):
-                # One image of each client after the other: not grouped by client.
+                # Rows cycle through the clients, so that they are not grouped by client.
                 values = (split, str(row % clients), example(image, label, label // 5))
                 database.execute("INSERT INTO examples VALUES (?, ?, ?)", values)
             for k in range(clients):
