@@ -1,4 +1,4 @@
-"""Shared by the tests of engines."""
+"""Fixtures shared by the tests of engines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.f3ast_tff.engines.tiny import engine_parts
 
 @pytest.fixture(scope="module")
 def make_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
-    """Makes engines by name, of `engine_parts` and options, and closes them at the end."""
+    """Makes engines by name from `engine_parts` and options, and closes them at the end."""
     engines: list[Engine] = []
     of_parts = {field.name for field in fields(EngineParts)}
 

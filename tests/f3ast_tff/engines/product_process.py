@@ -1,4 +1,4 @@
-"""A learning process in miniature, made by hand: matrix products over a client's rows."""
+"""A small learning process made by hand: matrix products over a client's rows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import tensorflow_federated as tff
 
 
 def product_process(secure: bool = False) -> tff.templates.IterativeProcess:
-    """Adds up sum(x W) over all rows x, W a variable of 3 x 3 halves, by two loops.
+    """Sums x W over all rows x, in two loops; W is a variable of 3 x 3 halves.
 
     Args:
-        secure: Whether to count the clients by a secure sum besides.
+        secure: Whether a secure sum counts the clients.
     """
     data_type = tff.SequenceType(tff.TensorType(np.float32, [3]))
 

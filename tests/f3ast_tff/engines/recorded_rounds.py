@@ -1,9 +1,9 @@
-"""Rounds that TensorFlow Federated computed, kept for Pythons that it has no release for.
+"""Recorded rounds of TensorFlow Federated, for Python versions without a release of it.
 
     python -m tests.f3ast_tff.engines.recorded_rounds [CASE ...]
 
-runs the cases on TFF, in this process and on its worker, and writes `tff_rounds/CASE.npz`. The
-table below is the one place of a case; each algorithm has one of its own name.
+runs the cases on TFF, in this process and on its worker, and writes `tff_rounds/CASE.npz`. Cases
+are defined in the table below only; each algorithm has a case of its name.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from f3ast_tff.settings.given_objects import settings_of
 from f3ast_tff.settings.resolve import resolve
 
 FOLDER = Path(__file__).with_name("tff_rounds")
-# Of a tensor with more entries, every n-th is kept: a softmax regression is whole.
+# Every n-th entry of larger tensors is kept; a softmax regression is kept whole.
 MOST_ENTRIES = 600
-# What TFF computes again may differ from the record by this, and another runtime or engine.
+# Largest differences from the record: of TFF itself, and of another runtime or engine.
 REPEATED, ALIKE = 1e-6, 1e-5
 ABOUT = "about"
 PACKAGES = ("tensorflow-federated", "tensorflow", "numpy")
@@ -67,14 +67,14 @@ COMMON: dict[str, Any] = {
     "seed": 3,
     "rounds": 8,
 }
-# Settings that let eight rounds reach what an algorithm does later.
+# Settings with which eight rounds reach an algorithm's later phases.
 EARLY: dict[str, dict[str, Any]] = {
     "amplified_fedavg": {"amplified_period": 3, "amplified_gain": 2.0},
     "amplified_scaffold": {"control_period": 3, "control_gain": 2.0},
     "f3ast": {"rate_beta": 0.1},
     "f3ast_adam": {"rate_beta": 0.1},
     "f3ast_of_ca_fed": {"rate_beta": 0.1},
-    # The oracle of CA-Fed knows no sine wave.
+    # CA-Fed's oracle does not cover a sine wave.
     "ca_fed": {"availability": "home_devices"},
     "more_available": {"more_available_pi": 0.2},
     "fedau": {"fedau_cutoff": 3},
@@ -100,7 +100,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "fedlaavg_late": {"algorithm": "fedlaavg", "memory_from_round": 4},
     "fedlaavg_decay": {"algorithm": "fedlaavg", "client_lr_decay": 0.8},
     "f3ast_fedvarp": {"algorithm": "f3ast", "rate_beta": 0.1, "aggregation": "fedvarp"},
-    # Memories whose clients count by their examples.
+    # Memories with clients weighted by examples.
     "fedvarp_by_size": {"algorithm": "fedvarp", "client_share": "examples"},
     "scaffold_by_size": {"algorithm": "scaffold", "client_share": "examples"},
     "mifa_wait": {"algorithm": "mifa", "mifa_start": "wait", "num_clients": 8},
@@ -166,7 +166,7 @@ def configured(case: str, **engine: Any) -> Configuration:
 
 
 class _Recorder:
-    """An engine that notes cohorts, outcomes and models, a round at a time."""
+    """An engine that records cohorts, outcomes and models, one round at a time."""
 
     block_rounds = 1
 
@@ -195,14 +195,14 @@ class _Recorder:
 
 
 def played(case: str, **engine: Any) -> Arrays:
-    """Runs a case from its settings on, through the round loop.
+    """Runs a case from its settings, through the round loop.
 
     Args:
-        case: Its name.
+        case: Name of the case.
         **engine: Settings of the engine.
 
     Returns:
-        `ids int64 [T, widest]` (-1: none) and `weights` of the cohorts that were received,
+        `ids int64 [T, widest]` (-1: none) and `weights` of the received cohorts,
         `client_losses` and `delivered` alike; `train_loss`, `update_norm`, `num_dropped` and
         `rejected [T]`; `models float32 [T + 1, kept]`, from the start on, with `norms` of their
         tensors `float64 [T + 1, tensors]`; `test_losses` of the clients `float64 [C]`; and
@@ -238,7 +238,7 @@ def played(case: str, **engine: Any) -> Arrays:
 
 
 def _padded(rows: Sequence[Any], fill: Any) -> np.ndarray:
-    """Rows of different lengths as one array, at least one wide."""
+    """Returns rows of different lengths as one array, at least one column wide."""
     found = np.full((len(rows), max(1, *map(len, rows))), fill)
     for place, row in zip(found, rows):
         place[: len(row)] = row
@@ -250,10 +250,10 @@ def _kept(model: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def recorded(case: str) -> tuple[Arrays, dict[str, Any]]:
-    """Returns what TFF computed, and what is said of it.
+    """Returns TFF's results, and the text recorded with them.
 
     Raises:
-        ValueError: If the file is not as it was written.
+        ValueError: If the file has changed since it was written.
     """
     arrays = load_npz(FOLDER / f"{case}.npz")
     about = json.loads(str(arrays.pop(ABOUT)))
@@ -271,9 +271,9 @@ def digest(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def assert_alike(got: Arrays, expected: Arrays, tolerance: float) -> None:
-    """Integers and truths must be equal, all else within the tolerance, absolute or relative.
+    """Integers and truth values must be equal, floats within the tolerance, absolute or relative.
 
-    Losses within ten times the tolerance: each is a sum over hundreds of batches in float32.
+    Losses get ten times the tolerance: each is a sum over hundreds of batches in float32.
     """
     assert got.keys() == expected.keys()
     for name, array in expected.items():
@@ -285,7 +285,7 @@ def assert_alike(got: Arrays, expected: Arrays, tolerance: float) -> None:
 
 
 def main(cases: Sequence[str]) -> int:
-    """Writes the files of these cases, by default of all."""
+    """Writes the files of these cases, by default of all cases."""
     for case in cases or CASES:
         arrays = played(case, engine="tff", tff_runtime="tf")
         assert_alike(played(case, engine="tff", tff_runtime="worker"), arrays, ALIKE)

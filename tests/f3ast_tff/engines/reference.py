@@ -1,4 +1,4 @@
-"""Federated softmax regression by hand in NumPy, float64: what every engine must compute."""
+"""Federated softmax regression by hand in NumPy, float64: the reference for each engine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def gradient(weights: Weights, x: np.ndarray, y: np.ndarray) -> Weights:
 def local_update(
     weights: Weights, x: np.ndarray, y: np.ndarray, order: np.ndarray, batch_size: int, lr: float
 ) -> Weights:
-    """Returns v_k: the local model after SGD over the batches, less the start."""
+    """Returns v_k: the local model after SGD over the batches, minus the start."""
     local = [weight.astype(np.float64) for weight in weights]
     for segment in order:
         for start in range(0, len(segment), batch_size):

@@ -1,4 +1,4 @@
-"""What came back from each client, the same on every engine and over workers."""
+"""Results by client, the same on each engine and over workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data, with_nan_client
 
-# Client 0 has less than a batch, and does nothing.
+# Client 0 has less than one batch, and makes no step.
 WORK = LocalTraining(8, epochs=2, drop_remainder=True, seed=3)
 IDLE_CLIENT, NAN_CLIENT = 0, 2
 DATA = with_nan_client(tiny_data(), NAN_CLIENT)
@@ -41,7 +41,7 @@ def workers(name: str, aggregation: Aggregation) -> WorkersHere:
 
 @pytest.fixture(scope="module")
 def alone(make_engine: Callable[..., Any]) -> list[dict[int, float]]:
-    """Loss of each client in each round if it trains alone on the model of that round."""
+    """Loss of each client in each round, if it trains alone on that round's model."""
     engine = make_engine("fused", DATA, WORK, Sgd(1.0), WeightedSum())
     losses: list[dict[int, float]] = []
     for t, cohort in enumerate(COHORTS, start=1):
@@ -104,7 +104,7 @@ def test_round_is_the_same_without(name: str, make_engine: Callable[..., Any]) -
 def test_with_a_memory(
     name: str, make_engine: Callable[..., Any], alone: list[dict[int, float]]
 ) -> None:
-    """A client that is dropped keeps its place."""
+    """A dropped client keeps its place."""
     parts = (DATA, WORK, Sgd(1.0), Mifa())
     engine = make_engine(name, *parts, p=np.full(6, 1 / 6), cohort_size=6)
     outcome, nobody = engine.run_rounds(1, [COHORTS[0], COHORTS[2]], by_client=True)

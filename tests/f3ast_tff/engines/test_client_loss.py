@@ -1,4 +1,4 @@
-"""A client's loss: over all of its examples, over one batch, or met in training."""
+"""A client's loss: over all its examples, over one batch, or during training."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.engines import reference
 from tests.f3ast_tff.engines.tiny import tiny_data
 
-# Two clients, of 3 and 2 examples; the third example has two labels that count, the fourth none.
+# Two clients, of 3 and 2 examples; the third example has two counted labels, the fourth none.
 SCORES = ExampleScores(
     np.array([1.0, 2.0, 6.0, 0.0, 5.0]), np.zeros(5), np.array([1.0, 1.0, 2.0, 0.0, 1.0])
 )
@@ -29,7 +29,7 @@ def test_labels_weigh_alike() -> None:
 
 
 def test_mean_squares() -> None:
-    """Losses 1, 2 and, over two labels, 3: (1 + 4 + 2 * 9) / 4; then 25. Not 2.25^2."""
+    """Losses are 1, 2 and, over two labels, 3: (1 + 4 + 2 * 9) / 4, instead of 2.25^2; then 25."""
     found = mean_losses(SCORES, SIZES, "mean_squares")
     np.testing.assert_allclose(found, [5.75, 25.0])
     np.testing.assert_allclose(mean_losses(SCORES, np.array([0, 5]), "mean_squares")[0], np.nan)
@@ -40,12 +40,12 @@ def test_mean_squares() -> None:
     [
         ([0, 3, 0, 2], [np.nan, 2.25, np.nan, 5.0]),
         ([3, 2, 0], [2.25, 5.0, np.nan]),
-        # The fourth example has no label that counts.
+        # The fourth example has no counted label.
         ([3, 1, 1], [9 / 4, np.nan, 5.0]),
     ],
 )
 def test_a_client_without_examples_has_no_loss(sizes: list[int], expected: list[float]) -> None:
-    """Not that of the client that follows it."""
+    """It does not get the loss of the next client."""
     np.testing.assert_allclose(mean_losses(SCORES, np.array(sizes)), expected)
 
 
@@ -64,7 +64,7 @@ def test_a_diverged_loss_is_infinite() -> None:
     [
         # Two passes over 3, 2, 5 examples.
         (LocalTraining(2, epochs=2), [0.5 * 6, 1.5 * 4, 2 * 10]),
-        # Of 3, 2, 5 examples 2, 2, 4 are in full batches.
+        # Full batches hold 2, 2, 4 of 3, 2, 5 examples.
         (LocalTraining(2, drop_remainder=True), [0.5 * 2, 1.5 * 2, 2 * 4]),
         # Three full batches each.
         (LocalTraining(2, steps=3), [0.5 * 6, 1.5 * 6, 2 * 6]),
@@ -76,7 +76,7 @@ def test_losses_met_are_summed_over_visits(work: LocalTraining, expected: list[f
 
 
 def test_no_step_meets_no_loss_and_divergence_stays() -> None:
-    """One example is no full batch of two; the client's mean is NaN, as is a diverged one's."""
+    """One example is no full batch of two: its mean is NaN, like that of a diverged client."""
     work = LocalTraining(2, drop_remainder=True)
     found = losses_met(np.array([np.nan, np.nan]), np.array([1, 2]), work)
     np.testing.assert_array_equal(found, [0.0, np.inf])

@@ -19,7 +19,7 @@ WORK = LocalTraining(4, epochs=2, seed=3)
 COHORT = Cohort(np.array([0, 3]), np.array([0.3, 0.7]))
 CASES = [
     *[("fused", schedule) for schedule in (Geometric(0.5), Inverse(), InverseSqrt(1))],
-    # `test_memories_alike.py` has a rate that falls on both engines.
+    # `test_memories_alike.py` has a decreasing rate on both engines.
     pytest.param("tff_in_process", InverseSqrt(1), marks=pytest.mark.slow),
 ]
 
@@ -28,7 +28,7 @@ CASES = [
 def test_a_round_trains_at_its_rate(
     name: str, schedule: Schedule, make_engine: Callable[..., Any]
 ) -> None:
-    """Delta of rounds 1, 2 and 9, against the same local steps in NumPy."""
+    """Delta of rounds 1, 2 and 9, compared with the same local steps in NumPy."""
     data, client = tiny_data(), Sgd(0.1, schedule=schedule)
     engine = make_engine(name, data, WORK, Sgd(1.0), WeightedSum(), client=client)
     for t in (1, 2, 9):

@@ -1,4 +1,4 @@
-"""The engines' configurations: what is refused, and what is set before a framework is imported."""
+"""Configurations of engines: refused values, and variables set before a framework is imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every engine must do, against the same rounds by hand in NumPy."""
+"""Rules for each engine, compared with the same rounds by hand in NumPy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sum_engine(request: pytest.FixtureRequest, make_engine: Callable[..., Any]) 
 
 @pytest.fixture
 def engine(sum_engine: Any) -> Any:
-    """The same engine, put back to its start after each test."""
+    """The same engine, restored to its start after each test."""
     start = sum_engine.state()
     yield sum_engine
     sum_engine.restore(start)
@@ -95,7 +95,7 @@ def test_repeated_clients_count_in_loss_and_drops(engine: Any) -> None:
 
 
 def test_non_finite_update_is_dropped_and_counted(engine: Any) -> None:
-    """The NaN client leaves exactly the sum over the others."""
+    """Without the NaN client, the update is exactly the sum over the rest."""
     cohort = Cohort(np.array([0, NAN_CLIENT, 5]), np.array([0.5, 9.0, 0.2]))
     others = Cohort(np.array([0, 5]), np.array([0.5, 0.2]))
     before, expected = engine.weights(), delta(engine, 4, others)
@@ -164,10 +164,10 @@ def test_client_losses_are_means_over_the_client(engine: Any) -> None:
     "name", [pytest.param("tff", marks=pytest.mark.slow), "tff_in_process", "fused"]
 )
 def test_training_losses(name: str, make_engine: Callable[..., Any]) -> None:
-    """Those of each batch before its step, in the order of the round; the model stays.
+    """Each batch's loss before its step, in the round's order; the model stays.
 
-    Training by hand: client k's first batch is scored with the global model, the others with what
-    the steps before have made of it.
+    Training by hand: client k's first batch is scored with the global model, each later batch with
+    the model after the earlier steps.
     """
     parts = (tiny_data(), WORK, Sgd(1.0), WeightedMean())
     engine = make_engine(name, *parts, client_loss="training_loss")
@@ -190,7 +190,7 @@ def test_training_losses(name: str, make_engine: Callable[..., Any]) -> None:
 
 
 def test_empty_rounds_in_a_block_leave_the_model_alone(engine: Any) -> None:
-    """A block of three rounds is the three rounds one by one; the empty one does nothing."""
+    """A block of three rounds equals three single rounds; the empty round changes nothing."""
     start = engine.state()
     nobody = Cohort(np.zeros(0, np.int64), np.zeros(0))
     outcomes = engine.run_rounds(1, [COHORT, nobody, COHORT])
@@ -205,7 +205,7 @@ def test_empty_rounds_in_a_block_leave_the_model_alone(engine: Any) -> None:
 
 @pytest.mark.tff
 def test_non_finite_clients_are_dropped_alike_under_a_mean(make_engine: Callable[..., Any]) -> None:
-    """What is left is averaged over those that are left."""
+    """The mean is over the remaining clients."""
     cohort = Cohort(np.array([0, NAN_CLIENT, 5]), np.array([3.0, 100.0, 1.0]))
     data, results = with_nan_client(tiny_data(), NAN_CLIENT), []
     for name in ("tff", "fused", "fused_lanes"):

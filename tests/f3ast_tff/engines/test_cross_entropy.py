@@ -1,4 +1,4 @@
-"""The loss of sequences: pads count nowhere, in either framework."""
+"""The loss of sequences: pads do not count, in either framework."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_label_sums_in_jax() -> None:
 
 
 def test_a_label_is_right_where_the_first_of_the_largest_logits_is_its_own() -> None:
-    """As `argmax` has it, of ties, infinities and NaN too."""
+    """This agrees with `argmax`, also for ties, infinities and NaN."""
     import jax.numpy as jnp
 
     from f3ast_tff.engines.jax.local_sgd import label_sums
@@ -59,7 +59,7 @@ def test_label_losses_in_tensorflow() -> None:
 
 @pytest.mark.tff
 def test_what_does_not_count_may_be_nan() -> None:
-    """The label of a pad is not looked at, nor are its logits."""
+    """A pad's label and logits are ignored."""
     import tensorflow as tf
 
     from f3ast_tff.engines.tff.composition import label_losses

@@ -1,4 +1,4 @@
-"""The fused engine is the TFF engine: same selections, same model, every algorithm."""
+"""The fused engine equals the TFF engine: same selections, same model, for each algorithm."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.f3ast_tff.engines.training import train
 pytestmark = pytest.mark.tff
 
 ROUNDS = 50
-# Its released reading adds sampling with replacement, the divisor K, filled rounds and clipping.
+# The released reading adds sampling with replacement, the divisor K, filled rounds and clipping.
 CASES = [
     {"algorithm": "f3ast", "reading": "released", "server_optimizer": "yogi", "local_steps": 3},
 ]
-# `test_recorded_rounds.py` has their first rounds as TFF computed them.
+# `test_recorded_rounds.py` has TFF's results for their first rounds.
 MORE_CASES = [
     {"algorithm": "fedadam"},
     {"algorithm": "poc", "poc_candidates": 6, "reading": "released"},
@@ -53,7 +53,7 @@ def test_fifty_rounds_agree(case: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_the_largest_learning_rate_is_the_same_on_both(tmp_path: Path) -> None:
-    """Far beyond, where weights overflow, the engines would differ in what is finite."""
+    """At much larger rates weights overflow, and the engines differ in their finite values."""
     case = {"algorithm": "f3ast", "server_lr": 1e6}
     expected, _ = train({**case, "engine": "tff"}, tmp_path / "tff", rounds=5)
     got, _ = train({**case, "engine": "fused"}, tmp_path / "fused", rounds=5)

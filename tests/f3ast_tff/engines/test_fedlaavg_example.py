@@ -1,4 +1,4 @@
-"""FedLaAvg's Example 1: two clients take turns, each with a quadratic of its own."""
+"""FedLaAvg's Example 1: two clients take turns, each with its own quadratic."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def fedlaavg(rounds: int) -> list[float]:
 
 
 def test_fedavg_oscillates_around_the_wrong_mean() -> None:
-    """Theorem 1: eq. (25) has a closed form, which weighs clients by how long they are there."""
+    """Theorem 1: eq. (25) has a closed form, which weighs clients by their time available."""
     a, b = (1 - RATE) ** FIRST, (1 - RATE) ** SECOND
     limit = (MEANS[1] * (1 - b) + b * MEANS[0] * (1 - a)) / (1 - a * b)
     ends = fedavg_at_period_ends(200)
@@ -67,7 +67,7 @@ def test_fedlaavg_converges_to_the_right_mean() -> None:
 
 
 def test_so_does_an_engine() -> None:
-    """A model of one bias: client 0 has 3 in 4 labels of class 0, client 1 has 1 in 4."""
+    """A model of one bias: 3 of client 0's 4 labels are class 0, 1 of client 1's 4."""
     labels = np.array([0, 0, 0, 1, 1, 1, 1, 0], np.int32)
     examples = ClientExamples(np.zeros((8, 1), np.float32), labels, np.array([0, 4, 8]))
     data = FederatedData(examples, examples, 2)

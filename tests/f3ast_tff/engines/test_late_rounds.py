@@ -1,9 +1,9 @@
 """Late updates on the engines, by hand.
 
-Two clients have examples with features 0, so that the model is two biases (a, -a), from
-a = 0; one local step, client rate 1/2, server rate 1. With s = s(2a), s(x) = 1 / (1 + exp(-x)), a
-client whose example has label 0 moves a by D = (1 - s) / 2, one of label 1 by D = -s / 2: client 0
-has label 0, client 1 label 1. At a = 0 the updates are D = 1/4 and -1/4.
+Two clients have examples with features 0, so the model is two biases (a, -a), starting at a = 0.
+There is one local step, with client rate 1/2 and server rate 1. Let s = s(2a),
+s(x) = 1 / (1 + exp(-x)). Client 0 has label 0 and moves a by D = (1 - s) / 2; client 1 has label 1
+and moves a by D = -s / 2. At a = 0 the updates are D = 1/4 and -1/4.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.f3ast_tff.engines.test_memory_methods import ENGINES, P2, labelled
 from tests.f3ast_tff.engines.tiny import tiny_data, with_nan_client
 
 CLIENT, SERVER = Sgd(0.5), Sgd(1.0)
-# Clients asked with their slots; clients that enter with slot, round of asking and weight.
+# Asked clients with their slots; entering clients with slot, round of asking and weight.
 Asked = Sequence[tuple[int, int]]
 Entering = Sequence[tuple[int, int, int, float]]
 
@@ -63,9 +63,11 @@ def biases(
 def test_an_update_is_computed_at_the_model_that_was_sent(
     name: str, make_engine: Callable[..., Any]
 ) -> None:
-    """Both are asked in round 1; client 0 enters then: a = 1/4. Client 1 enters in round 2, with
-    D = -1/4 of a = 0: a = 0. At a = 1/4 it would be -s(1/2) / 2 = -0.311. Round 3 asks client 0
-    at a = 0 into the slot of client 1, and nothing enters; in round 4 half of its 1/4 does.
+    """Both are asked in round 1. Client 0 enters at once: a = 1/4.
+
+    Client 1 enters in round 2 with its D = -1/4 of a = 0, so a = 0. Computed at a = 1/4, D would be
+    -s(1/2) / 2 = -0.311. Round 3 asks client 0 at a = 0 into the slot of client 1, and nothing
+    enters. In round 4 half of its 1/4 enters.
     """
     rounds = [
         late_round([(0, 0), (1, 1)], [(0, 0, 1, 1.0)]),
@@ -79,8 +81,10 @@ def test_an_update_is_computed_at_the_model_that_was_sent(
 
 @ENGINES
 def test_a_mean_over_updates_of_two_rounds(name: str, make_engine: Callable[..., Any]) -> None:
-    """Client 0 of round 1 (1/4, weight 3) and client 1 of round 2, still at a = 0 (-1/4, weight
-    1), twice in the cohort: (3 * 1/4 - 2 * 1/4) / 5 = 1/20. At half the server's rate: 1/40.
+    """Client 0 of round 1 has D = 1/4 and weight 3.
+
+    Client 1 of round 2, still at a = 0, has D = -1/4 and weight 1, and is twice in the cohort. The
+    mean is (3 * 1/4 - 2 * 1/4) / 5 = 1/20. At half the server rate a is 1/40.
     """
     rounds = [
         late_round([(0, 4)], []),
@@ -92,12 +96,12 @@ def test_a_mean_over_updates_of_two_rounds(name: str, make_engine: Callable[...,
 
 @ENGINES
 def test_mifa_takes_updates_in_when_they_enter(name: str, make_engine: Callable[..., Any]) -> None:
-    """p = (1/4, 3/4); client rates 1/2, 1/4, 1/8, over which updates are remembered.
+    """p = (1/4, 3/4); client rates 1/2, 1/4, 1/8; remembered updates are over their round's rate.
 
     Round 1: both at a = 0, g = (1/2, -1/2); client 0 enters, Delta = 1/4 * 1/4 = 1/16.
     Round 2: client 1 enters, Delta = 3/4 * (-1/4) + 1/4 * (1/4 * 1/2) = -5/32.
-    Round 3: nobody enters, Delta = 1/8 (1/4 * 1/2 - 3/4 * 1/2) = -1/32: remembered over the rate
-    of round 1; over that of round 2 it would be -5/64.
+    Round 3: nobody enters, Delta = 1/8 (1/4 * 1/2 - 3/4 * 1/2) = -1/32. Both are divided by the
+    rate of round 1; with that of round 2 Delta would be -5/64.
     """
     rounds = [
         late_round([(0, 0), (1, 1)], [(0, 0, 1, 0.25)]),
@@ -111,10 +115,13 @@ def test_mifa_takes_updates_in_when_they_enter(name: str, make_engine: Callable[
 
 @ENGINES
 def test_mimic_takes_updates_in_when_they_enter(name: str, make_engine: Callable[..., Any]) -> None:
-    """Round 1: client 0, Delta = 1/4, c_0 = 0. Round 2: client 1 of round 1 and client 0 of a =
-    1/4, D_0 = (1 - s(1/2)) / 2 = d: Delta = (-1/4 + d) / 2, c_1 = Delta + 1/4.
-    Round 3: client 1 again, asked in round 2 at a = 1/4, -s(1/2) / 2 = d - 1/2: Delta = d - 1/2 +
-    c_1.
+    """Round 1: client 0, Delta = 1/4, c_0 = 0.
+
+    Round 2: client 1 of round 1, and client 0 of a = 1/4 with D_0 = (1 - s(1/2)) / 2 = d:
+    Delta = (-1/4 + d) / 2, c_1 = Delta + 1/4.
+
+    Round 3: client 1 again, asked in round 2 at a = 1/4, with D_1 = -s(1/2) / 2 = d - 1/2:
+    Delta = d - 1/2 + c_1.
     """
     rounds = [
         late_round([(0, 0), (1, 1)], [(0, 0, 1, 1.0)]),
@@ -131,10 +138,10 @@ def test_mimic_takes_updates_in_when_they_enter(name: str, make_engine: Callable
 def test_amsgrad_keeps_the_largest_moment_and_its_rate_may_fall(
     name: str, make_engine: Callable[..., Any]
 ) -> None:
-    """Rate 1/10, b1 = 0.9, b2 = 0.99, Delta = g, -g / 2, 0 g of g = 1/4, epsilon 0 nearly.
+    """Rate 1/10, b1 = 0.9, b2 = 0.99, epsilon almost 0; Delta = g, -g / 2, 0 with g = 1/4.
 
-    m = .1 g, .09 g - .05 g = .04 g, .036 g; v = .01 g^2, .0124 g^2, then less: v_max stays.
-    Steps 1/10 * (.1 / .1, .04 / sqrt(.0124), .036 / sqrt(.0124)); the last at 1/3 of the rate.
+    m = .1 g, .09 g - .05 g = .04 g, .036 g; v = .01 g^2, .0124 g^2, then less, so v_max stays.
+    Steps 1/10 * (.1 / .1, .04 / sqrt(.0124), .036 / sqrt(.0124)); the last has 1/3 of the rate.
     """
     rounds = [
         late_round([(0, 0), (1, 1)], [(0, 0, 1, 1.0)]),
@@ -151,7 +158,7 @@ def test_amsgrad_keeps_the_largest_moment_and_its_rate_may_fall(
 def test_a_late_update_that_is_not_finite_is_dropped(
     name: str, make_engine: Callable[..., Any]
 ) -> None:
-    """Client 2's features hold a NaN. Alone it leaves the model where it is, when it enters."""
+    """Client 2's features hold a NaN. If it enters alone, the model stays as it is."""
     parts = (with_nan_client(tiny_data(), 2), LocalTraining(8))
     engine = make_engine(name, *parts, cohort_size=3, late=True)
     rounds = [
@@ -175,7 +182,7 @@ def test_a_late_update_that_is_not_finite_is_dropped(
 
 
 def many_rounds() -> list[tuple[Cohort, Flight]]:
-    """Six clients in turn; each enters two rounds after it was asked."""
+    """Six clients in turn; each enters two rounds after it is asked."""
     found = []
     for t in range(1, 9):
         entering = [((t - 2) % 6, (t - 2) % 3, t - 2, 0.5)] if t > 2 else []
@@ -188,7 +195,7 @@ def many_rounds() -> list[tuple[Cohort, Flight]]:
 def test_resumed_with_updates_under_way(
     name: str, aggregation: Aggregation, make_engine: Callable[..., Any]
 ) -> None:
-    """After round 5 updates of rounds 4 and 5 are under way; the rest is bit for bit the same."""
+    """After round 5 the updates of rounds 4 and 5 are in flight; later rounds agree bit for bit."""
     parts = (tiny_data(), LocalTraining(8), Sgd(1.0), aggregation)
     rounds = many_rounds()
 
@@ -210,7 +217,7 @@ def test_resumed_with_updates_under_way(
 
 
 def test_room_for_more_updates_than_at_first(make_engine: Callable[..., Any]) -> None:
-    """Slot 40 of 16; a block of rounds; the update of slot 0 survives the growth."""
+    """Slot 40 with room for 16, in a block of rounds; the update of slot 0 survives the growth."""
     parts = (labelled([0], [1]), LocalTraining(4), Sgd(1.0), WeightedSum())
     engine = make_engine("fused", *parts, client=Sgd(0.5), cohort_size=2, late=True)
     rounds = [

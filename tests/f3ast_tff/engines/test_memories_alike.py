@@ -1,8 +1,8 @@
-"""Each memory on both engines: the same rounds, and what leaves no trace in them.
+"""Each memory on both engines: equal rounds, and rounds that leave no trace.
 
-Of the clients 0 has less than a batch and does no step, 2 is never finite, and four examples of 5
-have features so large that its update is about 1e35: the same ones under labels 0, 1, 2, 0, so that
-no model has all of them right, and their gradients do not cancel.
+Client 0 has less than one batch and makes no step. Client 2 is never finite. Client 5 has four
+examples with features so large that its update is about 1e35. They are equal under labels 0, 1, 2,
+0, so that no model classifies all correctly, and their gradients do not cancel.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ P = np.array([0.2, 0.3, 0.0, 0.25, 0.25, 0.0])
 WORK = LocalTraining(8, drop_remainder=True, seed=3)
 SERVER, CLIENT = Sgd(1.0, momentum=0.5), Sgd(0.05, schedule=Geometric(0.95))
 State = dict[str, np.ndarray]
-# A clip that some rounds meet.
+# A clip that some rounds reach.
 KINDS = {**EVERY, "fedawe": FedAwe(fedawe_clip=0.1)}
 # TFF's process is that of FedVARP, and so are most rules.
 ALIKE_FEDVARP = ("mifa", "mifa_waits", "fedstale", "mimic")
-# `test_tffs_worker_agrees` has SCAFFOLD, which the amplified ones are of.
+# `test_tffs_worker_agrees` has SCAFFOLD; the amplified methods contain it.
 ALIKE_SCAFFOLD = ("scaffold", "amplified_fedavg", "amplified_scaffold")
 
 
@@ -57,7 +57,7 @@ def cohort(*ids: int, weight: float = 0.3) -> Cohort:
 
 
 def twenty_rounds() -> list[Cohort]:
-    """None to three clients, one of them twice; from round 9 on everybody has been there."""
+    """Rounds of none to three clients, one of them twice; by round 9 each client has taken part."""
     rng = np.random.default_rng(4)
     rounds = [rng.permutation(HUGE)[: t % 4] for t in range(1, 21)]
     rounds[6], rounds[8] = np.array([4, BROKEN, 4]), np.array([0, 1, 3, 4])
@@ -65,7 +65,7 @@ def twenty_rounds() -> list[Cohort]:
 
 
 def run(engine: Any, cohorts: list[Cohort], first: int = 1) -> tuple[np.ndarray, list[Any]]:
-    """Models after each round, and outcomes."""
+    """Returns the model after each round, and the outcomes."""
     models, outcomes = [], []
     for t, one in enumerate(cohorts, start=first):
         outcomes += engine.run_rounds(t, [one], by_client=True)
@@ -78,7 +78,7 @@ def copied(engine: Any) -> State:
 
 
 def restore(engine: Any, state: State) -> None:
-    """Of a copy: an engine writes into the tables that it takes back."""
+    """Restores a copy, since an engine writes into the restored tables."""
     engine.restore({name: value.copy() for name, value in state.items()})
 
 
@@ -90,7 +90,7 @@ def assert_equal(state: State, other: State) -> None:
 
 @dataclass(frozen=True)
 class OfKind:
-    """Engines of one memory, by name, and how they start."""
+    """Engines of one memory by name, with their start states."""
 
     kind: str
     engines: dict[str, Any]
@@ -119,7 +119,7 @@ def built(request: pytest.FixtureRequest, make_engine: Callable[..., Any]) -> Of
 
 @pytest.fixture
 def both(built: OfKind) -> Iterator[OfKind]:
-    """Put back to their start after each test."""
+    """The engines, restored to their start after each test."""
     yield built
     for name, engine in built.engines.items():
         restore(engine, built.starts[name])
@@ -135,7 +135,7 @@ def assert_alike(ours: list[Any], theirs: list[Any]) -> None:
 
 
 def test_twenty_rounds_agree(both: OfKind, make_engine: Callable[..., Any]) -> None:
-    """Decaying rate, server momentum, empty rounds, clients twice, without a step or broken."""
+    """Decaying rate, server momentum, empty rounds; clients twice, without a step or broken."""
     found = {name: run(engine, twenty_rounds()) for name, engine in both.engines.items()}
     models, outcomes = found["tff_in_process"]
     assert sum(outcome.num_dropped for outcome in outcomes) > 0
@@ -158,7 +158,7 @@ def test_twenty_rounds_agree(both: OfKind, make_engine: Callable[..., Any]) -> N
 
 
 def test_restored_engine_repeats_bit_for_bit(both: OfKind, make_engine: Callable[..., Any]) -> None:
-    """Also another engine than the one that saved."""
+    """Another engine than the one that saved also repeats."""
     rounds = twenty_rounds()
     for name in ("tff_in_process", "fused"):
         engine = both.engines[name]
@@ -185,7 +185,7 @@ NOTHING = {
 
 @pytest.mark.parametrize("case", NOTHING)
 def test_round_that_leaves_all_state_alone(both: OfKind, case: str) -> None:
-    """Round 10 after everybody has been there; it moves nothing but what a memory moves."""
+    """Round 10, after each client has taken part, only moves the state that its memory moves."""
     empty = case in ("nobody", "broken")
     moves = empty and both.kind in ("mifa", "mifa_waits", "focus")
     for name, engine in both.engines.items():
@@ -221,7 +221,7 @@ def test_a_client_that_breaks_is_as_if_it_had_not_been_there(both: OfKind) -> No
 
 
 def test_a_client_without_a_step_is_there_all_the_same(both: OfKind) -> None:
-    """It sends what it is asked to, of an update of 0; a control stays as it is."""
+    """The client sends the result of an update of 0; a control stays as it is."""
     found = []
     for engine in both.engines.values():
         models, outcomes = run(engine, [cohort(0, 3), cohort(0), cohort(4, 0)])
@@ -256,9 +256,9 @@ def test_tffs_worker_agrees(aggregation: Any, make_engine: Callable[..., Any]) -
 def test_a_model_that_would_not_be_finite_is_rejected(
     aggregation: Any, make_engine: Callable[..., Any]
 ) -> None:
-    """Delta is finite, the server's step along it is not."""
+    """Delta is finite, but the server's step along it is not."""
     for name in ("fused", "tff_in_process"):
-        # Of the rate itself, which is infinite in float32.
+        # The rate itself is infinite in float32.
         with np.errstate(over="ignore", invalid="ignore"):
             engine = make(make_engine, name, aggregation, Sgd(1e300))
             before = copied(engine)

@@ -1,9 +1,9 @@
 """Methods with a memory on the engines, by hand.
 
-Two clients have examples with features 0, so that the model is two biases (a, -a), from
-a = 0; one local step, client rate 1/2, server rate 1. With s = s(2a), s(x) = 1 / (1 + exp(-x)), a
-client whose examples have label 0 moves a by D = (1 - s) / 2, one of label 1 by D = -s / 2. Client
-0 has one example of label 0, client 1 one of label 1; p = (1/4, 3/4).
+Two clients have examples with features 0, so the model is two biases (a, -a), starting at a = 0.
+There is one local step, with client rate 1/2 and server rate 1. Let s = s(2a),
+s(x) = 1 / (1 + exp(-x)). Client 0 has one example of label 0 and moves a by D = (1 - s) / 2; client
+1 has one of label 1 and moves a by D = -s / 2. p = (1/4, 3/4).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def s(x: float) -> float:
 
 
 def labelled(*labels: list[int]) -> FederatedData:
-    """One client a list of labels; all features are 0."""
+    """Makes one client per list of labels; all features are 0."""
     flat = np.array([label for of_client in labels for label in of_client], np.int32)
     offsets = np.cumsum([0, *map(len, labels)])
     examples = ClientExamples(np.zeros((len(flat), 1), np.float32), flat, offsets)
@@ -55,7 +55,7 @@ def biases(
     steps: int = 1,
     p: np.ndarray = P2,
 ) -> list[float]:
-    """Returns a after each round, in which the clients of these ids and weights are there."""
+    """Returns a after each round with the cohort of these ids and weights."""
     work = LocalTraining(4, epochs=steps)
     parts = (data or labelled([0], [1]), work, Sgd(1.0), aggregation)
     engine = make_engine(name, *parts, client=Sgd(0.5), p=p, cohort_size=2)
@@ -69,7 +69,7 @@ def biases(
     return found
 
 
-# Tests of their own show that both engines agree.
+# Separate tests show that both engines agree.
 ENGINES = pytest.mark.parametrize(
     "name", [pytest.param("tff_in_process", marks=pytest.mark.slow), "fused"]
 )
@@ -78,7 +78,7 @@ ONE_ENGINE = pytest.mark.parametrize("name", ["fused"])
 
 @ENGINES
 def test_mifa_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
-    """Absent counts as zero: Delta = sum_{k in S} p_k D_k + sum_{j not in S} p_j y_j.
+    """Without a remembered update, y is 0: Delta = sum_{k in S} p_k D_k + sum_{j not in S} p_j y_j.
 
     Round 1, client 0: D_0 = 1/4, Delta = 1/4 * 1/4, a = 1/16; y_0 = 1/4.
     Round 2, client 1: D_1 = -s(1/8) / 2, Delta = -3/8 s(1/8) + 1/16, a = 1/8 - 3/8 s(1/8).
@@ -90,9 +90,9 @@ def test_mifa_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
 
 @ONE_ENGINE
 def test_mifa_that_waits_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
-    """Round 1, client 0: noted, y_0 = 1/4, a = 0. Round 2, client 1: now all have been there.
+    """Round 1, client 0: y_0 = 1/4 is stored, a = 0. Round 2, client 1: now each has taken part.
 
-    D_1 = -1/4 at a = 0, Delta = 3/4 * -1/4 + 1/4 * 1/4 = -1/8 = a.
+    D_1 = -1/4 at a = 0, so Delta = 3/4 * -1/4 + 1/4 * 1/4 = -1/8 = a.
     """
     rounds = [([0], [0.25]), ([1], [0.75])]
     found = biases(make_engine, name, MIFA_WAITS, rounds)
@@ -106,7 +106,7 @@ def test_fedvarp_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     Round 1, client 0: D_0 = 1/4 = Delta = a = y_0. Round 2, both, with s = s(1/2):
     D_0 = (1 - s) / 2, D_1 = -s / 2; Delta = 1/2 ((1 - s) / 2 - 1/4 - s / 2) + 1/4 * 1/4
     = 3/16 - s / 2, a = 7/16 - s / 2.
-    Round 3, nobody: the model rests, though the average of y is not 0.
+    Round 3, no client: the model rests, although the average of y is not 0.
     """
     rounds = [([0], [2.0]), ([0, 1], [2.0, 2.0]), ([], [])]
     found = biases(make_engine, name, FEDVARP, rounds)
@@ -130,7 +130,7 @@ def test_fedstale_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
 def test_mimic_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     """Client 1 has labels 0, 0, 0, 1: D_1 = (3 (1 - s) - s) / 8 = 3/8 - s / 2.
 
-    Round 1, both, s = 1/2: D = (1/4, 1/8), Delta = 3/16 = a; client 0 was 1/16 above it.
+    Round 1, both, s = 1/2: D = (1/4, 1/8), Delta = 3/16 = a; client 0 is 1/16 above it.
     Round 2, client 0, s = s(3/8): Delta = (1 - s) / 2 - 1/16, a = 5/8 - s / 2.
     """
     rounds = [([0, 1], [1.0, 1.0]), ([0], [1.0])]
@@ -140,7 +140,7 @@ def test_mimic_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
 
 @ENGINES
 def test_fedawe_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
-    """The model is the mean of what clients send, x_k + (t - tau_k) D_k; weights 2 for a plain one.
+    """Clients send x_k + (t - tau_k) D_k; the model is their mean. Weights 2 are a plain mean.
 
     Round 1, client 0: x_0 = 0, D_0 = 1/4, missed 1: a = 1/4 = x_0.
     Round 2, client 1: x_1 = 0 still, D_1 = -1/4, missed 2: a = -1/2 = x_1.
@@ -159,10 +159,10 @@ def test_fedawe_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
 def test_fedawe_with_another_rate_and_a_clip(name: str, make_engine: Callable[..., Any]) -> None:
     """eta_g = 1/2: round 1, D_0 = 1/4: a = 1/8. Round 2: client 1 sends 0 + 1/2 * 2 * -1/4 = -1/4.
 
-    Round 3: client 0 goes on from x_0 = 1/8, D_0 = (1 - s(1/4)) / 2, and sends 1/8 + D_0.
-    With a clip at C = sqrt(2) / 4 the echoes, (a, -a) of norm sqrt(2) |a|, stay within |a| = 1/4:
-    1/4 in round 1; -1/4 for -1/2 in round 2, a = 0 - 1/2 * 1/4; 1/4 for 2 D_0 = 0.44 in round 3,
-    a = 1/8 + 1/2 * 1/4. The clip leaves x_k alone.
+    Round 3: client 0 continues from x_0 = 1/8, D_0 = (1 - s(1/4)) / 2, and sends 1/8 + D_0.
+    With a clip at C = sqrt(2) / 4 the echoes, (a, -a) of norm sqrt(2) |a|, stay within |a| = 1/4.
+    Round 1 has 1/4. Round 2 has -1/4 instead of -1/2, so a = 0 - 1/2 * 1/4. Round 3 has 1/4 instead
+    of 2 D_0 = 0.44, so a = 1/8 + 1/2 * 1/4. The clip leaves x_k alone.
     """
     rounds = [([0], [1.0]), ([1], [1.0]), ([0], [1.0])]
     found = biases(make_engine, name, FedAwe(0.5), rounds)
@@ -173,7 +173,7 @@ def test_fedawe_with_another_rate_and_a_clip(name: str, make_engine: Callable[..
 
 @ENGINES
 def test_fedawe_scores_the_mean_of_all_models(name: str, make_engine: Callable[..., Any]) -> None:
-    """x = (x_0, x_1) is (1/4, 0), then (1/4, -1/2), see above; p = (1/4, 3/4) or (1/2, 1/2).
+    """As above, x = (x_0, x_1) is (1/4, 0), then (1/4, -1/2); p = (1/4, 3/4) or (1/2, 1/2).
 
     The mean model a = p_0 x_0 + p_1 x_1 has a loss of log(1 + exp(-2a)) on client 0, label 0.
     """
@@ -199,10 +199,10 @@ def test_scaffold_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     """Two local steps along g - c_k + c, g_0(a) = s(2a) - 1, g_1(a) = s(2a); rate 1/2.
 
     Then c_k = -c + c_k - D_k / (2 * 1/2), the mean of its g. All c are 0 at first.
-    Round 1, client 0: to 1/4, then by (1 - s(1/2)) / 2: a1 = 3/4 - s(1/2) / 2; D_0 = a1, so that
+    Round 1, client 0: to 1/4, then by (1 - s(1/2)) / 2, so a1 = 3/4 - s(1/2) / 2. D_0 = a1, so
     c_0 = -a1, c = p_0 c_0 = -a1 / 4.
-    Round 2, client 1: its steps are along g_1 + c; c_1 is the mean of g_1 at a1 and at b, in
-    between; c = -a1 / 4 + 3/4 c_1.
+    Round 2, client 1: its steps are along g_1 + c; c_1 is the mean of g_1 at a1 and at the middle
+    point b; c = -a1 / 4 + 3/4 c_1.
     Round 3, client 0: along g_0 - c_0 + c.
     """
     rounds = [([0], [1.0]), ([1], [1.0]), ([0], [1.0])]
@@ -218,13 +218,13 @@ def test_scaffold_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
 
 @ENGINES
 def test_focus_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
-    """Two local steps along g - G_k, of which the second gradient alone is reported; rate 1/2.
+    """Two local steps along g - G_k with rate 1/2; only the second gradient is reported.
 
     g_0(a) = s(2a) - 1 and g_1(a) = s(2a); all G are 0 at first, and w -= 1/2 (G_0 / 4 + 3/4 G_1).
     Round 1, client 0: from 0 to 1/4, G_0 = s(1/2) - 1.
     Round 2, client 1: from a1 to b = a1 - s(2 a1) / 2, G_1 = s(2b).
     Round 3, client 0: from a2 to d = a2 - (g_0(a2) - G_0) / 2, G_0 = g_0(d).
-    Round 4, nobody: the model moves on.
+    Round 4, no client: the model keeps moving.
     """
     rounds = [([0], [0.25]), ([1], [0.75]), ([0], [0.25]), ([], [])]
     found = biases(make_engine, name, Focus(), rounds, steps=2)
@@ -243,7 +243,7 @@ def test_amplified_fedavg_by_hand(name: str, make_engine: Callable[..., Any]) ->
 
     Round 1, client 0: a = 1/4. Round 2, client 1: by -s(1/2) / 2, and the period's move from 0
     counts three times: a2 = 3/4 - 3/2 s(1/2).
-    Round 3, client 0: a3 = a2 + (1 - s(2 a2)) / 2. Round 4, nobody: the period ends all the same,
+    Round 3, client 0: a3 = a2 + (1 - s(2 a2)) / 2. Round 4, no client: the period still ends,
     a4 = a2 + 3 (a3 - a2).
     """
     rounds = [([0], [1.0]), ([1], [1.0]), ([0], [1.0]), ([], [])]
@@ -261,13 +261,14 @@ def test_amplified_scaffold_by_hand(name: str, make_engine: Callable[..., Any]) 
     m. The mean of its four g is -m / 2. The period's end doubles the move: a2 = 2m.
     Period 2: c_0 = -m / 2, c_1 = 0, c = p_0 c_0 = -m / 8. Round 3, client 1: along g_1 + c.
     Round 4, client 0: along g_0 - c_0 + c = g_0 + 3/8 m; the period's end doubles the move from a2.
-    Round 5, client 1: c_1 is now the mean of its g in round 3, c_0 of those in round 4.
+    Round 5, client 1: now c_1 is the mean of client 1's g in round 3, and c_0 of client 0's g in
+    round 4.
     """
     rounds = [([0], [1.0]), ([0], [1.0]), ([1], [1.0]), ([0], [1.0]), ([1], [1.0])]
     found = biases(make_engine, name, AmplifiedScaffold("mean", 2, 2.0), rounds, steps=2)
 
     def two_steps(a: float, label: int, offset: float) -> tuple[float, float]:
-        """Where they lead, and the mean of g."""
+        """Returns the model after two steps, and the mean of g."""
         first = s(2 * a) - 1 + label
         b = a - (first + offset) / 2
         second = s(2 * b) - 1 + label

@@ -1,4 +1,4 @@
-"""FedLaAvg's rounds of broken clients and of nobody, against the same rounds by hand in NumPy."""
+"""FedLaAvg's rounds of broken clients and of no client, compared with NumPy by hand."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def make(
     return make_engine(name, *parts, client=client, p=P, cohort_size=N)
 
 
-# FOCUS has rounds of nobody that move the model on both engines: `test_memories_alike.py`.
+# `test_memories_alike.py` has FOCUS, whose rounds without clients move the model on both engines.
 @pytest.fixture(
     scope="module",
     params=[pytest.param("tff_in_process", marks=pytest.mark.slow), "fused", "fused_lanes"],
@@ -48,7 +48,7 @@ def decaying(request: pytest.FixtureRequest, make_engine: Callable[..., Any]) ->
 
 @pytest.fixture
 def engine(decaying: Any) -> Iterator[Any]:
-    """Put back to its start after each test."""
+    """The engine, restored to its start after each test."""
     start = {name: value.copy() for name, value in decaying.state().items()}
     yield decaying
     decaying.restore(start)
@@ -64,7 +64,7 @@ def flat(weights: reference.Weights) -> np.ndarray:
 
 
 def gradients(engine: Any, round_number: int, ids: list[int], rate: float) -> np.ndarray:
-    """Updates over the learning rate, by hand."""
+    """Returns updates divided by the learning rate, by hand."""
     train, start = tiny_data().train, engine.weights()
     found = []
     for k in ids:
@@ -76,7 +76,7 @@ def gradients(engine: Any, round_number: int, ids: list[int], rate: float) -> np
 
 
 def test_round_of_broken_clients_is_an_empty_one(engine: Any) -> None:
-    """B_t without those that broke is empty, so that g_2 = g_1; the rate is that of round 2."""
+    """Without the broken clients B_t is empty, so g_2 = g_1; the rate is round 2's."""
     before = flat(engine.weights())
     first = P[[0, 5]] @ gradients(engine, 1, [0, 5], LR)
     run_round(engine, 1, [0, 5])
@@ -103,12 +103,12 @@ def test_round_of_broken_clients_is_an_empty_one(engine: Any) -> None:
 def test_empty_round_by_hand(name: str, make_engine: Callable[..., Any]) -> None:
     """Two clients of one example each, features 0: a model of two biases (a, -a), from a = 0.
 
-    p = (1/4, 3/4), rates 1/2, 1/4, 1/8, one local step; the loss's derivative in the first bias is
-    s(2a) - 1 for label 0 and s(2a) for label 1, with s(x) = 1 / (1 + exp(-x)); the second's is
-    its negative.
+    p = (1/4, 3/4), rates 1/2, 1/4, 1/8, one local step. The loss's derivative in the first bias is
+    s(2a) - 1 for label 0 and s(2a) for label 1, with s(x) = 1 / (1 + exp(-x)). The derivative in
+    the second bias is its negative.
 
     Round 1: client 0, label 0, gives 1/2; g_1 = 1/4 * 1/2 = 1/8 (uphill), a = 1/2 * 1/8 = 1/16.
-    Round 2: nobody. g_2 = g_1, a = 1/16 + 1/4 * 1/8 = 3/32; |step| = sqrt(2) / 32.
+    Round 2: no client. g_2 = g_1, a = 1/16 + 1/4 * 1/8 = 3/32; |step| = sqrt(2) / 32.
     Round 3: client 1, label 1, gives -s(3/16); g_3 = 1/8 - 3/4 s(3/16), a = 3/32 + 1/8 g_3.
     """
     p = np.array([0.25, 0.75])

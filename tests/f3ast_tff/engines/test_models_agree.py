@@ -1,4 +1,4 @@
-"""Three rounds of two clients on both engines: every network, the real architecture."""
+"""Three rounds of two clients on both engines: each network in its real architecture."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from f3ast_tff.models import (
 from f3ast_tff.optimizers import Sgd
 from tests.f3ast_tff.engines.tiny import engine_parts
 
-# To compile these takes TFF and XLA minutes; `test_recorded_rounds.py` has each as TFF computed it.
+# TFF and XLA take minutes to compile these; `test_recorded_rounds.py` has TFF's result for each.
 pytestmark = [pytest.mark.tff, pytest.mark.slow]
 
 SIZES = (3, 2)
 OFFSETS = np.cumsum([0, *SIZES])
 LENGTH = 12
-# Network, what it reads, stored shape of an example, client learning rate.
+# Network, preprocessing, stored shape of an example, client learning rate.
 CASES: dict[str, tuple[Model, Preprocessing, tuple[int, ...], float]] = {
     "resnet18-released": (ResNet18("released"), ImageCrops(32, 24, seed=1), (32, 32, 3), 0.01),
     "resnet18-strided": (ResNet18("strided"), ImageCrops(32, 24, seed=1), (32, 32, 3), 0.01),
@@ -64,8 +64,8 @@ def small_data(model: Model, shape: tuple[int, ...], seed: int) -> FederatedData
 @pytest.mark.parametrize("name", CASES)
 def test_three_rounds_agree(name: str, tmp_path: Path) -> None:
     model, inputs, shape, rate = CASES[name]
-    # With seed 5 a late unit of this network is so near its ReLU's kink that the engines differ in
-    # its sign, and by 1% in the steps of all layers before it.
+    # With seed 5, a late unit of this network is so near its ReLU's kink that the engines differ in
+    # its sign, and by 1% in the steps of all earlier layers.
     data = small_data(model, shape, seed=6 if name == "resnet18-released" else 5)
     cohort = Cohort(np.array([1, 0]), np.array([0.3, 0.9]))
     parts = engine_parts(

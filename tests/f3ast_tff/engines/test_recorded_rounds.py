@@ -1,4 +1,4 @@
-"""The fused engine, and TFF where it is installed, repeat the rounds that TFF computed."""
+"""The fused engine, and TFF if installed, repeat TFF's recorded rounds."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.f3ast_tff.engines.recorded_rounds import (
 
 # XLA takes a minute to compile these.
 LARGE = ("cafed_cnn", "character_lstm", "resnet18", "resnet18_released")
-# oneDNN adds convolutions up in an order that depends on the processor. With AVX2 this network is
-# within 3e-7 of its record, with AVX-512 a weight is off by 1.4e-6.
+# oneDNN's order of sums in convolutions depends on the processor. With AVX2 this network is within
+# 3e-7 of its record; with AVX-512 a weight is off by 1.4e-6.
 OF_AVX2 = ("resnet18_released",)
 AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2", "TF_ENABLE_ONEDNN_OPTS": "0"}
 
 
 def composition(case: str) -> tuple[str, ...]:
-    """What a round is compiled for: cases that share it come one after the other."""
+    """Parts of a case that decide its compiled round; cases that share them run in succession."""
     settings = configured(case).settings
     kinds = ("model", "aggregation", "client_optimizer", "server_optimizer", "num_clients")
     return tuple(str(settings[kind]) for kind in kinds)
@@ -45,7 +45,7 @@ def composition(case: str) -> tuple[str, ...]:
     ],
 )
 def test_the_fused_engine_repeats(case: str) -> None:
-    """Same cohorts, weights, outcomes and models: needs no TFF."""
+    """Same cohorts, weights, outcomes and models, without TFF."""
     expected, _ = recorded(case)
     assert np.abs(expected["models"][-1] - expected["models"][0]).max() > 1e-3
     assert_alike(played(case, engine="fused", device="cpu"), expected, ALIKE)
@@ -56,7 +56,7 @@ def test_the_fused_engine_repeats(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_tff_repeats(case: str) -> None:
     if case in OF_AVX2 and any(os.environ.get(name) != value for name, value in AVX2.items()):
-        # oneDNN reads its variables once a process.
+        # oneDNN reads its variables once per process.
         again = [sys.executable, "-m", "pytest", f"{__file__}::test_tff_repeats[{case}]"]
         done = subprocess.run(again, env={**os.environ, **AVX2}, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout[-4000:]

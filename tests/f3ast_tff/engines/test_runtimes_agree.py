@@ -13,7 +13,7 @@ from f3ast_tff.engines.distributed import ray_workers
 from tests.f3ast_tff.engines.distributed.workers_here import WorkersHere
 from tests.f3ast_tff.engines.training import train
 
-# `tff/test_in_process.py` has rounds of the worker, `test_split_cohort.py` a split one.
+# `tff/test_in_process.py` has the worker's rounds, `test_split_cohort.py` a split cohort.
 pytestmark = [pytest.mark.tff, pytest.mark.slow]
 
 ROUNDS = 20
@@ -28,7 +28,7 @@ RUNTIMES: dict[str, dict[str, Any]] = {
 def test_twenty_rounds_agree(
     algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The split is that over Ray, without its processes."""
+    """The cohort is split as over Ray, but without processes."""
 
     def workers_here(make: Any, examples: Any, num_workers: int, *more: Any, **named: Any) -> Any:
         return WorkersHere(make, examples, num_workers)

@@ -1,4 +1,4 @@
-"""An engine with its cohort split over workers is that engine."""
+"""An engine with its cohort split over workers equals the whole engine."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def trainers(name: str = "fused", aggregation: Aggregation | None = None) -> Tra
 def test_rounds_are_those_of_one_process(
     name: str, aggregation: Aggregation, num_workers: int, make_engine: Callable[..., Any]
 ) -> None:
-    """To 1e-6: sums are added in another order."""
+    """Up to 1e-6, since sums are added in another order."""
     parts = (DATA, WORK, ADAM, aggregation, CLIENT)
     workers = WorkersHere(trainers(name, aggregation), DATA.train, num_workers)
     whole, split = make_engine(name, *parts), make_engine(name, *parts, workers=workers)

@@ -1,18 +1,18 @@
 """Which methods reach the optimum of a quadratic under heterogeneous availability.
 
-Clients have f_k(w) = (w - m_k)^2 / 2, take one step, D_k = -rate (w - m_k), and count alike, p_k =
-1/N: the optimum is the mean of m_k.
+Clients have f_k(w) = (w - m_k)^2 / 2, take one step, D_k = -rate (w - m_k), and have equal shares,
+p_k = 1/N. So the optimum is the mean of m_k.
 
-Clients that are there independently of the past, with probabilities pi_k: S_t is independent of
-the model, so that with alpha_k = E[a_k 1(k in S)] and, for a memory, E y_k = E D_k in the long run
-(y_k is D_k(w) at k's last participation, whose S was independent of w),
+Let clients be available independently of the past, with probabilities pi_k. Then S_t is independent
+of the model. Let alpha_k = E[a_k 1(k in S)]. For a memory, E y_k = E D_k in the long run: y_k is
+D_k(w) at k's last participation, whose S was independent of w. So
 
     E Delta = sum_k ((1 - beta) alpha_k + beta p_k) E D_k,
 
 which is 0 at the mean of m_k weighted by omega_k = (1 - beta) alpha_k + beta p_k. Hence beta = 1 is
-right with any a_k, and a smaller beta if alpha_k = p_k. Amplification repeats what a period has
-moved, and leaves omega_k as it is. With SCAFFOLD's controls, c_k = w - m_k at rest, every
-corrected D_k is 0 at the optimum.
+right with any a_k, and a smaller beta if alpha_k = p_k. Amplification repeats a period's move, and
+does not change omega_k. With SCAFFOLD's controls, c_k = w - m_k at rest, every corrected D_k is 0
+at the optimum.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Mask = Callable[[int], np.ndarray]
 
 
 def methods(pi: np.ndarray) -> dict[str, tuple[Any, Aggregation]]:
-    """Selection and aggregation of each, with p_k = 1/N and known pi."""
+    """Selection and aggregation of each method, with p_k = 1/N and known pi."""
     n = len(pi)
     p = np.full(n, 1 / n)
     plain, known = Uniform(np.ones(n)), Unbiased(p, KnownAvailability(pi, np.zeros(n)))
@@ -74,7 +74,7 @@ def methods(pi: np.ndarray) -> dict[str, tuple[Any, Aggregation]]:
         "amplified_fedavg": (plain, AmplifiedFedAvg("mean", PERIOD, GAIN)),
         "amplified_scaffold": (plain, AmplifiedScaffold("mean", PERIOD, GAIN)),
         "focus": (AllAvailable(p), Focus()),
-        # Not a published method: beta = 1/2 with weights that do not know pi.
+        # No published method: beta = 1/2 with weights that do not depend on pi.
         "fedstale, plain mean": (plain, FedStale("mean", 0.5)),
     }
 
@@ -92,7 +92,7 @@ def run(
     Args:
         method: See `methods`.
         optima: m_k.
-        mask: Who is there.
+        mask: Availability mask per round.
         rounds: Number of rounds.
         curvature: h_k of f_k(w) = h_k (w - m_k)^2 / 2; 1 by default.
         steps: Local steps.
@@ -118,7 +118,7 @@ def run(
 
 
 def there_independently(t: int) -> np.ndarray:
-    """All of them in round 1, as MIFA and MimiC count on; then each with its probability."""
+    """All clients in round 1, as MIFA and MimiC require; later each with its probability."""
     return (generator(0, "which optimum", t).random(len(PI)) < PI) | (t == 1)
 
 
@@ -150,7 +150,7 @@ def omega(name: str) -> np.ndarray:
     }[name]
 
 
-# Where the mean of the model is bound to be, by `omega`; the optimum is 1.
+# Limits of the mean model by `omega`; the optimum is 1.
 LIMITS = {
     "fedavg": -0.180,
     "fedavg_all": 0.031,
@@ -168,9 +168,9 @@ LIMITS = {
 
 @pytest.mark.parametrize("name", list(LIMITS))
 def test_mean_of_the_model_under_independent_availability(name: str) -> None:
-    """Within four standard errors, of means over blocks of 200 rounds.
+    """Within four standard errors of means over blocks of 200 rounds.
 
-    A model in float32 comes to rest some units in the last place (6e-8) from its limit.
+    A float32 model rests some units in the last place (6e-8) from its limit.
     """
     weights = omega(name)
     limit = weights @ OPTIMA / weights.sum()
@@ -185,17 +185,17 @@ def test_mean_of_the_model_under_independent_availability(name: str) -> None:
     "name", ["mifa", "fedvarp", "mimic", "scaffold", "amplified_scaffold", "focus"]
 )
 def test_these_come_to_rest_at_the_optimum(name: str) -> None:
-    """At the optimum y_k = D_k: every Delta is 0, whoever is there.
+    """At the optimum y_k = D_k, so every Delta is 0 for any S.
 
-    MimiC after a round with everybody: D_k + c_k = Delta_1 - rate (w - w_1) for all k, the central
-    step, of which it loses nothing later.
+    MimiC after a round of all clients has D_k + c_k = Delta_1 - rate (w - w_1) for all k. This is
+    the central step, and later rounds keep it.
     """
     assert np.abs(late_models(name)[-50:] - 1).max() < 1e-4
 
 
 @cache
 def by_turns(name: str) -> np.ndarray:
-    """The last ten periods where two clients take turns, 6 rounds to 2, in the long run."""
+    """The last ten periods of many, where two clients take turns of 6 and 2 rounds."""
     world = Turns(np.array([0, 6]), np.array([6, 2]), 8)
     return run(methods(SHARE_OF_TIME)[name], TURNS, world.mask, 1600)[-80:]
 
@@ -211,7 +211,7 @@ def test_fedawe_comes_nearer_with_a_smaller_rate(
 
 
 def test_fedawe_does_not_mix_those_who_never_meet() -> None:
-    """S = {k} sends its own model, which it alone receives: each comes to rest at its own m_k."""
+    """S = {k} sends its own model and alone receives it: each client rests at its own m_k."""
     world = Turns(np.array([0, 6]), np.array([6, 2]), 8)
     own = np.array([TURNS[np.argmax(world.mask(t))] for t in range(1, 9)])
     np.testing.assert_allclose(by_turns("fedawe"), np.tile(own, 10), atol=1e-3)
@@ -219,17 +219,18 @@ def test_fedawe_does_not_mix_those_who_never_meet() -> None:
 
 @cache
 def by_equal_turns(name: str) -> np.ndarray:
-    """The model in 100 periods of 8 rounds, 4 of each client: all take part alike in a period."""
+    """The model in 100 periods of 8 rounds, 4 per client: clients take part equally often."""
     world = Turns(np.array([0, 4]), np.array([4, 4]), 8)
     method = methods(np.array([0.5, 0.5]))[name]
     return run(method, TURNS, world.mask, 800).reshape(-1, PERIOD)
 
 
 def test_amplification_is_faster_and_rests_where_fedavg_does() -> None:
-    """With q = (1 - rate)^4 a period takes w to q (q w + (1 - q) m_0) + (1 - q) m_1.
+    """Let q = (1 - rate)^4. A period takes w to q (q w + (1 - q) m_0) + (1 - q) m_1.
 
-    Its fixed point is (q m_0 + m_1) / (1 + q); amplified, a period moves w by eta times as much,
-    and by nothing there. The distance shrinks by q^2 = 0.66 a period, or 1 - 3/2 (1 - q^2) = 0.50.
+    Its fixed point is (q m_0 + m_1) / (1 + q). Amplified, a period moves w eta times as far, which
+    is 0 at the fixed point. The distance shrinks by q^2 = 0.66 per period, amplified by
+    1 - 3/2 (1 - q^2) = 0.50.
     """
     q = (1 - RATE) ** 4
     rests = (q * TURNS[0] + TURNS[1]) / (1 + q)
@@ -256,7 +257,7 @@ def after_many_steps(name: str, mask: Mask, rounds: int) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["fedavg", "fedvarp", "mifa", "mimic"])
 def test_many_local_steps_drift(name: str) -> None:
-    """Everybody is there: D_k = -(1 - (1 - rate h_k)^10) (w - m_k), 0 on average elsewhere."""
+    """All are available: D_k = -(1 - (1 - rate h_k)^10) (w - m_k), whose mean is 0 elsewhere."""
     share = 1 - (1 - RATE * CURVATURE) ** STEPS
     late = after_many_steps(name, lambda t: np.ones(3, bool), 100)
     np.testing.assert_allclose(late, share @ OPTIMA / share.sum(), atol=1e-5)
@@ -266,7 +267,7 @@ def test_many_local_steps_drift(name: str) -> None:
 @pytest.mark.parametrize("name", ["scaffold", "amplified_scaffold", "focus"])
 @pytest.mark.parametrize("mask", [lambda t: np.ones(3, bool), there_independently])
 def test_controls_take_the_drift_out_of_it(name: str, mask: Mask) -> None:
-    """sum_k h_k (w - m_k) = 0, whoever is there."""
+    """At rest sum_k h_k (w - m_k) = 0, for any availability."""
     np.testing.assert_allclose(after_many_steps(name, mask, 800), MINIMUM, atol=1e-5)
 
 
@@ -287,7 +288,7 @@ def rows_of_the_docs() -> dict[str, tuple[float, ...]]:
 
 @pytest.mark.parametrize("name", list(methods(PI)))
 def test_table_in_the_docs(name: str) -> None:
-    """Means as they are bound to be where `LIMITS` says so; all else as computed here."""
+    """Means are the limits, for methods in `LIMITS`; all other numbers are computed here."""
     mean, deviation, by_turn, swing = rows_of_the_docs()[name]
     late, turns = late_models(name), by_turns(name)
     assert mean == pytest.approx(LIMITS.get(name, late.mean()), abs=0.006)

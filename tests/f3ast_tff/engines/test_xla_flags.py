@@ -1,4 +1,4 @@
-"""Determinism on a GPU, as `XLA_FLAGS` say."""
+"""Determinism on a GPU by `XLA_FLAGS`."""
 
 from __future__ import annotations
 

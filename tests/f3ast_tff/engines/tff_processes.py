@@ -1,4 +1,4 @@
-"""Learning processes over the tiny data, ours and TFF's own, and what to feed them."""
+"""Learning processes over the tiny data, ours and TFF's own, with their input."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WORK = LocalTraining(4, epochs=2, seed=5)
 
 
 def ours(data: FederatedData, aggregation: Aggregation, server: Optimizer = SGD) -> Any:
-    """Our process; it takes `element_feed`."""
+    """Our process; its input is `element_feed`."""
 
     def model_fn() -> tff.learning.models.VariableModel:
         model = SoftmaxRegression(NUM_FEATURES, NUM_CLASSES)
@@ -42,7 +42,7 @@ def ours(data: FederatedData, aggregation: Aggregation, server: Optimizer = SGD)
 
 
 def element_feed(data: FederatedData, round_number: int, ids: np.ndarray) -> list[tf.data.Dataset]:
-    """What `TffEngine` feeds, each client with a weight of its own."""
+    """Input as from `TffEngine`, with a different weight for each client."""
 
     def client(k: int) -> tf.data.Dataset:
         x, y = data.train.client(k)
@@ -76,7 +76,7 @@ def _doubled(example: Any) -> Any:
 
 
 def stock(name: str, data: FederatedData) -> Any:
-    """One of TFF's own algorithms; it takes `batch_feed`."""
+    """One of TFF's own algorithms; its input is `batch_feed`."""
 
     def model_fn() -> tff.learning.models.VariableModel:
         return tff.learning.models.from_keras_model(

@@ -1,4 +1,4 @@
-"""Data small enough to follow by hand."""
+"""Data small enough for calculations by hand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tiny_data(seed: int = 0) -> FederatedData:
 
 
 def with_nan_client(data: FederatedData, k: int) -> FederatedData:
-    """The same data, client `k` with a feature that is not a number."""
+    """The same data with a NaN feature for client `k`."""
     features = data.train.features.copy()
     features[data.train.offsets[k], 0] = np.nan
     train = ClientExamples(features, data.train.labels, data.train.offsets)
@@ -50,7 +50,7 @@ def engine_parts(
     client: Optimizer = CLIENT,
     **more: Any,
 ) -> EngineParts:
-    """Softmax regression on flat features, unless `more` says otherwise."""
+    """Parts of an engine: softmax regression on flat features, unless `more` replaces it."""
     model = SoftmaxRegression(data.train.features.shape[1], data.num_classes)
     common = {"model": model, "preprocessing": AsStored(), **more}
     return EngineParts(

@@ -23,7 +23,7 @@ SMALL = {
 def train(
     given: dict[str, Any], folder: Path, rounds: int
 ) -> tuple[list[np.ndarray], list[Cohort]]:
-    """Returns the weights after every round and the cohorts; settings not given are `SMALL`."""
+    """Returns the weights after each round, and the cohorts; other settings are `SMALL`'s."""
     folder.mkdir()
     parts = Builder(resolve({**SMALL, **given}), folder).experiment()
     weights, cohorts = [], []

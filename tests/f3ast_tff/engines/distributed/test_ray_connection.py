@@ -1,4 +1,4 @@
-"""Addresses where no Ray cluster is are told in seconds."""
+"""An address without a Ray cluster is reported within seconds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_place_of_the_client_server(address: str, place: Place | None) -> None:
 
 
 def test_auto_looks_where_ray_would(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster that is gone leaves its address behind, which Ray itself tries for minutes."""
+    """A cluster that ended leaves its address behind; Ray itself would try it for minutes."""
     services = pytest.importorskip("ray._private.services")
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setattr(services, "find_gcs_addresses", set)

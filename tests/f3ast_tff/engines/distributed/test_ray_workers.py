@@ -1,4 +1,4 @@
-"""Workers that die, hang and fail, on a Ray of this machine."""
+"""Workers that die, hang and fail, on a Ray cluster of this machine."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.settings.plugins import load_plugin
 from tests.listening import is_loopback, listening
 
-# Ray lets go of files and of its processes' handles without closing them.
+# Ray drops files and handles of its processes without closing them.
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 EXAMPLES = ClientExamples(np.arange(12.0)[:, None], np.arange(12), np.arange(0, 13, 2))
 EVERYBODY = Cohort(np.arange(6), np.arange(1.0, 7.0))
-# What a plug-in's object makes of the sum.
+# The sum after the plug-in's object has changed it.
 EXPECTED = 3 * sum((k + 1) * (4 * k + 1) for k in range(6))
 PLUGIN = """
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class TimesConfig(ModelConfig):
 
 
 class Summing:
-    """Sums features by weight; does to itself what the first number broadcast says."""
+    """Sums features by weight; the first broadcast number can order a worker to fail."""
 
     def __init__(self, examples: ClientExamples, folder: Path, times: Any = float) -> None:
         self.examples, self.folder, self.times = examples, folder, times
@@ -90,12 +90,12 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayWorkers]:
     folder = tmp_path_factory.mktemp("markers")
     (folder / "own.py").write_text(PLUGIN)
     times = load_plugin(str(folder / "own.py")).components[0].config().build((), 1)
-    # Nobody else can import it now, from its file or otherwise.
+    # No process can import the plug-in now, from its file or otherwise.
     (folder / "own.py").unlink()
     made = RayWorkers(
         lambda examples: Summing(examples, folder, times), EXAMPLES, 2, "local", timeout_s=60
     )
-    # What Ray has let go of is found here, not in another file's tests.
+    # Collects objects that Ray dropped here, so that no other file's tests find them.
     gc.collect()
     yield made
     made.close()
@@ -106,7 +106,7 @@ def train(workers: RayWorkers, order: int, round_number: int) -> list[Any]:
     return workers.train([np.array(order)], round_number, EVERYBODY)
 
 
-# Before the others: afterwards this process is connected.
+# This test comes first: later this process is connected.
 def test_unreachable_cluster_is_named() -> None:
     started = time.monotonic()
     with pytest.raises(ParameterError, match="ray_address = 127.0.0.1:1: no Ray cluster can be"):
@@ -115,7 +115,7 @@ def test_unreachable_cluster_is_named() -> None:
 
 
 def test_other_machines_cannot_reach_a_local_cluster(workers: RayWorkers) -> None:
-    """The driver, the head's two servers, the raylet and the two actors listen on the loopback."""
+    """Driver, the head's two servers, raylet and the two actors only listen on the loopback."""
     train(workers, 0, 0)
     found = listening()
     assert len(found) >= 6
@@ -176,7 +176,7 @@ def test_full_object_store_is_named(workers: RayWorkers, monkeypatch: pytest.Mon
         train(workers, 0, 8)
 
 
-# The last one: it fills the cluster, and leaves it to the fixture to end.
+# This test comes last: it fills the cluster and leaves it to the fixture to end.
 def test_worker_without_a_place_is_named(
     workers: RayWorkers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

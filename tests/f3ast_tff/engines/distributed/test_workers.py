@@ -22,7 +22,7 @@ def test_workers_hold_about_as_much(sizes: list[int], num_workers: int) -> None:
     owner = owners(np.array(sizes), num_workers)
     held = np.bincount(owner, sizes, num_workers)
     assert owner.min() >= 0 and owner.max() < num_workers
-    # The greedy rule's bound: nobody is above another by more than one client.
+    # Bound of the greedy rule: two workers differ by at most one client.
     assert held.max() - held.min() <= max(sizes) + len(sizes)
 
 

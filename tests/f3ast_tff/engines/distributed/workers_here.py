@@ -1,4 +1,4 @@
-"""Workers without processes, for tests of what they compute."""
+"""Workers without processes, for tests of their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered of clients: on the device, in host memory, or refused."""
+"""State of clients: on the device, in host memory, or refused."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def engine(make_engine: Callable[..., Any], aggregation: Aggregation, name: str 
 
 @pytest.fixture
 def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device that has no byte to spare."""
+    """A device without a spare byte."""
     monkeypatch.setattr(client_tables, "room_on", lambda device: 0)
 
 
@@ -67,7 +67,7 @@ def test_host_memory_holds_the_same_bit_for_bit(
     for name, value in expected.items():
         np.testing.assert_array_equal(found[name], value, err_msg=name)
     assert any(np.any(value) for name, value in found.items() if name.startswith("client_"))
-    # A state of one place goes on in the other.
+    # A state from one place continues in the other.
     here.restore(dict(found))
     there.restore(dict(expected))
     for one in (here, there):
@@ -93,7 +93,7 @@ def test_on_a_device_with_room_the_log_is_silent(caplog: pytest.LogCaptureFixtur
 def test_more_than_the_machine_has_is_refused(
     no_room: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """6 clients of a model of 3 and a number, 4 bytes each, take 96; the host gives 85 in 100."""
+    """6 clients, each a model of 3 and a number of 4 bytes each, take 96; the host gives 85%."""
     monkeypatch.setattr(host_memory, "available_memory_bytes", lambda: 114)
     ClientTables(UpdateMemory(), N, MODEL, CPU)
     monkeypatch.setattr(host_memory, "available_memory_bytes", lambda: 112)
@@ -102,7 +102,7 @@ def test_more_than_the_machine_has_is_refused(
 
 
 def test_room_is_part_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a GPU what its allocator has left, of a CPU what the machine has."""
+    """For a GPU, a part of its allocator's free memory; for a CPU, of the machine's."""
 
     class Gpu:
         platform = "gpu"
@@ -117,7 +117,7 @@ def test_room_is_part_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_on_the_device_are_those_in_host_memory(no_room: None) -> None:
-    """`gather` and `scatter` do what `rows` and `set_rows` do; -1 is nobody, and writes nothing."""
+    """`gather` and `scatter` agree with `rows` and `set_rows`; -1 is no client, never written."""
     tables = ClientTables(UpdateMemory(), N, MODEL, CPU)
     rng = np.random.default_rng(0)
     for table in tables.values.values():
@@ -140,7 +140,7 @@ def test_rows_on_the_device_are_those_in_host_memory(no_room: None) -> None:
 
 
 def test_tables_are_donated(make_engine: Callable[..., Any]) -> None:
-    """The round writes into what it is given; no second copy of N models is alive."""
+    """A round overwrites its input, so no second copy of N models exists."""
     fused = engine(make_engine, FEDVARP)
     before = fused._tables.values["update"]
     fused.run_rounds(1, COHORTS[:1])
@@ -151,9 +151,9 @@ def test_tables_are_donated(make_engine: Callable[..., Any]) -> None:
 def test_few_programs_for_all_rounds(
     name: str, programs: int, make_engine: Callable[..., Any]
 ) -> None:
-    """One, for empty rounds and those of fewer clients than the largest cohort too.
+    """One program also serves empty rounds and rounds below the largest cohort.
 
-    With lanes one for each bound: 11 steps, which also serves 9 and none, 6 for 5, and 4 for 3.
+    Lanes have one program per bound: 11 steps, for 11, 9 and none; 6 for 5; and 4 for 3.
     """
     latest_programs.cache_clear()
     fused = engine(make_engine, FEDVARP, name)

@@ -1,4 +1,4 @@
-"""What only the fused engine does."""
+"""Features that only the fused engine has."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_an_absent_device_is_a_setting_error() -> None:
 
 
 def test_few_programs_for_clients_of_every_size(make_engine: Callable[..., Any]) -> None:
-    """All cohorts of 1 to 6 clients (2 to 31 steps) share one program for a round."""
+    """All cohorts of 1 to 6 clients (2 to 31 steps) share one program of a round."""
     latest_programs.cache_clear()
     engine = make_engine("fused", tiny_data(), LocalTraining(4), Sgd(1.0), WeightedSum())
     rng = np.random.default_rng(0)
@@ -68,11 +68,11 @@ def test_few_programs_for_clients_of_every_size(make_engine: Callable[..., Any])
 
 
 class OwnSum(Aggregation):
-    """Without value semantics: what it does could change behind its identity."""
+    """An aggregation without value semantics: its behaviour could change behind its identity."""
 
 
 def test_runs_of_one_composition_share_programs(make_engine: Callable[..., Any]) -> None:
-    """Other rates, another aggregation or an object of one's own have programs of their own."""
+    """Other rates, another aggregation, or a user's object get separate programs."""
     latest_programs.cache_clear()
 
     def traces(server: Any, aggregation: Any) -> int:
@@ -101,7 +101,7 @@ def test_two_engines_agree_bit_for_bit(make_engine: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize(("lanes", "equal"), [(2, True), (3, True), (2, False)])
 def test_loops_of_known_length_compute_the_same(lanes: int, equal: bool) -> None:
-    """As one client after the other; with clients of equal size no step has a mask."""
+    """Results equal those of one client after another; with equal sizes no step has a mask."""
     from f3ast_tff.engines.jax.engine import FusedEngine
 
     data = tiny_data()

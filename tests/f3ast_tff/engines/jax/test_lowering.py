@@ -1,4 +1,4 @@
-"""What XLA is given for a GPU: every model's whole round, lowered for CUDA without a GPU."""
+"""XLA's input for a GPU: each model's whole round, lowered for CUDA without a GPU."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SOFTMAX = SoftmaxRegression(5, 3)
 
 
 def _layers(weights: Any, x: Any) -> Any:
-    """Every kind of layer of ResNet-18."""
+    """Each kind of layer of ResNet-18."""
     x = group_norm(convolution(x.transpose(1, 2, 0, 3), weights["stem"], 2), *weights["norm"])
     x = max_pool(convolution(x, weights["same"]), 3, 2)
     x = convolution(x, weights["same"], 2) + convolution(x, weights["shortcut"], 2)
@@ -48,7 +48,7 @@ def _layer_weights(seed: int) -> dict[str, Any]:
     return {**kernels, "norm": norm, "last": np.ones((32, 10), "f")}
 
 
-# Sizes do not change which operations there are.
+# Sizes do not change the set of operations.
 MODELS: dict[str, tuple[Any, Any, tuple[int, ...], tuple[int, ...]]] = {
     "softmax": (SOFTMAX, AsStored(), (5,), ()),
     "small_cnn": (SmallCNN((2, 3), (4,), (16, 16, 3), 10), AsStored(), (16, 16, 3), ()),
@@ -57,7 +57,7 @@ MODELS: dict[str, tuple[Any, Any, tuple[int, ...], tuple[int, ...]]] = {
     "resnet18_released": (ResNet18("released", 24, 10), AsStored(), (24, 24, 3), ()),
     "character_lstm": (CharacterLSTM(units=8), AsStored(), (6,), (6,)),
 }
-# 1 lane, as for a loop over clients; several waves; a wave of all; clients of equal size.
+# One lane, as for a loop over clients; several waves; one wave; clients of equal size.
 FORMS = {
     "one_lane": (1, (3, 8, 5)),
     "two_lanes": (2, (3, 8, 5)),
@@ -67,7 +67,7 @@ FORMS = {
 
 
 def abstract(tree: Any) -> Any:
-    """The shapes of a tree of arrays, and the types that JAX takes them as."""
+    """Shapes of a tree of arrays, with the types that JAX gives them."""
 
     def of(leaf: Any) -> Any:
         dtype = jax.dtypes.canonicalize_dtype(np.asarray(leaf).dtype)
@@ -83,7 +83,7 @@ def lowered(
     by_client: bool = False,
     precision: str = "highest",
 ) -> str:
-    """Returns the StableHLO of a round for CUDA; without a form its bounds are not known."""
+    """Returns the StableHLO of a round for CUDA; without a form, the round's bounds are unknown."""
     model, preprocessing, shape, label_shape = MODELS[name]
     aggregation = aggregation or WeightedMean()
     memory = aggregation.memory
@@ -134,9 +134,9 @@ def grouped_convolutions(program: str) -> list[str]:
 
 
 def dynamic_loops(program: str) -> list[str]:
-    """Conditions of loops that do not compare a counter with a constant alone.
+    """Conditions of loops, except comparisons of a counter with a constant.
 
-    The constant stands in the condition, or before the loop with a newer JAX.
+    The constant is in the condition; with a newer JAX it comes before the loop.
     """
     constant = r"(%\S+) = stablehlo\.constant dense<\d+> : tensor<i32>"
     bound = re.compile(
@@ -160,7 +160,7 @@ def check(program: str) -> None:
     assert "stablehlo" in program
     assert not grouped_convolutions(program)
     assert not dynamic_loops(program)
-    # No call out of XLA, a callback into Python the least.
+    # No call leaves XLA, least of all a callback into Python.
     assert "custom_call" not in program
 
 

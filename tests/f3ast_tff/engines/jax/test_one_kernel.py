@@ -1,4 +1,4 @@
-"""Local training of softmax regression is one kernel where XLA starts each by itself."""
+"""Local training of softmax regression is one kernel if XLA starts kernels one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packing clients into lanes: every batch once, in order, nothing padded in one lane."""
+"""Packing clients into lanes: each batch once, in order, and no padding with one lane."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def packed_cohort(
     preprocessing: Preprocessing | None = None,
     round_number: int = 1,
 ) -> PackedCohort:
-    """Work of clients of these sizes, by default in batches of 4."""
+    """Packs clients of these sizes, by default in batches of 4."""
     return pack(
         cohort,
         work or LocalTraining(4),
@@ -47,7 +47,7 @@ def packed_cohort(
 
 
 def clients_of(packed: PackedWork) -> list[tuple[float, np.ndarray]]:
-    """Reads the waves back: the weight and the batches of each client."""
+    """Reads the weight and the batches of each client from the waves."""
     found = []
     for w in range(packed.num_waves):
         for lane in range(packed.rows.shape[1]):
@@ -108,7 +108,7 @@ def test_every_batch_of_every_client_once_and_in_order(
 
 
 def test_clients_of_about_equal_length_share_a_wave() -> None:
-    """Steps 3, 10, 4, 9 in two lanes: 10 beside 9, then 4 beside 3."""
+    """Steps 3, 10, 4, 9 in two lanes: 10 is beside 9, then 4 beside 3."""
     cohort = Cohort(np.arange(4), np.ones(4))
     packed = packed_cohort(cohort, [12, 40, 16, 36], Waves(2)).work
     assert packed.num_waves == 2
@@ -141,12 +141,12 @@ def test_one_lane_on_a_cpu_has_no_bounds() -> None:
 
 
 def test_clients_of_equal_size_need_no_mask() -> None:
-    """A client without examples has no lane, unless there is a memory."""
+    """A client without examples only has a lane with a memory."""
     steps = np.array([5, 5, 0, 5])
     assert Waves.of("gpu", 2, 3, steps, False).equal_steps
     assert not Waves.of("gpu", 2, 3, steps, True).equal_steps
     assert not Waves.of("gpu", 2, 3, STEPS, False).equal_steps
-    # Whatever the cohort.
+    # For any cohort.
     assert Waves(2, 3, 5, equal_steps=True).padded(1, 0) == (2, 5)
 
 
@@ -155,12 +155,12 @@ def test_bounds_are_few_and_at_most_the_root_of_2_too_large() -> None:
     bounds = [form.padded(1, steps)[1] for steps in range(1, 33)]
     assert all(steps <= bound < 2**0.5 * steps + 1 for steps, bound in enumerate(bounds, 1))
     assert sorted(set(bounds)) == [1, 2, 4, 6, 8, 12, 16, 23, 32]
-    # 3 clients in 2 lanes are 2 waves; a larger cohort than was said has more.
+    # 3 clients in 2 lanes are 2 waves; a cohort larger than announced has more.
     assert [form.padded(waves, 1)[0] for waves in (0, 1, 2, 5)] == [2, 2, 2, 5]
 
 
 def test_waves_of_one_length() -> None:
-    """Steps 3, 10, 4, 9 in two lanes: two waves of 10 steps, and a lane keeps its own."""
+    """Steps 3, 10, 4, 9 in two lanes: two waves of 10 steps, with each lane's number of steps."""
     cohort = Cohort(np.arange(4), np.ones(4))
     packed = packed_cohort(cohort, [12, 40, 16, 36], Waves(2, 4, 10)).work
     assert packed.rows.shape == (20, 2, 4)
@@ -176,7 +176,7 @@ def test_waves_of_one_length() -> None:
     [("cpu", {"ResNet18": 4}, 1), ("gpu", {"ResNet18": 4}, 4), ("gpu", {"ResNet18": 40}, 10)],
 )
 def test_lanes_come_from_the_table(platform: str, table: dict[str, int], lanes: int) -> None:
-    """On an accelerator; a model that is not there has as many as the largest cohort."""
+    """On an accelerator; a model missing from the table has as many lanes as the largest cohort."""
     model: Any = ResNet18()
     assert default_lanes(platform, model, 10, table) == lanes
     if platform == "gpu":

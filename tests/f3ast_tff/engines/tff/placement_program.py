@@ -1,4 +1,4 @@
-"""Runs a round on the second of two logical CPUs, and says so; see the test that starts it."""
+"""Runs a round on the second of two logical CPUs and logs it; started by a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The batches that TensorFlow cuts are those that `LocalTraining` describes."""
+"""TensorFlow's batches are those of `LocalTraining`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_batches_follow_the_order(work: LocalTraining, size: int) -> None:
 
 
 def test_draws_follow_their_visits() -> None:
-    """Images whose pixels tell the example and the place: each crop is the one that was drawn."""
+    """Pixels identify the example and the place: each crop is the drawn one."""
     import tensorflow as tf
 
     from f3ast_tff.engines.tff.client_work import ClientBatches

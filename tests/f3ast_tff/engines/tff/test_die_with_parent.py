@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-# Starts a stand-in for TFF's worker and says its pid; stdin says how to go.
+# Starts a substitute for TFF's worker and prints its pid; stdin says how to end.
 PARENT = """
 import os, signal, subprocess, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background shells

@@ -1,4 +1,4 @@
-"""What only the TFF engine does."""
+"""Features that only the TFF engine has."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def test_hung_worker_is_named_and_ended(make_engine: Callable[..., Any]) -> None
 
 
 class OwnSum(WeightedSum):
-    """Without value semantics: what it does could change behind its identity."""
+    """An aggregation without value semantics: its behaviour could change behind its identity."""
 
 
 def test_runs_of_one_composition_share_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another seed too; other rates, batches or an object of one's own have their own."""
+    """Another seed shares it too; other rates or batches, or a user's object, do not."""
     from f3ast_tff.engines.tff import composition
 
     monkeypatch.setattr(composition, "build_process", lambda *parts: object())

@@ -1,4 +1,4 @@
-"""Our composition with FedAvg's parts is TFF's own FedAvg."""
+"""Our composition with FedAvg's parts equals TFF's own FedAvg."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.tff
     "server", [pytest.param(Sgd(0.7), marks=pytest.mark.slow), Adam(0.05, epsilon=0.01)]
 )
 def test_equals_build_weighted_fed_avg(server: Optimizer, tmp_path: Path) -> None:
-    """Same cohorts, same batches, weights n_k: equal to 1e-6 after every one of 5 rounds."""
+    """Same cohorts, same batches, weights n_k: equal to 1e-6 after each of 5 rounds."""
     import tensorflow as tf
     import tensorflow_federated as tff
 

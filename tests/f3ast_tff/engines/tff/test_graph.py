@@ -1,4 +1,4 @@
-"""Graphs made fit for repeated calls."""
+"""Graphs prepared for repeated calls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def graph_with_function() -> Any:
 
 
 def test_names_are_its_own_and_nodes_are_placed() -> None:
-    """Twice the same graph: no name in common, and the original is left alone."""
+    """Two copies of a graph share no name, and the original stays unchanged."""
     original = graph_with_function()
     before = original.SerializeToString(deterministic=True)
     first, second = (callable_graph(original, "", "/device:CPU:1") for _ in range(2))
@@ -55,7 +55,7 @@ def test_names_are_its_own_and_nodes_are_placed() -> None:
 
 
 def counting(start: float) -> Any:
-    """Adds its parameter to a variable and returns it; the variable has the same name in all."""
+    """Returns a computation that adds its parameter to a variable with always the same name."""
 
     @tff.tensorflow.computation(np.float32)
     def add(x: Any) -> Any:
@@ -67,7 +67,7 @@ def counting(start: float) -> Any:
 
 
 def test_every_call_starts_from_initial_variables() -> None:
-    """No call sees what another left, of this computation or of one with the same names."""
+    """No call sees another call's variables, of this computation or of one with the same names."""
     one, other = TffFunction(counting(1.0), CPU), TffFunction(counting(100.0), CPU)
     for x in (1.0, 2.0, 3.0):
         assert [float(one([x])[0]), float(other([x])[0])] == [1 + x, 100 + x]

@@ -1,4 +1,4 @@
-"""The aggregation factory on its own."""
+"""The aggregation factory alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rounds in this process are those of TFF's worker."""
+"""Rounds in this process equal those of TFF's worker."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.listening import is_loopback, listening
 pytestmark = pytest.mark.tff
 
 DATA = tiny_data()
-# Process, feed, rounds: TFF's own algorithms spend most of theirs in building datasets.
+# Process, feed, rounds: TFF's own algorithms spend most of their time on building datasets.
 CASES: dict[str, tuple[Callable[[], Any], Callable[..., Any], int]] = {
     "ours, sum, SGD": (lambda: ours(DATA, WeightedSum(), SGD), element_feed, 20),
     "ours, mean, Adam": (lambda: ours(DATA, WeightedMean(), ADAM), element_feed, 20),
@@ -48,7 +48,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[..., Any], int]] = {
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerRuntime]:
-    """One worker for all processes."""
+    """One worker for all learning processes."""
     runtime = WorkerRuntime(ours(DATA, WeightedSum()), tmp_path_factory.mktemp("worker") / "log")
     yield runtime
     runtime.close()
@@ -65,7 +65,7 @@ def assert_close(ours: Any, theirs: Any) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
-# What the others cover too.
+# Cases that the remaining cases cover too.
 _SLOW = [
     "ours, sum, SGD",
     "FedAvg",
@@ -79,7 +79,7 @@ _SLOW = [
     "name", [pytest.param(n, marks=pytest.mark.slow) if n in _SLOW else n for n in CASES]
 )
 def test_rounds_are_the_workers(name: str, worker: WorkerRuntime) -> None:
-    """State, metrics and their nesting after each round, to 1e-5."""
+    """State, metrics and their nesting agree after each round, to 1e-5."""
     build, feed, num_rounds = CASES[name]
     process = build()
     runtime = InProcessRuntime(process, "cpu")
@@ -95,19 +95,19 @@ def test_rounds_are_the_workers(name: str, worker: WorkerRuntime) -> None:
 
 
 def test_what_listens(worker: WorkerRuntime) -> None:
-    """The worker does so on all network interfaces: hence its warning."""
+    """The worker listens on all network interfaces: hence its warning."""
     ((address, _),) = listening(worker.pid)
     assert not is_loopback(address)
 
 
 def test_split_cohort_nan_client_no_child_and_no_port(worker: WorkerRuntime) -> None:
-    """One process, since to build one takes seconds.
+    """One process for all checks, since building one takes seconds.
 
-    - Three clients accumulated in two parts and merged, either way round: the round of `next`,
-      to rounding, what came back from each client in the order of the parts; nobody accumulated is
-      the neutral element.
-    - A client whose update is not finite is dropped, counted, and the rest goes on.
-    - None of it starts a child process, or listens.
+    - Three clients are accumulated in two parts and merged, in either order. The result equals the
+      round of `next` up to rounding, with results by client in the order of the parts. An empty
+      part is the neutral element.
+    - A client with a non-finite update is dropped and counted, and the round continues.
+    - No step starts a child process, or listens.
     """
     children, ports = psutil.Process().children(recursive=True), listening()
     runtime = InProcessRuntime(ours(DATA, WeightedSum(), ADAM), "cpu")
@@ -149,9 +149,9 @@ def test_secure_aggregation_is_refused() -> None:
 
 @pytest.mark.slow
 def test_everything_runs_on_the_device_asked_for() -> None:
-    """On the second of two logical CPUs; TensorFlow's own log of placements is the witness.
+    """The round runs on the second of two logical CPUs; TensorFlow's log of placements shows it.
 
-    In a process of its own: logical devices must be there before TensorFlow starts.
+    A separate process is needed, since logical devices must exist before TensorFlow starts.
     """
     program = Path(__file__).with_name("placement_program.py")
     done = subprocess.run(

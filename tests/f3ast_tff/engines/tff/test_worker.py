@@ -1,4 +1,4 @@
-"""TFF's worker process as we start it."""
+"""TFF's worker process, as we start it."""
 
 from __future__ import annotations
 
