@@ -1,4 +1,4 @@
-"""One aggregation for each kind of memory, with settings that change its rounds early."""
+"""One aggregation per kind of memory, with settings that change its rounds early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A world of a few clients, whose strategies are built from an algorithm's `Config`."""
+"""A world of a few clients, with strategies built from an algorithm's `Config`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from f3ast_tff.settings import REQUIRED, Derived, Published, Reading, builtin_re
 
 N, K = 6, 3
 SIZES = np.array([4, 2, 6, 3, 5, 4])
-# What follows from other settings in an experiment.
+# Defaults that an experiment derives from other settings.
 FOLLOWS: Mapping[str, Any] = {
     "availability_objective": "p_squared",
     "baseline_sampling": "with_replacement",
@@ -28,7 +28,7 @@ FOLLOWS: Mapping[str, Any] = {
 
 
 class Blinking:
-    """Client k is available with a chance of its own, anew in each round; counts its calls."""
+    """Client k is available with its own probability, independently per round; counts calls."""
 
     num_clients = N
     positively_correlated = False
@@ -47,7 +47,7 @@ class Blinking:
 def small_world(
     availability: Any = None, constraint: CommunicationConstraint | None = None, **changes: Any
 ) -> StrategyContext:
-    """Returns a world of `N` clients, `K` a round, for 100 rounds."""
+    """Returns a world of `N` clients, `K` per round, for 100 rounds."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, SIZES.sum())
     train = ClientExamples(rng.normal(size=(SIZES.sum(), 3)), labels, np.cumsum([0, *SIZES]))
@@ -66,7 +66,7 @@ def small_world(
 
 
 def config(algorithm: str, preset: str = "paper", **given: Any) -> Any:
-    """Returns the `Config` of an algorithm: its defaults under a reading, but for what is given."""
+    """Returns an algorithm's `Config`: its defaults under a reading, updated by `given`."""
     component = builtin_registry().find("algorithm", algorithm)
     values = {}
     for parameter in component.parameters:

@@ -1,4 +1,4 @@
-"""What the algorithms are composed of, and which settings they refuse."""
+"""Components of the algorithms, and refused settings."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_what_each_is_composed_of() -> None:
     ],
 )
 def test_first_rates_follow_the_constraint(constraint: Any, rate: float) -> None:
-    """r(0) = K / N takes the long-run mean of K_t."""
+    """r(0) = K / N uses the long-run mean of K_t."""
     for given in ({}, {"rate_clusters": 2}):
         strategy = config("f3ast", rate_init="k_over_n", **given).build(
             small_world(constraint=constraint)
@@ -79,7 +79,7 @@ def test_first_rates_follow_the_constraint(constraint: Any, rate: float) -> None
 
 
 def test_first_rates_if_all_were_available_are_in_proportion_to_p() -> None:
-    """Of p = 4, 2, 6, 3, 5, 4 of 24 and K = 3: r(0) = 3 p, and every p / r(0) is 1 / K."""
+    """p = 4, 2, 6, 3, 5, 4 of 24 and K = 3: r(0) = 3 p, and each p / r(0) is 1 / K."""
     strategy = config("f3ast", rate_init="all_available").build(small_world())
     world = small_world()
     np.testing.assert_allclose(strategy.rates.values, 3 * world.p, rtol=1e-15)
@@ -221,7 +221,7 @@ def test_no_flag_is_named() -> None:
 def test_draws_with_replacement_are_refused_where_groups_have_minima(
     algorithm: str, setting: str, drawn: str
 ) -> None:
-    """When the strategy is built, not in round 1."""
+    """The error comes when the strategy is built, before round 1."""
     minima = GroupMinimum(FixedK(clients_per_round=3), np.arange(N) % 2, (1, 1))
     with pytest.raises(ParameterError, match=f"{setting}.*must be without_replacement"):
         config(algorithm, **{setting: drawn}).build(small_world(constraint=minima))

@@ -1,4 +1,4 @@
-"""Cohorts of the CA-Fed and FedLaAvg papers' strategies do not depend on the clients' numbers."""
+"""Cohorts of the CA-Fed and FedLaAvg papers' strategies do not depend on client ids."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(
 
 def lowest_id(p: np.ndarray, known: AvailabilityKnowledge) -> Strategy:
     strategy = LongestAbsent(p, random_ties=False)
-    # All distinct, so that no tie goes by id.
+    # All values are distinct, so that no tie is broken by id.
     strategy.restore({"last_participation": np.argsort(p).argsort() - len(p)})
     return strategy
 
@@ -57,7 +57,7 @@ def lowest_id(p: np.ndarray, known: AvailabilityKnowledge) -> Strategy:
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_relabelling_clients_relabels_the_cohorts(name: str, seed: int) -> None:
-    """With nothing to draw: all that can take part do, and no two clients tie."""
+    """Without random draws: all that can take part do, and no two clients tie."""
     make = lowest_id if name == "longest_absent" else STRATEGIES[name]
     p, masks, losses = world(seed, 6)
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""CA-Fed: Algorithm 1 round by round, and whom it excludes."""
+"""CA-Fed: Algorithm 1 round by round, and the excluded clients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALL = np.ones(3, bool)
 
 
 class Spy:
-    """Answers with given losses and remembers who was asked."""
+    """Answers with given losses, and records the asked clients."""
 
     def __init__(self, losses: list[float]) -> None:
         self.losses = np.array(losses)
@@ -38,18 +38,20 @@ class Spy:
 
 
 def ca_fed(**kwargs: object) -> CAFed:
-    """With the oracle and minima of 0, so that gaps are the losses."""
+    """CA-Fed with the oracle and minima of 0, so that gaps equal losses."""
     losses = LossEstimates(3, minima=np.zeros(3))
     return CAFed(P, KnownAvailability(PI, EIGENVALUE), losses, **kwargs)
 
 
 def test_factor_4_or_1() -> None:
-    """Losses (1, 1, 1.5), kappa^2 = 1, Gamma' = 1.5; tried by lambda: clients 2, 1, 0.
+    """Losses (1, 1, 1.5), kappa^2 = 1, Gamma' = 1.5; clients are tried by lambda: 2, 1, 0.
 
-    All: 0.5 + 0.25 + 0.375 = 1.125. Without 2: 1 + factor * 1.5 / 16, which is 1.375 for the
-    paper's 4 and 1.094 for the released 1. So the released code excludes client 2, and then nobody:
-    without 1 as well, 1 + 1.5 / 4; without 0, 1 + 1.5 * 9 / 16. The paper excludes nobody: without
-    1 alone, 0.875 / 0.75 + 6 / 16; without 0 alone, 0.625 / 0.5 + 6 / 4. Weights are p / pi.
+    With all clients the error is 0.5 + 0.25 + 0.375 = 1.125. Without 2 it is 1 + factor * 1.5 / 16:
+    1.375 for the paper's 4, and 1.094 for the released 1.
+
+    So the released code excludes client 2, and then stops: without 1 as well it is 1 + 1.5 / 4;
+    without 0, 1 + 1.5 * 9 / 16. The paper excludes no client: without 1 alone it is
+    0.875 / 0.75 + 6 / 16; without 0 alone, 0.625 / 0.5 + 6 / 4. Weights are p / pi.
     """
     for factor, ids, weights in ((4.0, [0, 1, 2], [1, 0.3125, 0.625]), (1.0, [0, 1], [1, 0.3125])):
         spy = Spy([1.0, 1.0, 1.5])
@@ -60,7 +62,7 @@ def test_factor_4_or_1() -> None:
 
 
 def test_the_excluded_report_and_do_not_train() -> None:
-    """Client 2 alone is available, and excluded: asked, but the cohort is empty."""
+    """Only client 2 is available, and it is excluded: it is asked, but the cohort is empty."""
     strategy = ca_fed(bias_factor=1.0)
     played(strategy, 1, ALL, 3, Spy([1.0, 1.0, 1.5]))
     spy = Spy([1.0, 1.0, 1.5])
@@ -68,7 +70,7 @@ def test_the_excluded_report_and_do_not_train() -> None:
     assert spy.asked == [[2]]
     assert len(cohort) == 0
     assert strategy.included().tolist() == [True, True, False]
-    # Once its loss is like the others', it is let in again.
+    # Once its loss equals the other losses, it is included again.
     again = played(strategy, 3, np.array([False, False, True]), 3, Spy([1.0, 1.0, 1.0]))
     assert again.ids.tolist() == [2]
 
@@ -91,10 +93,10 @@ def test_small_kappa_excludes_more() -> None:
 
 
 def test_first_round_with_running_minima() -> None:
-    """All gaps are 0: by Sec. IV-A nothing falls and all stay; by line 19 all but one go."""
+    """All gaps are 0: by Sec. IV-A no error falls and all stay; by line 19 all except one go."""
     for strict, expected in ((True, [0, 1, 2]), (False, [0])):
         strategy = CAFed(P, KnownAvailability(PI, EIGENVALUE), LossEstimates(3), strict=strict)
-        # Client 0, of the least lambda, is the last to be tried.
+        # Client 0, with the smallest lambda, is tried last.
         assert played(strategy, 1, ALL, 3, Spy([1.0, 2.0, 3.0])).ids.tolist() == expected
 
 
@@ -150,7 +152,7 @@ MARGIN = 1e-9
 class Literal:
     """Lines 5-7 and 13-22 with fractions: weights q, a product pi * q, a total variation distance.
 
-    `closest` is how far the nearest decision was from going the other way.
+    `closest` is the distance of the closest decision from its opposite.
     """
 
     def __init__(
@@ -221,8 +223,9 @@ def test_as_algorithm_1_reads(data: st.DataObject) -> None:
 def test_by_hand() -> None:
     """alpha = (1/2, 1/4, 1/4), gaps (1, 1, 3), w Gamma' = 1; tried in the order 2, 1, 0.
 
-    All: 0.5 + 0.25 + 0.75 = 1.5. Without 2: 1 + (1/4)^2 = 1.0625, so it goes. Without 1 too:
-    1 + (1/2)^2 = 1.25; without 0: 1 + (3/4)^2. Both stay. A tau of 0.5 keeps client 2 as well.
+    With all clients the error is 0.5 + 0.25 + 0.75 = 1.5. Without 2 it is 1 + (1/4)^2 = 1.0625, so
+    client 2 goes. Without 1 too it would be 1 + (1/2)^2 = 1.25; without 0, 1 + (3/4)^2. So both
+    stay. A tau of 0.5 keeps client 2 as well.
     """
     error = TotalError(np.array([0.5, 0.25, 0.25]), np.array([1.0, 1.0, 3.0]), 3.0, 1 / 3)
     everybody, order = np.ones(3, bool), np.array([2, 1, 0])
@@ -232,10 +235,11 @@ def test_by_hand() -> None:
 
 
 def test_the_largest_modulus_of_lambda_is_tried_first() -> None:
-    """alpha = (0.3, 0.4, 0.3), gaps (3, 1, 3), w Gamma' = 3.5: room for one of clients 0 and 2.
+    """alpha = (0.3, 0.4, 0.3), gaps (3, 1, 3), w Gamma' = 3.5: only one of clients 0 and 2 can go.
 
-    All: 2.2. Without one of them: 1.3 / 0.7 + 0.09 * 3.5 = 2.172. Without both: 1 + 0.36 * 3.5 =
-    2.26, so the second stays. Client 1 is worth more than it costs: 3 + 0.49 * 3.5 without it.
+    With all clients the error is 2.2. Without one of them it is 1.3 / 0.7 + 0.09 * 3.5 = 2.172.
+    Without both it is 1 + 0.36 * 3.5 = 2.26, so the second stays. Client 1 is worth more than it
+    costs: without it the error is 3 + 0.49 * 3.5.
     """
     error = TotalError(np.array([0.3, 0.4, 0.3]), np.array([3.0, 1.0, 3.0]), 3.5, 1.0)
     for eigenvalue, expected in (
@@ -247,7 +251,7 @@ def test_the_largest_modulus_of_lambda_is_tried_first() -> None:
 
 
 def test_at_least_or_more_than_tau() -> None:
-    """All gaps 0: nothing changes by exclusion, so "at least 0" leaves the last one tried alone."""
+    """All gaps are 0, so exclusion changes nothing: "at least 0" keeps the last one tried."""
     error = TotalError(np.full(4, 0.25), np.zeros(4), 0.0, 4.0)
     eigenvalue, pi = np.array([0.9, 0.1, 0.5, 0.3]), np.full(4, 0.5)
     assert included_clients(error, eigenvalue, pi, 0.0, strict=True).all()
@@ -264,7 +268,7 @@ def test_importance_0_is_never_included_and_the_last_one_never_excluded() -> Non
 
 
 def test_tiny_importance_does_not_divide_by_rounding_errors() -> None:
-    """1 - (1 - 2e-17) is 0 in floats; the clients left have a gap of 1 on average, not 0 / 0."""
+    """1 - (1 - 2e-17) is 0 in floats; the remaining clients have mean gap 1 instead of 0 / 0."""
     importance = np.array([1.0, 1e-17, 1e-17])
     error = TotalError(importance, np.array([4.0, 1.0, 1.0]), 4.0, 0.5)
     found = exclude(error, np.ones(3, bool), np.array([0, 1, 2]), 0.0, strict=True)
@@ -272,7 +276,7 @@ def test_tiny_importance_does_not_divide_by_rounding_errors() -> None:
 
 
 def test_equal_keys_are_tried_by_id() -> None:
-    """Excluding either changes nothing, which is "at least 0": the first goes, the last stays."""
+    """No exclusion changes the error, which is "at least 0": the first goes, the last stays."""
     error = TotalError(np.array([0.5, 0.5]), np.array([2.0, 2.0]), 2.0, 0.0)
     found = included_clients(error, np.full(2, 0.9), np.full(2, 0.5), 0.0, strict=False)
     assert found.tolist() == [False, True]

@@ -1,4 +1,4 @@
-"""What CA-Fed's server is told."""
+"""Inputs of CA-Fed's server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_independent_clients_have_no_memory() -> None:
 
 
 def test_estimates_start_from_the_history() -> None:
-    """Of 400 rounds of pi = 0.9 and 0.1 the estimate is nearer to the truth than 1/2 is."""
+    """After 400 rounds of pi = 0.9 and 0.1, the estimate is closer to the truth than 1/2."""
     world = FourClassesConfig().build(P, 0)
     fresh = strategy("ca_fed", world, availability_knowledge="estimated")
     np.testing.assert_array_equal(fresh.knowledge.pi, 0.5)
@@ -80,7 +80,7 @@ def test_the_preset_of_ca_feds_authors_is_their_released_code() -> None:
 
 
 def test_trained_minima_are_those_of_the_clients() -> None:
-    """Each the loss of a client's own best model, on its training data; running ones start at 0."""
+    """Each is the training loss of the client's own best model; running minima start at 0."""
     pytest.importorskip("scipy")
     world = small_world()
     running = config("ca_fed").build(world)

@@ -1,6 +1,6 @@
-"""What strategies make of lost updates: Lemma B.1 and the example of Sec. I with losses, and rules.
+"""Strategies with lost updates: Lemma B.1, the example of Sec. I, and rules by hand.
 
-Losses are independent of all else: an update of client k is lost with probability l_k.
+Losses are independent of everything else: an update of client k is lost with probability l_k.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from f3ast_tff.methods.unbiased import AdaFed
 from tests.f3ast_tff.methods.small_world import played
 
 Z = 4.5
-# The policy of test_lemma_b1.py: order 0, 2, 1, 3, K = 2, availability Q, which achieves R.
+# Policy of test_lemma_b1.py: order 0, 2, 1, 3, K = 2, availability Q, which achieves R.
 P = np.array([0.4, 0.3, 0.2, 0.1])
 Q = np.array([0.5, 0.8, 0.4, 0.9])
 R = np.array([0.5, 0.64, 0.4, 0.36])
@@ -48,7 +48,7 @@ def expected_weights(rates: np.ndarray, normalised: bool) -> np.ndarray:
 
 
 def test_rates_of_the_delivered_leave_the_sum_unbiased() -> None:
-    """E[1{k delivered}] = R_k (1 - l_k), so that p_k over it has expectation p_k."""
+    """E[1{k delivered}] = R_k (1 - l_k), so p_k divided by it has expectation p_k."""
     np.testing.assert_allclose(expected_weights(R * (1 - LOSS), False), P, rtol=1e-12)
 
 
@@ -56,14 +56,14 @@ def test_rates_of_the_selected_bias_it_by_the_losses() -> None:
     """Client k counts for p_k (1 - l_k): another objective, with shorter steps."""
     found = expected_weights(R, False)
     np.testing.assert_allclose(found, P * (1 - LOSS), rtol=1e-12)
-    # A mean brings the length of the steps back, not the shares.
+    # A mean restores the length of the steps, but not the shares.
     mean = expected_weights(R, True)
     assert mean.sum() > 0.75 > found.sum()
     assert mean[3] / mean[0] < 0.5 * P[3] / P[0]
 
 
 def pair(follow: str, beta: float) -> F3AST:
-    """F3AST of the example, started where its rates are expected to be."""
+    """F3AST of the example, started at its expected rates."""
     asked = EXPECTED[follow]
     r = asked if follow == "selected" else asked * (1 - PAIR_LOSS)
     return F3AST(
@@ -74,7 +74,7 @@ def pair(follow: str, beta: float) -> F3AST:
     )
 
 
-# Rates at which clients are asked. All three add up to 0.875, how often somebody is there.
+# Rates of asking. Each row sums to 0.875, the share of rounds with any client.
 EXPECTED = {
     "selected": np.array([0.375, 0.5]),
     "delivered": np.array([0.175, 0.7]),
@@ -86,14 +86,15 @@ EXPECTED = {
 def test_example_of_table_one_with_losses(follow: str) -> None:
     """P(A1) = 0.375, P(A2) = 0.8, K = 1, p = (1/2, 1/2), losses (0, 3/4), by hand.
 
-    Asked are s1 <= 0.375, s2 <= 0.8, s1 + s2 = 0.875; delivered r = (s1, s2 / 4).
-    `selected` evens s out as far as it goes: (0.375, 0.5). `delivered` evens r out:
-    0.875 - s2 = s2 / 4, so s = (0.175, 0.7). `both` goes by 1 / (r s), which is even where
-    s1^2 = s2^2 / 4: s = (0.875, 1.75) / 3, which is where 1 / s1 + 4 / s2 = 4 H is least.
-    Weights p / r are 1/2 on average but with rates of the selected: there client 2 has 1/8.
+    Asking rates satisfy s1 <= 0.375, s2 <= 0.8, s1 + s2 = 0.875; delivered rates are
+    r = (s1, s2 / 4). `selected` makes s as even as possible: (0.375, 0.5). `delivered` makes r
+    even: 0.875 - s2 = s2 / 4, so s = (0.175, 0.7). `both` follows 1 / (r s), which is even where
+    s1^2 = s2^2 / 4: s = (0.875, 1.75) / 3. There 1 / s1 + 4 / s2 = 4 H is least.
 
-    The tolerance of a rate is that of 4000 independent rounds; of a weight, of as many with r
-    fixed, sqrt((1 - r) / r) p, and 5% for the tracking of r (its variance over r^2, and beta / r).
+    Weights p / r are 1/2 on average, except with rates of the selected: there client 2 has 1/8. The
+    tolerance of a rate is that of 4000 independent rounds. The tolerance of a weight is that of as
+    many rounds with fixed r, sqrt((1 - r) / r) p, plus 5% for the tracking of r (its variance over
+    r^2, and beta / r).
     """
     rng, rounds, beta = np.random.default_rng(5), 4000, 0.002
     strategy = pair(follow, beta)
@@ -119,7 +120,7 @@ def test_example_of_table_one_with_losses(follow: str) -> None:
 @pytest.mark.parametrize("falling", [False, True])
 @pytest.mark.parametrize("follow", ["delivered", "selected"])
 def test_rates_are_those_of_whom_they_follow(follow: str, falling: bool) -> None:
-    """As rates that never saw the others; clusters of one client each do the same."""
+    """Rates equal rates that never saw other clients; so do clusters of one client each."""
     rng, initial = np.random.default_rng(0), np.array([0.1, 0.5, 0.3, 0.2])
     by_hand, own, of_clusters = (
         ParticipationRates(initial, 0.1, falling=falling) for _ in range(3)
@@ -142,7 +143,7 @@ def test_rates_are_those_of_whom_they_follow(follow: str, falling: bool) -> None
 
 
 def test_cluster_of_three_by_hand() -> None:
-    """Of three selected two are delivered: r_g = 0.9 * 0.3 + 0.1 * 2/3, which weighs both."""
+    """Two of three selected clients are delivered: r_g = 0.9 * 0.3 + 0.1 * 2/3 weighs both."""
     rates = ParticipationRates(np.array([0.3]), 0.1)
     strategy = ClusterF3AST(np.full(3, 1 / 3), np.zeros(3, int), rates)
     everybody, delivered = np.ones(3, bool), np.array([True, False, True])
@@ -158,7 +159,7 @@ def test_rates_of_both_need_rates_of_the_delivered() -> None:
 
 
 def test_adafed_weighs_those_delivered_to_one() -> None:
-    """p / pi = 0.8, 0.375, 0.5: of clients 0 and 2 alone 8/13 and 5/13."""
+    """p / pi = 0.8, 0.375, 0.5: clients 0 and 2 alone have 8/13 and 5/13."""
     strategy = AdaFed(P, KnownAvailability(Q))
     now = Round(1, np.array([True, True, True, False]), RoundConstraint(4))
     kept = cohort_of(strategy, now, np.array([True, False, True, True]))
@@ -180,7 +181,7 @@ def test_lost_client_stays_longest_absent() -> None:
 
 
 def test_switching_averages_those_delivered_then_goes_by_absence() -> None:
-    """A client that is drawn twice in the first phase and lost has not taken part."""
+    """A client that is drawn twice in the first phase, and lost, has not taken part."""
     strategy = Switching(
         Proportional(P, np.ones(4), replace=True), LongestAbsent(P, random_ties=False), 2
     )

@@ -1,4 +1,4 @@
-"""What every selection holds to: a restart, feasible cohorts, an empty round."""
+"""Properties of each selection: restarts, feasible cohorts, empty rounds."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from tests.f3ast_tff.methods.small_world import SIZES, Blinking, K, N
 
 P = SIZES / SIZES.sum()
 ALGORITHMS = builtin_registry().components["algorithm"]
-# What a server must tell a method beside p and K.
+# Arguments that a method needs besides p and K.
 NEEDS: dict[str, dict[str, Any]] = {
     "f3ast_fixed": {"availability": Blinking(), "policy_states": 20},
     "fedavg_then_fedlaavg": {"rounds": 10},
 }
-# Methods whose aggregation remembers updates, and is all that they add to another selection.
+# Methods that only add an aggregation with a memory of updates to another selection.
 REMEMBER = {
     *("mifa", "fedvarp", "fedstale", "mimic", "fedawe"),
     *("scaffold", "amplified_fedavg", "amplified_scaffold", "focus"),
 }
 STARTED = sorted(ALGORITHMS.keys() - REMEMBER)
-# Parameters that change what is remembered.
+# Parameters that change the state.
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in STARTED),
     ("f3ast", {"rate_step": "falling"}),
@@ -48,7 +48,7 @@ def losses(t: int) -> Losses:
 
 
 def play(strategy: Strategy, rounds: range) -> list[tuple[list[int], list[float]]]:
-    """Cohorts and weights, with clients away and updates lost."""
+    """Cohorts and weights, with absent clients and lost updates."""
     played = []
     for t in rounds:
         rng = np.random.default_rng([5, t])
@@ -64,7 +64,7 @@ def play(strategy: Strategy, rounds: range) -> list[tuple[list[int], list[float]
 
 @pytest.mark.parametrize(("name", "given"), VARIANTS, ids=[f"{n}{g or ''}" for n, g in VARIANTS])
 def test_it_goes_on_after_a_restart(name: str, given: dict[str, Any]) -> None:
-    """Bit for bit, before round 1 too; what goes on changes nothing in what was saved."""
+    """Bit for bit, also before round 1; continuing does not change the saved state."""
     whole = start(name, **given)
     assert whole.aggregation == ALGORITHMS[name].config.aggregation
     expected = play(whole, range(1, 13))
@@ -83,7 +83,7 @@ def test_it_goes_on_after_a_restart(name: str, given: dict[str, Any]) -> None:
 @pytest.mark.parametrize("kind", CONSTRAINTS)
 @pytest.mark.parametrize("name", sorted({*STARTED} - {"f3ast_fixed", "sequential_sgd"}))
 def test_cohorts_are_feasible(name: str, kind: str) -> None:
-    """Also where few are available; f3ast_fixed knows a number alone, sequential_sgd one client."""
+    """Also with few available clients; f3ast_fixed needs a number, sequential_sgd one client."""
     draws = name in ("fedavg", "fedadam", "fedavg_then_fedlaavg", "fedavg_in_time")
     strategy = start(name, **({"baseline_sampling": "without_replacement"} if draws else {}))
     limit = CONSTRAINTS[kind]
@@ -107,7 +107,7 @@ def test_cohorts_are_feasible(name: str, kind: str) -> None:
             assert len(ids) <= K
             full = len(ids) == min(K, len(there))
         if name in ("more_available", "ca_fed"):
-            continue  # They leave clients out, by availability or loss.
+            continue  # These exclude clients, by availability or loss.
         assert full
         if limit.group is not None:
             for g, fewest in enumerate(limit.minimum):

@@ -1,4 +1,4 @@
-"""F3AST against Algorithm 1, by hand and by brute force, and with rates of clusters."""
+"""F3AST compared with Algorithm 1, by hand and by brute force, and with rates of clusters."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def test_two_rounds_by_hand() -> None:
     """Lines 4, 5, 9 in this order: pick with r(t-1), move the rates, weigh with r(t).
 
     p = (0.5, 0.3, 0.2), r = (0.5, 0.2, 0.5), beta = 0.1, K = 2.
-    Round 1, all available: p^2 / r^2 = 1, 2.25, 0.16, so clients 1 and 0, best first. Rates:
-    0.9 * 0.5 + 0.1 = 0.55, 0.9 * 0.2 + 0.1 = 0.28, 0.45. Weights 0.3 / 0.28 and 0.5 / 0.55
-    (with the rates before the round they would be 1.5 and 1).
+    Round 1, all available: p^2 / r^2 = 1, 2.25, 0.16 selects clients 1 and 0, best first. Rates
+    become 0.9 * 0.5 + 0.1 = 0.55, 0.9 * 0.2 + 0.1 = 0.28, 0.45. Weights are 0.3 / 0.28 and
+    0.5 / 0.55; with the rates before the round they would be 1.5 and 1.
     Round 2, clients 1 and 2 available: both. Rates 0.495, 0.352, 0.505.
     """
     strategy = f3ast([0.5, 0.3, 0.2], [0.5, 0.2, 0.5])
@@ -59,16 +59,16 @@ def test_fill_unavailable_adds_the_lowest_ids() -> None:
 
 
 def test_k_divides_every_weight() -> None:
-    """Reading R2: the released code divides by K = 2, in a round of one client too."""
+    """Reading R2: the released code divides by K = 2, also in a round of one client."""
     strategy = f3ast([0.5, 0.3, 0.2], [0.5] * 3, divide_by_k=True)
     cohort = played(strategy, 1, np.array([False, True, False]), 2)
     np.testing.assert_allclose(cohort.weights, [0.3 / 0.55 / 2])
 
 
 def test_ties_go_to_the_lowest_id_or_at_random() -> None:
-    """Frozen rates (a beta of 1e-300 moves nothing): four clients tie in each of 64 rounds.
+    """Rates are frozen (a beta of 1e-300 moves nothing): four clients tie in each of 64 rounds.
 
-    At random, that one of the four never wins has chance 4 * 0.75^64 = 4e-8.
+    If ties are random, one of the four never wins with probability 4 * 0.75^64 = 4e-8.
     """
     four = np.ones(4, bool)
 
@@ -82,11 +82,11 @@ def test_ties_go_to_the_lowest_id_or_at_random() -> None:
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_falling_step_by_hand(objective: str) -> None:
-    """K = 1, p = (0.5, 0.3, 0.2), r(0) = 0.5: shares alone decide between equal rates.
+    """K = 1, p = (0.5, 0.3, 0.2), r(0) = 0.5: equal rates are ordered by shares.
 
-    Round 1 takes client 0: r = (1, 0, 0), weight 0.5 / 1. Those never selected come first, the
-    larger share before: rounds 2 and 3 take clients 1 and 2, whose rates are then 1/2 and 1/3,
-    weights 0.3 * 2 and 0.2 * 3. All rates are 1/3: client 0, rate 2/4, weight 0.5 * 2.
+    Round 1 takes client 0: r = (1, 0, 0), weight 0.5 / 1. Clients never selected come first, by
+    decreasing share. So rounds 2 and 3 take clients 1 and 2, with new rates 1/2 and 1/3 and weights
+    0.3 * 2 and 0.2 * 3. Then all rates are 1/3: client 0, rate 2/4, weight 0.5 * 2.
     """
     p = np.array([0.5, 0.3, 0.2])
     strategy = F3AST(p, ParticipationRates(np.full(3, 0.5), 0.001, falling=True), objective)
@@ -96,7 +96,7 @@ def test_falling_step_by_hand(objective: str) -> None:
 
 
 def test_falling_step_under_costs_takes_the_never_selected_first() -> None:
-    """Budget 2, costs 1: clients 0 and 1 by p, then 2 and the heavier of the two."""
+    """Budget 2, costs 1: clients 0 and 1 by p, then 2 and the one with the larger p."""
     p = np.array([0.5, 0.3, 0.2])
     strategy = F3AST(p, ParticipationRates(np.full(3, 0.5), 0.001, falling=True))
     budget = RoundConstraint(3, cost=np.ones(3), budget=2.0)
@@ -105,7 +105,7 @@ def test_falling_step_under_costs_takes_the_never_selected_first() -> None:
 
 
 def test_weights_are_bounded_before_k_divides_them() -> None:
-    """p / r(1) = 0.5 / 0.55 = 0.91 and 0.3 / 0.28 = 1.07, best first 1.07, 0.91; bound 1, K 2."""
+    """p / r(1) = 0.5 / 0.55 = 0.91 and 0.3 / 0.28 = 1.07; best first 1.07, 0.91; bound 1, K = 2."""
     for divide_by_k, expected in ((False, [1.0, 0.5 / 0.55]), (True, [0.5, 0.25 / 0.55])):
         strategy = f3ast(
             [0.5, 0.3, 0.2], [0.5, 0.2, 0.5], divide_by_k=divide_by_k, weight_bound=1.0
@@ -179,7 +179,7 @@ def test_one_round_by_hand() -> None:
     """Clusters {0, 1, 2} and {3}, rates 0.3 and 0.4, K = 2, clients 0, 1, 3 available.
 
     p^2: mean (0.04 + 0.04 + 0.01) / 3 = 0.03 over 0.09 is 1/3, less than 0.25 / 0.16 = 1.56. So
-    client 3 and one of 0 and 1. Rates 0.9 * 0.3 + 0.1 / 3 and 0.9 * 0.4 + 0.1.
+    client 3 and one of 0 and 1 are selected. Rates become 0.9 * 0.3 + 0.1 / 3 and 0.9 * 0.4 + 0.1.
     """
     p = np.array([0.2, 0.2, 0.1, 0.5])
     rates = ParticipationRates(np.array([0.3, 0.4]), 0.1)
@@ -192,10 +192,11 @@ def test_one_round_by_hand() -> None:
 
 
 def test_falling_step_and_bound_by_hand() -> None:
-    """Clusters {0, 1, 2} and {3}, K = 1, all there, p^2: mean 0.03 and 0.25, r(0) = 0.5.
+    """Clusters {0, 1, 2} and {3}, K = 1, all available, p^2: means 0.03 and 0.25, r(0) = 0.5.
 
-    Round 1: client 3, rate 1, weight 0.5. Round 2: one of the other cluster, of rate 0; its rate
-    is then (1/3) / 2 = 1/6. Weight 0.2 * 6 = 1.2, or 0.1 * 6 = 0.6 for client 2, at most 0.55.
+    Round 1: client 3, rate 1, weight 0.5. Round 2: a client of the other cluster, which has rate 0;
+    its new rate is (1/3) / 2 = 1/6. The weight would be 0.2 * 6 = 1.2, or 0.1 * 6 = 0.6 for client
+    2; the bound makes it 0.55.
     """
     rates = ParticipationRates(np.array([0.5, 0.5]), 0.1, falling=True)
     p, clusters = np.array([0.2, 0.2, 0.1, 0.5]), np.array([0, 0, 0, 1])
@@ -212,9 +213,9 @@ def test_falling_step_and_bound_by_hand() -> None:
 def test_every_client_weighs_its_share_and_clusters_share_alike() -> None:
     """Two clusters, alike within, available 0.3 and 0.8 of the time: sum of weights p_k each.
 
-    Were r fixed at about 0.25, the standard error of a mean weight over 8000 rounds would be at
-    most p sqrt((1 - r) / r / 8000) = 0.02 p. That the tracked r varies by a twentieth, and holds
-    the round itself, biases the mean by a few thousandths of p.
+    For r fixed at about 0.25, the standard error of a mean weight over 8000 rounds would be at most
+    p sqrt((1 - r) / r / 8000) = 0.02 p. The tracked r varies by a twentieth and includes the round
+    itself, which biases the mean by a few thousandths of p.
     """
     q = np.repeat([0.3, 0.8], 4)
     p = np.full(8, 1 / 8)

@@ -10,7 +10,7 @@ from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.policies import GreedyMixture, TabularPolicy
 from tests.f3ast_tff.methods.small_world import played
 
-# Two clients always there, K = 1: client 0 with chance 0.7, client 1 with 0.2, else nobody.
+# Two clients always available, K = 1: client 0 with probability 0.7, client 1 with 0.2, else none.
 TABLE = TabularPolicy(
     np.array([[True, True]]),
     np.array([1]),
@@ -29,7 +29,7 @@ def test_weights_are_p_over_the_given_rates() -> None:
 
 
 def test_table_is_drawn_by_its_chances() -> None:
-    """Standard error of 4000 rounds: sqrt(0.7 * 0.3 / 4000) = 0.0072 and 0.0063."""
+    """Standard errors over 4000 rounds: sqrt(0.7 * 0.3 / 4000) = 0.0072 and 0.0063."""
     rates = np.array([0.7, 0.2])
     strategy = FixedPolicy(np.array([0.5, 0.5]), rates, TABLE, seed=1)
     cohorts = [played(strategy, t, np.ones(2, bool), 1) for t in range(1, 4001)]
@@ -40,7 +40,7 @@ def test_table_is_drawn_by_its_chances() -> None:
 
 
 def test_mixture_draws_orders_and_leaves_out_who_is_worth_nothing() -> None:
-    """Order 0, 1, 2 with chance 0.25; else 2, then nobody (utilities 0 and -1)."""
+    """Order 0, 1, 2 with probability 0.25; else 2 only, since 0 and 1 have utilities 0 and -1."""
     policy = GreedyMixture(np.array([[3.0, 2.0, 1.0], [0.0, -1.0, 1.0]]), np.array([0.25, 0.75]))
     strategy = FixedPolicy(np.ones(3) / 3, np.ones(3), policy)
     mask = np.array([False, True, True])

@@ -1,4 +1,4 @@
-"""CA-Fed's rule of the name F3AST, against the formulas of its released code."""
+"""CA-Fed's rule with the name F3AST, compared with the formulas of its released code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.f3ast_tff.methods.small_world import played
 def test_by_hand() -> None:
     """beta = 0.1: r = 0.9 pi + 0.1 = 0.55, 0.19, 0.82; p / r = 0.727, 1.579, 0.366: 1, then 0.
 
-    The second round is the same: what was selected, or available before, leaves no trace.
+    The second round is the same: earlier selections and availability leave no trace.
     """
     p, activity = np.array([0.4, 0.3, 0.3]), KnownAvailability(np.array([0.5, 0.1, 0.8]))
     strategy = F3ASTOfCAFed(p, activity, beta=0.1)

@@ -14,7 +14,7 @@ P = np.array([0.25, 0.75])
 
 
 def round_of(strategy: FedAU, t: int, there: list[int], dropped: tuple[int, ...] = ()) -> Cohort:
-    """Selects, then observes that all but `dropped` arrived."""
+    """Plays a round in which all clients except `dropped` are delivered."""
     n = len(strategy.p)
     cohort = played(strategy, t, np.isin(np.arange(n), there), n)
     delivered = ~np.isin(cohort.ids, dropped)
@@ -23,7 +23,7 @@ def round_of(strategy: FedAU, t: int, there: list[int], dropped: tuple[int, ...]
 
 
 def test_by_hand() -> None:
-    """p = (1/4, 3/4). Rounds in which each is there, and omega before each round.
+    """p = (1/4, 3/4). For each client: rounds of participation, and omega before each round.
 
     Client 0 in 1, 2, 5: intervals 1, 1, 3; omega 1, 1, 1, 1, 1, 5/3.
     Client 1 in 2, 3, 6: intervals 2, 1, 3; omega 1, 1, 2, 3/2, 3/2, 3/2 and then 2.
@@ -39,11 +39,12 @@ def test_by_hand() -> None:
 
 
 def test_cutoff_by_hand() -> None:
-    """K_cut = 2. Client 0 is there in round 5 alone, client 1 in round 2 alone.
+    """K_cut = 2. Client 0 only takes part in round 5, client 1 only in round 2.
 
-    Client 0: rounds 1, 2 without it end an interval of 2, so do 3, 4; round 5 ends one of 1:
-    omega 2 in round 5, 5/3 after it. Client 1: there in the second round, so one interval of 2
-    ends, not two; absent in 3 and 4 another; one round is open.
+    Client 0: rounds 1, 2 without it end an interval of 2, and so do rounds 3, 4; round 5 ends an
+    interval of 1. Its omega is 2 in round 5, and 5/3 after it. Client 1: it takes part in its
+    second round, so one interval of 2 ends instead of two. Absence in rounds 3 and 4 ends another;
+    one round is open.
     """
     strategy = FedAU(P, cutoff=2)
     there = [[], [1], [], [], [0]]
@@ -65,7 +66,7 @@ def test_a_dropped_update_is_no_participation() -> None:
 
 @pytest.mark.parametrize("cutoff", [None, 1, 50])
 def test_with_everybody_there_it_is_fedavg_over_all(cutoff: int | None) -> None:
-    """All intervals are 1; with a cutoff of 1 they are whoever is there."""
+    """All intervals are 1; with a cutoff of 1 this holds for any availability."""
     strategy, fedavg = FedAU(P, cutoff=cutoff), AllAvailable(P)
     for t in range(1, 20):
         there = [t % 2] if cutoff == 1 else [0, 1]
@@ -76,10 +77,10 @@ def test_with_everybody_there_it_is_fedavg_over_all(cutoff: int | None) -> None:
 
 
 def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short() -> None:
-    """Bernoulli(q) and K = 2 of 4: omega tends to the inverse frequency of being delivered.
+    """Bernoulli(q) and K = 2 of 4: omega tends to the inverse frequency of delivery.
 
-    Means of about 4000 q geometric intervals, and the frequency is of the same rounds: the two
-    differ by the open interval alone.
+    Means over about 4000 q geometric intervals are compared with the frequency in the same rounds:
+    the two only differ by the open interval.
     """
     n, rounds, rng = 4, 4000, np.random.default_rng(0)
     strategy, counts = FedAU(np.full(n, 1 / n), seed=3), np.zeros(n)

@@ -1,4 +1,4 @@
-"""FedAvg's sampling in proportion to p, and the uniform one."""
+"""FedAvg's sampling in proportion to p, and uniform sampling."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CHI_SQUARE_5 = 30.9
 
 
 def test_every_pair_is_as_likely() -> None:
-    """Four of five clients available, K = 2: six pairs."""
+    """Four of five clients are available, K = 2: six pairs."""
     strategy, total = Uniform(np.array([1.0, 2, 3, 4, 5]), seed=4), 6000
     mask = np.arange(5) != 2
     counts: Counter[tuple[int, ...]] = Counter()

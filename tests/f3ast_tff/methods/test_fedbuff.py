@@ -1,4 +1,4 @@
-"""FedBuff and FADAS: when the server steps, what it weighs updates by, how far it steps."""
+"""FedBuff and FADAS: rounds of server steps, weights of updates, lengths of steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 
 
 def round_with(t: int, asked_in: list[int], strategy: Strategy) -> Cohort:
-    """Plays round t, in which updates of these rounds are there, each of another client."""
+    """Plays round t with available updates of these rounds, each from a different client."""
     now = Round(t, np.ones(4, bool), RoundConstraint(4))
     asked = np.array(asked_in, np.int64)
     enters = taken_by(strategy, now, asked).enters
@@ -23,10 +23,14 @@ def round_with(t: int, asked_in: list[int], strategy: Strategy) -> Cohort:
 
 
 def test_fedbuff_by_hand() -> None:
-    """M = 2. Round 1: one update waits. Round 2: two enter; the server has not stepped before, so
-    tau = 0: 1/2 each. Round 3: those of rounds 1 and 3 are 1 and 0 steps old: 1 / (2 sqrt(2)),
-    1/2. Round 4: a client asked in round 2 was sent the model before that round's step, so it is 2
-    steps old; with the two of round 4 three enter: 1 / (3 sqrt(3)), 1/3, 1/3.
+    """M = 2. Round 1: one update waits.
+
+    Round 2: two enter. The server has not stepped before, so tau = 0: 1/2 each.
+
+    Round 3: updates of rounds 1 and 3 are 1 and 0 steps old: 1 / (2 sqrt(2)), 1/2.
+
+    Round 4: a client asked in round 2 got the model before that round's step, so its update is 2
+    steps old. With the two updates of round 4 three enter: 1 / (3 sqrt(3)), 1/3, 1/3.
     """
     strategy = FedBuff(4, buffer=2)
     assert len(round_with(1, [1], strategy)) == 0
@@ -41,7 +45,7 @@ def test_fedbuff_by_hand() -> None:
 
 @pytest.mark.parametrize(("threshold", "factors"), [(1, [1, 1, 0.5]), (2, [1, 1, 1]), (None, [1])])
 def test_fadas_steps_over_its_longest_delay(threshold: int | None, factors: list[float]) -> None:
-    """tau_max of 0, 1 and 2 steps: above tau_c the rate is divided by it; weights stay 1 / m."""
+    """tau_max is 0, 1 and 2 steps: above tau_c it divides the rate; weights stay 1 / m."""
     strategy = Fadas(4, buffer=1, threshold=threshold)
     steps = []
     for t, asked_in in ((1, [1]), (2, [2, 1]), (3, [3, 1])):

@@ -24,7 +24,7 @@ def picks(
 
 
 def test_by_hand() -> None:
-    """K = 2, lowest id wins. Last participations in brackets, 0 for never.
+    """K = 2, ties go to the lowest id. Last participations are in brackets, 0 for never.
 
     1: {0, 1, 2} all never: 0, 1. 2: {0, 1}: both (1, 1). 3: {1, 2, 3}: 2, 3 never: both.
     4: {0, 1, 3} (2, 2, 3): 0, 1. 5: all (4, 4, 3, 3): 2, 3. 6: {0} (4). 7: {0, 2, 3} (6, 5, 5).
@@ -39,7 +39,7 @@ def test_by_hand() -> None:
 
 
 def test_absence_is_of_taking_part_not_of_being_there() -> None:
-    """K = 1: client 1 was available in every round and is passed over until round 2."""
+    """K = 1: client 1 is available in each round, and first selected in round 2."""
     strategy = LongestAbsent(P[:2] / 0.3, random_ties=False)
     assert picks(strategy, [[0, 1]] * 4, RoundConstraint(1)) == [[0], [1], [0], [1]]
 
@@ -51,9 +51,9 @@ def test_weights_are_the_shares() -> None:
 
 @pytest.mark.parametrize("random_ties", [False, True])
 def test_round_robin_when_all_are_available(random_ties: bool) -> None:
-    """N = 12, K = 4: each block of 3 rounds has every client once.
+    """N = 12, K = 4: each block of 3 rounds has each client once.
 
-    In later blocks with random ties, those of one round are shuffled among themselves only.
+    Random ties in later blocks only reorder clients of the same round.
     """
     strategy = LongestAbsent(np.full(12, 1 / 12), random_ties, seed=5)
     chosen = picks(strategy, [list(range(12))] * 12, RoundConstraint(4))
@@ -64,7 +64,7 @@ def test_round_robin_when_all_are_available(random_ties: bool) -> None:
 
 
 def test_ties_at_random_are_uniform_and_seeded() -> None:
-    """First round, K = 1 of 4: z-test of each frequency over 2000 seeds, within 4.5 errors."""
+    """First round, K = 1 of 4: each frequency over 2000 seeds is within 4.5 standard errors."""
 
     def first(seed: int) -> int:
         strategy = LongestAbsent(P, seed=seed)
@@ -76,7 +76,7 @@ def test_ties_at_random_are_uniform_and_seeded() -> None:
 
 
 def test_many_clients_are_gone_through_in_blocks() -> None:
-    """50,000 clients are more than one block of `top_k`: still the longest absent, lowest ids."""
+    """50,000 clients exceed one block of `top_k`: still the longest absent, lowest ids."""
     n = 50_000
     strategy = LongestAbsent(np.full(n, 1 / n), random_ties=False)
     last = np.random.default_rng(0).integers(0, 50, n)
@@ -88,7 +88,7 @@ def test_many_clients_are_gone_through_in_blocks() -> None:
 
 
 def test_other_constraints_go_through_the_same_order() -> None:
-    """Costs 3, 1, 1, 1 and a budget of 2: client 0, though longest absent, is too dear."""
+    """Costs 3, 1, 1, 1 and a budget of 2: client 0, though longest absent, is too expensive."""
     strategy = LongestAbsent(P, random_ties=False)
     strategy.restore({"last_participation": np.array([0, 3, 1, 2])})
     constraint = RoundConstraint(4, cost=np.array([3.0, 1.0, 1.0, 1.0]), budget=2.0)

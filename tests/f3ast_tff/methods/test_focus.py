@@ -1,4 +1,4 @@
-"""FOCUS as the paper writes it, beside the rules that the engines apply."""
+"""FOCUS as published, compared with the rules of the engines."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ ROUNDS = [[0], [1, 2], [0, 2], [], [2], [0, 1, 2], [1]]
 
 
 def gradient(k: int, x: Any) -> Any:
-    """That of h_k (x - m_k)^2 / 2."""
+    """Gradient of h_k (x - m_k)^2 / 2."""
     return CURVATURE[k] * (x - OPTIMA[k])
 
 
 def as_published(steps: int) -> list[float]:
-    """Algorithm 1 and the authors' code, by their names; the server's y is a sum of three y_k.
+    """Algorithm 1 and the authors' code, with their names; the server's y is a sum of three y_k.
 
-    Its step is RATE y there. Here it is a third of it, that of server rate 1 and p_k = 1/3.
+    There the server's step is RATE y. Here it is a third of that, for server rate 1 and p_k = 1/3.
     A client starts at y_k = 0. Per step: x -= rate y_k; y_k += g(x) - g_prev; g_prev = g(x).
     """
     w, y, before, found = 0.0, 0.0, np.zeros(3), []
@@ -65,14 +65,14 @@ def by_rules(aggregation: Aggregation, steps: int) -> list[float]:
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_the_rules_are_the_published_ones(steps: int) -> None:
-    """Steps less G_k and the last of them alone, for y_k and g_prev; an empty round among them."""
+    """Steps subtract G_k, and the last step alone is reported; one round is empty."""
     np.testing.assert_allclose(by_rules(Focus(), steps), as_published(steps), rtol=2e-5)
 
 
 def test_with_one_local_step_it_is_mifa() -> None:
-    """A single gradient is the whole update: G_k = -D_k / rate, whatever offset it was taken with.
+    """A single gradient is the whole update: G_k = -D_k / rate, for any offset.
 
-    With two steps MIFA remembers both gradients, and its clients drift.
+    MIFA with two steps remembers both gradients, and its clients drift.
     """
     one, two = by_rules(Focus(), 1), by_rules(Focus(), 2)
     np.testing.assert_allclose(one, by_rules(Mifa("zero"), 1), rtol=1e-5)

@@ -1,11 +1,13 @@
 """Lemma B.1: under a static policy of rates r, E[sum_{k in S} p_k / r_k v_k] = sum_k p_k v_k.
 
 F3AST with frozen rates (a beta of 1e-300 moves nothing) is a static policy: by order of p / r. It
-must also achieve the r that it is frozen at. So it does with p = (0.4, 0.3, 0.2, 0.1), K = 2,
-independent availability q = (0.5, 0.8, 0.4, 0.9) and r = (0.5, 0.64, 0.4, 0.36):
-p / r = 0.8, 0.469, 0.5, 0.278, so the order is 0, 2, 1, 3. Clients 0 and 2 are taken whenever they
-are there: 0.5, 0.4. Client 1 is, unless 0 and 2 both are: 0.8 (1 - 0.5 * 0.4) = 0.64. Client 3 is,
-if at most one of the others is: none 0.06, only 0 0.06, only 2 0.04, only 1 0.24, so 0.9 * 0.4.
+must also achieve the r that it is frozen at. It does so with p = (0.4, 0.3, 0.2, 0.1), K = 2,
+independent availability q = (0.5, 0.8, 0.4, 0.9) and r = (0.5, 0.64, 0.4, 0.36).
+
+p / r = 0.8, 0.469, 0.5, 0.278, so the order is 0, 2, 1, 3. Clients 0 and 2 are selected whenever
+available: 0.5, 0.4. Client 1 is selected unless 0 and 2 both are: 0.8 (1 - 0.5 * 0.4) = 0.64.
+Client 3 is selected if at most one other is available: none 0.06, only 0 0.06, only 2 0.04, only 1
+0.24, so 0.9 * 0.4.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Methods with a memory of clients' updates, as runs: interrupted, and F3AST's selection."""
+"""Runs of methods with a memory of clients' updates: interrupted, and with F3AST's selection."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class StopsAfter:
 
 
 def run(folder: Path, given: dict[str, Any], stop: int | None = None) -> list[np.ndarray]:
-    """Runs in fresh parts, as a process of its own would; returns the model."""
+    """Runs with new parts, as in a new process; returns the model."""
     parts = Builder(resolve({**SMALL, **given})).experiment()
     try:
         with closing(RunFolder(folder, {"name": "test"})) as opened:
@@ -78,7 +78,7 @@ def run(folder: Path, given: dict[str, Any], stop: int | None = None) -> list[np
 
 @pytest.mark.parametrize("name", METHODS)
 def test_an_interrupted_run_ends_as_an_undisturbed_one(name: str, tmp_path: Path) -> None:
-    """Stopped after round 5, of which the checkpoint of round 4 is left; equal to the last bit."""
+    """Stopped after round 5, with a checkpoint of round 4; equal to the last bit."""
     whole = run(tmp_path / "whole", METHODS[name])
     with pytest.raises(Killed):
         run(tmp_path / "broken", METHODS[name], stop=5)

@@ -1,4 +1,4 @@
-"""MimiC's memory: how far each client's last update was from the whole step."""
+"""MimiC's memory: the distance of each client's last update from the whole step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_each_is_moved_by_what_it_lacked_in_its_last_round() -> None:
     latest, steps = np.zeros((N, SIZE)), np.zeros((N, SIZE))
     rng = np.random.default_rng(3)
     for t in range(1, 100):
-        # Some clients twice, as sampling with replacement does.
+        # Some clients are drawn twice, as with replacement.
         ids, weights = rng.integers(N, size=3), rng.random(3) + 0.1
         a = weights / weights.sum()
         rate = 0.9**t

@@ -1,4 +1,4 @@
-"""Methods that need no memory of updates, as runs: both engines, and FedAvg."""
+"""Runs of methods without a memory of updates: on both engines, and compared with FedAvg."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def recorded(folder: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
 
 
 @pytest.mark.tff
-# Rounds that TFF computed for each are in `tff_rounds`; Oort's has the server ask for a loss, too.
+# `tff_rounds` has TFF's rounds of each; Oort's server asks for a loss, too.
 @pytest.mark.parametrize(
     "name",
     ["oort_loss", *(pytest.param(n, marks=pytest.mark.slow) for n in ("fedavg_all", "fedau"))],
 )
 def test_both_engines_agree(name: str, tmp_path: Path) -> None:
-    """Five rounds as `f3ast-tff run` runs them; with K = 4 who is drawn depends on the rounds."""
+    """Five rounds of `f3ast-tff run`; with K = 4 the drawn clients depend on the rounds."""
     found = []
     for engine in ("fused", "tff"):
         where = {"output_dir": str(tmp_path), "run_name": engine, "engine": engine}

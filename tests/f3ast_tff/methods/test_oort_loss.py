@@ -13,7 +13,7 @@ from f3ast_tff.methods.parts.strategy import Losses, Outcome
 from tests.f3ast_tff.methods.small_world import played
 
 SIZES = np.array([10.0, 20.0])
-# Nothing is explored but where nobody is known.
+# No exploration, except if no client is known.
 GREEDY = {"exploration": 0.0, "least": 0.0}
 
 
@@ -22,7 +22,7 @@ def ones(ids: np.ndarray) -> np.ndarray:
 
 
 def reports(losses: dict[int, float]) -> Losses:
-    """Mean squares, of clients whose every example has that loss."""
+    """Mean squares of clients whose examples all have that loss."""
     return lambda ids: np.array([losses[k] ** 2 for k in ids.tolist()])
 
 
@@ -31,7 +31,7 @@ def arrived(strategy: OortLoss, t: int, ids: list[int]) -> None:
 
 
 def told(strategy: OortLoss, t: int, ids: list[int], losses: list[float]) -> None:
-    """A round in which these clients took part."""
+    """Plays a round with these participants."""
     there = np.isin(np.arange(len(strategy.sizes)), ids)
     constraint = RoundConstraint(len(ids))
     played(strategy, t, there, constraint, reports(dict(zip(ids, losses))))
@@ -42,10 +42,13 @@ def test_by_hand() -> None:
     """n = (10, 20), no exploration.
 
     Round 1, K = 2: both are new and taken; mean squares 0.25, 1 give U = (5, 20), L = (1, 1).
-    Round 2, K = 1: lowest 0.999 * 5, spread 20 - 4.995 = 15.005, bonus sqrt(0.1 ln 2 / 1) = 0.2633:
-    scores 0.2636 and 1.2633. Client 0 is below 0.95 * 1.2633, so 1 is taken; 0.1^2: U_1 = 2.
-    Round 3, K = 1: U = (5, 2), L = (1, 2), spread 5 - 1.998: scores 1 + sqrt(0.1 ln 3) = 1.3315 and
-    0.0007 + sqrt(0.1 ln 3 / 2) = 0.2350: client 0.
+
+    Round 2, K = 1: lowest 0.999 * 5, spread 20 - 4.995 = 15.005, bonus sqrt(0.1 ln 2 / 1) = 0.2633.
+    Scores are 0.2636 and 1.2633. Client 0 is below 0.95 * 1.2633, so 1 is taken; 0.1^2 gives
+    U_1 = 2.
+
+    Round 3, K = 1: U = (5, 2), L = (1, 2), spread 5 - 1.998. Scores are 1 + sqrt(0.1 ln 3) = 1.3315
+    and 0.0007 + sqrt(0.1 ln 3 / 2) = 0.2350, so client 0 is taken.
     """
     strategy, everybody = OortLoss(SIZES, **GREEDY), np.ones(2, bool)
     cohort = played(strategy, 1, everybody, 2, reports({0: 0.5, 1: 1.0}))
@@ -61,7 +64,7 @@ def test_by_hand() -> None:
 
 
 def test_spread_losses_are_worth_more_than_equal_ones() -> None:
-    """Losses (0, 4) and (2, 2): sqrt(8) and 2 times n = 2, where their means are alike."""
+    """Losses (0, 4) and (2, 2) have equal means, but give sqrt(8) and 2 times n = 2."""
     scores = ExampleScores(np.array([0.0, 4.0, 2.0, 2.0]), np.zeros(4), np.ones(4))
     squares = mean_losses(scores, np.array([2, 2]), "mean_squares")
     strategy = OortLoss(np.array([2.0, 2.0]))
@@ -71,7 +74,7 @@ def test_spread_losses_are_worth_more_than_equal_ones() -> None:
 
 
 def test_of_equal_utilities_the_longest_absent_has_the_bonus() -> None:
-    """All U equal, so 1 when scaled; bonus sqrt(0.1 ln 20 / L), L = 9, 1, 16."""
+    """All U are equal, 1 when scaled; the bonus is sqrt(0.1 ln 20 / L) with L = 9, 1, 16."""
     strategy = OortLoss(np.ones(3), **GREEDY, cutoff=1.0)
     for t, k in ((1, 1), (9, 0), (16, 2)):
         told(strategy, t, [k], [5.0])
@@ -82,8 +85,9 @@ def test_of_equal_utilities_the_longest_absent_has_the_bonus() -> None:
 def test_above_the_cutoff_draws_are_by_score() -> None:
     """Three clients, one place, cutoff 0.5.
 
-    U = (10, 8, 0), L = 4, t = 20: bonus sqrt(0.1 ln 20 / 4) = 0.2737, scores 1.2737, 1.0737 and
-    0.2737, the last below 0.637. So client 0 is drawn with a chance of 1.2737 / 2.3474 = 0.5426.
+    U = (10, 8, 0), L = 4, t = 20: the bonus is sqrt(0.1 ln 20 / 4) = 0.2737. Scores are 1.2737,
+    1.0737 and 0.2737; the last is below 0.637. So client 0 is drawn with probability
+    1.2737 / 2.3474 = 0.5426.
     """
     strategy = OortLoss(np.ones(3), **GREEDY, cutoff=0.5)
     told(strategy, 4, [0, 1, 2], [10.0, 8.0, 0.0])
@@ -97,9 +101,9 @@ def test_above_the_cutoff_draws_are_by_score() -> None:
 
 
 def test_utilities_are_clipped_at_their_95_percent_value() -> None:
-    """Of U = 0 .. 38 and 1000 the one at index int(0.95 * 40) is 38: 1000 counts as 38 does.
+    """U = 0 .. 38 and 1000: index int(0.95 * 40) holds 38, so 1000 counts as 38.
 
-    Both score 38 / 1000 + sqrt(0.1 ln 2), and 37 less by 1 / 1000.
+    Both score 38 / 1000 + sqrt(0.1 ln 2); client 37 scores 1 / 1000 less.
     """
     n = 40
     strategy = OortLoss(np.ones(n), **GREEDY)
@@ -110,11 +114,11 @@ def test_utilities_are_clipped_at_their_95_percent_value() -> None:
 
 
 def test_shares_of_the_places() -> None:
-    """K = 10, five known of 30, e_t = 0.8 * 0.5^(t-1), at least 0.3.
+    """K = 10, five of 30 clients known, e_t = 0.8 * 0.5^(t-1), at least 0.3.
 
-    Known clients get 2, 6, 7, 7 of the places, as far as there are five. With K = 5 and 9 of 10
-    available known, one place is for them in round 1, and the new client fills one of the other
-    four: they get those that are left.
+    Known clients get 2, 6, 7, 7 of the places, but at most five. With K = 5, and 9 of 10 available
+    clients known, round 1 has one place for known clients. The new client fills one of the other
+    four, and known clients get the rest.
     """
     sizes = np.ones(30)
     strategy = OortLoss(sizes, 0.8, 0.5, 0.3)

@@ -1,4 +1,4 @@
-"""Every parameter of every algorithm changes the part that it is of."""
+"""Each parameter of each algorithm changes its part."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FEDAVG = ("fedavg", "fedadam", "fedavg_then_fedlaavg", "fedavg_in_time")
 F3AST = ("f3ast", "f3ast_adam")
 KNOWLEDGE = ("unbiased", "more_available", "adafed", "ca_fed", "f3ast_of_ca_fed", "fedstale")
 P = SIZES / SIZES.sum()
-# Strategies that draw nothing at random.
+# Strategies without random draws.
 WITHOUT_SEED = ("f3ast_of_ca_fed",)
 
 
 class Built:
-    """A `Config`, the strategy that it builds and the availability that this has looked at."""
+    """A `Config`, its strategy, and the availability that the strategy has looked at."""
 
     def __init__(self, algorithm: str, **given: Any) -> None:
         self.world = small_world(Blinking())
@@ -33,14 +33,14 @@ class Built:
 
     @property
     def foreseen(self) -> list[int]:
-        """Rounds looked at beforehand, of which the run has none."""
+        """Rounds looked at in advance, all after the run's end."""
         rounds = self.world.availability.rounds
         assert not rounds or rounds[0] == self.world.rounds + 1
         return rounds
 
     @property
     def fedavg(self) -> Any:
-        """FedAvg's strategy, which may be that of a first phase, or in a wrapper."""
+        """FedAvg's strategy, alone, as a first phase, or in a wrapper."""
         inside = getattr(self.strategy, "strategy", self.strategy)
         return getattr(inside, "first", inside)
 
@@ -58,19 +58,19 @@ def rates(built: Built) -> list[float]:
 
 
 def with_minima(built: Built) -> bool:
-    """Whether losses have known minima, above 0."""
+    """Whether losses have known minima above 0."""
     return bool(np.all(built.strategy.loss_estimates.minima > 0))
 
 
 def minimised(built: Built) -> list[str]:
-    """The objectives that the rates of a fixed policy minimise, over the rounds foreseen."""
+    """Objectives that the rates of a fixed policy minimise over the rounds looked at."""
     oracle = StatesOracle(sampled_states(map(Blinking().mask, built.foreseen), K))
     best = {o: optimal_rates(P, o, oracle, tolerance=1e-3, max_steps=3000) for o in OBJECTIVES}
     return [o for o in OBJECTIVES if np.array_equal(best[o].rates, built.strategy.rates)]
 
 
 def second_loss(built: Built) -> float:
-    """What losses of 1, then 3 are taken for."""
+    """Returns the loss estimate after losses of 1 and 3."""
     estimates = built.strategy.loss_estimates
     for loss in (1.0, 3.0):
         estimates = estimates.after(np.array([0]), np.array([loss]))
@@ -78,7 +78,7 @@ def second_loss(built: Built) -> float:
 
 
 def of(path: str) -> Callable[[Built], Any]:
-    """What the strategy has under a name."""
+    """Returns a function that reads an attribute of the strategy."""
     return lambda built: attrgetter(path)(built.strategy)
 
 
@@ -91,8 +91,8 @@ def of_config(name: str) -> Callable[[Built], Any]:
 
 
 ORACLE, EVEN = Blinking.stationary.tolist(), [0.5] * N
-# Algorithms, a parameter, another value than its default, where it must be seen, what is seen with
-# the default and with the other value.
+# Algorithms, a parameter, a second value, the function that reads its effect, and the effects of
+# the default and of the second value.
 ROWS: list[tuple[tuple[str, ...], str, Any, Callable[[Built], Any], Any, Any]] = [
     (FEDAVG, "baseline_sampling", "without_replacement", lambda b: b.fedavg.replace, True, False),
     (

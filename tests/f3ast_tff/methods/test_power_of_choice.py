@@ -1,4 +1,4 @@
-"""Power-of-Choice: d candidates by p_k, of them the K with the highest loss."""
+"""Power-of-Choice: d candidates by p_k, and K of them with the highest loss."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ALL = np.ones(10, bool)
 
 
 class Spy:
-    """Answers with the loss of each client and remembers whom it was asked for."""
+    """Answers with each client's loss, and records the asked clients."""
 
     def __init__(self, losses: list[float]) -> None:
         self.losses = np.array(losses)
@@ -40,10 +40,10 @@ def test_asks_d_available_clients_and_keeps_the_k_of_highest_loss(seed: int) -> 
 
 
 def test_candidates_are_drawn_by_share() -> None:
-    """With d = 1 the candidate is client k with chance p_k: z-test of the mean id.
+    """The candidate for d = 1 is client k with probability p_k: test of the mean id.
 
-    Mean sum k p_k = 6, variance sum k^2 p_k - 36 = (sum over j = 1..10 of (j-1)^2 j) / 55 - 36
-    = 2310 / 55 - 36 = 6. Uniform draws would have a mean of 4.5.
+    The mean is sum k p_k = 6. The variance is sum k^2 p_k - 36 = (sum over j = 1..10 of
+    (j-1)^2 j) / 55 - 36 = 2310 / 55 - 36 = 6. Uniform draws would have a mean of 4.5.
     """
     strategy, spy = PowerOfChoice(P, candidates=1), Spy([0.0] * 10)
     for t in range(1, 3001):
@@ -69,24 +69,24 @@ def test_a_diverged_client_comes_first_and_one_without_a_loss_last() -> None:
 
 
 def test_the_answer_is_left_alone() -> None:
-    """NaN is replaced in a copy: the engine may have kept the array."""
+    """NaN is replaced in a copy, since the engine may have kept the array."""
     answer = np.array([np.nan, 1.0])
     played(PowerOfChoice(np.array([0.5, 0.5]), 2), 1, np.ones(2, bool), 1, lambda ids: answer)
     assert np.isnan(answer[0])
 
 
 def test_equal_losses_are_ordered_at_random() -> None:
-    """All tie, d = N: over 200 rounds each of 10 clients is picked, but for 10 * 0.9^200."""
+    """All tie, d = N: over 200 rounds each of 10 clients is picked, except with 10 * 0.9^200."""
     strategy, spy = PowerOfChoice(np.full(10, 0.1), candidates=10), Spy([1.0] * 10)
     picked = {int(played(strategy, t, ALL, 1, spy).ids[0]) for t in range(1, 201)}
     assert picked == set(range(10))
 
 
 def test_released_form_may_train_a_client_several_times() -> None:
-    """Two available clients fill a pool of 5: each is asked once, and the K best are of the pool.
+    """Two available clients fill a pool of 5: each is asked once; the pool's K best train.
 
-    Client 7 has loss 1 + 8 added, client 2 loss 5 + 3: client 7 is before client 2, as often as it
-    was drawn; weights are those of the mean.
+    Client 7 has loss 1 with 8 added, client 2 has loss 5 with 3 added. So client 7 comes first, as
+    often as it was drawn. Weights are those of the mean.
     """
     n_k = np.arange(1.0, 11.0)
     losses = [0.0] * 10

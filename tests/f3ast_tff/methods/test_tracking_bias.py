@@ -1,18 +1,18 @@
-"""How far weights p / r of tracked rates are from unbiased: by hand, and by selection alone.
+"""Bias of weights p / r with tracked rates: by hand, and by selection alone.
 
-Rates of the delivered move as r(t) = (1 - beta) r(t - 1) + beta X(t), X(t) = 1 in a round in which
-the client is delivered, and X(t) / r(t) weighs its update. In such a round
+Rates of delivered clients move as r(t) = (1 - beta) r(t - 1) + beta X(t). X(t) = 1 in a round in
+which the client is delivered, and its update has weight X(t) / r(t). In such a round
 r(t - 1) = (r(t) - beta) / (1 - beta), so that in every round
 
     log r(t) - log r(t - 1) = log(1 - beta) - X(t) log(1 - beta / r(t)).
 
-Summed over T rounds, with -log(1 - x) = x + x^2 / 2 + ..., and the mean of X / r^2 being about
-1 / r, the mean of X / r over the rounds is
+Sum over T rounds, with -log(1 - x) = x + x^2 / 2 + ..., where the mean of X / r^2 is about 1 / r.
+Then the mean of X / r over the rounds is
 
     1 - beta (1 - r) / (2 r) + (log r(T) - log r(0)) / (beta T),
 
-up to terms of (beta / r)^2. The second is the bias of settled rates, the third that of rates that
-still move; it falls as 1 / T.
+up to terms of (beta / r)^2. The second term is the bias of settled rates. The third is the bias of
+rates that still move; it falls as 1 / T.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ N, ROUNDS = 20, 6000
 P = np.arange(1, N + 1) / (N * (N + 1) / 2)
 LOSS = loss_by_rank(P, 0.4)
 BETAS = (0.001, 0.002, 0.004)
-# Of the page on delivery, over 20,000 rounds: bias of clients 0 and 1, by what the rates follow.
+# From the page on delivery, over 20,000 rounds: bias of clients 0 and 1, by the followed rates.
 ON_THE_PAGE = {
     ("delivered", 0.001): (-0.109, -0.059),
     ("both", 0.001): (-0.073, -0.039),
@@ -43,7 +43,7 @@ ON_THE_PAGE = {
 
 @dataclass(frozen=True)
 class Settled:
-    """What a simulation from settled rates has found, each `float64 [N]`.
+    """Results of a simulation from settled rates, each `float64 [N]`.
 
     Attributes:
         rate: Share of rounds in which a client was delivered.
@@ -59,7 +59,7 @@ class Settled:
 
 
 def simulated(follow: str, beta: float) -> Settled:
-    """Selects 2 of 20 clients, each there in half of the rounds; 3 / beta rounds go before."""
+    """Selects 2 of 20 clients, each available in half of the rounds, after 3 / beta rounds."""
     rng, before = np.random.default_rng(5), int(3 / beta)
     asked = ParticipationRates(P, beta) if follow == "both" else None
     strategy = F3AST(P, ParticipationRates(P, beta), selected_rates=asked)
@@ -83,8 +83,8 @@ def simulated(follow: str, beta: float) -> Settled:
 def test_bias_falls_with_beta(follow: str) -> None:
     """The equality above, then its approximation, then the direction; client 0 is the rarest.
 
-    Without the drift a client of rate r counts for 1 - beta (1 - r) / (2 r): always too little,
-    the more the rarer it is, and about half as much at half the beta.
+    Without the drift a client of rate r counts for 1 - beta (1 - r) / (2 r). So it counts too
+    little, the more the rarer it is, and half of beta gives about half of the bias.
     """
     bias = {}
     for beta in BETAS:

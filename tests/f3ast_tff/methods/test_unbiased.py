@@ -1,4 +1,4 @@
-"""Weights p / pi: Unbiased, more available clients alone, and AdaFed's."""
+"""Weights p / pi: of Unbiased, of more available clients only, and of AdaFed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_independent_clients_exactly() -> None:
 
 
 def test_estimated_pi_counts_the_round() -> None:
-    """Beta(1, 1); client 0 available in rounds 1 and 2: pi = 3 / 4, so it weighs 0.4 / 0.75."""
+    """Beta(1, 1); client 0 is available in rounds 1 and 2: pi = 3 / 4, so it weighs 0.4 / 0.75."""
     strategy = Unbiased(P, EstimatedAvailability(AvailabilityPrior.uniform(4)))
     only_0 = np.arange(4) == 0
     played(strategy, 1, only_0, 4)
@@ -102,7 +102,7 @@ def test_bad_values_of_more_available() -> None:
 
 
 def test_by_hand() -> None:
-    """p / pi = 0.5 / 0.5, 0.3 / 0.2, 0.2 / 0.8 = 1, 1.5, 0.25; of clients 0 and 1: 0.4, 0.6."""
+    """p / pi = 0.5 / 0.5, 0.3 / 0.2, 0.2 / 0.8 = 1, 1.5, 0.25; clients 0 and 1 have 0.4, 0.6."""
     strategy = AdaFed(np.array([0.5, 0.3, 0.2]), KnownAvailability(np.array([0.5, 0.2, 0.8])))
     cohort = played(strategy, 1, np.array([True, True, False]), 3)
     assert cohort.ids.tolist() == [0, 1]

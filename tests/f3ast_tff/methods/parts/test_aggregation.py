@@ -1,4 +1,4 @@
-"""An aggregation of one's own: on every engine, or refused."""
+"""A user's aggregation: on each engine, or refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COHORT = Cohort(np.array([0, 3, 5]), np.array([0.5, 1.7, 0.2]))
 
 
 class SignedRoot(Aggregation):
-    """The root of each number of the mean, with its sign."""
+    """The signed root of each entry of the mean."""
 
     normalise: ClassVar[bool] = True
 
@@ -127,7 +127,7 @@ def test_engines_that_cannot_execute_it_are_refused(
 
 @pytest.mark.parametrize("engine", ["fused", "tff"])
 def test_others_are_not(engine: str) -> None:
-    """A memory of the server alone goes with workers."""
+    """A memory of the server only is allowed with workers."""
     settings = {**PLAIN_SGD, "engine": engine, "num_workers": None, "tff_runtime": "tf"}
     for config in (WeightedSum(), FEDLAAVG, SCAFFOLD):
         config.check(settings)

@@ -1,4 +1,4 @@
-"""FedAvg over all: absent clients count as 0."""
+"""FedAvg over all clients: absent clients count as 0."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ P = np.array([0.25, 0.75])
 
 
 def test_by_hand() -> None:
-    """Two rounds with D = (1, 2): both there, 0.25 + 0.75 * 2 = 1.75; client 1 alone, 1.5."""
+    """Two rounds with D = (1, 2): both give 0.25 + 0.75 * 2 = 1.75; client 1 alone gives 1.5."""
     strategy, updates = AllAvailable(P), np.array([1.0, 2.0])
     for t, mask, ids, delta in ((1, [True, True], [0, 1], 1.75), (2, [False, True], [1], 1.5)):
         cohort = played(strategy, t, np.array(mask), 2)
@@ -29,7 +29,7 @@ def test_where_k_is_short_no_weight_grows() -> None:
         np.testing.assert_array_equal(cohort.weights, p[cohort.ids])
         counts[cohort.ids] += 1
     assert counts[4] == 0
-    # Each of four with a chance of 1/2: within 4.5 standard errors.
+    # Each of four has probability 1/2: within 4.5 standard errors.
     assert np.abs(counts[:4] / 2000 - 0.5).max() < 4.5 * np.sqrt(0.25 / 2000)
 
 

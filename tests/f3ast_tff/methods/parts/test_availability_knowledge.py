@@ -1,4 +1,4 @@
-"""Knowledge of availability: given, estimated, and what estimates start from."""
+"""Knowledge of availability: given, or estimated from a prior."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def test_eigenvalues_that_were_not_given_are_an_error_where_they_are_needed() ->
 
 
 def test_a_history_is_counted() -> None:
-    """One client: on, on, off, on. On 3 of 4 rounds; on-on 1, on-off 1, off-on 1, off-off 0."""
+    """One client: on, on, off, on.
+
+    It is on in 3 of 4 rounds; on-on 1, on-off 1, off-on 1, off-off 0.
+    """
     history = np.array([[True], [True], [False], [True]])
     prior = AvailabilityPrior.uniform(1).after(history)
     assert (prior.active[0], prior.inactive[0]) == (4, 2)
@@ -89,7 +92,7 @@ def test_the_prior_alone() -> None:
 def test_by_hand() -> None:
     """On, on, on, off: pi = (3 + 1) / (4 + 2); p_1 = (2 + 1) / (3 + 2); p_0 = 1 / 2 (never left).
 
-    lambda = 0.6 + 0.5 - 1; of the chain, eq. (237), pi = 0.5 / (2 - 1.1) = 5 / 9.
+    lambda = 0.6 + 0.5 - 1. By the chain, eq. (237), pi = 0.5 / (2 - 1.1) = 5 / 9.
     """
     masks = np.array([[True], [True], [True], [False]])
     activity = observed(masks)
@@ -126,7 +129,7 @@ def test_the_mask_is_not_kept() -> None:
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 15))
 def test_per_round_is_the_released_estimator(seed: int, rounds: int) -> None:
-    """Numbers of active-active and inactive-inactive over t + 100, nobody active before round 1."""
+    """Active-active and inactive-inactive counts over t + 100; before round 1 all are inactive."""
     rng = np.random.default_rng(seed)
     pi, eigenvalue = rng.uniform(0.2, 0.8, 4), rng.uniform(0, 0.9, 4)
     masks = rng.random((rounds, 4)) < pi

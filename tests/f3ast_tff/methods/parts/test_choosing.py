@@ -24,10 +24,10 @@ def chi_square(counts: Counter, chances: dict, total: int) -> float:
 
 
 def test_frequencies_without_replacement_are_those_of_successive_draws() -> None:
-    """First i with chance w_i, then j with chance w_j / (1 - w_i): 6 ordered pairs.
+    """First i with probability w_i, then j with probability w_j / (1 - w_i): 6 ordered pairs.
 
     Weights 5, 3, 2 give for example (0, 1) with 0.5 * 0.3 / 0.5 = 0.3 and (2, 0) with
-    0.2 * 0.5 / 0.8 = 0.125. The weight of client 3, no candidate, does not enter.
+    0.2 * 0.5 / 0.8 = 0.125. The weight of client 3, which is no candidate, does not count.
     """
     weights, rng, total = np.array([5.0, 3.0, 2.0, 90.0]), np.random.default_rng(0), 8000
     w = weights[:3] / 10
@@ -56,7 +56,7 @@ def test_frequencies_with_replacement_are_products() -> None:
 def test_who_can_be_drawn_and_how_often(
     weights: list[float], k: int, replace: bool, seed: int, data: st.DataObject
 ) -> None:
-    """Only candidates of positive weight: all of them if K allows, each at most once."""
+    """Only candidates of positive weight are drawn, each at most once, and all if K allows it."""
     some = data.draw(st.sets(st.integers(0, len(weights) - 1)))
     possible = {i for i in some if weights[i] > 0}
     ids = draw_by_weight(
@@ -80,7 +80,7 @@ def test_lowest_id_wins_ties_without_a_generator() -> None:
 
 
 def test_ties_are_broken_uniformly_with_a_generator() -> None:
-    """Client 0 is always in; each of the four that tie gets the second place with chance 1/4."""
+    """Client 0 is always in; each of four tied clients is second with probability 1/4."""
     utility, rng, total = np.array([9.0, 1.0, 1.0, 1.0, 1.0]), np.random.default_rng(2), 4000
     picked = [ranked(np.arange(5), utility, rng)[:2] for _ in range(total)]
     assert all(ids[0] == 0 for ids in picked)
@@ -108,7 +108,7 @@ def test_everybody_where_k_allows(k: int) -> None:
     [RoundConstraint(2), RoundConstraint(2, group=np.zeros(10, int), minimum=np.zeros(1, int))],
 )
 def test_each_is_as_likely_as_any_other(constraint: RoundConstraint) -> None:
-    """Each is in with chance 2 / 5: z-test of 4000 draws, five clients, within 4.5 errors."""
+    """Each of five clients is in with probability 2 / 5: 4000 draws, within 4.5 standard errors."""
     rng = np.random.default_rng(1)
     count = np.zeros(10)
     for _ in range(4000):
@@ -155,7 +155,7 @@ def pick(
     st.one_of(st.none(), st.integers(0, 2**32)),
 )
 def test_as_good_as_sorting_all(clients: list[tuple[int, bool]], k: int, seed: int | None) -> None:
-    """Few values, so that many tie, over up to ten blocks."""
+    """Few values make many clients tie, over up to ten blocks."""
     utility, mask = np.array(clients).T.astype(float)
     available = mask.astype(bool)
     rng = None if seed is None else np.random.default_rng(seed)
@@ -170,10 +170,10 @@ def test_as_good_as_sorting_all(clients: list[tuple[int, bool]], k: int, seed: i
 
 @pytest.mark.parametrize("k", [1, 3, 7])
 def test_each_of_those_that_tie_is_as_likely(k: int) -> None:
-    """Client 5 is above; of ten that tie, over six blocks, k - 1 places are drawn at random.
+    """Client 5 is above; ten clients tie, over six blocks, for k - 1 places drawn at random.
 
-    A place is a draw without replacement, so the chi-square statistic of the ten counts, scaled by
-    9 / (10 - places) as their covariance asks, has 9 degrees of freedom.
+    Places are drawn without replacement. The chi-square statistic of the ten counts, scaled by
+    9 / (10 - places) for their covariance, has 9 degrees of freedom.
     """
     utility = np.ones(23)
     utility[[1, 2, 8, 9, 10, 11, 12, 13, 18]] = 0.5

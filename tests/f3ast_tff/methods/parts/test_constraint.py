@@ -1,4 +1,4 @@
-"""Constraints of a round, and eq. (4) under them, against brute force."""
+"""Constraints of a round, and eq. (4) under them, compared with brute force."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLIENT = st.tuples(st.floats(0.01, 1), st.floats(0.01, 1), st.booleans(), st.int
 
 
 def feasible_sets(limit: RoundConstraint, available: np.ndarray) -> list[list[int]]:
-    """All sets that the definition allows, in full sentences of it."""
+    """All sets that the definition allows, written out in full."""
     ids = np.flatnonzero(available).tolist()
     found = []
     for size in range(min(limit.k, len(ids)) + 1):
@@ -53,7 +53,7 @@ def test_greedy_choice_against_brute_force(
     kind: str,
     data: st.DataObject,
 ) -> None:
-    """Exact for a number and for groups; with costs at least half of the best."""
+    """Greedy is exact for a number and for groups; with costs it has at least half of the best."""
     p, r, mask, cost = (np.array(column) for column in zip(*clients))
     utility = marginal_utility(r, p, objective)
     limit = RoundConstraint(k)
@@ -76,21 +76,21 @@ def test_greedy_choice_against_brute_force(
 
 
 def test_budget_by_hand() -> None:
-    """Budget 10, k = 3: 0 and 1 (worth 9, cost 5 each) beat three cheap ones of worth 1."""
+    """Budget 10, k = 3: 0 and 1 (worth 9, cost 5 each) beat three cheap clients of worth 1."""
     utility, cost = np.array([9.0, 9.0, 1.0, 1.0, 1.0, 20.0]), np.array([5.0, 5, 0.1, 0.1, 0.1, 11])
     limit = RoundConstraint(3, cost=cost, budget=10.0)
     assert best_feasible(lambda s: utility[s], np.ones(6, bool), limit, None).tolist() == [0, 1]
-    # The density greedy would take 2, 3, 4 and stop at k; one dear client alone is worth more.
+    # Greedy by density would take 2, 3, 4 and stop at k; one expensive client alone is worth more.
     utility[5], cost[5] = 100.0, 10.0
     assert best_feasible(lambda s: utility[s], np.ones(6, bool), limit, None).tolist() == [5]
 
 
 def test_admit_by_hand() -> None:
-    """In order 4 3 2 1 0, two places, one kept for group 1 (clients 0 and 1): 4, then 1."""
+    """Order 4 3 2 1 0, two places, one kept for group 1 (clients 0 and 1): 4, then 1."""
     order = np.array([4, 3, 2, 1, 0])
     groups = RoundConstraint(2, group=np.array([1, 1, 0, 0, -1]), minimum=np.array([0, 1]))
     assert groups.admit(order).tolist() == [4, 1]
-    # Costs 5, 4, 3, 2, 1 for clients 4 .. 0, budget 7: 4, then 1 (3 and 2 are too dear).
+    # Costs 5, 4, 3, 2, 1 for clients 4 .. 0, budget 7: 4, then 1 (3 and 2 are too expensive).
     costs = RoundConstraint(9, cost=np.arange(1.0, 6.0), budget=7.0)
     assert costs.admit(order).tolist() == [4, 1]
     assert RoundConstraint(3).admit(order).tolist() == [4, 3, 2]

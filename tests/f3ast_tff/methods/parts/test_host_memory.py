@@ -1,4 +1,4 @@
-"""What every memory holds to, on NumPy arrays."""
+"""Properties of each memory, on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def towards_optima(k: int, model: np.ndarray, offset: np.ndarray) -> np.ndarray:
 def play(
     rules: RulesInNumpy, rounds: range, train: Train = towards_optima, broken: int | None = None
 ) -> None:
-    """Rounds of up to three clients, with one of them twice in some; `broken` is always there."""
+    """Rounds of up to three clients, some with a client twice; `broken` is in each round."""
     for t in rounds:
         rng = np.random.default_rng(t)
         ids = rng.integers(N - 1, size=t % 4)
@@ -57,7 +57,7 @@ def assert_equal(state: State, other: State) -> None:
 
 @every
 def test_state_brings_everything_back(aggregation: Aggregation) -> None:
-    """Arrays of a file may be read-only."""
+    """Arrays read from a file may be read-only."""
     rules, other = (RulesInNumpy(aggregation, P, START) for _ in range(2))
     play(rules, range(1, 8))
     assert rules.memory is not None and other.memory is not None
@@ -74,7 +74,7 @@ def test_state_brings_everything_back(aggregation: Aggregation) -> None:
 
 @every
 def test_values_stay_in_single_precision(aggregation: Aggregation) -> None:
-    """Shapes and dtypes are those of the start, which a checkpoint is held against."""
+    """Shapes and dtypes stay those of the start, since checkpoints are compared with them."""
     rules = RulesInNumpy(aggregation, P, START)
     before = {name: (value.shape, value.dtype) for name, value in rules.kept.items()}
     play(rules, range(1, 8))
@@ -95,7 +95,7 @@ def test_tables_are_written_in_place(aggregation: Aggregation) -> None:
 
 @of_clients
 def test_restored_tables_are_taken_not_copied(aggregation: Aggregation) -> None:
-    """A checkpoint as large as memory allows would not fit twice."""
+    """A copy of a checkpoint as large as memory allows would not fit."""
     rules = RulesInNumpy(aggregation, P, START)
     saved = copied(rules.kept)
     tables = {name: value for name, value in saved.items() if name.startswith("client_")}
@@ -121,9 +121,9 @@ def test_a_client_that_breaks_is_as_if_it_had_not_been_there(aggregation: Aggreg
 
 @every
 def test_a_rejected_round_leaves_no_trace(aggregation: Aggregation) -> None:
-    """Updates of 1e38 are finite, their sum with weights 10 and 20 is not."""
+    """Updates of 1e38 are finite, but their sum with weights 10 and 20 is not."""
     rules = RulesInNumpy(aggregation, P, START)
-    # Not 3: a period ends there, and its start is kept.
+    # Round 5 ends no period of 3; the end of a period would keep its start.
     play(rules, range(1, 5))
     before, model = copied(rules.kept), rules.model.copy()
     cohort = Cohort(np.array([0, 1]), np.array([10.0, 20.0]))
@@ -132,7 +132,7 @@ def test_a_rejected_round_leaves_no_trace(aggregation: Aggregation) -> None:
         _, advanced = rules.round(5, cohort, huge, rate=0.1)
     assert advanced is not None
     if aggregation is EVERY["mifa_waits"]:
-        # Before all have been there it does not step, and there is nothing to reject.
+        # It does not step before each client has taken part, so there is nothing to reject.
         assert advanced.keeps and not advanced.moves
         return
     assert not advanced.moves and not advanced.keeps
@@ -141,7 +141,7 @@ def test_a_rejected_round_leaves_no_trace(aggregation: Aggregation) -> None:
 
 
 def test_an_amplified_model_that_overflows_is_as_before_the_period_ended() -> None:
-    """Round 3 moves by 3e38, finite; twice that is not: the round counts, its end does not."""
+    """Round 3 moves by a finite 3e38, twice that overflows: the round counts, the end does not."""
     rules = RulesInNumpy(AMPLIFIED, P, np.zeros(SIZE))
     huge = updates_of(np.full((N, SIZE), 3e38, np.float32))
     with np.errstate(over="ignore"):
@@ -152,7 +152,7 @@ def test_an_amplified_model_that_overflows_is_as_before_the_period_ended() -> No
 
 
 def test_more_than_the_machine_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """5 clients of a model of 3 and one number, 4 bytes each: 80; the host gives 85 in 100."""
+    """5 clients, each a model of 3 and a number of 4 bytes each, take 80; the host gives 85%."""
     rules = UpdateMemory()
     assert table_bytes(rules, N, SIZE) == 80
     assert sum(table.nbytes for table in initial_tables(rules, N, START).values()) == 80

@@ -20,7 +20,7 @@ def test_nothing_reported() -> None:
 
 
 def test_first_reports_stand_for_everybody() -> None:
-    """Clients 0 and 2 report 1 and 4; client 1 gets their mean, and then eq. (17) with beta 1/4."""
+    """Clients 0 and 2 report 1 and 4; client 1 gets their mean, later eq. (17) with beta 1/4."""
     estimates = LossEstimates(3, beta=0.25)
     estimates = report(estimates, [2, 0], [4.0, 1.0])
     assert estimates.values.tolist() == [1, 2.5, 4]

@@ -1,4 +1,4 @@
-"""Averages that stay accurate, in NumPy and in JAX, and what a memory says of itself."""
+"""Averages that stay accurate, in NumPy and in JAX, and declarations of memories."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ P = np.array([0.3, 0.05, 0.1, 0.2, 0.15, 0.12, 0.08])
 
 
 def long_history() -> tuple[np.ndarray, np.ndarray]:
-    """A client for each round, and its update, of sizes 1e-3 to 1e3; the last N are small."""
+    """One client and its update per round, of sizes 1e-3 to 1e3; the last N are small."""
     rng = np.random.default_rng(2)
     scale = 10.0 ** rng.uniform(-3, 3, ROUNDS)
     scale[-N:] = 1e-3
@@ -36,7 +36,7 @@ def long_history() -> tuple[np.ndarray, np.ndarray]:
 
 
 def in_numpy(ids: np.ndarray, updates: np.ndarray) -> tuple[Any, Any]:
-    """The average, and what its rounding leaves out."""
+    """Returns the average and its rounding error."""
     share, table = P.astype(np.float32), np.zeros((N, SIZE), np.float32)
     pair = (np.zeros(SIZE, np.float32), np.zeros(SIZE, np.float32))
     for k, update in zip(ids.tolist(), updates):
@@ -65,11 +65,11 @@ def in_jax(ids: np.ndarray, updates: np.ndarray) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("kept", [in_numpy, in_jax])
 def test_average_is_accurate_after_ten_thousand_rounds(kept: Any) -> None:
-    """Against a recomputation in double precision from what is remembered.
+    """Compared with a recomputation in double precision from the remembered updates.
 
-    Updates were up to 4e3 large and are 1e-3 in the end, so that a sum in float32 keeps errors of
-    some 1e-4 of what has come and gone, and is wrong in its second digit. Two parts are right to
-    the rounding of p_j and of each p_j y_j; the first of them by itself, too.
+    Updates reached 4e3 and end at 1e-3. So a float32 sum keeps errors of about 1e-4 of past
+    updates, and is wrong in its second digit. Two parts together are right up to the rounding of
+    p_j and of each p_j y_j; so is the first part alone.
     """
     ids, updates = long_history()
     average, error = kept(ids, updates)
@@ -89,7 +89,7 @@ def test_average_is_accurate_after_ten_thousand_rounds(kept: Any) -> None:
 
 
 def test_a_sum_in_two_parts_keeps_what_rounding_drops() -> None:
-    """1 + 1e-8 ten thousand times is 1 + 1e-4; float32 would stay at 1."""
+    """1 + 1e-8 ten thousand times is 1 + 1e-4; float32 alone would stay at 1."""
     pair = (np.ones(1, np.float32), np.zeros(1, np.float32))
     for _ in range(10_000):
         pair = added(pair, np.full(1, 1e-8, np.float32))

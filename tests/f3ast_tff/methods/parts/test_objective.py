@@ -36,7 +36,7 @@ def test_utility_by_hand() -> None:
     st.sampled_from(OBJECTIVES),
 )
 def test_utility_is_minus_the_gradient(clients: list[tuple[float, float]], objective: str) -> None:
-    """Central differences of step h are off by h^2 H''' / 6 = h^2 c / r^4, a share (h / r)^2.
+    """Central differences of step h deviate by h^2 H''' / 6 = h^2 c / r^4, a share (h / r)^2.
 
     With r at least 0.05 and h = 1e-5 that share is 4e-8; rounding adds about 1e-16 H / h.
     """
@@ -64,7 +64,7 @@ def test_unknown_objective_is_refused_and_the_known_are_named() -> None:
 def test_roots_over_rates_order_as_the_utility_does(
     clients: list[tuple[float, float]], objective: str, factor: float
 ) -> None:
-    """Whatever the unit of the rates; pairs closer than rounding aside."""
+    """For any unit of the rates, except pairs closer than rounding."""
     r, p = np.array(clients).T
     roots = root_numerators(p, objective)
     utility, order = marginal_utility(r, p, objective), roots / (factor * r)
@@ -74,16 +74,17 @@ def test_roots_over_rates_order_as_the_utility_does(
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_all_tie_where_h_is_least(objective: str) -> None:
-    """Exactly: else rounding, the same for all seeds, would say who is picked first."""
+    """Exactly: otherwise rounding, the same for all seeds, would decide the first client."""
     p = np.random.default_rng(0).dirichlet(np.full(700, 2.0))
     rates, _ = best_if_all_available(p, 10, objective)
     assert len(np.unique(root_numerators(p, objective) / rates)) == 1
 
 
 def test_best_rates_if_all_are_available_by_hand() -> None:
-    """K = 2 of shares .6, .3, .1: 2 p would be 1.2, so that is 1 and .3, .1 share the other pick.
+    """K = 2 of shares .6, .3, .1: 2 p would be 1.2, so it is 1, and .3 and .1 share the other pick.
 
-    In proportion to sqrt(p), (3, 2, 1, 1) of 7 for shares (9, 4, 1, 1) of 15, times K = 1.
+    For H = sum p / r, rates are proportional to sqrt(p): (3, 2, 1, 1) of 7 for shares (9, 4, 1, 1)
+    of 15, times K = 1.
     """
     rates, scale = best_if_all_available(np.array([0.6, 0.3, 0.1]), 2, "p_squared")
     np.testing.assert_allclose(rates * scale, [1, 0.75, 0.25], rtol=1e-15)
@@ -101,7 +102,7 @@ def test_best_rates_if_all_are_available_by_hand() -> None:
 def test_best_rates_if_all_are_available_are_the_least_of_h(
     shares: list[float], k: float, objective: str
 ) -> None:
-    """The conditions of a minimum: -dH/dr is equal below 1, and larger at 1; the sum is K."""
+    """Conditions of a minimum: -dH/dr is equal below 1, and larger at 1; the sum is K."""
     p = np.array(shares) / np.sum(shares)
     rates, scale = best_if_all_available(p, k, objective)
     r = rates * scale

@@ -1,4 +1,4 @@
-"""Strategies started without a run: `start`, in a process that has NumPy alone."""
+"""Strategies started without a run: `start`, in a process with NumPy only."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EQUAL = np.full(N, 1 / N)
 
 @pytest.mark.parametrize("name", STARTED)
 def test_a_class_starts_its_own_method(name: str) -> None:
-    """But for names that share a class: these start it as the first of them does."""
+    """Names that share a class start like the first of them."""
     needs = NEEDS.get(name, {})
     started = ALGORITHMS[name].config.start(P, K, **needs)
     again = type(started).start(P, K, **needs)
@@ -47,15 +47,17 @@ def test_a_class_starts_its_own_method(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(REMEMBER))
 def test_a_method_that_is_its_memory_is_refused(name: str) -> None:
-    """It would be plain `AllAvailable`, under another name."""
+    """It would be plain `AllAvailable` under another name."""
     with pytest.raises(ParameterError, match=f"algorithm = {name}: needs the aggregation {name}"):
         ALGORITHMS[name].config.start(P, K)
 
 
 @pytest.mark.parametrize("p", [P, EQUAL], ids=["by_size", "equal"])
 def test_first_steps_of_f3ast_are_those_of_fedavg(p: np.ndarray) -> None:
-    """With all there, r(0) = K p, so that p_k / r_k = 1 / K; by eq. (5), line 5 before line 9, the
-    weight of a client is 1 / K over (1 - beta) + beta / (K p_k)."""
+    """If all are available, r(0) = K p, so that p_k / r_k = 1 / K.
+
+    Eq. (5) puts line 5 before line 9, so a client weighs 1 / K over (1 - beta) + beta / (K p_k).
+    """
     beta = 1e-3
     now = Round(1, np.ones(N, bool), RoundConstraint(2))
     strategy = F3AST.start(p, 2)
@@ -80,7 +82,7 @@ def test_parameters_and_constraints_reach_the_method() -> None:
 
 
 class Own(F3AST):
-    """A variant of one's own, which `start` must not pass over."""
+    """A user's variant, which `start` must return."""
 
 
 REFUSED: dict[str, tuple[Any, type[Exception], str]] = {

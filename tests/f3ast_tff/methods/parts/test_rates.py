@@ -11,7 +11,7 @@ from f3ast_tff.methods.parts.rates import ParticipationRates
 
 
 def test_one_round_by_hand() -> None:
-    """(1 - 0.1) 0.5 = 0.45 for who stays away, and 0.1 more for who takes part."""
+    """Absent clients get (1 - 0.1) 0.5 = 0.45; participants get 0.1 more."""
     rates = ParticipationRates(np.array([0.5, 0.5, 1.0]), beta=0.1)
     rates.update(np.array([1, 2]))
     np.testing.assert_allclose(rates.values, [0.45, 0.55, 1.0])
@@ -31,7 +31,7 @@ def test_empty_round_decays_every_rate() -> None:
 def test_rates_stay_above_0_and_at_most_1(
     initial: list[float], beta: float, cohorts: list[set[int]]
 ) -> None:
-    """A rate never taken part is at least 1e-6 * 0.001^60 = 1e-186, which float64 holds."""
+    """Without participation a rate is at least 1e-6 * 0.001^60 = 1e-186, which float64 holds."""
     rates = ParticipationRates(np.array(initial), beta)
     for cohort in cohorts:
         rates.update(np.array(sorted(cohort), np.int64))
@@ -54,11 +54,11 @@ def test_initial_rate_outside_0_1_is_refused(rate: float) -> None:
 @pytest.mark.parametrize("falling", [False, True])
 @pytest.mark.parametrize(("beta", "rounds"), [(0.9, 300), (0.1, 2000), (1e-3, 30_000)])
 def test_lazy_decay_equals_the_recursion(beta: float, rounds: int, falling: bool) -> None:
-    """Eq. (5) for every client in every round, with a step of beta, or max(1 / t, beta).
+    """Eq. (5) for each client in each round, with step beta or max(1 / t, beta).
 
-    Over rounds in which the scale passes 2^-64 (44 / beta rounds) several times, or nears it. Both
-    round, the recursion in every round: 30,000 rounds of 1e-16 are 3e-12 at worst and far less on
-    average. Who was never selected falls to 0.1^300, below the floor of 1e-150.
+    The rounds pass a scale of 2^-64 (44 / beta rounds) several times, or come near it. Both sides
+    round, the recursion in every round: 30,000 rounds of 1e-16 are at worst 3e-12, and far less on
+    average. A client that is never selected falls to 0.1^300, below the floor of 1e-150.
     """
     rng = np.random.default_rng(1)
     initial = rng.uniform(0.01, 1, 6)
@@ -88,7 +88,7 @@ def test_shares_of_clusters_stand_for_the_one() -> None:
 
 @pytest.mark.parametrize("falling", [False, True])
 def test_a_scale_is_a_factor_of_the_first_rates(falling: bool) -> None:
-    """Rates of r(0) = 10 p go on as those that start there; clients that stay out tie in p / r."""
+    """Rates scaled to r(0) = 10 p equal plain rates from there; absent clients tie in p / r."""
     p = np.array([0.1, 0.013, 0.029, 0.003])
     scaled = ParticipationRates(p, 0.01, falling=falling, scale=10.0)
     plain = ParticipationRates(10 * p, 0.01, falling=falling)
@@ -107,7 +107,7 @@ def test_a_scale_is_a_factor_of_the_first_rates(falling: bool) -> None:
 
 
 def test_falling_step_counts_rounds_before_beta() -> None:
-    """Until 1 / t reaches beta = 1/50 rates are observed frequencies; equal counts tie exactly."""
+    """Until 1 / t reaches beta = 1/50, rates are observed frequencies; equal counts tie exactly."""
     took_part = np.random.default_rng(3).random((50, 40)) < 0.3
     rates = ParticipationRates(np.full(40, 0.5), beta=0.02, falling=True)
     for t, mask in enumerate(took_part[:49], start=1):
@@ -130,9 +130,9 @@ def test_unscaled_rates_are_proportional_to_rates() -> None:
 @pytest.mark.parametrize("falling", [False, True])
 @pytest.mark.parametrize(("beta", "stop"), [(0.2, 123), (0.005, 123), (0.2, 0)])
 def test_restored_rates_go_on_bit_for_bit(beta: float, stop: int, falling: bool) -> None:
-    """Saved in the middle, with a scale that is no power of two, and over a move of the scale.
+    """Saved in the middle, with a scale that is no power of two, and across a change of scale.
 
-    A falling step is saved after it has reached beta, before it does, and before round 1.
+    A falling step is saved after it reached beta, before it does, and before round 1.
     """
     rng = np.random.default_rng(2)
     initial = rng.uniform(0.1, 1, 5)
@@ -178,9 +178,9 @@ def test_saved_rates_that_do_not_fit_are_refused() -> None:
 
 @pytest.mark.parametrize("falling", [False, True])
 def test_clients_that_join_start_at_their_rate(falling: bool) -> None:
-    """Client 1 joins after 5 rounds at 0.3, others go on; later rounds move all alike.
+    """Client 1 joins after 5 rounds at 0.3, other rates stay; later rounds treat all alike.
 
-    With a falling step the rate is then 0.3 x 5 / t plus its share of selections.
+    With a falling step the rate is then 0.3 x 5 / t plus the client's share of selections.
     """
     rates = ParticipationRates(np.array([0.5, 0.5]), 0.05, falling=falling)
     for _ in range(5):

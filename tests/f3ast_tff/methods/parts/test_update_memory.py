@@ -17,7 +17,7 @@ P = np.array([0.3, 0.05, 0.1, 0.2, 0.15, 0.12, 0.08])
 
 
 def cohort(ids: list[int] | np.ndarray, weights: np.ndarray | None = None) -> Cohort:
-    """By default of weights p_k."""
+    """Returns a cohort, by default with weights p_k."""
     ids = np.asarray(ids, np.int64)
     return Cohort(ids, P[ids] if weights is None else weights)
 
@@ -34,7 +34,7 @@ def everybody_sends(value: float, size: int = SIZE, n: int = N) -> Train:
 
 
 def random_rounds(rounds: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Clients, and the update that each of the N would send."""
+    """Clients per round, and the update that each of the N would send."""
     rng = np.random.default_rng(5)
     cohorts = [rng.permutation(N)[: rng.integers(1, N + 1)] for _ in range(rounds)]
     return [(ids, rng.normal(size=(N, SIZE)).astype(np.float32)) for ids in cohorts]
@@ -54,9 +54,9 @@ def test_average_is_that_of_everybodys_latest_update() -> None:
 @pytest.mark.parametrize("cohort_weights", ["sum", "mean"])
 @pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
 def test_delta_is_the_formula_for_any_weights(beta: float, cohort_weights: str) -> None:
-    """sum_{k in S} a_k (D_k - beta y_k) + beta sum_j p_j y_j, a_k the weights or over their sum.
+    """sum_{k in S} a_k (D_k - beta y_k) + beta sum_j p_j y_j; a_k are weights, or weights over sum.
 
-    Some cohorts hold a client twice, as sampling with replacement does.
+    Some cohorts hold a client twice, as with replacement.
     """
     rules, latest = server(FedStale(cohort_weights, beta)), np.zeros((N, SIZE))
     rng = np.random.default_rng(1)
@@ -71,7 +71,7 @@ def test_delta_is_the_formula_for_any_weights(beta: float, cohort_weights: str) 
 
 
 def test_updates_are_remembered_per_learning_rate() -> None:
-    """Eq. (5): today's rate times g_t; a decay must not leave old updates at their old size."""
+    """Eq. (5): the present rate times g_t; with a decay, old updates must shrink too."""
     rules = server(Mifa())
     rules.round(1, cohort([0]), everybody_sends(0.5), rate=0.1)
     np.testing.assert_allclose(rules.kept["server_average_update"], 0.3 * 5, rtol=1e-6)
@@ -113,7 +113,7 @@ def test_of_beta_zero_nothing_is_left_in_an_empty_round() -> None:
 
 
 def test_it_waits_for_all_who_count() -> None:
-    """Of p = (1/2, 0, 1/2) client 1 counts for nothing; client 2 is the last to come."""
+    """p = (1/2, 0, 1/2): client 1 does not count; client 2 is the last to take part."""
     p = np.array([0.5, 0.0, 0.5])
     rules, found = server(Mifa("wait"), p, 1), []
     for t, ids in enumerate(([0], [], [0, 1], [2], [], [1]), start=1):

@@ -1,4 +1,4 @@
-"""Wrappers of a strategy: minimum separation, and shares among those present."""
+"""Wrappers of a strategy: minimum separation, and shares among present clients."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def selected(strategy: Strategy, mask: np.ndarray, k: int, rounds: int) -> np.nd
 
 
 def test_two_clients_by_hand() -> None:
-    """R = 2 and K = 1: whoever was selected rests for two rounds, the third is empty."""
+    """R = 2 and K = 1: a selected client rests for two rounds, so each third round is empty."""
     strategy = Separated(Uniform(np.ones(2)), 2, 2)
     sizes = []
     for t in range(1, 8):
@@ -50,7 +50,7 @@ def test_two_clients_by_hand() -> None:
 
 
 def test_all_take_turns() -> None:
-    """12 clients, K = 3, R = 3: 12 - 3 x 3 = 3 are free in every round, so each has its turn."""
+    """12 clients, K = 3, R = 3: each round has 12 - 3 x 3 = 3 free clients, so all take turns."""
     seen = selected(Separated(Uniform(np.ones(N)), 3, N), np.ones(N, bool), 3, 40)
     assert np.array_equal(seen[4:], seen[:-4])
     assert np.all(seen.reshape(10, 4, N).sum(axis=1) == 1)
@@ -82,7 +82,7 @@ def test_lost_updates_reach_the_strategy_inside() -> None:
     kept = cohort_of(strategy, now, np.array([True, False, True]))
     assert kept.ids.tolist() == [0]
     np.testing.assert_allclose(strategy.participation_rates(), [0.55, 0.45, 0.45])
-    # Both rest, also the one that was lost: it was selected.
+    # Both rest, also the client with the lost update: it was selected.
     assert played(strategy, 2, np.ones(3, bool), 2).ids.tolist() == [2]
 
 
@@ -104,14 +104,14 @@ def test_by_its_setting(algorithm: str) -> None:
 
 
 def test_the_released_code_does_not_rest() -> None:
-    """Where K are not available it trains others, also those who rest."""
+    """If fewer than K clients are available, it also trains resting clients."""
     given = {"selection_separation": 3, "short_rounds": "fill_unavailable"}
     with pytest.raises(ParameterError, match="short_rounds = fill_unavailable: must be"):
         resolve(given)
 
 
 P = np.array([0.5, 0.25, 0.25])
-# Client 0 leaves after round 2, client 2 joins in it.
+# Client 0 leaves after round 2; client 2 joins in round 2.
 STAYS = Stays(np.array([1, 1, 2]), np.array([2, 9, 9]), 0, 10)
 
 
@@ -120,10 +120,12 @@ def f3ast(p: np.ndarray = P, beta: float = 0.1) -> F3AST:
 
 
 def test_f3ast_by_hand() -> None:
-    """K = 1, beta = 0.1. Rates of those who join start at K / N_t.
+    """K = 1, beta = 0.1. A joining client starts at rate K / N_t.
 
     Round 1: p = (2/3, 1/3, 0), r = (1/2, 1/2): client 0, r_0 = 0.45 + 0.1.
+
     Round 2: p = (1/2, 1/4, 1/4), r = (0.55, 0.45, 1/3), p / r = (0.91, 0.56, 0.75): client 0.
+
     Round 3: p = (0, 1/2, 1/2), r = (., 0.405, 0.3): client 2, r_2 = 0.27 + 0.1.
     """
     strategy = OfThosePresent(F3AST(P, ParticipationRates(P, 0.1)), STAYS, P, mean_k=1)
@@ -141,7 +143,7 @@ def test_f3ast_by_hand() -> None:
 
 
 def test_a_client_that_left_keeps_no_claim() -> None:
-    """Without client 0 the weights are those of a world in which there was only ever 1 and 2."""
+    """Without client 0 the weights are those of a world that only ever had clients 1 and 2."""
     strategy = OfThosePresent(AllAvailable(P), STAYS, P, mean_k=3)
     for t, weights in ((1, [2 / 3, 1 / 3]), (2, [0.5, 0.25, 0.25]), (3, [0.5, 0.5])):
         cohort = played(strategy, t, STAYS.mask(t), 3)
@@ -182,7 +184,7 @@ def test_resumed_is_uninterrupted_of_those_present(name: str, stop: int) -> None
 
 
 def test_fedau_counts_from_the_round_of_joining() -> None:
-    """Client 2 joins in round 2 and first takes part in round 3: its interval is 2, not 3."""
+    """Client 2 joins in round 2 and first takes part in round 3: its interval is 2."""
     strategy = OfThosePresent(FedAU(P), STAYS, P, mean_k=3)
     for t in (1, 2, 3):
         mask = STAYS.mask(t) & np.array([True, True, t == 3])
@@ -218,7 +220,7 @@ def built(**settings: Any) -> tuple[Configuration, StrategyContext, Strategy]:
 
 
 def test_by_settings() -> None:
-    """A population is renewed by default, that of `arrival_departure` where it is asked for."""
+    """Shares among present clients: by default for a population, else on request."""
     configuration, world, strategy = built(availability="poisson_arrivals")
     assert configuration.settings["client_share_of"] == "present"
     assert isinstance(strategy, OfThosePresent)
@@ -232,7 +234,7 @@ def test_by_settings() -> None:
 
 
 def test_an_availability_process_of_ones_own() -> None:
-    """It is a population if it has `present`; its shares are renewed where that is asked for."""
+    """It is a population if it has `present`; its shares are among present clients on request."""
     own = Stays(np.ones(12, np.int64), np.arange(1, 13), 0, 12)
     given = {"availability": own, "num_clients": 12, "clients_per_round": 3}
     for share_of, kind in (("all", F3AST), ("present", OfThosePresent)):
