@@ -11,7 +11,7 @@ from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 
 def events(folder: Path) -> list[Event]:
-    """Returns all records: each is its length, a check sum, itself, a check sum."""
+    """Returns all records; each is its length, a check sum, its bytes, a check sum."""
     (path,) = folder.glob("events.out.tfevents.*")
     content, start, found = path.read_bytes(), 0, []
     while start < len(content):
@@ -23,7 +23,7 @@ def events(folder: Path) -> list[Event]:
 
 
 def scalars(folder: Path) -> dict[tuple[int, str], float]:
-    """Returns value by (step, tag)."""
+    """Returns values by (step, tag)."""
     found: dict[tuple[int, str], float] = {}
     for event in events(folder):
         for value in event.summary.value:
@@ -33,7 +33,7 @@ def scalars(folder: Path) -> dict[tuple[int, str], float]:
 
 
 def hparams(folder: Path) -> list[dict[str, Any]]:
-    """Returns the settings of each session in the file, protobuf values by name."""
+    """Returns the settings of each session in the file, as protobuf values by name."""
     found = []
     for event in events(folder):
         for value in event.summary.value:

@@ -33,7 +33,7 @@ STAYS = Stays(np.array([1, 1, 1, 2, 3, 6]), np.array([7, 4, 2, 7, 7, 7]), 0, ROU
 
 
 class Learner(BaseStrategy):
-    """Picks the available clients whose loss was highest when they last took part."""
+    """Selects the available clients with the highest loss at their last participation."""
 
     needs_outcome = True
 
@@ -70,13 +70,13 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
 
 
 def half_lost() -> Bernoulli:
-    """Every other update is lost, by chance; devices train 10 examples."""
+    """Loses each update with probability 1/2; devices train 10 examples."""
     lossy = Bernoulli(loss_probability=0.5)
     return lossy.build(world(np.full(N, 10), seed=3, num_bytes=125))
 
 
 class Sometimes(IndependentAvailability):
-    """Nobody in round 3 and in the last round, else about half of all clients."""
+    """No client in round 3 and in the last round, else about half of all clients."""
 
     def probabilities(self, round_number: int) -> np.ndarray:
         return self.q * (round_number not in (3, ROUNDS))
@@ -98,7 +98,7 @@ def run(
     keep_checkpoints: int = 1,
     availability: AvailabilityProcess | None = None,
 ) -> tuple[RunResult, FakeEngine, SilentProgress]:
-    """Runs in fresh parts, as a process of its own would; returns result, engine, progress."""
+    """Runs with new parts, as in a new process; returns result, engine, progress."""
     engine, progress = FakeEngine(N, break_at, block_rounds), progress or SilentProgress()
     world = availability or Sometimes(np.full(N, 0.5), seed=1)
     parts = Experiment(
@@ -137,7 +137,7 @@ def selection(folder: Path) -> dict[str, np.ndarray]:
 def summary_without_seconds(folder: Path) -> dict:
     summary = json.loads((folder / "summary.json").read_text())
     del summary["final"]["wall_seconds"], summary["seconds_per_round"]
-    # Of files that hold seconds.
+    # These depend on files that hold seconds.
     del summary["peak_memory_mib"], summary["files"], summary["sha256"]
     return summary
 

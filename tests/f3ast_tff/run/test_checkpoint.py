@@ -79,7 +79,7 @@ def test_truncated_file_is_named_and_the_one_before_is_taken(
 def test_one_wrong_byte_is_noticed_wherever_it_is(
     store: CheckpointStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Also in a zip's directory, where NumPy would miss arrays without noticing."""
+    """Also in a zip's directory, where NumPy would silently miss arrays."""
     caplog.set_level(logging.CRITICAL)
     store.save(checkpoint(1))
     path = store.save(Checkpoint(2, {"a/x": np.arange(3.0), "b/y": np.zeros(0)}, {}))

@@ -1,4 +1,4 @@
-"""A round between selection and aggregation: whoever is lost leaves no trace in the model."""
+"""Between selection and aggregation of a round: lost clients leave no trace in the model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.fake_engine import Breakdown
 
 
 class Fate:
-    """A delivery that says what it is told."""
+    """A delivery with fixed answers."""
 
     def __init__(self, delivered: list[bool], seconds: float = 5.0) -> None:
         self.delivered, self.seconds = np.array(delivered, bool), seconds
@@ -39,7 +39,7 @@ NOW = Round(2, np.ones(5, bool), RoundConstraint(5))
 
 @pytest.fixture(scope="module")
 def with_losses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Results of each strategy in one go, every other update lost."""
+    """Results of each strategy without interruption, with half of the updates lost."""
     folders = {name: tmp_path_factory.mktemp(name) for name in STRATEGIES}
     for name, strategy in STRATEGIES.items():
         run(folders[name], strategy, delivery=half_lost())
@@ -51,7 +51,7 @@ def with_losses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_engine_gets_those_delivered_once_and_nobody_else(
     name: str, block_rounds: int, with_losses: dict[str, Path]
 ) -> None:
-    """A lost update never enters, in its round or a later one; blocks change nothing."""
+    """A lost update never enters, in its round or later; blocks change nothing."""
     result, engine, _ = run(None, STRATEGIES[name], delivery=half_lost(), block_rounds=block_rounds)
     record = result.selection
     assert record["num_delivered"].sum() < record["num_selected"].sum()
@@ -79,7 +79,7 @@ def test_resumed_run_repeats_an_uninterrupted_one(
 
 
 def test_metrics_sum_bytes_and_seconds_up(tmp_path: Path) -> None:
-    """100 bytes down for each client asked, 10 up for each delivered."""
+    """100 bytes down per asked client, 10 up per delivered client."""
     result, _, _ = run(tmp_path, STRATEGIES["f3ast"], delivery=half_lost())
     record = result.selection
     for row in result.rows:
@@ -115,7 +115,7 @@ def test_round_in_which_all_are_lost_is_said(caplog: pytest.LogCaptureFixture) -
     record = result.selection
     all_lost = (record["num_delivered"] == 0) & (record["num_selected"] > 0)
     assert all_lost.any()
-    # Of the first alone.
+    # The warning comes for the first such round only.
     says = f"round {np.argmax(all_lost) + 1}: no update of 2 clients was delivered"
     assert says in caplog.text and caplog.text.count("no update of") == 1
     assert result.summary["empty_rounds"] == (record["num_delivered"] == 0).sum()

@@ -1,4 +1,4 @@
-"""The record of who was available, selected and delivered."""
+"""The record of available, selected and delivered clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def asked(
     delivered: list[bool] | None = None,
     seconds: float = math.nan,
 ) -> Answers:
-    """Clients asked, with the weights of those delivered, all by default; 10 bytes each way."""
+    """Asked clients, with weights of the delivered ones, by default all; 10 bytes each way."""
     came = np.array([True] * len(ids) if delivered is None else delivered, bool)
     every = np.array(ids, np.int64)
     cohort = Cohort(every[came], np.array(weights, np.float64))
@@ -25,7 +25,7 @@ def asked(
 
 
 def four_rounds() -> SelectionHistory:
-    """Two clients; nobody; three, of which all were dropped; one, whose update was dropped."""
+    """Two clients; no client; three, all dropped; one, whose update is dropped."""
     history = SelectionHistory()
     history.append(5, asked([4, 1], [0.5, 0.25]), 0, False)
     history.append(0, asked([], []), 0, True)
@@ -35,7 +35,7 @@ def four_rounds() -> SelectionHistory:
 
 
 def two_rounds_with_losses() -> SelectionHistory:
-    """One of three is delivered, of weight 0.5, in 20 s; then none of one, in 30 s."""
+    """One of three is delivered, weight 0.5, in 20 s; then the only client is lost, in 30 s."""
     history = SelectionHistory()
     history.append(6, asked([4, 1, 3], [0.5], [False, True, False], 20.0), 0, False)
     history.append(6, asked([2], [], [False], 30.0), 0, True)
@@ -56,7 +56,7 @@ def test_arrays_by_hand() -> None:
 
 
 def test_counts_by_hand() -> None:
-    """An empty round leaves the model alone too, but is counted as empty, not as rejected."""
+    """An empty round leaves the model alone too, but counts as empty instead of rejected."""
     history = four_rounds()
     assert (history.num_empty, history.num_dropped, history.num_rejected) == (1, 4, 2)
     assert history.num_lost == 0

@@ -1,4 +1,4 @@
-"""Updates under way, by hand: who is asked, what enters when, in which slot."""
+"""Updates in flight, by hand: asked clients, entering updates, slots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOST = -1
 
 
 class Delays:
-    """A delivery whose tau of each client asked is what it is told; -1 for one that is lost."""
+    """A delivery with a given tau for each asked client; -1 for a lost update."""
 
     is_late = True
 
@@ -33,7 +33,7 @@ class Delays:
 
 
 class Told(BaseStrategy):
-    """Weighs by ids + 1; takes in what it is told, by default all."""
+    """Weighs by ids + 1; accepts the given updates, by default all."""
 
     def __init__(self, *taken: Taken) -> None:
         self.taken_in = list(taken)
@@ -75,8 +75,10 @@ def took(answers: Answers) -> list[tuple[int, int, int]]:
 def test_updates_enter_when_they_arrive_by_hand() -> None:
     """Round 1 asks 0, 1, 2 with tau 0, 2, 1 into slots 0, 1, 2; client 0 enters at once.
 
-    Round 2: slot 0 is free again, clients 1 and 2 are busy (2 arrives now); 3 is asked with tau 1
-    and takes slot 0; 2 enters. Round 3: 1 and 3 enter. Bytes up are counted when updates arrive.
+    Round 2: slot 0 is free again. Clients 1 and 2 are busy, and 2 arrives in this round. Client 3
+    is asked with tau 1 and takes slot 0; client 2 enters.
+
+    Round 3: clients 1 and 3 enter. Bytes up count when updates arrive.
     """
     flying, strategy, history = InFlight(), Told(), SelectionHistory()
     first = play(flying, strategy, 1, [0, 1, 2], [0, 2, 1])
@@ -108,7 +110,7 @@ def test_updates_enter_when_they_arrive_by_hand() -> None:
 
 
 def test_lost_updates_are_not_trained_and_given_up_later() -> None:
-    """Lost at tau above 2: the client is busy for two rounds, has no slot, and counts then."""
+    """Lost at tau above 2: the client is busy for two rounds without a slot, and counts then."""
     flying, strategy = InFlight(), Told()
     first = play(flying, strategy, 1, [4, 0], [LOST, 1])
     assert first.late is not None and first.late.flight.asked.tolist() == [0]
@@ -122,7 +124,7 @@ def test_lost_updates_are_not_trained_and_given_up_later() -> None:
 
 
 def test_staleness_weights() -> None:
-    """1 / sqrt(1 + 3) of the weight 2 of client 1, which arrives three rounds late."""
+    """Client 1 has weight 2 and arrives three rounds late: 2 / sqrt(1 + 3)."""
     flying, strategy = InFlight("root"), Told()
     play(flying, strategy, 1, [1], [3])
     for t in (2, 3):
@@ -160,7 +162,7 @@ def test_entries_survive_a_restart() -> None:
 
 
 def test_a_client_rests_from_the_round_that_it_was_selected_in() -> None:
-    """Separation 2: asked in round 1, free in round 4, though its update arrives in round 3."""
+    """Separation 2: asked in round 1, free in round 4, although its update arrives in round 3."""
     flying, strategy = InFlight(), Separated(Told(), 2, N)
     for t, ids, tau in ((1, [0], [2]), (2, [], []), (3, [], [])):
         play(flying, strategy, t, ids, tau)

@@ -26,10 +26,10 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def test_sample_and_user_means_by_hand() -> None:
-    """Two clients of 10 and 30 examples with 5 and 27 right, one without examples.
+    """Two clients of 10 and 30 examples with 5 and 27 correct, and one without examples.
 
-    Over examples 32 / 40 = 0.8; over clients (0.5 + 0.9) / 2 = 0.7. Losses 20 and 30: 50 / 40 =
-    1.25 and (2 + 1) / 2 = 1.5.
+    Over examples the accuracy is 32 / 40 = 0.8; over clients (0.5 + 0.9) / 2 = 0.7. Losses 20 and
+    30 give 50 / 40 = 1.25 and (2 + 1) / 2 = 1.5.
     """
     scores = ClientScores(
         np.array([20.0, 30.0, 0.0]), np.array([5.0, 27.0, 0.0]), np.array([10.0, 30.0, 0.0])
@@ -82,7 +82,7 @@ def test_summary_averages_the_last_tenth(number: int, averaged: int) -> None:
 @pytest.mark.parametrize("score", [math.nan, math.inf])
 @pytest.mark.parametrize("column", [name for name in COLUMNS if name.startswith("test_")])
 def test_a_score_that_is_not_finite_is_not_left_out(column: str, score: float) -> None:
-    """A run that has diverged has no mean, whatever it scored before."""
+    """A diverged run has no mean, whatever its earlier scores."""
     rows = [row(i) for i in range(1, 31)]
     rows[-2][column] = score
     means = summarise(rows)["mean_of_last_10_percent"]
@@ -91,7 +91,7 @@ def test_a_score_that_is_not_finite_is_not_left_out(column: str, score: float) -
 
 
 def test_rounds_without_a_loss_do_not_enter_its_mean() -> None:
-    """Of 20 evaluations the last two are 19 and an empty round's NaN."""
+    """The last two of 20 evaluations are 19 and an empty round's NaN."""
     rows = [row(i, float(i)) for i in range(1, 20)] + [row(20, math.nan)]
     assert summarise(rows)["mean_of_last_10_percent"]["train_loss"] == 19
     assert math.isnan(summarise(rows[-1:])["mean_of_last_10_percent"]["train_loss"])

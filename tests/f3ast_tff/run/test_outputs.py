@@ -1,4 +1,4 @@
-"""What a finished run gets that it was not asked for before, and what it does not get."""
+"""Outputs that can be added to a finished run, and outputs that cannot."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROUNDS, N = 6, 8
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunFolder]:
-    """A run of six rounds of eight clients, finished with two checkpoints."""
+    """A finished run of six rounds and eight clients, with two checkpoints."""
     monkeypatch.setattr(FusedConfig, "build", lambda self, parts: FakeEngine(N))
     monkeypatch.setattr("f3ast_tff.engines.components.FusedConfig.prepare_environment", _nothing)
     wanted = configuration(tmp_path, keep_checkpoints=2)
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunFolde
 
 
 def _nothing(self: Any, environment: Any) -> None:
-    """Leaves the environment of this process as it is."""
+    """Leaves this process's environment alone."""
 
 
 def configuration(tmp_path: Path, **given: Any) -> Configuration:

@@ -1,4 +1,4 @@
-"""What a result came from."""
+"""The origin of a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sealed results: damage to any of them is found, and made good from the last checkpoint."""
+"""Sealed results: damage to any file is found, and repaired from the last checkpoint."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def cut(path: Path) -> None:
 
 
 def one_digit(path: Path) -> None:
-    """Well-formed, and wrong."""
+    """Makes a file wrong but well-formed."""
     content = bytearray(path.read_bytes())
     place = max(i for i, byte in enumerate(content) if 48 <= byte <= 56)
     content[place] += 1
@@ -54,10 +54,10 @@ def test_damage_is_found_and_made_good(
     assert finished_summary(folder) is not None
     damage(folder / name)
     if (name, damage) == ("masks.npz", Path.unlink):
-        # They can be asked for again.
+        # Masks can be requested again.
         assert finished_summary(folder) is not None
         return
-    # Without a summary a run has not finished.
+    # A run without a summary counts as unfinished.
     unfinished = (name, damage) == ("summary.json", Path.unlink)
     assert finished_summary(folder) is None
     assert (f"{folder / name} is " in caplog.text) is not unfinished
@@ -123,7 +123,7 @@ def test_a_seal_of_a_file_elsewhere_is_refused(folder: Path) -> None:
 def test_what_was_not_on_the_disk_is_written_at_the_end(
     finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A row that is added may be lost with the power; what is sealed must not be."""
+    """Power loss may take an added row; sealed files must survive it."""
     monkeypatch.setattr(round_loop, "append_csv", lambda path, row: None)
     run(tmp_path / "run", STRATEGIES["f3ast"])
     assert_same_results(tmp_path / "run", finished)

@@ -1,4 +1,4 @@
-"""A run that was interrupted ends as if it never was."""
+"""An interrupted run ends as if it had not been interrupted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.fake_engine import Breakdown, SilentProgress
 def test_resumed_run_repeats_an_uninterrupted_one(
     break_at: int, name: str, block_rounds: int, undisturbed: dict[str, Path], tmp_path: Path
 ) -> None:
-    """The engine breaks down in a round; checkpoints are every 2."""
+    """The engine breaks down in one round; checkpoints are every 2 rounds."""
     with pytest.raises(Breakdown):
         run(tmp_path, STRATEGIES[name], break_at=break_at, block_rounds=block_rounds)
     assert not (tmp_path / "summary.json").exists()
@@ -38,7 +38,7 @@ def test_resumed_run_repeats_an_uninterrupted_one(
 def test_run_stopped_between_rounds_repeats_an_uninterrupted_one(
     rounds_done: int, undisturbed: dict[str, Path], tmp_path: Path
 ) -> None:
-    """Stopped after every round, the last included (all but the summary is done), twice over."""
+    """Stopped after each round, also the last (all but the summary is done), and once more."""
     for _ in range(2):
         with pytest.raises(Breakdown):
             run(
@@ -56,10 +56,10 @@ def test_run_stopped_between_rounds_repeats_an_uninterrupted_one(
 def test_wall_seconds_go_on_from_the_interrupted_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a clock that moves 1 s whenever it is read: once at the start, then row or checkpoint.
+    """The clock moves 1 s per reading: once at the start, then per row or checkpoint.
 
-    The first run reads 1 for checkpoint 2, 2 for row 3 and 3 for checkpoint 4, then breaks down;
-    the second 3 + 1 for row 6, + 2 for checkpoint 6 and + 3 for row 7.
+    The first run reads 1 for checkpoint 2, 2 for row 3 and 3 for checkpoint 4, then breaks down.
+    The second reads 3 + 1 for row 6, + 2 for checkpoint 6 and + 3 for row 7.
     """
     clock = SimpleNamespace(monotonic=itertools.count().__next__, perf_counter=lambda: 0.0)
     monkeypatch.setattr("f3ast_tff.run.round_loop.time", clock)

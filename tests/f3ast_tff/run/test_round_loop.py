@@ -55,7 +55,7 @@ def test_empty_rounds_leave_the_model_alone_and_are_counted(
     assert summary["rejected_rounds"] == summary["dropped_updates"] == 0
     assert summary["rounds"] == ROUNDS
     assert summary["engine"] == "fake"
-    # Said of the first alone.
+    # The warning comes for the first such round only.
     says = f"round {empty[0]}: no client available, model left alone"
     assert says in caplog.text and caplog.text.count("no client available") == 1
     last = csv_without_seconds(tmp_path)[-1]
@@ -109,7 +109,7 @@ def test_strategy_without_rates_leaves_none(undisturbed: dict[str, Path]) -> Non
 def test_empty_round_in_which_the_model_moves_is_logged_as_such(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As with a memory, see `Memory.steps`: empty, but not rejected."""
+    """A memory causes such rounds, see `Memory.steps`: they are empty, but not rejected."""
     moved = RoundOutcome(float("nan"), 0.5)
     monkeypatch.setattr("tests.fake_engine.empty_round", lambda by_client: moved)
     result, _, _ = run(tmp_path, STRATEGIES["proportional"])
@@ -142,7 +142,7 @@ class NotedScalars:
 
 
 def test_loggers_get_every_evaluation_and_what_a_resumed_run_did_before(tmp_path: Path) -> None:
-    """Nobody trains in rounds 3 and 7, which have no training loss; rates are those after them."""
+    """Rounds 3 and 7 train no client and have no training loss; rates are after a row's round."""
     first, second = NotedScalars(), NotedScalars()
     with pytest.raises(Breakdown):
         run(tmp_path, STRATEGIES["f3ast"], break_at=6, loggers=[first])
@@ -163,7 +163,7 @@ def test_blocks_end_at_evaluations_and_checkpoints(
 ) -> None:
     """Evaluations after 3, 6, 7, checkpoints after 2, 4, 6, 7: no block spans one of them.
 
-    The first is one round, from which the loop learns how long a round takes.
+    The first block is one round, from which the loop learns a round's duration.
     """
     _, engine, progress = run(tmp_path, STRATEGIES["f3ast"], block_rounds=100)
     assert engine.blocks == [(1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 7)]
@@ -185,7 +185,7 @@ def test_blocks_are_no_longer_than_the_engine_wants(
 def test_strategy_that_asks_for_losses_gets_those_of_the_round_before(
     undisturbed: dict[str, Path], tmp_path: Path
 ) -> None:
-    """Blocks of one round, whatever the engine wants: the cohort depends on the model."""
+    """Blocks are single rounds for any engine, since the cohort depends on the model."""
     _, engine, _ = run(tmp_path, STRATEGIES["power_of_choice"], block_rounds=100)
     assert engine.blocks == [(t, t) for t in range(1, ROUNDS + 1)]
     assert_same_results(tmp_path, undisturbed["power_of_choice"])
@@ -194,7 +194,7 @@ def test_strategy_that_asks_for_losses_gets_those_of_the_round_before(
 def test_strategy_that_needs_outcomes_observes_every_round(
     undisturbed: dict[str, Path], tmp_path: Path
 ) -> None:
-    """One round at a time; an empty round is observed too, with nobody in it."""
+    """Rounds come one by one; an empty round is observed too, without clients."""
     learner = Learner()
     result, engine, _ = run(tmp_path, lambda: learner, block_rounds=100)
     assert engine.blocks == [(t, t) for t in range(1, ROUNDS + 1)]
@@ -227,7 +227,7 @@ class Notes:
 
 @pytest.mark.parametrize("with_folder", [True, False])
 def test_callbacks_hear_of_every_round_and_evaluation(with_folder: bool, tmp_path: Path) -> None:
-    """Evaluations after 3, 6 and 7; rounds go in blocks all the same."""
+    """Evaluations come after 3, 6 and 7; rounds still run in blocks."""
     notes = Notes()
     folder = tmp_path if with_folder else None
     result, engine, _ = run(folder, STRATEGIES["f3ast"], block_rounds=100, callbacks=[notes])
@@ -257,7 +257,7 @@ def test_without_a_folder_the_result_is_the_same_and_nothing_is_written(
 
 
 class Broken(BaseStrategy):
-    """Selects and weighs as it is told to."""
+    """Selects and weighs as given."""
 
     def __init__(self, ids: Any, weigh: Callable[[np.ndarray], Any]) -> None:
         self._ids, self._weigh = ids, weigh
@@ -329,7 +329,7 @@ def test_strategy_with_rates_of_other_clients_is_named() -> None:
 def test_a_state_that_no_checkpoint_can_hold_is_refused_at_the_first(
     tmp_path: Path, state: Any, says: str
 ) -> None:
-    """NumPy would pickle it, and no pickle is ever read."""
+    """NumPy would pickle it, and pickles are never read."""
 
     class Wrong(Learner):
         def state(self) -> Any:

@@ -1,4 +1,4 @@
-"""`run_experiment`: its three callers agree; `config.json` and the warning at a run's end."""
+"""`run_experiment`: its three callers agree; `config.json`; the warning at a run's end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.settings.resolve import resolve
 
 SMALL: dict[str, Any] = {"num_clients": 10, "clients_per_round": 3, "eval_every": 2, "seed": 2}
-# Columns and entries that tell of the machine.
+# Columns and entries that depend on the machine.
 TIMES = ("wall_seconds", "seconds_per_round", "peak_memory_mib", "files", "sha256")
 
 
@@ -46,7 +46,7 @@ def by_simulate(folder: Path, **given: Any) -> None:
 
 
 def results(folder: Path) -> dict[str, Any]:
-    """Everything that a run leaves, except times."""
+    """All results of a run, except times."""
     metrics = read_metrics(folder / "metrics.csv")
     summary = json.loads((folder / "summary.json").read_text())
     for row in (summary, summary["final"], summary["mean_of_last_10_percent"]):
@@ -55,7 +55,7 @@ def results(folder: Path) -> dict[str, Any]:
     config = json.loads((folder / "config.json").read_text())
     with np.load(folder / "selection.npz") as arrays:
         selection = {name: arrays[name].tolist() for name in arrays.files}
-    # Without date and time.
+    # Lines of the log without date and time.
     log = [line.split(" ", 2)[2] for line in (folder / "run.log").read_text().splitlines()]
     return {
         "metrics": metrics.drop(columns="wall_seconds").to_csv(),
@@ -70,7 +70,7 @@ def results(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("run", [by_campaign, by_simulate])
 def test_all_callers_leave_the_same(run: Callable[..., None], tmp_path: Path) -> None:
-    """Of a diverged run that was made longer: also its warnings and its extension."""
+    """The run diverged and was extended: its warnings and its extension agree too."""
     for folder, way in ((tmp_path / "one", by_command_line), (tmp_path / "two", run)):
         for rounds in (3, 6):
             way(folder, **SMALL, rounds=rounds, client_lr=1e3, algorithm="f3ast")

@@ -21,7 +21,7 @@ IDENTITY = {"algorithm": "f3ast", "rounds": 10, "local_steps": None, "rate_beta"
 
 
 def finished(path: Path, **identity: Any) -> None:
-    """Opens a folder, saves its settings beside some that decide nothing, and closes it."""
+    """Saves a folder with its settings, and with some that do not affect results."""
     folder = RunFolder(path, {**IDENTITY, **identity})
     now = {**IDENTITY, **identity}
     settings = {**now, "output_dir": "runs"}
@@ -54,7 +54,7 @@ def test_same_settings_are_the_same_run(tmp_path: Path) -> None:
 def test_other_settings_are_refused_saying_what_differs(
     now: dict[str, Any], says: str, tmp_path: Path
 ) -> None:
-    """A setting that another component brings is not listed."""
+    """Settings that another component adds are not listed."""
     finished(tmp_path / "run", **({"plugins": {"mine": "aa"}} if "plugins" in now else {}))
     with pytest.raises(RunFolderError, match=f"{tmp_path}/run holds .*{says}"):
         RunFolder(tmp_path / "run", now)
@@ -67,7 +67,7 @@ def test_a_run_of_an_older_version_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_refused_folder_can_be_opened_by_its_owner(tmp_path: Path) -> None:
-    """The refusal gives the lock back, without waiting for a collection of garbage."""
+    """The refusal releases the lock at once, without garbage collection."""
     finished(tmp_path / "run")
     with pytest.raises(RunFolderError) as caught:
         RunFolder(tmp_path / "run", {**IDENTITY, "rounds": 20})
@@ -146,7 +146,7 @@ def test_numbers_that_are_not_finite_become_null(tmp_path: Path) -> None:
 def test_what_is_no_file_is_refused_in_one_line(
     make: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Opening a pipe that nobody reads would wait for ever."""
+    """Opening a pipe without a reader would wait for ever."""
     log = tmp_path / "run" / "run.log"
     log.parent.mkdir()
     make(log)  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""Names of runs: they carry what is not default."""
+"""Names of runs contain the settings that differ from the defaults."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_run_name_says_what_runs() -> None:
     ],
 )
 def test_run_name_carries_what_is_not_default(given: dict[str, Any], part: str) -> None:
-    """Of the rounds only where a longer run is no continuation."""
+    """Rounds are only included if a longer run is no continuation."""
     name = settings(**given)["run_name"]
     chosen = (given.get("algorithm", "f3ast"), given.get("availability", "home_devices"))
     parts = ["synthetic", *chosen, "paper", *([part] if part else []), "seed0"]

@@ -49,7 +49,7 @@ RESULTS = (
 
 
 def test_a_damaged_result_is_named(tmp_path: Path) -> None:
-    """Cut short, empty, a pipe, whose opening would wait; one byte."""
+    """Damages: cut short, empty, a pipe whose opening would wait, one byte."""
     small = {"rounds": 2, "clients_per_round": 2, "num_clients": 10, "client_scores": True}
     folder = tmp_path / "x"
     simulate(folder=folder, **small)

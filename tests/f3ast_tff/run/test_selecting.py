@@ -1,4 +1,4 @@
-"""What a strategy may return: clients that are there, each once, within the constraint."""
+"""Rules for selected clients: available, each once, within the constraint."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GROUPS = RoundConstraint(3, group=np.zeros(N, int), minimum=np.array([2]))
 
 
 class Returns(BaseStrategy):
-    """Returns the ids that it is given."""
+    """Returns the given ids."""
 
     def __init__(self, *ids: int) -> None:
         self.ids = np.array(ids, np.int64)
@@ -35,7 +35,7 @@ class Returns(BaseStrategy):
         return self.ids
 
 
-# Ids, the constraint, the rule that they break, and what is said.
+# Ids, the constraint, the broken rule, and the message.
 REFUSED: dict[str, tuple[tuple[int, ...], RoundConstraint, str, str]] = {
     "one_away": ((0, 9), NUMBER, "unavailable", "client 9, not available in this round"),
     "many_away": (
@@ -73,7 +73,7 @@ def test_a_selection_against_the_rules_is_refused_unless_the_class_says_that_it_
     [((), NUMBER), ((7, 0, 3), NUMBER), ((1, 2), BYTES), ((5,), GROUPS)],
 )
 def test_what_keeps_to_the_rules_passes(ids: tuple[int, ...], constraint: RoundConstraint) -> None:
-    """A method may exclude clients of a group whose minimum is 2, as CA-Fed does."""
+    """A method may exclude clients of a group with a minimum of 2, as CA-Fed does."""
     now = Round(1, AVAILABLE, constraint)
     assert select_clients(Returns(*ids), now).tolist() == list(ids)
 
@@ -104,7 +104,7 @@ def f3ast(fill: bool) -> F3AST:
 
 
 def test_a_method_says_what_its_variant_may() -> None:
-    """With replacement a client comes twice; the released F3AST fills up with absent clients."""
+    """Drawing with replacement repeats clients; the released F3AST adds absent clients."""
     assert f3ast(True).may_select == {"unavailable"}
     assert f3ast(False).may_select == frozenset()
     ones = np.ones(N)

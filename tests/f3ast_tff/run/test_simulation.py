@@ -1,4 +1,4 @@
-"""`simulate`: names, `Config`s and objects of one's own; folders, callbacks, refusals."""
+"""`simulate`: names, `Config`s and users' objects; folders, callbacks, refusals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SMALL: dict[str, Any] = {"num_clients": 10, "clients_per_round": 3, "rounds": 6,
 
 
 def data(num_clients: int = 8) -> FederatedData:
-    """Two classes, 12 points a client, apart by the first coordinate."""
+    """Two classes, 12 points per client, separated by the first coordinate."""
     rng = generator(0, "points")
     clients = np.repeat(np.arange(num_clients), 12)
     labels = rng.integers(2, size=len(clients))
@@ -87,7 +87,7 @@ def test_methods_on_the_same_masks_are_compared_and_on_others_not(tmp_path: Path
 
 
 class FirstClients(BaseStrategy):
-    """Takes the first K of those available."""
+    """Selects the first K available clients."""
 
     aggregation = "mean"
 
@@ -113,7 +113,7 @@ def start(seed: int) -> Any:
 
 
 def test_objects_of_ones_own() -> None:
-    """Data, strategy, masks, constraint, model and aggregation, each against its built-in twin."""
+    """The user's data, strategy, masks, constraint, model and aggregation in one run."""
     masks = np.array([[True] * 8, [False] * 4 + [True] * 4])
     model = PureModel(start, apply)
     result = simulate(
@@ -136,7 +136,7 @@ def test_objects_of_ones_own() -> None:
 
 
 def test_a_strategy_is_copied() -> None:
-    """Its rates would go on from the first run."""
+    """Without the copy, its rates would continue from the first run."""
     strategy = F3AST.start(np.arange(1, 9) / 36, 2, rate_beta=0.5)
     runs = [simulate(data(), strategy, "always", rounds=6, clients_per_round=2) for _ in range(2)]
     np.testing.assert_array_equal(*(run.selection["selected"] for run in runs))
@@ -165,7 +165,7 @@ def test_an_availability_process_of_ones_own() -> None:
 
 @pytest.mark.parametrize("form", ["frame", "file", "part"])
 def test_a_log_is_matched_with_data_by_the_clients_names(form: str, tmp_path: Path) -> None:
-    """Client b alone is there; it is the log's first column and the data's second client."""
+    """Only client b is available: the log's first column and the data's second client."""
     frame = pd.DataFrame({"b": [1, 1], "c": [0, 0], "a": [0, 0]})
     frame.to_csv(tmp_path / "log.csv", index=False)
     settings: dict[str, Any] = {"availability": frame}
@@ -312,7 +312,7 @@ def test_wrong_settings_are_refused(given: dict[str, Any], says: str) -> None:
 
 
 def test_seeds_are_draws_and_methods_are_compared(tmp_path: Path) -> None:
-    """Each seed is the run that it is alone; a strategy's object starts anew in each."""
+    """Each seed equals a run with this seed alone; a strategy object starts anew per seed."""
     few: dict[str, Any] = {**SMALL, "rounds": 2, "eval_every": 1, "algorithm": "fedavg"}
     drawn = simulate(seeds=range(2), folder=tmp_path / "runs", **few)
     alone = simulate(seed=1, data_seed=1, **few)
@@ -321,7 +321,7 @@ def test_seeds_are_draws_and_methods_are_compared(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["0", "1"]
 
     class Last(BaseStrategy):
-        """Selects the clients with the largest ids, `moved` rounds so far."""
+        """Selects the clients with the largest ids; `moved` counts the rounds."""
 
         def __init__(self) -> None:
             self.moved = 0

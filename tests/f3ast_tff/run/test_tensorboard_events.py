@@ -32,7 +32,7 @@ events.close()
 
 
 def test_every_scalar_is_at_its_round_after_what_was_before(tmp_path: Path) -> None:
-    """The interrupted run wrote rounds 10 and 20, but its checkpoint only knows of round 10."""
+    """The interrupted run wrote rounds 10 and 20, but its checkpoint only has round 10."""
     before = TensorBoardEvents(tmp_path, {})
     before.begin([])
     before.add(10, {"train/loss": 1.0})
@@ -43,7 +43,7 @@ def test_every_scalar_is_at_its_round_after_what_was_before(tmp_path: Path) -> N
     resumed = TensorBoardEvents(tmp_path, {})
     resumed.begin([(10, {"train/loss": 1.0})])
     resumed.add(20, {"train/loss": 3.0, "rates/mean": 0.5})
-    # Before it is closed: it can be read while the run goes on.
+    # Read before `close`: events are readable during a run.
     found = {key: value for key, value in scalars(tmp_path).items() if key[0]}
     resumed.close()
     assert found == {(10, "train/loss"): 1, (20, "train/loss"): 3, (20, "rates/mean"): 0.5}
@@ -76,7 +76,7 @@ def said_without_tensorflow(tmp_path_factory: pytest.TempPathFactory) -> tuple[P
 
 
 def test_tensorflow_is_not_imported(said_without_tensorflow: tuple[Path, str]) -> None:
-    """Importing it takes seconds and prints; it is asked for here, and refused."""
+    """Importing it takes seconds and prints; here the import is requested, and refused."""
     folder, said = said_without_tensorflow
     assert said == ""
     assert scalars(folder)[3, "test/user_loss"] == 0.5

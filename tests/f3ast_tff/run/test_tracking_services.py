@@ -1,4 +1,4 @@
-"""Weights & Biases and MLflow: what is sent, to stand-ins of their modules."""
+"""Weights & Biases and MLflow: values sent, with substitutes for their modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SETTINGS = {"task": "synthetic", "rounds": 4}
 
 
 class FakeWandb(ModuleType):
-    """As of `wandb`: a run knows its next step; a run of the same id goes on."""
+    """Behaves like `wandb`: a run knows its next step; init with the same id continues it."""
 
     def __init__(self) -> None:
         super().__init__("wandb")
@@ -42,7 +42,7 @@ class FakeWandb(ModuleType):
 
 
 class FakeClient:
-    """As of `mlflow.tracking.MlflowClient`, with one experiment at most."""
+    """Behaves like `mlflow.tracking.MlflowClient`, with at most one experiment."""
 
     experiment: Any = None
     runs: dict[str, Any] = {}
@@ -104,7 +104,7 @@ def mlflow(monkeypatch: pytest.MonkeyPatch) -> type[FakeClient]:
 
 
 def two_starts(name: str, folder: Path) -> None:
-    """Rounds 2 and 4, then killed with a checkpoint at 2, then 4 again and 6."""
+    """Rounds 2 and 4, killed with a checkpoint at 2, then 4 again and 6."""
     score = {"test/sample_accuracy": 0.5}
     (first,) = metrics_loggers(name, folder, SETTINGS)
     first.begin([])

@@ -1,4 +1,4 @@
-"""Settings that choose a component where its name alone is not enough."""
+"""Settings that choose a component whose name alone does not suffice."""
 
 from __future__ import annotations
 

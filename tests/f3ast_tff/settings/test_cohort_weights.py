@@ -1,4 +1,4 @@
-"""Which weights of an algorithm an aggregation takes."""
+"""The form of an algorithm's weights that an aggregation uses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def settings(**given: Any) -> Any:
 def test_cohort_weights_follow_what_the_algorithm_means(
     algorithm: str, aggregation: str | None, weights: str
 ) -> None:
-    """p_k over a rate is for a sum; where that is not so the mean makes sense of any weights."""
+    """p_k over a rate is meant for a sum; with all other weights a mean makes sense."""
     where = {"algorithm": algorithm, "aggregation": aggregation, "availability": "four_classes"}
     given = settings(**where)
     assert given["cohort_weights"] == weights
@@ -50,7 +50,7 @@ def test_cohort_weights_follow_what_the_algorithm_means(
     ],
 )
 def test_those_of_weights_p_take_each_other(algorithm: str, aggregation: str) -> None:
-    """MIFA under FedLaAvg's memory; p_k with those absent as 0; p_k / pi_k without memory."""
+    """MIFA with FedLaAvg's memory; p_k with absent clients as 0; p_k / pi_k without memory."""
     where = {"algorithm": algorithm, "aggregation": aggregation, "availability": "four_classes"}
     assert settings(**where)["aggregation"] == aggregation
 

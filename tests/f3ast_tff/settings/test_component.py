@@ -1,4 +1,4 @@
-"""Registering a component, and what cannot be one."""
+"""Registering a component, and objects that cannot be one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `config.json` says of plug-ins, so that analysis knows which runs may be compared."""
+"""Records of plug-ins in `config.json`, from which the analysis knows comparable runs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Optimizer(ClientSgdConfig):
 def test_a_plug_in_is_recorded_with_the_kinds_in_use(
     given: dict[str, Any], kinds: list[str], tmp_path: Path
 ) -> None:
-    """They are no part of the identity, which other settings tell."""
+    """Kinds are no part of the identity, which already has the settings."""
     file = tmp_path / "mine.py"
     file.write_text(PLUGIN)
     configuration = resolve(given, registry_with([str(file)]))

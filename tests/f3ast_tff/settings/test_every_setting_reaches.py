@@ -1,8 +1,8 @@
-"""Every parameter reaches its part: another value makes another part, and nothing is miswired.
+"""Each parameter reaches its part: a second value changes that part, and no other.
 
-An experiment is taken apart: data, model, strategy, availability, constraint, what the engine is
-made of, the loop. Each parameter is switched alone from its default to another allowed value; it
-must move its part, and leave the others byte for byte.
+An experiment is taken apart: data, model, strategy, availability, constraint, parts of the engine,
+loop. Each parameter alone is switched from its default to another allowed value. It must change its
+part, and leave the remaining parts byte for byte.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from tests.f3ast_tff.settings.examples import CHOOSING
 
 N, ROUNDS = 12, 6
 REGISTRY = builtin_registry()
-# Tasks whose files are not here: their generators are tested with the data sets.
+# Tasks without files here: their generators are tested with the data sets.
 WITH_FILES = {"cifar100", "shakespeare", "mnist", "cifar10", "cifar10_one_class"}
-# What a parameter moves; by default the part of its kind, of the same name but for two.
+# Part that a parameter changes; by default the part named like its kind, with two exceptions.
 PART_OF_KIND = {"task": "data", "algorithm": "strategy"}
 PART_OF = {
     parameter: part
@@ -52,7 +52,7 @@ PART_OF = {
 # Further settings under which a parameter has an effect.
 WHERE: dict[str, dict[str, Any]] = {
     "late_rounds": {"late_by": "geometric"},
-    # One round later than the most that is allowed by default.
+    # One round later than the default maximum.
     "late_most_rounds": {"late_by": "fixed", "late_rounds": 51.0},
     "availability_objective": {"availability": "smartphones"},
     "availability_draws": {"seed": 3, "availability": "scarce"},
@@ -70,7 +70,7 @@ WHERE: dict[str, dict[str, Any]] = {
     "round_timeout": {"num_workers": 2},
     "test_fraction": {"test_fraction": 0.3},
 }
-# Values where the rule below gives none that is allowed, or none that matters.
+# Values for which the rule below gives none that is allowed, or none with an effect.
 OTHER_VALUE: dict[str, Any] = {
     "client_lr_schedule": "inverse",
     "cnn_filters": "4",
@@ -94,8 +94,8 @@ OTHER_VALUE: dict[str, Any] = {
     "slot_seconds": 50.0,
     "fail_below_arrivals": 1.0,
 }
-# Not a part of the experiment: where it is kept, what carries it out; and alpha, which moves no
-# label (tests/datasets/test_synthetic.py).
+# Parameters outside the experiment: its place, its execution; and alpha, which changes no label
+# (tests/datasets/test_synthetic.py).
 ELSEWHERE = {
     "output_dir",
     "run_name",
@@ -179,7 +179,7 @@ def parts(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, A
 
 
 def small_data(self: Any) -> FederatedData:
-    """Stands for a task whose files are not here."""
+    """Replaces a task whose files are not here."""
     rng = generator(self.data_seed, "images")
     offsets = np.arange(self.num_clients + 1) * 2
     if self.model == "character_lstm":
@@ -205,7 +205,7 @@ def cases() -> list[Any]:
             if component.kind == "availability" and component.name in ("trace", "table", "stays"):
                 continue
             if component.kind == "model" and component.name != "softmax_regression":
-                # Its clients drop what is less than a batch; `small_data` has two examples each.
+                # The task drops partial batches; clients of `small_data` have two examples.
                 task = "shakespeare" if component.config.labels_sequences else "cifar100"
                 base.update(task=task, batch_size=2)
             if component.name in KNOWLEDGE:
@@ -222,7 +222,7 @@ def cases() -> list[Any]:
 
 @pytest.fixture(scope="module")
 def unswitched() -> dict[str, dict[str, Any]]:
-    """Parts before a switch, by what is given: many parameters are switched from the same."""
+    """Parts before a switch, by settings: many switches share them."""
     return {}
 
 
@@ -254,5 +254,5 @@ def test_a_setting_reaches_its_part(
     assert before[part] != after[part]
     if kind in KINDS and kind not in ("task", "availability", "constraint"):
         moved = {name for name in before if before[name] != after[name]}
-        # The memory begins where the algorithm switches; the released rank adds n_k.
+        # The memory begins at the algorithm's switch; the released rank adds n_k.
         assert moved <= {part, "aggregation", "strategy"}

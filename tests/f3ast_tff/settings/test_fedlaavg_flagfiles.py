@@ -1,4 +1,4 @@
-"""The flag files of FedLaAvg's tables and figures: each resolves to what is published."""
+"""The flag files of FedLaAvg's tables and figures: each resolves to the published values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_methods_of_figure_2_train_alike() -> None:
         )
         for name in names
     }
-    # Batches are of Sec. 5.1; steps, rate and decay are the defaults of the authors' code.
+    # Batches are from Sec. 5.1; steps, rate and decay are the defaults of the authors' code.
     assert of_training == {(5, 10, 0.01, 0.9999, 40_000)}
 
 

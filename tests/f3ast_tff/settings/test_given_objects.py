@@ -1,4 +1,4 @@
-"""What a `Config` or an object says of an experiment, and what it leaves to the others."""
+"""Settings fixed by a given `Config` or object, and settings left to other sources."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def settings(**given: Any) -> Mapping[str, Any]:
 
 
 def test_what_a_config_leaves_out_is_the_published_value() -> None:
-    """Shakespeare's rate is 1.0; a rate that is given stands, the default of the field too."""
+    """Shakespeare's rate is 1.0; a given rate stands, even if it equals the field's default."""
     for given, rate in (({"client_momentum": 0.9}, 1.0), ({"client_lr": 0.1}, 0.1)):
         found = settings(task="shakespeare", client_optimizer=ClientSgdConfig(**given))
         assert found["client_lr"] == rate
@@ -66,7 +66,7 @@ def test_what_a_config_leaves_out_can_be_given_beside_it() -> None:
 
 
 def test_a_resolved_config_is_given_whole() -> None:
-    """Every field of it has been decided, by whatever reading."""
+    """All its fields are decided, under any reading."""
     made = configured(algorithm="f3ast", reading="released")
     for config in (made.configs["algorithm"], replace(made.configs["algorithm"], rate_beta=0.5)):
         assert settings(algorithm=config)["divide_by_k"] is True
@@ -79,15 +79,15 @@ def test_a_constraint_keeps_its_arguments() -> None:
 @register("availability", "my_scarce", about="as scarce")
 @dataclass(frozen=True)
 class MyScarceConfig(ScarceConfig):
-    """A component that no registry holds."""
+    """A component outside all registries."""
 
 
 class OwnScarceConfig(ScarceConfig):
-    """Derives from a component, and is none."""
+    """A subclass of a component that is no component itself."""
 
 
 class HalfMean(WeightedMean):
-    """Derives from an aggregation, and is another one."""
+    """A subclass of an aggregation with another rule."""
 
     def in_jax(self, delta: list[Any]) -> list[Any]:
         return [leaf / 2 for leaf in delta]
@@ -102,7 +102,7 @@ def test_what_derives_from_a_component_is_not_taken_for_it() -> None:
 
 
 def test_a_config_is_the_same_however_its_fields_were_given() -> None:
-    """Also to a run's identity, which is as it was before what is given was noted."""
+    """A run's identity agrees too, and ignores which fields were given."""
     short, long = MyScarceConfig(), MyScarceConfig(scarce_q=0.2)
     assert short == long and repr(short) == repr(long) and hash(short) == hash(long)
     one, other = (configured(availability=each).identity for each in (short, long))
@@ -120,7 +120,7 @@ def plugins_of(availability: Any) -> list[dict[str, Any]]:
 
 
 def test_the_same_masks_are_the_same_world() -> None:
-    """Two methods are run on them in two calls; it is the masks that count, not the object."""
+    """Two methods run on them in two calls; the masks count, not the object."""
     masks = np.eye(4, dtype=bool)
     ((first,), (again,), (other,)) = map(plugins_of, (masks, masks.copy(), ~masks))
     assert first == again and first["kinds"] == ["availability"]
@@ -155,7 +155,7 @@ def test_a_strategy_says_what_its_weights_and_losses_are() -> None:
 
 
 def test_a_function_whose_strategy_means_something_else_is_refused() -> None:
-    """It is there only when it is built."""
+    """The strategy exists only once it is built."""
 
     def built(function: Any, **given: Any) -> Any:
         return Builder(configured(algorithm=function, **given)).strategy
@@ -182,7 +182,7 @@ def test_an_optimizer_keeps_its_clip() -> None:
 
 
 class Unsaid:
-    """Clients who are available together, or by chance; it does not say which."""
+    """Clients available together or independently, without a declaration."""
 
     num_clients = 60
     periodic = False
@@ -196,7 +196,7 @@ class Unsaid:
 
 
 def test_masks_and_processes_that_do_not_say_are_measured() -> None:
-    """A DataFrame stands for its masks, with their identity from call to call."""
+    """A DataFrame stands for its masks, and keeps their identity from call to call."""
     for together, objective in ((True, "p"), (False, "p_squared")):
         process = Unsaid(together)
         masks = np.array([process.mask(t) for t in range(1, 501)])

@@ -1,4 +1,4 @@
-"""The content of every file that a run reads belongs to its identity; its place does not."""
+"""The content of each input file belongs to a run's identity; its path does not."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> None:
 def command(table: Path, *more: str) -> int:
     folder = table.parent / "runs"
     flags = ("--availability=table", "--num_clients=8", "--clients_per_round=2", "--rounds=2")
-    # Without it the table is measured, and the objective said.
+    # Otherwise the table would be measured, and the objective logged.
     flags = (*flags, "--availability_objective=p")
     files = (f"--table_file={table}", f"--output_dir={folder}", "--run_name=run")
     return main(["f3ast-tff", "run", *flags, *files, *more])
@@ -66,7 +66,7 @@ def test_a_file_that_cannot_be_read_is_refused_by_its_flag(tmp_path: Path) -> No
 
 
 def test_a_run_goes_on_with_the_same_data_alone(tmp_path: Path) -> None:
-    """As where a distributor's file, or what was prepared from it, has changed."""
+    """The hash changes, as if a distributor's file or its prepared data had changed."""
     configuration = resolve({"rounds": 3})
     folder = RunFolder(tmp_path / "run", configuration.identity)
     write_config(folder, configuration, {}, "a" * 64)

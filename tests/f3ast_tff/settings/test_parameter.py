@@ -1,4 +1,4 @@
-"""Declared parameters: types, ranges, choices, and what is refused."""
+"""Declared parameters: types, ranges, choices, and refused values."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_name_far_from_all_gets_no_suggestion() -> None:
 
 
 def test_defaults_that_are_not_one_value() -> None:
-    """A `Config` made by hand takes what does not depend on other settings."""
+    """A `Config` made by hand takes the values that depend on no other settings."""
 
     @dataclass(frozen=True)
     class Other:

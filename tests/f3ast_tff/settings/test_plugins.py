@@ -1,4 +1,4 @@
-"""Plug-ins: loading, digests, names that are taken, and what breaks."""
+"""Plug-ins: loading, digests, names in use, and errors."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_changed_file_is_another_plugin(tmp_path: Path) -> None:
 def test_a_file_counts_with_the_modules_beside_it_that_it_imports(
     changed: str, tmp_path: Path
 ) -> None:
-    """Within a function too, and what these import; another file of the folder does not count."""
+    """Imports within functions and imports of imports count; other files do not."""
     (tmp_path / "late").mkdir()
     for name in ("deep.py", "other.py", "late/__init__.py", "late/part.py", "late/data.csv"):
         (tmp_path / name).write_text("x = 1\n")
@@ -88,7 +88,7 @@ def test_a_file_counts_with_the_modules_beside_it_that_it_imports(
 
 
 def test_what_runs_is_what_the_digest_is_of(tmp_path: Path) -> None:
-    """Not a compiled file of the content before, of the same second and size."""
+    """A compiled file of earlier content, with the same second and size, is not used."""
     source = write(tmp_path / "mine.py")
     py_compile.compile(source, doraise=True)
     times = os.stat(source)
@@ -100,7 +100,7 @@ def test_what_runs_is_what_the_digest_is_of(tmp_path: Path) -> None:
 
 
 def test_a_file_runs_as_the_module_that_it_is(tmp_path: Path) -> None:
-    """Under its name and place, and without the loader's own `from __future__ import`."""
+    """It has its own name and path, and not the loader's `from __future__ import`."""
     path = tmp_path / "mine.py"
     write(path)
     path.write_text(path.read_text() + "\nPLACE = __file__\n")
@@ -189,7 +189,7 @@ def test_taken_names_are_refused(changes: dict[str, str], says: str, tmp_path: P
 
 
 def test_a_parameter_may_be_shared(tmp_path: Path) -> None:
-    """The same name and type as another component's is one flag."""
+    """Two parameters with the same name and type share one flag."""
     registry = registry_with([write(tmp_path / "mine.py", parameter="scarce_q")])
     assert [c.name for c in registry.takers("scarce_q")] == ["scarce", "mine"]
 

@@ -1,4 +1,4 @@
-"""A run by the command line over a real Ray cluster of two nodes, which loses one, or all."""
+"""A command-line run over a real Ray cluster of two nodes, which loses one node, or all."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TFF = ["--engine=tff", "--rounds=16"]
 
 @pytest.fixture
 def cluster() -> Iterator[RayCluster]:
-    # Two places a node: what is lost with one finds room on the other.
+    # Two places per node: workers lost on one node fit on the other.
     with ray_cluster(cpus_per_node=2) as running:
         yield running
 
@@ -79,7 +79,7 @@ def wait_for_evaluations(process: subprocess.Popen, folder: Path, number: int) -
 
 
 def said(folder: Path) -> list[str]:
-    """Returns the lines that are not progress."""
+    """Returns the log's lines without progress."""
     lines = (folder / "log.txt").read_text().splitlines()
     return [line for line in lines if line and not line.startswith("run: round ")]
 
@@ -121,7 +121,7 @@ def test_lost_cluster_is_said_in_a_line_and_the_run_goes_on(
     wait_for_evaluations(process, tmp_path, 4)
     cluster.kill()
     assert finish(process, tmp_path) == 1
-    # Ray may have ended the process: what is said of that comes a moment later.
+    # Ray may have ended the process: its message comes a moment later.
     time.sleep(1)
     (line,) = said(tmp_path)
     assert line.startswith("error: round ")
@@ -142,7 +142,7 @@ def test_lost_cluster_is_said_in_a_line_and_the_run_goes_on(
 
 @pytest.mark.slow
 def test_through_rays_client(tmp_path: Path) -> None:
-    """Another way to the same workers; when it is cut, that is said in a line."""
+    """Another way to the same workers; a lost connection is reported in one line."""
     port, rounds = free_port(), ["--rounds=20"]
     here, there, cut = (tmp_path / name for name in ("here", "there", "cut"))
     assert finish(start(here, *rounds, "--num_workers=2"), here) == 0

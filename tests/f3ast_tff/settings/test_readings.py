@@ -1,4 +1,4 @@
-"""The presets of what the paper, its released code and CA-Fed's authors do otherwise."""
+"""Presets for the differences between the paper, its released code and CA-Fed's authors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.settings.examples import CHOOSING
 
-# Setting: number, paper, released code. R1 of the paper depends on the model, R9 on the
+# Setting: number, paper, released code. The paper's R1 depends on the model, R9 on the
 # availability, R3 on the constraint.
 EXPECTED: dict[str, tuple[str, Any, Any]] = {
     "rate_init": ("R1", None, "p"),
@@ -41,13 +41,13 @@ EXPECTED: dict[str, tuple[str, Any, Any]] = {
     "feature_spread": ("R22", "deviation", "variance"),
     "markov_classes": ("R23", "four", "four"),
 }
-# What CA-Fed's authors do otherwise; in all else the paper stands.
+# Values of CA-Fed's authors; all others are the paper's.
 OF_CA_FED = {
     "ca_fed_bias": "released",
     "feature_spread": "variance",
     "markov_classes": "three",
 }
-# Where clients are available together.
+# Processes whose clients are available together.
 TOGETHER = {
     "smartphones",
     "alternating",
@@ -68,7 +68,7 @@ PROCESSES = builtin_registry().names("availability")
 
 
 def readings() -> dict[str, Parameter]:
-    """Every parameter that is a reading."""
+    """Each parameter that is a reading."""
     found = dict(builtin_registry().parameters())
     for config in GROUPS.values():
         found.update({p.name: p for p in parameters_of(config)})
@@ -76,7 +76,7 @@ def readings() -> dict[str, Parameter]:
 
 
 READINGS = readings()
-# Settings under which each reading is there.
+# Settings under which each reading exists.
 WHERE: dict[str, dict[str, Any]] = {
     "baseline_sampling": {"algorithm": "fedavg"},
     "baseline_average": {"algorithm": "fedavg"},
@@ -107,7 +107,7 @@ def test_table_of_readings() -> None:
 @pytest.mark.parametrize("name", READINGS)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_preset_is_its_values_one_by_one(preset: str, name: str) -> None:
-    """A preset sets each reading; given alone, that value changes that setting and no other."""
+    """A preset sets each reading; given alone, the value changes only that setting."""
     other = "paper" if preset == "released" else "released"
     base = {"run_name": "same", **WHERE.get(name, {})}
     value = resolve({**base, "reading": preset}).settings[name]
@@ -123,10 +123,10 @@ def test_preset_is_its_values_one_by_one(preset: str, name: str) -> None:
 
 @pytest.mark.parametrize("availability", PROCESSES)
 def test_objective_of_the_paper_follows_the_availability(availability: str) -> None:
-    """Eq. (3): p where one client being available makes another likelier to be.
+    """Eq. (3): p if one available client makes another likelier to be available.
 
-    A combination counts as correlated if one of its parts is: `product` of the examples has
-    smartphones in it, `mix` has not.
+    A combination counts as correlated if one of its parts is. Among the examples, `product`
+    contains smartphones, and `mix` does not.
     """
     given = {"availability": availability, **CHOOSING.get(("availability", availability), {})}
     expected = "p" if availability in TOGETHER else "p_squared"
@@ -146,7 +146,7 @@ def test_objective_of_the_paper_follows_the_availability(availability: str) -> N
     ],
 )
 def test_objective_of_a_method_is_its_papers(algorithm: str, paper: str, released: str) -> None:
-    """Which clients count for how much: n_k / n, batches, or 1 / N."""
+    """Weights of clients: n_k / n, batches, or 1 / N."""
     for reading, expected in (("paper", paper), ("released", released)):
         given = {"algorithm": algorithm, "availability": "always", "reading": reading}
         assert resolve(given).settings["client_share"] == expected
@@ -165,7 +165,7 @@ def test_objective_of_a_method_is_its_papers(algorithm: str, paper: str, release
     ],
 )
 def test_first_rates_of_the_paper_follow_the_model(given: dict[str, Any], expected: str) -> None:
-    """With p the weights sum to as much as 7 of K = 10: no network trained with them so far."""
+    """Weights from p sum to up to 7 of K = 10: no network has trained with them so far."""
     for algorithm in ("f3ast", "f3ast_adam"):
         given = {**given, "algorithm": algorithm}
         assert resolve(given).settings["rate_init"] == expected
@@ -173,7 +173,7 @@ def test_first_rates_of_the_paper_follow_the_model(given: dict[str, Any], expect
 
 
 def test_a_model_of_ones_own_says_whether_it_is_convex() -> None:
-    """A network unless its object has `convex`, as ours of softmax regression has."""
+    """A user's model counts as a network unless it has `convex`, like our softmax regression."""
     own, convex = (
         PureModel(lambda seed: seed, lambda weights, inputs: inputs, convex=each)
         for each in (False, True)
@@ -187,7 +187,7 @@ def test_a_model_of_ones_own_says_whether_it_is_convex() -> None:
 
 @pytest.mark.parametrize("seed", [1, 7])
 def test_the_released_code_seeds_availability_with_one(seed: int) -> None:
-    """R13, whatever the run's seed is."""
+    """R13, for any seed of the run."""
     released = resolve({"task": "synthetic", "seed": seed, "availability_draws": "by_round_only"})
     assert Builder(released).availability_seed == 1
     assert Builder(resolve({"task": "synthetic", "seed": seed})).availability_seed == seed

@@ -1,4 +1,4 @@
-"""Every component refuses, when it is made, the values that its declarations exclude."""
+"""Each component, when made, refuses the values that its declarations exclude."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from f3ast_tff.settings.resolve import resolve
 
 
 def refused(parameter: Parameter) -> Iterator[Any]:
-    """Yields a value on the wrong side of each bound, and values of another kind."""
+    """Yields a value beyond each bound, and values of another type."""
     if parameter.minimum is not None:
         yield parameter.kind(parameter.minimum - 1)
     if parameter.above is not None:
@@ -30,7 +30,7 @@ def refused(parameter: Parameter) -> Iterator[Any]:
     yield 1 if parameter.kind is str else "text"
 
 
-# What is made of a setting: a component by itself, else a configuration.
+# Objects made from settings: a component, or else a configuration.
 MAKERS: dict[str, tuple[type, Callable[..., Any]]] = {
     **{f"{c.kind}-{c.name}": (c.config, c.config) for c in builtin_registry().all()},
     **{name: (group, lambda **given: resolve(given)) for name, group in GROUPS.items()},
@@ -39,7 +39,7 @@ MAKERS: dict[str, tuple[type, Callable[..., Any]]] = {
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_value_that_is_not_allowed_is_refused(name: str) -> None:
-    """NaN compares false with every bound; a declaration that forgets it would let it through."""
+    """NaN compares false with each bound, so a careless declaration would let it through."""
     config, make = MAKERS[name]
     for parameter in parameters_of(config):
         for value in refused(parameter):

@@ -1,4 +1,4 @@
-"""Settings to a configuration: published defaults, and what is refused."""
+"""From settings to a configuration: published defaults, and refused values."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_only_the_settings_of_chosen_components_are_there() -> None:
 def test_server_learning_rate_is_that_of_the_server_optimizer(
     algorithm: str, adaptive: bool
 ) -> None:
-    """SGD steps by the aggregate itself, rate 1; an Adam needs less, its steps being normalised."""
+    """SGD steps by the aggregate itself, rate 1; Adam normalises steps and needs a lower rate."""
     assert (settings(algorithm=algorithm)["server_lr"] == 1) is not adaptive
     assert settings(algorithm=algorithm, server_lr=0.5)["server_lr"] == 0.5
 
@@ -132,7 +132,7 @@ BAD: list[tuple[str, Any, str]] = [
 def test_bad_value_is_named_with_what_is_allowed(name: str, value: Any, allowed: str) -> None:
     with pytest.raises(ParameterError) as caught:
         resolve({name: value})
-    # K > N is said of K, which has a default, whichever of the two was given.
+    # For K > N the error names K, which has a default, whichever of the two was given.
     said = "clients_per_round" if "num_clients" in allowed else name
     assert (caught.value.name, caught.value.value) == (said, 10 if said != name else value)
     assert allowed in caught.value.allowed
@@ -142,7 +142,7 @@ def test_bad_value_is_named_with_what_is_allowed(name: str, value: Any, allowed:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_setting_of_a_component_that_is_not_chosen_is_refused(kind: str) -> None:
-    """Each parameter with a component of its kind that does not have it, each component once."""
+    """Each parameter with a component of its kind that lacks it, and each component once."""
     registry, seen = builtin_registry(), set()
     components = registry.components[kind].values()
     for parameter, other in product([p for c in components for p in c.parameters], components):
