@@ -1,4 +1,4 @@
-"""Campaigns as a user starts them, in processes of their own."""
+"""Campaigns as users start them, in separate processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ checkpoint_every = 4
 algorithm = ["fedavg", "f3ast"]
 seed = "0-1"
 """
-# A strategy of one parameter, `WEIGHT` to be put in.
+# A strategy with one parameter; `WEIGHT` is to be replaced.
 PLUGIN = """
 from dataclasses import dataclass
 import numpy as np
@@ -51,9 +51,9 @@ class FirstOnesConfig(AlgorithmConfig):
     def build(self, world):
         return FirstOnes()
 """
-# Long enough to be met while it runs.
+# Long enough to be interrupted.
 LONG = ["--rounds=600", "--eval_every=50", "--checkpoint_every=10"]
-# A shell that puts the tests in the background has them, and what they start, ignore Ctrl-C.
+# A shell that starts the tests in the background makes them and their children ignore Ctrl-C.
 _HEED_CTRL_C = """
 import runpy, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -63,7 +63,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def start(grid: Path, folder: Path, *arguments: str) -> subprocess.Popen:
-    """Starts a campaign; what it says goes to `folder/log.txt`."""
+    """Starts a campaign with its output in `folder/log.txt`."""
     folder.mkdir(exist_ok=True)
     command = [f"--campaign={grid}", f"--output_dir={folder}", *arguments]
     with open(folder / "log.txt", "ab") as log:
@@ -81,13 +81,13 @@ def log_of(folder: Path) -> str:
 
 
 def manifest(campaign: Path) -> dict[str, dict[str, Any]]:
-    """Returns the entries by run."""
+    """Returns the manifest's entries by run."""
     content = json.loads((campaign / "manifest.json").read_text())
     return {run["name"]: run for run in content["runs"]}
 
 
 def metrics(campaign: Path) -> dict[str, pd.DataFrame]:
-    """Returns the metrics of every run, without the only column that is not the run's own."""
+    """Returns the metrics of each run, without the only column that depends on the machine."""
     files = sorted(campaign.glob("runs/*/metrics.csv"))
     return {f.parent.name: pd.read_csv(f).drop(columns="wall_seconds") for f in files}
 
@@ -100,7 +100,7 @@ def assert_same_metrics(got: Path, expected: Path) -> None:
 
 
 def workers_of(pid: int) -> list[psutil.Process]:
-    """Its processes, without the one that cleans up after `multiprocessing`."""
+    """Returns the process's descendants, except the one that cleans up after `multiprocessing`."""
     children = psutil.Process(pid).children(recursive=True)
     return [child for child in children if "resource_tracker" not in " ".join(child.cmdline())]
 

@@ -12,7 +12,7 @@ WriteGrid = Callable[..., Path]
 
 @pytest.fixture
 def write_grid(tmp_path: Path) -> WriteGrid:
-    """Returns what writes `<name>.toml` and returns its path."""
+    """Returns a function that writes `<name>.toml` and returns its path."""
 
     def write(text: str, name: str = "mine") -> Path:
         path = tmp_path / f"{name}.toml"

@@ -1,4 +1,4 @@
-"""Campaigns that have a number of minutes."""
+"""Campaigns with a limit in minutes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.f3ast_tff.campaigns.campaigns import SMALL, manifest
 
 
 def steps(compiling: float) -> StepCost:
-    """Steps of runs of rounds of 10 s, in processes that start in 20 s."""
+    """Costs of runs with rounds of 10 s, in processes that start within 20 s."""
     return StepCost(
         process_seconds=20.0,
         first_seconds=compiling,
@@ -36,7 +36,7 @@ def steps(compiling: float) -> StepCost:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[float]:
-    """The time, in seconds, to be changed."""
+    """The time in seconds; tests change it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     time = [1000.0]
     monkeypatch.setattr(estimate.time, "monotonic", lambda: time[0])
@@ -59,7 +59,7 @@ def test_no_run_starts_that_reaches_no_checkpoint(clock: list[float]) -> None:
 
 
 def test_a_time_in_which_no_run_starts_is_refused(clock: list[float]) -> None:
-    """Each go would end with `call again`, and nothing done."""
+    """Each call would end with `call again` and without progress."""
     quick, slow = (PlannedRun("a", resolve({"batch_size": size})) for size in (5, 20))
     for run, compiling in ((quick, 30.0), (slow, 90.0)):
         CostFile().add(run, steps(compiling))
@@ -70,7 +70,7 @@ def test_a_time_in_which_no_run_starts_is_refused(clock: list[float]) -> None:
         limit.refuse_too_short([slow])
     assert str(error.value) == says
     Budget(2.1, NeverStop()).refuse_too_short([slow])
-    # Start-up, which each go has, counts; fetching data does not.
+    # The limit includes start-up, which each call has, but no fetching of data.
     clock[0] += 7
     with pytest.raises(ParameterError, match=r"at least 1\.2: "):
         limit.refuse_too_short([quick])

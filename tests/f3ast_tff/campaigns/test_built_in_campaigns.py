@@ -1,4 +1,4 @@
-"""The built-in campaigns: each resolves, and is what its table or figure shows."""
+"""The built-in campaigns: each resolves, and equals its table or figure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import Reading, builtin_registry, parameters_of
 from f3ast_tff.settings.groups import GROUPS
 
-# Of other tasks, or of CA-Fed (R20, R22, R23).
+# Readings of other tasks, or of CA-Fed (R20, R22, R23).
 NOT_OF_SYNTHETIC = {"R12", "R20", "R22", "R23"}
-# Of Power-of-Choice, or of a generator without alpha.
+# Readings of Power-of-Choice, or of a generator without alpha.
 NOT_OF_TABLE9 = {"R6", "R10", "R18"}
-# What tells the rows of `availability_methods_synthetic` apart.
+# Settings that distinguish the rows of `availability_methods_synthetic`.
 METHOD = (
     "algorithm",
     "aggregation",
@@ -39,7 +39,7 @@ TUNED_REAL = RESULTS / "tuned_rates_real.csv"
 FEDAWE_RATE = (0.1, "inverse_sqrt", 10)
 
 
-# Of the largest campaigns one draw is planned here; all of them with the kept results.
+# Only some draws of the largest campaigns are planned here; the kept results cover all.
 DRAWS = {
     "tune_methods_synthetic": "100-102",
     "tune_methods_edges": "100-102",
@@ -132,7 +132,7 @@ def test_fig4_leaves_power_of_choice_a_choice() -> None:
 
 
 def test_methods_of_availability_share_all_but_their_own() -> None:
-    """13 regimes, 25 rows, which train alike but for rates; draws are whole: data and seed."""
+    """13 regimes and 25 rows, with equal training except rates; a draw sets both data and seed."""
     campaign = built_in("availability_methods_synthetic")
     assert len(counts(campaign, "availability")) == 13
     rows = {tuple(run.settings.get(name) for name in METHOD) for run in campaign.runs}
@@ -149,7 +149,7 @@ def test_methods_of_availability_share_all_but_their_own() -> None:
 
 
 def test_methods_of_availability_have_their_tuned_rates() -> None:
-    """Each row has the rates that were chosen for it; FedAWE's server model those of FedAWE."""
+    """Each row has the rates chosen for it; FedAWE's server model has FedAWE's rates."""
     tuned = {}
     for row in csv.DictReader(TUNED.read_text().splitlines()):
         of_method = (row["algorithm"], row["aggregation"], row["baseline_sampling"] or None)
@@ -182,7 +182,7 @@ def test_methods_on_real_data_have_their_tuned_rates() -> None:
 
 
 def test_fedawe_table2_is_reduced_in_three_settings() -> None:
-    """All available clients train but with F3AST; rates, steps and split are the paper's."""
+    """All available clients train, except with F3AST; rates, steps and split are the paper's."""
     campaign = built_in("fedawe_table2")
     assert len(counts(campaign, "algorithm")) == 8
     for run in campaign.runs:
@@ -209,10 +209,10 @@ def test_fedawe_table2_is_reduced_in_three_settings() -> None:
     ],
 )
 def test_readings_are_switched_one_at_a_time(readings: str, base: str, absent: set[str]) -> None:
-    """A run named after a reading differs from the base's run in settings of that reading alone.
+    """A run named after a reading differs from the base's run only in settings of that reading.
 
-    These have the released code's value, or, where that is the paper's (R1, FedAvg's sampling),
-    another one.
+    These settings have the released code's value. If that equals the paper's (R1, FedAvg's
+    sampling), they have another value.
     """
     paper = {
         _case(run): run.configuration.identity
@@ -244,7 +244,7 @@ def readings_by_setting() -> dict[str, Reading]:
 
 
 def _case(run: PlannedRun) -> tuple[Any, ...]:
-    """What a switched run shares with its base; App. C's generator has no alpha."""
+    """Settings that a switched run shares with its base; App. C's generator has no alpha."""
     named = ("algorithm", "availability", "seed")
     return (run.settings.get("synthetic_alpha", 1.0), *(run.settings[name] for name in named))
 

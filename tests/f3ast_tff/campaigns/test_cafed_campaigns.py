@@ -1,4 +1,4 @@
-"""CA-Fed's figures as campaigns: published values, and methods that differ in nothing else."""
+"""CA-Fed's figures as campaigns: published values, and methods that otherwise agree."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ DRAWS = 12
 BENCHMARKS = ("unbiased", "more_available", "adafed", "f3ast", "f3ast_of_ca_fed")
 ALL = (*BENCHMARKS, "ca_fed")
 TRADE_OFF = ("unbiased", "more_available", "ca_fed")
-# Campaign: task, rounds, local steps, methods, runs a draw.
+# Campaign: task, rounds, local steps, methods, runs per draw.
 FIGURES: dict[str, tuple[str, int, int, tuple[str, ...], int]] = {
     "cafed_fig1a": ("leaf_synthetic", 200, 2, ALL, 7),
     "cafed_fig1b": ("mnist", 100, 5, ALL, 7),
     "cafed_fig1c": ("cifar10", 200, 5, ALL, 6),
     "cafed_fig2": ("leaf_synthetic", 500, 2, TRADE_OFF, 2 + 5),
     "cafed_fig3": ("leaf_synthetic", 200, 2, TRADE_OFF, 5 * (2 + 4)),
-    # F3AST by its own rule does not estimate availability.
+    # F3AST with its own rule does not estimate availability.
     "cafed_fig4b": ("mnist", 50, 5, ALL, 5 * 7 + 1),
     "cafed_fig5": ("mnist", 100, 5, ALL, 2 + 6),
 }
 # The authors' grid of App. G1.
 CLIENT_RATES = {2.0, 1.0, 0.3, 0.1, 0.03, 0.01}
 SERVER_RATES = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0}
-# What methods of a figure may differ in, beside settings that only one of them has.
+# Settings that may differ between methods of a figure, besides settings of a single method.
 OWN = {"algorithm", "aggregation", "client_lr", "server_lr", "clients_per_round", "run_name"}
 
 
@@ -56,7 +56,7 @@ def test_these_are_all_campaigns() -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_runs_and_draws(name: str) -> None:
-    """Every method sees draws 0 to 11, each with data and randomness of its own."""
+    """Each method sees draws 0 to 11, each with its own data and randomness."""
     runs = built_in(name).runs
     _, _, _, methods, a_draw = FIGURES[name]
     assert len(runs) == DRAWS * a_draw
@@ -69,7 +69,7 @@ def test_runs_and_draws(name: str) -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_published_values(name: str) -> None:
-    """Sec. V-A and App. G1; the classes and features' spread of the public code."""
+    """Sec. V-A and App. G1; classes and the spread of features are the public code's."""
     task, rounds, steps, _, _ = FIGURES[name]
     expected: dict[str, Any] = {"task": task, "rounds": rounds, "local_steps": steps}
     expected.update(num_clients=100, batch_size=32)
@@ -95,7 +95,7 @@ def test_published_values(name: str) -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_learning_rates(name: str) -> None:
-    """Table II, but on LEAF synthetic, where one pair a method was chosen on the authors' grid."""
+    """Table II; on LEAF synthetic, one pair per method from the authors' grid."""
     table = published_rates()
     for run in built_in(name).runs:
         settings = run.settings
@@ -118,7 +118,7 @@ def test_figures_of_leaf_synthetic_share_learning_rates() -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_what_is_of_one_method(name: str) -> None:
-    """All who are available take part, F3AST's K = 45 apart; beta = 1 / T, tau = 0."""
+    """All available clients take part, except for F3AST's K = 45; beta = 1 / T, tau = 0."""
     activity = "estimated" if name == "cafed_fig4b" else "oracle"
     for run in built_in(name).runs:
         settings = run.settings
@@ -132,14 +132,14 @@ def test_what_is_of_one_method(name: str) -> None:
             assert settings["clients_per_round"] == settings["num_clients"]
         if settings["algorithm"] == "ca_fed":
             assert (settings["tau"], settings["loss_beta"]) == (0, 1)
-            # The printed rule and running minima, or the public code's rule and trained ones.
+            # The printed rule with running minima, or the public code's with trained ones.
             forms = {("paper", "running"), ("released", "trained")}
             assert (settings["ca_fed_bias"], settings["loss_minima"]) in forms
 
 
 @pytest.mark.parametrize("name", [n for n in FIGURES if n not in ("cafed_fig3", "cafed_fig5")])
 def test_methods_of_a_figure_differ_in_nothing_else(name: str) -> None:
-    """At one draw, what two methods both have and is not their own is equal."""
+    """Within a draw, shared settings are equal, apart from the methods' own."""
     runs = [run for run in built_in(name).runs if run.settings["seed"] == 0]
     first = runs[0].settings
     of_one_kind = {"kappa2", "ca_fed_bias", "loss_minima", "availability_history"}
@@ -160,7 +160,7 @@ def _moved(run: PlannedRun) -> tuple[Any, Any]:
 
 
 def test_panels_of_figure_5_differ_in_the_data_alone() -> None:
-    """Fig. 5a: all alike; 5b: alike within clusters; 5c: the clients of 5d."""
+    """Fig. 5a: all clients alike; 5b: alike within clusters; 5c has the clients of 5d."""
     runs = {run.name: run.settings for run in built_in("cafed_fig5").runs}
     base = runs["5d_ca_fed-draw0"]
     for panel, moved in (("5a", {"dirichlet_s": 1e6}), ("5b", {"dirichlet_groups": 10})):
@@ -176,7 +176,7 @@ def test_campaigns_say_what_is_published_and_what_is_chosen() -> None:
 
 
 def test_the_ablation_moves_one_cause_at_a_time() -> None:
-    """Against the runs of Fig. 1a and 1b of the same method at the same draw."""
+    """Compared with the runs of Fig. 1a and 1b of the same method on the same draw."""
     base = {
         (run.settings["task"], run.settings["algorithm"]): run.settings
         for name in ("cafed_fig1a", "cafed_fig1b")

@@ -1,4 +1,4 @@
-"""What a campaign says of itself while it runs."""
+"""Progress reports of a running campaign."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from f3ast_tff.core.progress import duration
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time, in seconds, to be changed."""
+    """The time in seconds; tests change it."""
     time = [1000.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: time[0])
     return time

@@ -1,4 +1,4 @@
-"""A campaign from the command line: what it runs, lists, skips, refuses and says."""
+"""A campaign from the command line: its runs, lists, skipped runs, refusals and messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.f3ast_tff.campaigns.campaigns import PLUGIN, SMALL, manifest, metrics
 from tests.fake_engine import FakeEngine
 
 WriteGrid = Callable[..., Path]
-# One run of three asks for more test clients than there are.
+# One run of three asks for too many test clients.
 WITH_A_FAILURE = """
 [settings]
 device = "cpu"
@@ -48,7 +48,7 @@ poc_candidates = 5
 
 @pytest.fixture(autouse=True)
 def _as_it_was() -> Iterator[None]:
-    """A run in this process leaves its environment and signal handler."""
+    """Restores the environment and the signal handler after a run in this process."""
     handler, environment = signal.getsignal(signal.SIGTERM), dict(os.environ)
     yield
     signal.signal(signal.SIGTERM, handler)
@@ -115,7 +115,7 @@ def test_finished_runs_get_what_they_lack(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No process is started for that; what no run gets is one line for all of them."""
+    """This starts no process; an output that no run gets is one line for all runs."""
     grid, where = write_grid(SMALL), {"output_dir": str(tmp_path)}
     monkeypatch.setattr(FusedConfig, "build", lambda self, parts: FakeEngine(12))
     runs = plan(grid, {**where, "seed": 0}).runs
@@ -132,7 +132,7 @@ def test_finished_runs_get_what_they_lack(
         assert len((each.folder / "masks.csv").read_text().splitlines()) == 12
         assert not list((each.folder / "checkpoints").iterdir())
     assert summaries == [sound_summary(each.folder) for each in runs]
-    # The seals of the masks are no other results.
+    # The seals of the masks do not count as other results.
     assert command(*arguments, *outputs) == 0
     assert capsys.readouterr().err == err
 
@@ -258,7 +258,7 @@ def test_a_missing_data_file_is_named_before_the_first_run(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # TFF's own place for its files.
+    # TFF's default folder.
     monkeypatch.setenv("HOME", str(tmp_path))
     text = (
         '[settings]\nclient_split = "tff"\n[grid]\ntask = ["synthetic", "cifar100"]\nseed = "0-1"'

@@ -1,4 +1,4 @@
-"""What a campaign is said to cost, and what of it is remembered."""
+"""Estimated costs of a campaign, and the costs that are remembered."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from f3ast_tff.core.signals import NeverStop
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.campaigns.campaigns import SMALL
 
-# Process 3 s, first run of a kind 5 s, later ones 1 s, a round 0.5 s, an evaluation 2 s.
+# Process 3 s, first run of a kind 5 s, later runs 1 s, round 0.5 s, evaluation 2 s.
 COST = Cost(3.0, 5.0, 1.0, 0.5, 2.0, 100.0, (2**20, 0.0), (0.0, 1024.0))
-# Clients of 20, 40 and 60 examples; a step 0.01 s, scoring 1 ms per example.
+# Clients of 20, 40 and 60 examples; 0.01 s per step, 1 ms per scored example.
 STEPS = StepCost(
     process_seconds=3.0,
     first_seconds=4.0,
@@ -71,7 +71,7 @@ def test_processes_share_the_runs_and_start_once(tmp_path: Path) -> None:
     begun = tmp_path / "a" / "checkpoints"
     begun.mkdir(parents=True)
     (begun / "round_00000008.npz").touch()
-    # Two rounds and one evaluation are left of the first.
+    # The first run has two rounds and one evaluation left.
     assert campaign_seconds(runs, costs, 1) == one - 8 * 0.5 - 2 * 2
 
 
@@ -94,7 +94,7 @@ def test_a_round_costs_its_clients_and_their_steps(tmp_path: Path) -> None:
 
 
 def test_candidates_are_scored_and_what_is_remembered_is_kept(tmp_path: Path) -> None:
-    """10 candidates of 40 examples on average; an update of each of 12 clients."""
+    """10 candidates of 40 examples on average; MIFA keeps one update for each of 12 clients."""
     (run,) = planned(
         tmp_path, "a", algorithm="poc", poc_candidates=10, clients_per_round=10, batch_size=20
     )
@@ -136,7 +136,7 @@ def test_an_estimate_names_all_missing_files_at_once(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """And the tasks that can do without them; nothing is made in the data folder."""
+    """It also names the tasks that need no missing file, and leaves the data folder alone."""
 
     def measure(runs: Any, processes: int, stop: Any, measured: Any) -> None:
         for run in runs:
@@ -156,7 +156,7 @@ def test_an_estimate_names_all_missing_files_at_once(
 
 @pytest.mark.parametrize("task", ["cifar100", "shakespeare"])
 def test_published_models_come_with_costs_and_shapes(task: str, tmp_path: Path) -> None:
-    """Without the data at hand."""
+    """This needs no data."""
     (run,) = planned(tmp_path, "a", task=task)
     shape, cost = ReferenceCosts().shape(run), ReferenceCosts().find(run)
     assert shape is not None and shape.num_clients == run.settings["num_clients"]
@@ -183,7 +183,7 @@ def test_an_estimate_measures_each_step_once(
     assert asked == [["fedavg-seed0"]]
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 100 for line in lines if "kept in" not in line)
-    # A round of 3 clients: 0.2 s and 3 * (5 + 2 + 3) / 3 steps of 10 examples at most.
+    # A round of 3 clients takes 0.2 s and at most 3 * (5 + 2 + 3) / 3 steps of 10 examples.
     assert any(line.startswith("4 runs left, 2 at a time: ") for line in lines)
     assert [line.split()[:4] for line in lines if line.startswith("synthetic")][:2] == [
         ["synthetic", "softmax_regression", name, "2"] for name in ("fedavg", "f3ast")
@@ -194,7 +194,7 @@ def test_an_estimate_measures_each_step_once(
 def test_what_is_not_measured_in_time_goes_by_its_reference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Here steps take three times as long as on the machine of the references."""
+    """Here steps take three times as long as on the references' machine."""
     (known,) = planned(tmp_path, "a", task="cifar100")
     (late,) = planned(tmp_path, "b", task="shakespeare")
     (unknown,) = planned(tmp_path, "c")
@@ -218,7 +218,7 @@ def test_what_is_not_measured_in_time_goes_by_its_reference(
 def test_what_is_measured_is_what_steps_take(
     write_grid: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In processes of their own; the time itself depends on the machine."""
+    """Processes are real; measured times depend on the machine."""
     arguments = [f"--campaign={write_grid(SMALL)}", f"--output_dir={tmp_path}", "--processes=2"]
     assert main(["f3ast-tff", *arguments, "--seed=0", "--estimate"]) == 0
     assert "2 runs left, 2 at a time: " in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""From a file to runs, and what is said of a file that is wrong."""
+"""From a campaign file to its runs, and messages about wrong files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ seed = "3-5"
 
 
 def test_every_combination_is_a_run_in_the_order_of_the_file(write_grid: WriteGrid) -> None:
-    """An axis that an algorithm does not have does not multiply its runs: FedAvg has no rates."""
+    """An axis only multiplies the runs of algorithms that have the setting: FedAvg has no rates."""
     campaign = plan(write_grid(SMALL), {"output_dir": "somewhere"})
     assert (campaign.name, campaign.about) == ("mine", "algorithms, rates and seeds")
     assert campaign.folder == Path("somewhere/mine")
@@ -46,7 +46,7 @@ def test_every_combination_is_a_run_in_the_order_of_the_file(write_grid: WriteGr
 
 
 def test_a_setting_given_for_every_run_takes_the_place_of_an_axis(write_grid: WriteGrid) -> None:
-    """Names stay those of the axis's values, so that a part can be run first."""
+    """Run names stay those of the axis, so that a part can run first."""
     whole = {run.name: run for run in plan(write_grid(SMALL), {}).runs}
     part = plan(write_grid(SMALL), {"algorithm": "f3ast", "seed": 4}).runs
     assert [run.name for run in part] == ["f3ast-rate_beta0.1-seed4", "f3ast-rate_beta0.25-seed4"]
@@ -99,7 +99,7 @@ def test_variants_multiply_the_grid_and_differ_in_several_settings(write_grid: W
 
 
 def test_a_setting_holds_for_the_runs_that_have_it(write_grid: WriteGrid) -> None:
-    """In the file, in a variant and as an override; a grid without any f3ast refuses it."""
+    """The file, a variant or an override may set it; if no run has it, it is refused."""
     text = """
         [settings]
         {shared}
@@ -313,7 +313,7 @@ def test_runs_are_counted_before_they_are_resolved(tmp_path: Path) -> None:
     path.write_text('[grid]\nseed = "0-999"\ndata_seed = "0-999"\n')
     with pytest.raises(CampaignError, match="1000000 runs, must be at most 10000"):
         plan(path, {})
-    # Lists of the command line are axes too: another, and one in place of the file's.
+    # Lists on the command line are axes too: a new axis, and one that replaces the file's.
     for given, count in ({"rate_beta": [0.1] * 11}, 11_000), ({"seed": [0] * 10_001}, 10_001):
         with pytest.raises(CampaignError, match=f"{count} runs, must be at most 10000"):
             plan(path, {"data_seed": 0, **given})

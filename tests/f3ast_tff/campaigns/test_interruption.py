@@ -1,4 +1,4 @@
-"""Workers and campaigns that are killed: nothing is lost, nothing is left running."""
+"""Killed workers and campaigns: no result is lost, and no process is left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WriteGrid = Callable[..., Path]
 
 
 def test_killed_workers_and_campaigns_lose_nothing(write_grid: WriteGrid, tmp_path: Path) -> None:
-    """`kill -9` to a worker, Ctrl-C, `kill -9` to the campaign; each in the middle of a run."""
+    """`kill -9` to a worker, Ctrl-C, and `kill -9` to the campaign, each in the middle of a run."""
     grid, undisturbed, folder = write_grid(SMALL), tmp_path / "undisturbed", tmp_path / "out"
     arguments = [*LONG, "--processes=1", "--seed=0"]
     checkpoints = folder / "mine/runs/fedavg-seed0/checkpoints"
@@ -67,7 +67,7 @@ def test_ten_random_kills_lose_nothing(write_grid: WriteGrid, tmp_path: Path) ->
     arguments = [*LONG, "--processes=2", "--seed=0-5"]
     assert start(grid, undisturbed, *arguments).wait(timeout=600) == 0, log_of(undisturbed)
     for kill in range(10):
-        # Anywhere between the start of Python and the end of the run that comes next.
+        # Anywhere between the start of Python and the end of the next run.
         target = rounds(folder) + int(generator(0, "kill", kill).integers(0, 600))
         process = start(grid, folder, *arguments)
         time.sleep(generator(0, "moment", kill).uniform(0, 1))
@@ -85,7 +85,7 @@ def test_ten_random_kills_lose_nothing(write_grid: WriteGrid, tmp_path: Path) ->
 
 
 def rounds(folder: Path) -> int:
-    """Returns the rounds of all newest checkpoints together."""
+    """Returns the sum of the rounds of each run's newest checkpoint."""
     runs: dict[Path, int] = {}
     for path in folder.glob("mine/runs/*/checkpoints/round_*.npz"):
         runs[path.parent] = max(runs.get(path.parent, 0), int(path.stem.partition("_")[2]))

@@ -1,4 +1,4 @@
-"""One run in a process of many: its outcome, its failure, its warnings."""
+"""One run in a process of many: outcome, failure, warnings."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_any_exception_is_a_failed_run_that_gives_its_folder_back(run: Run, tmp_
 def test_a_traceback_in_any_characters_is_kept(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a locale that has none of them."""
+    """The locale has none of these characters."""
     monkeypatch.setattr("locale.getpreferredencoding", lambda *_: "ascii")
     outcome = run(GreekEngine)
     assert (outcome.state, outcome.error) == (FAILED, "ValueError: \u03a9 ?")
@@ -148,7 +148,7 @@ def test_warnings_are_kept_with_the_run(run: Run, tmp_path: Path) -> None:
 
 @pytest.fixture
 def order(tmp_path: Path) -> dict[str, Any]:
-    """The order of a run with the strategy of a plug-in, as another process reads it."""
+    """The order of a run with a plug-in's strategy, as another process reads it."""
     plugin = tmp_path / "first.py"
     plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
     given = {"algorithm": "first_ones", "num_clients": 8, "clients_per_round": 3, "rounds": 2}

@@ -1,4 +1,4 @@
-"""Which runs cost the same."""
+"""Runs of equal cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of a campaign, new, kept and rebuilt."""
+"""The record of a campaign: new, kept and rebuilt."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from f3ast_tff.settings.resolve import resolve
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
-    """Two runs, of which nothing is there yet."""
+    """A campaign of two runs without files."""
     where = {"output_dir": str(tmp_path / "runs")}
     runs = [PlannedRun(n, resolve({"run_name": n, "seed": i, **where})) for i, n in enumerate("ab")]
     return Campaign("mine", "a test", tmp_path, tuple(runs))
@@ -107,7 +107,7 @@ def test_what_finished_before_keeps_its_times(
 
 
 def test_runs_of_an_earlier_larger_start_stay(campaign: Campaign) -> None:
-    """Behind those of this start; what ran when the campaign was killed is said to be stopped."""
+    """They follow the runs of this start; runs under way at a kill are recorded as interrupted."""
     a, b = campaign.runs
     manifest = Manifest(campaign, {})
     manifest.ended(a, Outcome(FAILED, "no data", "then", "later", 2.0, "process 7"))
@@ -145,7 +145,7 @@ def test_damaged_results_are_not_adopted(
 
 
 def test_without_a_manifest_the_folders_say_what_is_done(campaign: Campaign) -> None:
-    """As after a crash before the first record."""
+    """The state after a crash before the first record."""
     finish(campaign.runs[0])
     assert Manifest(campaign, {}).state(campaign.runs[0]) == FINISHED
     first = content(campaign)["runs"][0]

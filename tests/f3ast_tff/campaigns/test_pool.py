@@ -1,4 +1,4 @@
-"""Runs handed to workers: none idle, none twice, a lost worker replaced, all closed in the end."""
+"""Runs for workers: none idle, no run twice, lost workers replaced, all closed at the end."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from f3ast_tff.settings.resolve import resolve
 
 
 class FakeWorkers:
-    """Workers that end runs in the order they were begun; the runs named in `kill` are lost.
+    """Workers that end runs in the order of their start; the runs named in `kill` are lost.
 
     Attributes:
         slots: See `Workers`.
         made: All workers so far.
-        most: Largest number of them open at a time.
+        most: Largest number of workers open at a time.
     """
 
     def __init__(self, slots: int, kill: Sequence[str] = (), fail: Sequence[str] = ()) -> None:
@@ -49,7 +49,7 @@ class FakeWorkers:
 
 
 class FakeWorker:
-    """Remembers its runs."""
+    """Records its runs."""
 
     def __init__(self, of: FakeWorkers, name: str, environment: tuple[str, str]) -> None:
         self.name = name
@@ -75,7 +75,7 @@ class Notes:
 
     Attributes:
         ends: State and error by run.
-        begun: Names of runs, as often as they were started.
+        begun: Names of runs, once per start.
     """
 
     def __init__(self, interrupt_at: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Which GPU each process of a campaign sees; lists of devices are made up."""
+"""The GPU that each process of a campaign sees; the lists of devices are made up."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def test_the_gpu_with_the_fewest_processes_and_an_equal_share_of_its_memory() ->
     gpus = ["0", "1"]
     assert gpu_variables(gpus, [], 2, {}) == {VISIBLE: "0"}
     assert gpu_variables(gpus, ["0"], 2, {}) == {VISIBLE: "1"}
-    # 5 processes on 2 GPUs: up to 3 on one, 0.9 / 3 for each.
+    # 5 processes on 2 GPUs: up to 3 on one GPU, 0.9 / 3 for each.
     assert gpu_variables(gpus, ["0", "1", "1"], 5, {}) == {VISIBLE: "0", FRACTION: "0.300"}
     assert gpu_variables(gpus, [], 5, {FRACTION: "0.2"}) == {VISIBLE: "0"}
 
 
 class FakeProcess:
-    """In place of `LocalProcess`."""
+    """Replaces `LocalProcess`."""
 
     def __init__(self, campaign: Path, provenance: Any, variables: dict[str, str]) -> None:
         self.variables = variables
@@ -99,7 +99,7 @@ def test_a_process_that_has_ended_leaves_its_gpu(
 
 
 def test_a_process_without_a_run_ends_by_itself(tmp_path: Path) -> None:
-    """As TensorFlow needs to remove its files in the temporary folder: `os._exit` would skip it."""
+    """TensorFlow needs this to remove its temporary files: `os._exit` would skip it."""
     process = LocalProcess(tmp_path, {})
     process.close()
     assert process._process.exitcode == 0

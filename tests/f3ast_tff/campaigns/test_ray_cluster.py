@@ -1,4 +1,4 @@
-"""A real Ray cluster of two nodes, as processes of this machine: runs on both, one of them lost."""
+"""A real Ray cluster of two nodes on this machine: runs on both nodes, and one node lost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def cluster() -> Iterator[RayCluster]:
 def test_runs_finish_on_both_nodes(
     cluster: RayCluster, write_grid: WriteGrid, tmp_path: Path
 ) -> None:
-    """Those of a plug-in too, whose file all nodes see."""
+    """The runs of a plug-in finish too; all nodes see its file."""
     plugin, folder = tmp_path / "first.py", tmp_path / "out"
     plugin.write_text(PLUGIN.replace("WEIGHT", "0.5"))
     grid = write_grid(SMALL.replace('"f3ast"', '"first_ones"'))
@@ -72,7 +72,7 @@ def test_a_run_whose_actor_is_killed_goes_on(
 def test_workers_killed_while_a_killed_driver_goes_on(
     cluster: RayCluster, write_grid: WriteGrid, tmp_path: Path
 ) -> None:
-    """`kill -9` to the driver within a run, then to all actors of the driver that goes on."""
+    """`kill -9` to the driver within a run, then to all actors of the next driver."""
     grid, folder, undisturbed = write_grid(SMALL), tmp_path / "out", tmp_path / "undisturbed"
     arguments = ["--seeds=0", *LONG, f"--ray_address={cluster.address}"]
     process = start(grid, folder, *arguments)
@@ -93,12 +93,12 @@ def test_workers_killed_while_a_killed_driver_goes_on(
 
 
 def actors_in_a_run(cluster: RayCluster, folder: Path) -> list[psutil.Process]:
-    """Returns our actors, once a run has got somewhere."""
+    """Returns our actors once a run has a checkpoint."""
     if not list(folder.glob("mine/runs/*/checkpoints/*.npz")):
         return []
     found = []
     for process in psutil.Process(cluster.pid).children(recursive=True):
-        # One may end meanwhile.
+        # A process may end meanwhile.
         with suppress(psutil.Error):
             if "".join(process.cmdline()[:1]).startswith("ray::RunActor.run"):
                 found.append(process)

@@ -1,4 +1,4 @@
-"""A part of a campaign by the settings of its runs."""
+"""A part of a campaign, selected by the settings of its runs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ draw = 1
 def test_runs_that_meet_all_conditions(
     write_grid: WriteGrid, where: str, expected: list[str]
 ) -> None:
-    """In the order of their value; they are the same runs as in the whole campaign.
+    """The runs follow the order of their `[[value]]`, and equal those of the whole campaign.
 
     FedAvg has no rates, and so meets no condition on their step.
     """
@@ -120,7 +120,7 @@ def test_a_value_with_commas(write_grid: WriteGrid, value: str) -> None:
 
 
 def test_a_draw_is_both_seeds(write_grid: WriteGrid) -> None:
-    """As the axis is; with axes of their own, the runs in which they are one number."""
+    """Like the axis; with separate axes, the runs in which both are this number."""
     grid = write_grid("""
         [grid]
         data_seed = "0-1"

@@ -14,11 +14,11 @@ LOG = str(ROOT / "examples/online.csv")
 
 
 def test_the_page_of_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It stands in the docs. Shares by name, in another order, change p."""
+    """The page is in the docs. Shares by client name, in another order, change p."""
     assert main(["f3ast-tff", "advise", LOG, "--clients_per_round=3,6"]) == 0
     out = capsys.readouterr().out
     page = (ROOT / "docs/advise.md").read_text()
-    # The command below names the log by its whole path here.
+    # Here the page's last command names the log by its full path.
     assert out.partition(": ")[2].partition("Run it")[0] in page
     names = [f"phone-{k:02d},{k + 1}" for k in reversed(range(40))]
     (tmp_path / "shares.csv").write_text("\n".join(["client,examples", *names]))
@@ -66,7 +66,7 @@ def test_shares_of_a_client_that_the_log_lacks_are_refused(
 def test_advice_and_trial_are_about_the_clients_that_hold_data(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Client c, who is always online, holds none; of b's spans one has no end."""
+    """Client c, always online, holds no data; one of b's spans has no end."""
     log, data = tmp_path / "log.csv", tmp_path / "data.csv"
     log.write_text(
         "connected_at;device;disconnected_at\n0;c;7200\n0;a;3600\n3600;b;\n7200;a;9000\n"
@@ -86,7 +86,7 @@ def test_advice_and_trial_are_about_the_clients_that_hold_data(
 def test_the_command_that_the_page_ends_with_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The log's name has a space; of a trace whose states are chosen there is none."""
+    """The log's name has a space; a trace with chosen states has no command, only flags."""
     log = tmp_path / "my log.csv"
     log.write_text("device,start,end\n" + "".join(f"d{k},0,7200\n" for k in range(6)))
     given = ["--clients_per_round=2", "--round_seconds=1800"]

@@ -48,7 +48,7 @@ def test_parameters_and_the_seed_change_what_is_shown(capsys: pytest.CaptureFixt
 def test_processes_by_labels_are_shown_with_drawn_labels(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """One class: its label is the smallest, 0, so that all are there with p_min = 1."""
+    """A single class has smallest label 0, so all clients are available if p_min = 1."""
     outputs = []
     for arguments in (
         ["--availability=smallest_label"],
@@ -62,7 +62,7 @@ def test_processes_by_labels_are_shown_with_drawn_labels(
     assert "mean available         30 of 30" in outputs[3]
 
 
-# What is of this command, and an error of each part that it hands flags to.
+# Errors of this command, and one of each part that it passes flags to.
 BAD = {
     "unknown_flag": (["--foo=1"], ["foo"]),
     "near_flag": (["--num_client=1"], ["num_client", "num_clients"]),
@@ -178,7 +178,7 @@ def test_a_process_from_a_plugin(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_the_command_runs_and_bad_input_imports_nothing_slow() -> None:
-    """`-X importtime` lists on stderr what is imported."""
+    """`-X importtime` lists the imported modules on stderr."""
     module = "f3ast_tff.cli.main"
     command = [sys.executable, "-X", "importtime", "-m", module, "availability", "--plot=out.pdf"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -191,9 +191,9 @@ def test_the_command_runs_and_bad_input_imports_nothing_slow() -> None:
 def test_masks_of_a_task_are_those_of_its_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Uneven follows p_k, which differ by draw of the data: the run's masks, to the byte.
+    """Uneven follows p_k, which differ by draw of the data; masks equal the run's to the byte.
 
-    The digest is that of the .csv, whatever form is written.
+    The digest is the .csv file's, whatever form is written.
     """
     settings = {"availability": "uneven", "task": "synthetic", "data_seed": 3, "seed": 3}
     run_experiment(resolve({**settings, "rounds": 2, "write_masks": "csv"}), tmp_path / "run")

@@ -1,4 +1,4 @@
-"""Bad input is one line on stderr and exit code 2, before anything slow and without a trace."""
+"""Bad input gives one line on stderr and exit code 2, without slow imports or a traceback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from f3ast_tff.cli.main import main
 from f3ast_tff.engines.components import FusedConfig
 
 ROOT = Path(__file__).resolve().parents[3]
-# Arguments, and what the line must say.
+# Arguments, and words of the line.
 BAD = {
     "unknown_flag": (["--foo=1"], ["foo"]),
     "misspelt_flag": (["--algoritm=poc"], ["algoritm", "algorithm"]),
@@ -133,7 +133,7 @@ print([main(["f3ast-tff", *line.split()]) for line in sys.argv[1:]])
 
 
 def test_no_framework_is_imported_to_refuse_or_to_help(tmp_path: Path) -> None:
-    """In a process where importing one raises."""
+    """Importing a framework raises an error in this process."""
     lines = [" ".join(arguments) for arguments, _ in BAD.values()] + ["run --help"]
     done = subprocess.run(
         [sys.executable, "-c", NO_FRAMEWORK, *lines],
@@ -168,7 +168,7 @@ def test_a_name_that_the_terminal_cannot_show(encoding: str, shown: str, tmp_pat
 
 
 def test_a_reader_that_has_gone_ends_the_command_without_a_trace() -> None:
-    """As in `f3ast-tff run --help | head -1`."""
+    """This happens in `f3ast-tff run --help | head -1`."""
     command = [sys.executable, "-m", "f3ast_tff.cli.main", "run", "--help"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True

@@ -18,7 +18,7 @@ from f3ast_tff.settings.registry import builtin_registry
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The settings of the runs that are started; those with seed 2 fail."""
+    """Settings of the started runs; runs with seed 2 fail."""
     found: list[dict[str, Any]] = []
 
     def run(configuration: Configuration, names: Any, signals: Signals) -> int:
@@ -62,7 +62,7 @@ def test_what_is_said_later_holds(single: list[str], several: list[str], tmp_pat
 
 
 def test_a_value_of_its_own_is_no_flag() -> None:
-    """As for absl: what follows a flag is its value."""
+    """The word after a flag is its value, as for absl."""
     assert parse(["--seed=0,1", "--run_name", "--seed=7"]).settings == {
         "seed": [0, 1],
         "run_name": "--seed=7",
@@ -84,7 +84,7 @@ def test_lists_name_each_value_once(word: str, says: str) -> None:
 
 
 def test_every_combination_is_a_run(started: list[dict[str, Any]]) -> None:
-    """A run that fails keeps none of the others; its exit code is that of all."""
+    """A failed run does not stop the remaining runs; its exit code is the command's."""
     given = {"algorithm": ["f3ast", "poc"], "seed": [2, 3], "rounds": 5}
     assert module.run(given, builtin_registry(), Signals()) == 2
     assert [(run["algorithm"], run["seed"], run["rounds"]) for run in started] == [
@@ -116,7 +116,7 @@ def test_nothing_starts_where_one_is_refused(
 
 
 def test_in_a_campaign_a_list_is_an_axis(tmp_path: Path) -> None:
-    """In the place of the file's axis, or as another."""
+    """It replaces the file's axis, or adds one."""
     grid = tmp_path / "mine.toml"
     grid.write_text('[settings]\nrounds = 5\n[grid]\nalgorithm = ["f3ast", "poc"]\nseed = "0-1"\n')
     runs = plan(grid, {"algorithm": ["fedavg", "uniform"], "rounds": [3, 4]}).runs

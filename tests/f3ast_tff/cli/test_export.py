@@ -1,4 +1,4 @@
-"""All runs as one table."""
+"""All runs in one table."""
 
 from __future__ import annotations
 

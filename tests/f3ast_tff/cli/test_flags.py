@@ -43,7 +43,7 @@ def test_every_parameter_of_every_component_is_a_setting() -> None:
 
 
 def test_no_flag_is_left_behind() -> None:
-    """Flags live in their own `FlagValues`: nothing is defined for the whole process."""
+    """Flags have a separate `FlagValues`, so that none is defined for the whole process."""
     parse(["--rounds=7"])
     assert "rounds" not in flags.FLAGS
 
@@ -56,7 +56,7 @@ def test_help_lists_every_component_and_setting(
     out, err = capsys.readouterr()
     assert err == ""
     listed = [line.strip()[2:] for line in out.splitlines() if line.startswith("  --")]
-    # A parameter that components of two kinds have stands under both.
+    # A parameter of components of two kinds is listed under both.
     twice = {name for name in listed if listed.count(name) > 1}
     assert all(len({c.kind for c in builtin_registry().takers(name)}) > 1 for name in twice)
     assert set(listed) == {*FLAGS, *CAMPAIGN, "plugin", "flagfile"}

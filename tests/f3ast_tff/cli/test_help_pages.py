@@ -1,4 +1,4 @@
-"""What the commands say when they are asked for help, or for nothing."""
+"""Output of the commands with `--help`, and without arguments."""
 
 from __future__ import annotations
 

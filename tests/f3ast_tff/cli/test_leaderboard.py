@@ -23,10 +23,10 @@ SETTINGS = {"task": "synthetic", "algorithm": "f3ast", "rate_beta": 0.01}
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of Table III's home devices, draw 0, with another beta; and one of two rounds.
+    """Two runs: Table III's home devices, draw 0, with another beta; and a run of two rounds.
 
-    The first is a run of two rounds too, with the rounds and scores of the kept run in their place:
-    1000 rounds take ten seconds.
+    The first is a run of two rounds too, with the rounds and scores of the kept run: 1000 rounds
+    would take ten seconds.
     """
     folder = tmp_path_factory.mktemp("runs")
     for name, every in (("whole", 1), ("short", 500)):
@@ -55,7 +55,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def one_study(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading all studies takes seconds."""
+    """Only one study is read: all would take seconds."""
     kept = [study for study in STUDIES if study.name == "table3_synthetic"]
     monkeypatch.setattr(leaderboard, "STUDIES", kept)
 
@@ -63,7 +63,7 @@ def one_study(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_own_runs_stand_among_the_kept_ones(
     runs: Path, one_study: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One of 12 draws: a row without a place, and no verdict. The short run is left out."""
+    """One of 12 draws gives a row without a place or verdict. The short run is left out."""
     out = tmp_path / "board"
     assert leaderboard.main(["leaderboard", f"--add={runs}", f"--out={out}"]) == 0
     said = capsys.readouterr()
@@ -78,7 +78,7 @@ def test_own_runs_stand_among_the_kept_ones(
     own = table[table["own"]]
     assert own["board"].tolist() == ["reading=paper,availability=home_devices"]
     assert own["place"].tolist() == ["–"]
-    # Both evaluations are there, so the rounds to FedAvg's accuracy are known.
+    # Both evaluations are kept, so the rounds to FedAvg's accuracy are known.
     assert own["rounds_to_target"].iloc[0] == "by 500 (no clock)"
     assert len(table) == 5 * 5 + 1
 

@@ -1,4 +1,4 @@
-"""Progress where there is no terminal."""
+"""Progress without a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from f3ast_tff.cli.run import ProgressBar
 def test_a_line_per_evaluation(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Times are 0 s, 4 s after round 5 (which compiled) and 5 s after round 10: 0.2 s per round."""
+    """4 s pass until round 5 (with compiling), 5 s until round 10: 0.2 s per round."""
     clock = SimpleNamespace(monotonic=iter([0.0, 4.0, 5.0]).__next__)
     monkeypatch.setattr("f3ast_tff.cli.run.time", clock)
     progress = ProgressBar("run", rounds=20)

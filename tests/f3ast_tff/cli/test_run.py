@@ -1,4 +1,4 @@
-"""One experiment from its settings, on an engine that needs no framework."""
+"""One experiment from its settings, on an engine without a framework."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Run = Callable[..., int]
 
 
 class DivergedEngine(FakeEngine):
-    """Its losses are no numbers."""
+    """An engine whose losses are NaN."""
 
     def evaluate(self) -> ClientScores:
         return ClientScores(np.array([np.nan]), np.array([1.0]), np.array([2.0]))
 
 
 class LostEngine(FakeEngine):
-    """Its worker has died."""
+    """An engine whose worker has died."""
 
     def run_rounds(self, first_round: int, cohorts: Any, by_client: bool = False) -> Any:
         if first_round > 4:
@@ -41,7 +41,7 @@ class LostEngine(FakeEngine):
 
 
 class Requested(Signals):
-    """Signals of which one has come by the given question."""
+    """Signals that have come by the given call of `requested`."""
 
     def __init__(self, question: int) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ def test_a_run_leaves_all_its_files(
     assert len(out.splitlines()) == 1
     *progress, last = err.splitlines()
     assert [line.split(",")[0] for line in progress] == [f"x: round {t}/6" for t in (2, 4, 6)]
-    # Its losses are drawn.
+    # The losses are random.
     assert last.startswith("WARNING: round 6: the model is no better than a guess among 10 classes")
     log = (folder / "run.log").read_text()
     assert last.removeprefix("WARNING: ") in log
@@ -133,7 +133,7 @@ def test_a_finished_run_is_not_repeated(
 def test_a_diverged_run_is_reported_like_any_other(
     run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`summary.json` holds null for NaN; the second report comes from it."""
+    """`summary.json` holds null for NaN; the second report is read from it."""
     assert run(DivergedEngine) == 0
     assert "sample loss nan" in capsys.readouterr().out
     assert run(DivergedEngine) == 0
@@ -145,7 +145,7 @@ def test_other_settings_are_refused(
 ) -> None:
     assert run() == 0
     capsys.readouterr()
-    assert run(rounds=7, seed=1) == 2  # As the seed is another; more rounds alone would do.
+    assert run(rounds=7, seed=1) == 2  # The other seed is the reason: more rounds are allowed.
     out, err = capsys.readouterr()
     assert "rounds 6, now 7; seed 0, now 1" in err
     assert (out, len(err.splitlines()), len(engines)) == ("", 1, 1)
@@ -176,7 +176,7 @@ def test_a_lost_engine_is_one_line_and_the_run_goes_on_later(
 def test_a_signal_ends_a_run_at_a_round_boundary_with_a_checkpoint(
     run: Run, engines: list[FakeEngine], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Asked before each block of rounds 1, 2, 3: the signal has come by the third."""
+    """`requested` is called before rounds 1, 2, 3; by the third call the signal has come."""
     assert run(signals=Requested(3), checkpoint_every=100, eval_every=3) == 143
     assert capsys.readouterr().err.splitlines()[-1] == (
         "interrupted: checkpoint at round 2, the same command goes on from there"
@@ -212,7 +212,7 @@ def test_a_start_that_fails_leaves_no_folder(
 
 
 def test_a_finished_run_is_made_longer(run: Run, engines: list[FakeEngine], tmp_path: Path) -> None:
-    """As long as from the start: the evaluation that only round 6 got, for being last, is gone."""
+    """The results equal one long run's: round 6 was evaluated as the last, and is removed."""
     longer = {"rounds": 11, "eval_every": 4, "client_scores": True}
     assert run(**longer, run_name="at_once") == 0
     assert run(**{**longer, "rounds": 6}) == 0
@@ -226,7 +226,7 @@ def test_a_finished_run_is_made_longer(run: Run, engines: list[FakeEngine], tmp_
 def test_masks_of_a_run_made_longer_are_of_all_its_rounds(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Though it is killed between its last checkpoint and its end."""
+    """The longer run is killed between its last checkpoint and its end."""
     with_masks = {"eval_every": 4, "write_masks": "csv"}
     assert run(**with_masks) == 0
     with monkeypatch.context() as killed:

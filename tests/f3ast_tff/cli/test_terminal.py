@@ -1,4 +1,4 @@
-"""What a terminal of 100 columns shows of `f3ast-tff run`: each process is started once."""
+"""Output of `f3ast-tff run` in a terminal of 100 columns: each process is started once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[3]
 COLUMNS = 100
 SMALL = ["--num_clients=10", "--clients_per_round=2", "--device=cpu", "--logger=csv"]
 CTRL_C = b"\x03"
-# A shell that puts the tests in the background has them, and what they start, ignore Ctrl-C.
+# A shell that starts the tests in the background makes them and their children ignore Ctrl-C.
 HEED_CTRL_C = """
 import runpy, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -35,17 +35,17 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 class Terminal:
-    """A process in a terminal of its own, which it controls: Ctrl-C is typed.
+    """A process with its own controlling terminal: Ctrl-C is typed.
 
     Attributes:
-        shown: All that was written to it.
+        shown: All text written to the terminal.
     """
 
     def __init__(self, *arguments: str) -> None:
         self._screen, inside = pty.openpty()
         fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 30, COLUMNS, 0, 0))
         command = [sys.executable, "-c", HEED_CTRL_C, "run_experiments.py", *SMALL, *arguments]
-        # What the leader of a session opens first is its terminal.
+        # The first terminal that a session's leader opens becomes its own.
         self._process = subprocess.Popen(
             ["sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(inside), *command],
             cwd=ROOT,
@@ -56,7 +56,7 @@ class Terminal:
         self.shown = ""
 
     def read(self) -> bool:
-        """Reads some more; returns whether there may be more."""
+        """Reads some output; returns whether more may come."""
         while not select.select([self._screen], [], [], 0.05)[0]:
             if self._process.poll() is not None:
                 return False
@@ -77,7 +77,7 @@ class Terminal:
         return self._process.returncode
 
     def lines(self) -> list[str]:
-        """The screen at the end: a carriage return starts the line over."""
+        """The final screen: a carriage return restarts the line."""
         lines = []
         for line in self.shown.replace("\r\n", "\n").split("\n"):
             cells = [" "] * COLUMNS
@@ -92,7 +92,7 @@ def bars(lines: list[str]) -> list[str]:
 
 
 def test_a_run_with_warnings(tmp_path: Path) -> None:
-    """Nobody is there in most rounds: a warning has a line, above the one bar."""
+    """Most rounds have no available client: the warning is one line above the only bar."""
     scarce = ["--availability=scarce", "--scarce_q=0.05", f"--output_dir={tmp_path}"]
     terminal = Terminal(*scarce, "--rounds=20", "--run_name=x", "--eval_every=5")
     assert terminal.exit_code() == 0
@@ -104,7 +104,7 @@ def test_a_run_with_warnings(tmp_path: Path) -> None:
     assert warning.startswith("WARNING: round ")
     last = lines.index(bar)
     assert last > lines.index(warning)
-    # Longer than the screen, it goes on in the next lines.
+    # The line exceeds the screen, and continues in the next lines.
     assert lines[last + 1].startswith(f"{tmp_path}/x finished: round 20, ")
     assert lines[-1] == ""
 

@@ -1,4 +1,4 @@
-"""Arrays on disk: what NumPy writes is read; pickles and oversized archives are not."""
+"""Arrays on disk: NumPy's files are read; pickles and oversized archives are refused."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def saved(array: np.ndarray) -> bytes:
 
 
 class _Touches:
-    """Executes code when it is unpickled."""
+    """An object that executes code if it is unpickled."""
 
     def __reduce__(self) -> tuple:
         return (Path("unpickled").touch, ())
@@ -123,7 +123,7 @@ def test_what_is_written_is_what_numpy_writes(compressed: bool) -> None:
 
 @pytest.mark.parametrize("room", [0, 10, 200, 400])
 def test_a_full_disk_leaves_nothing_to_the_collection_of_garbage(room: int, tmp_path: Path) -> None:
-    """Which would print a traceback: here, a warning that is an error."""
+    """Garbage collection would otherwise print a traceback: here, a warning that is an error."""
 
     class Full(io.FileIO):
         def write(self, data: Any) -> int:

@@ -1,4 +1,4 @@
-"""Files of others are read up to a limit, and as data only."""
+"""Files from others are read up to a limit, and as data only."""
 
 from __future__ import annotations
 

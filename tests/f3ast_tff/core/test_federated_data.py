@@ -95,7 +95,7 @@ def test_training_and_test_features_of_other_shapes_are_refused() -> None:
     FederatedData(train, nothing, 5)
 
 
-# By client 2: 30, 60; by client 10: 10, 40, 50; by client 7: 20.
+# Client 2 has 30, 60; client 10 has 10, 40, 50; client 7 has 20.
 FEATURES = np.array([[10], [20], [30], [40], [50], [60]], np.float64)
 CLIENTS = np.array([10, 7, 2, 10, 10, 2])
 LABELS = np.array([0, 1, 2, 0, 1, 2])
@@ -126,7 +126,7 @@ def test_a_mask_says_what_is_for_testing() -> None:
 
 
 def test_a_share_of_each_client_is_for_testing() -> None:
-    """Sizes 1, 2, 10 and 40 at 0.25: none (one is kept), round(0.5) = 0, round(2.5) = 2 and 10."""
+    """Sizes 1, 2, 10, 40 at 0.25 give 0 (one is kept), round(0.5) = 0, round(2.5) = 2 and 10."""
     sizes = np.array([1, 2, 10, 40])
     clients = np.random.default_rng(0).permutation(np.repeat(np.arange(4), sizes))
     features = np.arange(len(clients))[:, None]
@@ -159,7 +159,7 @@ def test_integers_and_images_stay_what_they_are() -> None:
 
 
 def test_integers_beyond_int32_become_float32() -> None:
-    """As int32 a time in milliseconds would be a negative number."""
+    """As int32, a time in milliseconds would turn negative."""
     for value, kept in ((2**31 - 1, np.int64), (1_700_000_000_000, np.float32)):
         data = FederatedData.from_arrays(np.array([[value], [0]]), [1, 0], ["a", "b"], test=None)
         assert data.train.features.dtype == kept

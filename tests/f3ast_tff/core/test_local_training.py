@@ -1,4 +1,4 @@
-"""Which examples a client visits, in which order."""
+"""The examples that a client visits, and their order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZES = st.integers(0, 30)
 
 @given(WORK, SIZES)
 def test_steps_taken_are_the_batches_of_the_order(work: LocalTraining, size: int) -> None:
-    """A row of length L holds ceil(L / B) batches, none crossing into the next row."""
+    """A row of length L holds ceil(L / B) batches; no batch continues in the next row."""
     order = work.order(3, 5, size)
     assert order.dtype == np.int32
     assert order.shape[0] == work.num_segments
@@ -49,14 +49,14 @@ def test_an_epoch_is_a_permutation_and_epochs_differ() -> None:
 
 
 def test_short_last_batch_is_dropped_when_asked() -> None:
-    """50 examples in batches of 20: 2 full batches of an epoch and 10 examples left out."""
+    """50 examples in batches of 20: per epoch 2 full batches, and 10 examples left out."""
     work = LocalTraining(batch_size=20, epochs=2, drop_remainder=True)
     assert work.order(1, 0, 50).shape == (2, 40)
     assert work.order(1, 0, 19).shape == (2, 0)
 
 
 def test_left_out_examples_change_from_epoch_to_epoch() -> None:
-    """An epoch drops 1 of 3 examples; that 60 epochs all drop the same has chance 3^-59."""
+    """An epoch drops 1 of 3 examples; all 60 epochs drop the same one with probability 3^-59."""
     order = LocalTraining(batch_size=2, epochs=60, drop_remainder=True).order(1, 0, 3)
     assert set(order.ravel().tolist()) == {0, 1, 2}
 
@@ -70,7 +70,7 @@ def test_steps_are_full_batches_from_as_many_passes_as_needed() -> None:
 
 
 def test_order_is_a_pure_function_of_seed_round_and_client() -> None:
-    """Orders of 30 examples agree by chance with probability 1 / 30!."""
+    """Two orders of 30 examples agree by chance with probability 1 / 30!."""
     work = LocalTraining(batch_size=4, seed=7)
     first = work.order(3, 5, 30)
     others = [
@@ -84,7 +84,7 @@ def test_order_is_a_pure_function_of_seed_round_and_client() -> None:
 
 
 def test_order_does_not_depend_on_how_it_is_batched() -> None:
-    """Engines that batch otherwise still visit the same examples in the same order."""
+    """Engines with other batches still visit the same examples in the same order."""
     assert np.array_equal(
         LocalTraining(batch_size=4, seed=7).order(3, 5, 30),
         LocalTraining(batch_size=9, seed=7).order(3, 5, 30),
@@ -102,13 +102,13 @@ def test_order_does_not_depend_on_how_it_is_batched() -> None:
     ],
 )
 def test_number_of_batches(epochs: int, steps: int | None, drop: bool, expected: list[int]) -> None:
-    """Batches of 20 in 0, 1, 20, 21 and 59 examples: 0, 1, 1, 2, 3; full ones: 0, 0, 1, 1, 2."""
+    """0, 1, 20, 21, 59 examples are 0, 1, 1, 2, 3 batches of 20, and 0, 0, 1, 1, 2 full ones."""
     work = LocalTraining(20, epochs, steps, drop)
     assert work.num_batches(np.array([0, 1, 20, 21, 59])).tolist() == expected
 
 
 def test_client_share_of_examples_of_batches_and_equal() -> None:
-    """20 + 21 + 59 = 100 examples; in batches of 20 they are 1 + 2 + 3 = 6."""
+    """20 + 21 + 59 = 100 examples; in batches of 20 there are 1 + 2 + 3 = 6."""
     sizes = np.array([20, 21, 59])
     work = LocalTraining(batch_size=20, epochs=2)
     np.testing.assert_allclose(client_share(sizes, work, "examples"), [0.20, 0.21, 0.59])

@@ -1,4 +1,4 @@
-"""Messages in one line that a terminal can show."""
+"""One-line messages that a terminal can show."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_no_text_setting_takes_control_characters(value: str) -> None:
 
 
 def test_a_text_of_another_encoding_is_named_as_such() -> None:
-    """So Python reads an é in the locale C."""
+    """Python in the locale C reads an é like this."""
     value = b"caf\xc3\xa9".decode("ascii", "surrogateescape")
     with pytest.raises(ParameterError, match="must be UTF-8, in a locale of UTF-8, such as LC_ALL"):
         Parameter("run_name", str, False, "x", "").checked(value)

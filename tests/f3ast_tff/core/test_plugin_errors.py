@@ -1,4 +1,4 @@
-"""A plug-in whose code fails is named in one line, and the run has failed: exit code 1."""
+"""If a plug-in's code fails, one line names it and the run fails: exit code 1."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from f3ast_tff.core.errors import PluginError
 from f3ast_tff.engines.components import FusedConfig
 from tests.fake_engine import FakeEngine
 
-# Fails in round 3, in `FAILING`.
+# `FAILING` is the method that fails in round 3.
 PLUGIN = """
 from dataclasses import dataclass
 import numpy as np
@@ -70,7 +70,7 @@ RUN = ["run", "--algorithm=mine", "--availability=my_process", "--num_clients=10
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No engine, and signals handled as the command handles them."""
+    """No engine, and signals handled as by the command."""
     monkeypatch.setattr(FusedConfig, "build", lambda self, parts: FakeEngine(10))
     monkeypatch.setattr(FusedConfig, "prepare_environment", lambda self, environment: None)
     before = signal.signal(signal.SIGINT, lambda *_: None)
@@ -129,7 +129,7 @@ def test_the_method_is_named_wherever_it_is_called(
     assert run(plugin, tmp_path, rounds) == 1
     error = f"error: plug-in mine: {called} raised KeyError: 'x' ({plugin}:{LINE})\n"
     assert capsys.readouterr().err.endswith(error)
-    # A start that fails leaves no folder.
+    # A failed start leaves no folder.
     assert (tmp_path / "x").exists() == (rounds == 6)
 
 

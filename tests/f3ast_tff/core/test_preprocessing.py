@@ -1,4 +1,4 @@
-"""What models read: the same pixels in both frameworks, and as NumPy says."""
+"""Inputs of models: the same pixels in both frameworks and NumPy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def by_hand(image: np.ndarray, top: int, left: int, mirrored: int, crop: int) ->
 
 
 def in_a_graph(inputs: Preprocessing, features: np.ndarray, draws: np.ndarray | None) -> Any:
-    """As TFF runs it: a graph that is not a function's, where Tensor.__eq__ is no operation."""
+    """Runs as in TFF: in a graph outside functions, where Tensor.__eq__ is no operation."""
     import tensorflow as tf
 
     with tf.Graph().as_default() as graph:
@@ -32,7 +32,7 @@ def in_a_graph(inputs: Preprocessing, features: np.ndarray, draws: np.ndarray | 
     params=["jax", *(pytest.param(name, marks=pytest.mark.tff) for name in ("tf", "tf graph"))]
 )
 def read(request: pytest.FixtureRequest) -> Any:
-    """Runs inputs in a framework: (inputs, features, draws) to an array."""
+    """Applies inputs in a framework: (inputs, features, draws) to an array."""
     if request.param == "jax":
         import jax.numpy as jnp
 

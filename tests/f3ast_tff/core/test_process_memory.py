@@ -1,4 +1,4 @@
-"""What a process holds, and gives back."""
+"""Memory that a process holds and returns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_peak_is_not_that_of_the_process_that_started_it() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only glibc keeps and gives back")
 def test_what_is_freed_goes_back() -> None:
-    """Small pieces below a last one that stays: malloc cannot give them back by itself."""
+    """Freed pieces lie below a last piece that stays, so malloc alone cannot return them."""
     pieces = [bytearray(60_000) for _ in range(2000)]
     last = pieces.pop()
     before = psutil.Process().memory_info().rss

@@ -41,7 +41,7 @@ def test_in_a_terminal_it_is_a_bar() -> None:
     while True:
         try:
             part = os.read(reader, 4096)
-        except OSError:  # How a terminal without a writer ends.
+        except OSError:  # A terminal without a writer ends this way.
             break
         if not part:
             break

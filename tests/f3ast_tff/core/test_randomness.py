@@ -45,7 +45,7 @@ def test_every_argument_counts(other: tuple[int, str, int]) -> None:
 
 
 def test_other_streams_in_between_change_nothing() -> None:
-    """A generator that was used must not move any other: there is no global state."""
+    """Using one generator changes no other: there is no global state."""
     before = draws(1, "selection", 5)
     generator(1, "selection", 4).random(1000)
     np.random.default_rng(1).random(1000)
@@ -58,11 +58,11 @@ def test_negative_seed_is_refused() -> None:
 
 
 def test_numbers_of_clients_by_hand() -> None:
-    """SplitMix64 from state 0 begins with these (Steele et al.; Java's SplittableRandom)."""
+    """SplitMix64 from state 0 starts with these (Steele et al.; Java's SplittableRandom)."""
     first = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
     start = int(generator(5, "x", 1).integers(2**64, dtype=np.uint64))
     inverse = pow(0x9E3779B97F4A7C15, -1, 2**64)
-    # Ids whose states are 1, 2 and 3 steps from 0, whatever the start.
+    # Ids whose states are 1, 2 and 3 steps from 0, for any start.
     ids = np.array([(step - start * inverse) % 2**64 for step in (1, 2, 3)], np.uint64)
     expected = [((value >> 12) + 0.5) / 2**52 for value in first]
     assert uniforms(5, "x", ids, 1).tolist() == expected
@@ -79,7 +79,7 @@ def test_numbers_of_clients_do_not_depend_on_who_is_asked() -> None:
 
 
 def test_numbers_of_clients_have_their_law() -> None:
-    """Kolmogorov's distance at 10^5 numbers exceeds 2.2 / sqrt(n) with a chance of 1e-4."""
+    """Over 10^5 numbers, Kolmogorov's distance exceeds 2.2 / sqrt(n) with probability 1e-4."""
     n = 100_000
     u = np.sort(uniforms(2, "x", np.arange(n)))
     assert np.abs(u - np.arange(n) / n).max() < 2.2 / np.sqrt(n)
@@ -94,7 +94,7 @@ def test_numbers_of_clients_have_their_law() -> None:
     last=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=5),
 )
 def test_each_generator_is_numpys(seed: int, indices: list[int], last: list[int]) -> None:
-    """The same state as NumPy's own seeding gives, and so the same draws."""
+    """The state equals that of NumPy's own seeding, and so do the draws."""
     found = each_generator(seed, "batches", *indices, last=last)
     for k, rng in zip(last, found):
         alone = generator(seed, "batches", *indices, k)

@@ -1,4 +1,4 @@
-"""Signals as requests, in a process of their own each."""
+"""Signals as requests, each in a separate process."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-# Holds, and stops 0.2 s after a request; the code is the process's. `busy` is a library that does
-# not come back to the interpreter.
+# The program waits, and stops 0.2 s after a request with the process's exit code. `busy` is a
+# library that does not return to the interpreter.
 PROGRAM = """
 import signal, sys, time
 from f3ast_tff.core.signals import Signals
@@ -67,7 +67,7 @@ def test_outside_of_a_run_a_signal_ends_at_once() -> None:
 
 
 def test_ignored_signals_stay_ignored() -> None:
-    """As `nohup` leaves them."""
+    """`nohup` leaves signals ignored."""
     ignoring = "import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
     program = [sys.executable, "-c", ignoring + PROGRAM]
     process = subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""Tables of others: every form, and no more bytes than the limit."""
+"""Tables from others: each form, and no more bytes than the limit."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def test_damaged_files_are_refused(form: str, content: bytes, message: str, tmp_
 
 
 def in_one_gib(code: str, path: Path) -> str:
-    """Prints of a process that has 1 GiB of memory; `path` is its file."""
-    # Not by `preexec_fn`, which forks: JAX bears no fork.
+    """Returns the output of a process with 1 GiB of memory; `path` is its file."""
+    # Without `preexec_fn`, which forks: JAX does not survive a fork.
     limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))\n"
     done = subprocess.run(
         [sys.executable, "-c", limit + code, str(path)],
@@ -97,7 +97,7 @@ except ParameterError as error:
 
 
 def test_a_small_file_of_many_bytes_takes_no_memory(tmp_path: Path) -> None:
-    """630 MB in a file of some 200 kB."""
+    """630 MB in a file of about 200 kB."""
     path = tmp_path / "x.csv.gz"
     member = gzip.compress(b"a,0,1\n" * 2**20)
     path.write_bytes(gzip.compress(b"client,label,x\n") + member * 100)
@@ -134,7 +134,7 @@ def test_what_a_parquet_file_declares_is_limited(
     assert caplog.messages == ["not read, texts within others: few"]
     assert found["text"].tolist() == frame["text"].tolist()
     assert found["many"].iloc[-1].tolist() == [1, 2] and list(found) == ["n", "text", "many"]
-    # 8 bytes a value, 128 an array, and the texts as they are packed.
+    # 8 bytes per value, 128 per array, and the texts in packed size.
     declared = 100 * (8 + 8 + 2 * 8 + 128)
     monkeypatch.setattr(table_files, "MAX_PARQUET_BYTES", declared)
     size = path.stat().st_size
@@ -143,7 +143,7 @@ def test_what_a_parquet_file_declares_is_limited(
 
 
 def test_200_000_columns_take_seconds(tmp_path: Path) -> None:
-    """Ten times the columns take some ten times as long, not a hundred times."""
+    """Ten times as many columns take about ten times as long, not a hundred times."""
     code = """
 import sys, time
 from f3ast_tff.core.federated_data import FederatedData

@@ -10,7 +10,7 @@ from f3ast_tff.availability import CommunicationConstraint, FixedK
 from f3ast_tff.delivery import DeliveryWorld
 from f3ast_tff.delivery.delivery import RememberedMasks
 
-# Settings with which every example takes 10 ms for every client, in every round.
+# Settings with which each example takes 10 ms on every client in every round.
 ALIKE: dict[str, Any] = {"device_example_spread": 0.0, "device_jitter": 0.0}
 
 
@@ -22,7 +22,7 @@ def world(
     process: Any = None,
     constraint: CommunicationConstraint | None = None,
 ) -> DeliveryWorld:
-    """Clients who train so many examples each, and get and send `num_bytes` together."""
+    """Clients that train `examples` each, and receive and send `num_bytes` in total."""
     return DeliveryWorld(
         sizes=examples,
         examples=examples,

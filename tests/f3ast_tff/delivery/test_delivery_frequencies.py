@@ -1,4 +1,4 @@
-"""How often updates are lost, against closed forms; each is a function of (seed, round, client)."""
+"""Frequencies of lost updates, in closed form; losses are fixed by (seed, round, client)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.f3ast_tff.delivery.small_world import ALIKE, world
 N, ROUNDS, Z = 40, 500, 4.5
 EVERYBODY = np.arange(N)
 EXAMPLES = np.full(N, 1000)
-# Times are all the same except for the jitter: 10 s.
+# All times are 10 s, except for the jitter.
 JITTERED: dict[str, Any] = {**ALIKE, "device_jitter": 0.5}
 Q = np.linspace(0.2, 0.9, N)
 PROCESS = IndependentAvailability(Q, seed=3)
@@ -57,7 +57,7 @@ DELIVERIES: dict[str, Callable[[], Any]] = {
 
 
 def shares(delivery: Delivery, ids: np.ndarray = EVERYBODY, rounds: int = ROUNDS) -> np.ndarray:
-    """Returns the share of rounds in which each client is delivered, all being asked."""
+    """Returns the share of rounds in which each client is delivered, if all are asked."""
     return np.mean([delivery.arrivals(t, ids).delivered for t in range(1, rounds + 1)], axis=0)
 
 
@@ -68,7 +68,7 @@ def assert_shares(found: np.ndarray, expected: np.ndarray | float, rounds: int =
 
 @pytest.mark.parametrize("name", DELIVERIES)
 def test_a_function_of_seed_round_and_client(name: str) -> None:
-    """In any order of calls; of the first three kinds, whoever else is asked."""
+    """The order of calls does not matter; nor do other clients, except for `over_commit`."""
     rounds = [3, 1, 2, 3]
     one, other = DELIVERIES[name](), DELIVERIES[name]()
     found = {t: one.arrivals(t, EVERYBODY) for t in (1, 2, 3)}
@@ -100,12 +100,12 @@ def test_bernoulli_loses_its_share(follows: str) -> None:
 
 
 def test_bernoulli_losses_are_independent_over_clients_and_rounds() -> None:
-    """Of pairs of clients, and of successive rounds, both are delivered with chance 1/4."""
+    """Two clients per round, or one client in two rounds, are both delivered with chance 1/4."""
     lossy = bernoulli(0.5)
     delivered = np.array([lossy.arrivals(t, EVERYBODY).delivered for t in range(1, 1001)])
     pairs = delivered[:, ::2] & delivered[:, 1::2]
     assert_shares(pairs.mean(axis=0), 0.25, 1000)
-    # Pairs of rounds that overlap count as half as many.
+    # Overlapping pairs of rounds count half.
     assert_shares((delivered[1:] & delivered[:-1]).mean(axis=0), 0.25, 500)
 
 
@@ -121,7 +121,7 @@ def test_bernoulli_round_lasts_until_the_slowest_delivered() -> None:
 
 @pytest.mark.parametrize("mean", [0.0, 0.1, 0.5, 0.8])
 def test_loss_by_rank_by_hand(mean: float) -> None:
-    """Four clients, u = 1/8, 3/8, 5/8, 7/8; the middle two equal: 1/2 both."""
+    """Four clients, u = 1/8, 3/8, 5/8, 7/8; the middle two are equal: 1/2 each."""
     found = loss_by_rank(np.array([5, 9, 70, 9]), mean)
     u = np.array([0.125, 0.5, 0.875, 0.5])
     low, high = 2 * mean * u, 1 - 2 * (1 - mean) * (1 - u)
@@ -149,7 +149,7 @@ def test_deadline_ends_a_round_unless_all_are_there_before() -> None:
 
 
 def test_over_commitment_takes_the_first() -> None:
-    """Of 40 that are alike but for the jitter each is among the first 30 with chance 3/4."""
+    """Of 40 clients, equal up to the jitter, each is among the first 30 with probability 3/4."""
     first = over_commit(30, **JITTERED)
     found = [first.arrivals(t, EVERYBODY) for t in range(1, ROUNDS + 1)]
     for each in found:
@@ -162,7 +162,7 @@ def test_over_commitment_takes_the_first() -> None:
 
 
 def test_all_draws_of_a_client_meet_one_fate() -> None:
-    """Clients 0, 1, 2 take 100, 10, 50 s; of 1's four draws none comes without the others."""
+    """Clients 0, 1, 2 take 100, 10, 50 s; client 1's four draws arrive together."""
     examples = np.array([100, 10, 50])
     seconds = {"device_example_ms": 1000.0, "device_kbps": 1e30, **ALIKE}
     ids = np.array([0, 1, 1, 2, 1, 1])
@@ -190,16 +190,17 @@ def test_more_are_asked_than_wanted() -> None:
 
 
 def test_trace_loses_who_is_away_when_the_next_round_begins() -> None:
-    """Independent rounds: delivered with chance q_k."""
+    """Rounds are independent: client k is delivered with probability q_k."""
     assert_shares(shares(trace(None, **ALIKE)), Q)
 
 
 @pytest.mark.parametrize(("slot", "slots"), [(40.0, 0.25), (4.0, 2.5)])
 def test_trace_in_slots_loses_who_leaves_before_it_is_done(slot: float, slots: float) -> None:
-    """Done after s = 10 s / L slots, at whose ends it is there with chance q, independently.
+    """A client is done after s = 10 s / L slots.
 
-    It stays through floor(s) of them with q^floor(s), and through a part f of the next, at a
-    uniform time of which it may leave, with 1 - f (1 - q).
+    It is available in each independently, with chance q. It stays for floor(s) slots with
+    probability q^floor(s). In the next slot it needs a part f. If it leaves, it does so at a
+    uniform time, so it stays long enough with probability 1 - f (1 - q).
     """
     whole, part = divmod(slots, 1)
     expected = Q**whole * (1 - part * (1 - Q))
@@ -207,7 +208,7 @@ def test_trace_in_slots_loses_who_leaves_before_it_is_done(slot: float, slots: f
 
 
 def test_trace_by_hand() -> None:
-    """10 s in slots of 4 s: who is away first in round t + 3 is lost if it leaves within 2 s."""
+    """10 s in slots of 4 s: a client first away in round t + 3 is lost if it leaves within 2 s."""
     masks = np.ones((6, 4), bool)
     masks[1, 0] = masks[2, 1] = masks[3, 2] = masks[4, 3] = False
     found = [
@@ -221,7 +222,7 @@ def test_trace_by_hand() -> None:
 
 
 def test_masks_are_made_once_and_in_order() -> None:
-    """As a run asks: round t, then a look at later ones; none is asked for again."""
+    """A run asks for round t, then looks at later rounds; no round is asked for twice."""
     asked: list[int] = []
 
     class Counting(IndependentAvailability):
@@ -233,7 +234,7 @@ def test_masks_are_made_once_and_in_order() -> None:
     masks = delivery.world.masks
     for t in range(1, 6):
         before = masks.mask(t)
-        before[:] = False  # The caller's to change.
+        before[:] = False  # Callers may change their mask.
         delivery.arrivals(t, EVERYBODY)
     assert asked == list(range(1, 9))
     np.testing.assert_array_equal(masks.mask(5), IndependentAvailability(Q, seed=3).mask(5))

@@ -1,4 +1,4 @@
-"""Deliveries chosen by their settings, with any algorithm, availability and engine."""
+"""Deliveries chosen by settings, with any algorithm, availability and engine."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ ALGORITHMS = [
     if name not in ("sequential_sgd", "f3ast_fixed", "f3ast_adam", "fedadam")
     and "delivery" not in builtin_registry().find("algorithm", name).config.fixed
 ]
-# What an algorithm needs beside its name.
+# Further settings that an algorithm needs.
 GIVEN = {"poc": {"poc_candidates": 6}, "fedavg_then_fedlaavg": {"switch_round": 5}}
 
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Experiments get an engine without a framework."""
+    """Gives experiments an engine without a framework."""
     monkeypatch.setattr(FusedConfig, "connect", lambda self: None)
     monkeypatch.setattr(FusedConfig, "build", lambda self, parts: FakeEngine(N, None, 100))
 
@@ -73,7 +73,7 @@ def ran(folder: Path | None, parts: Experiment) -> RunResult:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_killed_and_resumed_is_undisturbed(algorithm: str, fake: None, tmp_path: Path) -> None:
-    """Each algorithm under one of the deliveries; checkpoints are every 2 rounds."""
+    """Each algorithm with one of the deliveries; checkpoints are every 2 rounds."""
     lossy = list(LOSSY.values())[ALGORITHMS.index(algorithm) % len(LOSSY)]
     given = {"algorithm": algorithm, **GIVEN.get(algorithm, {}), **lossy}
     if algorithm == "f3ast":
@@ -88,7 +88,7 @@ def test_killed_and_resumed_is_undisturbed(algorithm: str, fake: None, tmp_path:
 
 @pytest.mark.parametrize("name", LOSSY)
 def test_who_is_delivered_is_who_delivers(name: str, fake: None) -> None:
-    """By the delivery itself, asked again; a loss never makes the constraint's K be passed."""
+    """The record equals a second query of the delivery; losses never let a cohort exceed K."""
     found = ran(None, built(**LOSSY[name])).selection
     parts = built(**LOSSY[name])
     k = 8 if name == "over_commit" else 4
@@ -115,7 +115,7 @@ def test_delivery_is_a_condition_and_part_of_the_identity() -> None:
 
 @pytest.mark.parametrize("algorithm", ["f3ast", "mifa", "poc"])
 def test_no_loss_is_certain_delivery_with_a_clock(algorithm: str, fake: None) -> None:
-    """Bit for bit, but for the seconds."""
+    """Bit for bit, except for the seconds."""
     given = {"algorithm": algorithm, **GIVEN.get(algorithm, {})}
     certain = ran(None, built(**given))
     timed = ran(None, built(delivery="bernoulli", loss_probability=0.0, **given))
@@ -141,7 +141,7 @@ def test_bytes_by_model_and_aggregation(aggregation: str, down: int, up: int, fa
 
 
 def test_work_is_examples_times_speed(fake: None) -> None:
-    """3 epochs of n_k examples of 20 ms; transfers of 2 x 2440 bytes at 976 kilobits a second."""
+    """3 epochs of n_k examples of 20 ms; transfers of 2 x 2440 bytes at 976 kilobits per second."""
     given = {
         **{"delivery": "deadline", "local_epochs": 3, "device_example_ms": 20.0},
         **{"device_example_spread": 0.0, "device_kbps": 976.0, "device_kbps_spread": 0.0},
@@ -171,7 +171,7 @@ def test_loss_by_size_and_by_availability(fake: None) -> None:
 
 
 def test_speeds_of_a_file(fake: None, tmp_path: Path) -> None:
-    """Two devices for twelve clients: each is the device of six."""
+    """Two devices for twelve clients: each serves six."""
     path = tmp_path / "speeds.csv"
     path.write_text("device,computation,communication\na,1,1e9\nb,100,1e9\n")
     given = {"delivery": "deadline", "device_file": str(path)}
@@ -209,7 +209,7 @@ def test_over_commitment_needs_a_count(fake: None) -> None:
 
 
 class EverySecond:
-    """A delivery of one's own: clients of even ids are delivered."""
+    """A user's delivery: clients with even ids are delivered."""
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
         return Arrivals(ids % 2 == 0, np.ones(len(ids)), 1.0)
@@ -227,7 +227,7 @@ def test_delivery_as_an_object(fake: None) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "least"), [("f3ast", 0.0), ("scaffold", 0.0), ("mifa", 0.5)])
 def test_engines_agree_with_losses(algorithm: str, least: float) -> None:
-    """Who is asked, who is delivered and the model after 12 rounds, some of which may fail."""
+    """Asked clients, delivered clients, and the model after 12 rounds, some of which may fail."""
     given = {**SMALL, **LOSSY["deadline"], "client_lr": 0.05, "fail_below_arrivals": least}
     one, other = (simulate(algorithm=algorithm, engine=e, **given) for e in ("fused", "tff"))
     assert one.summary["lost_updates"] == other.summary["lost_updates"] > 0

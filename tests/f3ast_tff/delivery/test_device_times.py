@@ -27,7 +27,10 @@ def times(examples: list[int] | np.ndarray, num_bytes: int = 0, **given: Any) ->
 
 
 def test_time_by_hand() -> None:
-    """100 examples of 20 ms, and 8000 kilobits at 4000 a second: 2 s + 2 s; without any 2 s."""
+    """100 examples of 20 ms, and 8000 kilobits at 4000 per second: 2 s + 2 s.
+
+    Without examples, 2 s.
+    """
     given = {"device_example_ms": 20.0, "device_kbps": 4000.0, "device_kbps_spread": 0.0, **ALIKE}
     found = times([100, 0], 10**6, **given)
     np.testing.assert_allclose(found.typical(np.array([0, 1, 0])), [4, 2, 4])
@@ -37,14 +40,14 @@ def test_time_by_hand() -> None:
 
 
 def test_devices_of_a_file_by_hand(tmp_path: Path) -> None:
-    """Training takes three times an inference: 100 x 3 x 20 ms + 2 s, and with 50 ms 15 s + 8 s."""
+    """Training takes three inferences: 100 x 3 x 20 ms + 2 s = 8 s; for 50 ms 15 s + 8 s = 23 s."""
     (tmp_path / "a.csv").write_text("device,computation,communication\na,20,4000\nb,50,1000\n")
     found = times([100, 100], 10**6, device_file=str(tmp_path / "a.csv"), device_jitter=0.0)
     np.testing.assert_allclose(sorted(found.typical(np.arange(2))), [8, 23])
 
 
 def test_spreads_are_those_of_logarithms() -> None:
-    """Medians and standard deviations over 20,000 clients; over rounds, of one client."""
+    """Medians and standard deviations over 20,000 clients; and over rounds of one client."""
     n = 20_000
     compute = times(np.full(n, 1000), device_example_spread=0.5, device_jitter=0.3)
     logs = np.log(compute.typical(np.arange(n)) / 10)
@@ -95,7 +98,7 @@ def test_bad_files_are_named(name: str, text: str | None, message: str, tmp_path
 
 
 def test_speeds_are_shared_out_by_draws_of_their_own(tmp_path: Path) -> None:
-    """Not by those that give trace availability its devices: the slow would be the seldom there."""
+    """Trace availability has other draws: otherwise slow clients would be rarely available."""
     n = 50
     speeds = {d: {"computation": 1 + d, "communication": 1000} for d in range(n)}
     (tmp_path / "a.json").write_text(json.dumps(speeds))

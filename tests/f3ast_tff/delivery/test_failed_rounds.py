@@ -1,4 +1,4 @@
-"""Rounds that fail: too few updates arrive, and the server drops them all."""
+"""Failed rounds: too few updates arrive, and the server drops all."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Delivered(LossyConfig):
 
 
 class AllLostWhere:
-    """Loses everybody in the rounds in which another delivery fails."""
+    """Loses all clients in the rounds in which another delivery fails."""
 
     def __init__(self, failing: Delivery) -> None:
         self.failing = failing
@@ -42,7 +42,7 @@ class AllLostWhere:
 
 
 def failing() -> Bernoulli:
-    """Of two clients asked both must be delivered; a third of all updates are lost."""
+    """If two clients are asked, both must be delivered; about a third of the updates are lost."""
     lossy = Bernoulli(loss_probability=0.3, fail_below_arrivals=0.8)
     return lossy.build(world(np.full(N, 10), seed=2, num_bytes=125))
 
@@ -54,7 +54,7 @@ def failing() -> Bernoulli:
         ([0, 1, 2, 3, 4], (0, 1, 2), 0.8, True),
         # 0.7 * 10 is 7.000000000000001.
         (list(range(10)), tuple(range(7)), 0.7, False),
-        # One of two clients, though two of three draws.
+        # One of two clients, but two of three draws.
         ([4, 4, 2], (4,), 0.6, True),
         ([4, 4, 2], (4,), 0.5, False),
         ([3], (), 0.01, True),
@@ -73,10 +73,11 @@ def test_share_of_the_clients_asked(
 
 
 def test_failed_round_by_hand() -> None:
-    """Three are asked, 7 bytes down, 3 up; two arrive, less than 0.8 of them.
+    """Three clients are asked, 7 bytes down, 3 up; two arrive, less than 0.8 of them.
 
-    Nobody trains; 21 bytes went down and 6 came up, in 5 seconds. All rates fall from 0.5 by
-    1 - beta = 0.9, as in an empty round. Next all three arrive: 0.9 * 0.45 + 0.1 = 0.505.
+    No client trains; 21 bytes went down and 6 came up, in 5 seconds. As in an empty round, all
+    rates fall from 0.5 by the factor 1 - beta = 0.9. In round 2 all three arrive:
+    0.9 * 0.45 + 0.1 = 0.505.
     """
     rates = ParticipationRates(np.full(3, 0.5), 0.1)
     strategy = F3AST(np.full(3, 1 / 3), rates)
@@ -101,7 +102,7 @@ def test_failed_round_by_hand() -> None:
 def test_failed_round_is_one_in_which_all_are_lost(
     name: str, block_rounds: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whatever the strategy remembers; bytes of the updates that arrived count all the same."""
+    """This holds for any state of the strategy; bytes of arrived updates still count."""
     strategy = STRATEGIES[name]
     result, engine, _ = run(None, strategy, delivery=failing(), block_rounds=block_rounds)
     record = result.selection

@@ -1,4 +1,4 @@
-"""Rounds after which an update arrives: by the clock, or drawn."""
+"""Rounds until an update arrives: by the clock, or drawn."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ EVERYBODY = np.arange(4)
 
 
 def test_by_the_clock() -> None:
-    """10 ms an example, rounds of 2 s: 1, 2, 2.01 and 7 s arrive in rounds t, t, t + 1, t + 3.
+    """10 ms per example, rounds of 2 s: 1, 2, 2.01 and 7 s arrive in rounds t, t, t + 1, t + 3.
 
-    An update that is there when its round ends arrives in it: ceil(2 / 2) - 1 = 0. Rounds last
-    2 s, whoever is asked. At most one round late, the last is lost and given up after one.
+    An update that is complete when its round ends arrives in it: ceil(2 / 2) - 1 = 0. Rounds last
+    2 s, whichever clients are asked. If at most one round of delay is allowed, the last update is
+    lost, and given up after one round.
     """
     late = Late(late_round_seconds=2.0, **ALIKE).build(world(np.array([100, 200, 201, 700])))
     found = late.arrivals(5, EVERYBODY)
@@ -36,7 +37,7 @@ def test_by_the_clock() -> None:
 
 
 def test_a_round_lasts_a_quantile_of_the_clients_times() -> None:
-    """Times 1, 2, 3, 4 s: their median is 2.5 s, so that the last two are a round late."""
+    """Times 1, 2, 3, 4 s have median 2.5 s, so the last two are one round late."""
     late = Late(**ALIKE).build(world(np.array([100, 200, 300, 400])))
     found = late.arrivals(1, EVERYBODY)
     assert found.round_seconds == pytest.approx(2.5)

@@ -1,4 +1,4 @@
-"""Runs whose updates are late: every method, a kill and a resume, what is written."""
+"""Runs with late updates: each method, a kill and a resume, and the written files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ALGORITHMS = [name for name in builtin_registry().names("algorithm") if name not
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_method_that_can_be_late_runs(algorithm: str) -> None:
-    """Each client selected is taken in, lost, or under way; nobody is asked twice at once."""
+    """Each selected client enters, is lost, or is in flight; no client is asked while in flight."""
     found = simulate(algorithm=algorithm, **{**SMALL, **GIVEN.get(algorithm, {})})
     record = found.selection
     asked, entered = record["num_selected"].sum(), record["num_delivered"].sum()
@@ -71,7 +71,7 @@ def test_every_method_that_can_be_late_runs(algorithm: str) -> None:
 
 @pytest.mark.parametrize("algorithm", ["f3ast", "fedbuff", "fadas", "mifa", "fedau", "fedavg"])
 def test_killed_and_resumed_is_bit_for_bit_the_same(algorithm: str, tmp_path: Path) -> None:
-    """Killed after round 7, resumed from the checkpoint of round 6; updates are under way then."""
+    """Killed after round 7, resumed from the checkpoint of round 6, with updates in flight."""
     given = {**SMALL, **GIVEN.get(algorithm, {}), "algorithm": algorithm}
 
     class Kill:
@@ -100,7 +100,7 @@ def test_killed_and_resumed_is_bit_for_bit_the_same(algorithm: str, tmp_path: Pa
 
 
 def test_what_is_written_of_staleness(tmp_path: Path) -> None:
-    """Every update two rounds late: staleness 2 from round 3 on; 8 are under way then."""
+    """Each update is two rounds late: staleness 2 from round 3 on, with 8 updates in flight."""
     given = {"late_by": "fixed", "late_rounds": 2.0, "eval_every": 1, "availability": "always"}
     simulate(algorithm="uniform", folder=tmp_path / "run", **{**SMALL, **given})
     with open(tmp_path / "run" / "metrics.csv", newline="") as file:
@@ -113,7 +113,7 @@ def test_what_is_written_of_staleness(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("algorithm", ["f3ast", "uniform", "mifa", "mimic"])
 def test_with_no_delay_it_is_certain_delivery(algorithm: str) -> None:
-    """The same selection and weights bit for bit; models but for the order of the sums."""
+    """Selection and weights agree bit for bit, models up to the order of sums."""
     small = {name: value for name, value in SMALL.items() if name not in ("delivery", "late_by")}
     given = {"algorithm": algorithm, "late_by": "fixed", "late_rounds": 0.0}
     late = simulate(**{**SMALL, **given})
@@ -126,7 +126,7 @@ def test_with_no_delay_it_is_certain_delivery(algorithm: str) -> None:
 
 @pytest.mark.parametrize("follow", ["delivered", "selected"])
 def test_rates_of_f3ast_follow_what_they_say(follow: str) -> None:
-    """Of the asked in the round that they are asked in, or of those whose update enters then."""
+    """Rates follow the clients asked in the round, or the clients whose update enters then."""
     given = {"rates_follow": follow, "rate_beta": 0.1, "rate_init": "k_over_n"}
     found = simulate(algorithm="f3ast", **{**SMALL, **given}).selection
     rates = np.full(12, 4 / 12)
@@ -142,10 +142,11 @@ def test_rates_of_f3ast_follow_what_they_say(follow: str) -> None:
 
 @pytest.mark.parametrize("follow", ["delivered", "selected"])
 def test_weights_of_f3ast_make_up_for_a_slow_client_by_hand(follow: str) -> None:
-    """Two clients always there, K = 2, p = 1/2, tau = 0 and 3: the second is asked in rounds 1, 5,
-    ... and enters in 4, 8, ...: r = (1, 1/4). So p / r is 1/2, and 2 in one round of four.
+    """Two clients, always available, K = 2, p = 1/2, tau = 0 and 3: r = (1, 1/4).
 
-    Its rate moves around 1/4 by beta / 2 at most, 1% of it: its weights are within 2% of 2.
+    Client 1 is asked in rounds 1, 5, ... and enters in rounds 4, 8, ... So p / r is 1/2 for client
+    0, and 2 in one round of four for client 1. The second rate moves around 1/4 by at most
+    beta / 2, 1% of it, so its weights are within 2% of 2.
     """
 
     class TwoSpeeds:
