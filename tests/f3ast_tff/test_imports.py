@@ -1,4 +1,4 @@
-"""Which module imports which: no cycle, and nobody but the command line knows flags."""
+"""Imports between modules: no cycle, and only the command line uses flags."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PACKAGE = Path(f3ast_tff.__file__).parent
 
 
 def modules() -> dict[str, Path]:
-    """Every module of the package by its dotted name."""
+    """Each module of the package, by its dotted name."""
     found = {}
     folders = [PACKAGE]
     while folders:
@@ -31,7 +31,7 @@ MODULES = modules()
 
 
 def imports(name: str) -> Iterator[str]:
-    """Dotted names that a module imports, wherever: in functions and for types too."""
+    """Dotted names that a module imports, also inside functions and for types only."""
     path = MODULES[name]
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -54,7 +54,7 @@ def graph() -> dict[str, set[str]]:
 
 
 def test_no_import_cycle() -> None:
-    """Modules are taken away from the leaves up; what is left stands in a cycle."""
+    """Modules without remaining imports are removed repeatedly; the rest is in a cycle."""
     left = graph()
     while True:
         leaves = {name for name, targets in left.items() if not targets & left.keys()}
@@ -66,7 +66,7 @@ def test_no_import_cycle() -> None:
 
 
 def test_the_library_knows_no_command_line() -> None:
-    """Except `analysis.command_line`, which the scripts of the analysis share."""
+    """Exception: `analysis.command_line`, shared by the scripts of the analysis."""
     for name in MODULES:
         if name.startswith(("f3ast_tff.cli", "f3ast_tff.analysis.command_line")):
             continue
@@ -77,7 +77,7 @@ def test_the_library_knows_no_command_line() -> None:
 
 
 def test_engines_do_not_know_each_other() -> None:
-    """The fused engine never imports TensorFlow, TFF's never JAX."""
+    """The fused engine never imports TensorFlow, and the TFF engine never imports JAX."""
     for name in MODULES:
         used = {target.partition(".")[0] for target in imports(name)}
         if name.startswith("f3ast_tff.engines.jax"):

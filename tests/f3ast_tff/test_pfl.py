@@ -1,4 +1,4 @@
-"""pfl-research's simulation with our cohorts and weights; in the environment of `make test-pfl`."""
+"""pfl-research's simulation with our cohorts and weights, in `make test-pfl`'s environment."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NAMES = [f"user {k}" for k in range(N)]
 
 
 class SendsItsNumber:
-    """Stands for local training: user k sends k + 1 and 2 (k + 1)."""
+    """Replaces local training: user k sends k + 1 and 2 (k + 1)."""
 
     def simulate_one_user(self, model: Any, user_dataset: Any, central_context: Any) -> Any:
         number = float(NAMES.index(user_dataset.user_id) + 1)

@@ -16,7 +16,7 @@ INDEPENDENT = np.random.default_rng(0).random((240, 30)) < 0.3
 
 
 def test_measures_of_a_log_by_hand() -> None:
-    """Days of 2 rounds: 0 and 1 are there in the first, 1 not on days 2 and 3; 2 never."""
+    """Days of 2 rounds: clients 0 and 1 are online in the first, 1 not on days 2 and 3, 2 never."""
     masks = np.zeros((8, 3), bool)
     masks[::2, :2] = True
     masks[2:6, 1] = False

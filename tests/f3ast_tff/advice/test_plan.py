@@ -1,4 +1,4 @@
-"""What a log does to FedAvg and F3AST."""
+"""Effects of a log on FedAvg and F3AST."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from f3ast_tff.advice.plan import plan, total_variation, trained_by_fedavg
 
 
 def test_what_fedavg_trains() -> None:
-    """Alone in round 1, client 0 weighs 1; in round 2, p_0 / (p_0 + p_1) = 1 / 4; none in 3."""
+    """Client 0 is alone in round 1 and weighs 1; in round 2 it weighs p_0 / (p_0 + p_1) = 1 / 4.
+
+    Round 3 trains no client.
+    """
     masks = np.array([[1, 0], [1, 1], [0, 0]], bool)
     found = trained_by_fedavg(masks, np.array([0.25, 0.75]))
     np.testing.assert_allclose(found, [5 / 8, 3 / 8])
@@ -18,9 +21,9 @@ def test_what_fedavg_trains() -> None:
 
 @pytest.mark.parametrize(("objective", "bound"), [("p", 2.0), ("p_squared", 1.0)])
 def test_two_clients_who_take_turns(objective: str, bound: float) -> None:
-    """Each is there in every second round: r* = (1/2, 1/2), H = 2 (1/2) / (1/2), 2 (1/4) / (1/2).
+    """Each is available every second round: r* = (1/2, 1/2), H = 2 (1/2) / (1/2), 2 (1/4) / (1/2).
 
-    If both were always there, K = 1 would give the same rates and H.
+    If both were always available, K = 1 would give the same rates and H.
     """
     masks = np.array([[1, 0], [0, 1]] * 20, bool)
     found = plan(masks, np.full(2, 0.5), 1, objective)
@@ -33,7 +36,7 @@ def test_two_clients_who_take_turns(objective: str, bound: float) -> None:
 
 
 def test_f3ast_removes_the_bias_of_fedavg() -> None:
-    """Half of the clients are online in 9 rounds of 10, the others in 3."""
+    """Half of the clients are online in 9 rounds of 10, the other half in 3."""
     q = np.repeat([0.9, 0.3], 10)
     masks = np.random.default_rng(0).random((500, 20)) < q
     p = np.full(20, 0.05)

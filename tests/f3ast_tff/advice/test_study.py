@@ -1,4 +1,4 @@
-"""The advice of the kept study, and its regret where a kind of availability is left out."""
+"""The kept study's advice, and its regret on a kind of availability that was left out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_regret_by_hand() -> None:
-    """Without `x`, b leads (.5 to .4) and costs .6 there; without `y`, a leads and costs .1."""
+    """Without `x`, b leads (.5 to .4) and costs .6 on it; without `y`, a leads and costs .1."""
     scores = pd.DataFrame({"x": [0.9, 0.3], "y": [0.4, 0.5]}, index=["a", "b"])
     study = Study(scores, pd.DataFrame(index=["a", "b"]))
     assert study.best == "a"

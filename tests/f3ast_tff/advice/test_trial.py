@@ -13,7 +13,7 @@ from f3ast_tff.core.errors import ParameterError
 
 
 def made(**scores: list[float]) -> Trial:
-    """The first method is the best."""
+    """Makes a trial whose best method is the first."""
     by_pair = {
         name: {Pair(d, d): value for d, value in enumerate(values)}
         for name, values in scores.items()

@@ -12,20 +12,20 @@ from flwr.supercore.task_identity import TaskIdentity
 
 
 class InProcessGrid(Grid):
-    """Nodes of a federation, by the id of the client that each is.
+    """Nodes of a federation, one per client.
 
     Attributes:
         node: Node id of each client.
-        connected: Clients that are connected.
-        silent: Clients that never answer what is asked, by the kind of the message.
-        asleep: Number of pulls that bring nothing yet, as while nodes start.
+        connected: Connected clients.
+        silent: Clients that never answer, by kind of message.
+        asleep: Number of pulls without replies yet, as while nodes start.
         sent: Kind, client and round of each message, in order; round 0 for a query.
     """
 
     def __init__(
         self, app: ClientApp, num_clients: int, run_config: Mapping[str, Any], first_node: int = 70
     ) -> None:
-        # A message says which run and which task it is of.
+        # A message names its run and its task.
         TaskIdentity.task_id = TaskIdentity.run_id = TaskIdentity.node_id = 1
         self.node = {k: first_node + num_clients - k for k in range(num_clients)}
         self.connected = set(range(num_clients))
@@ -85,5 +85,5 @@ class InProcessGrid(Grid):
     def send_and_receive(
         self, messages: Iterable[Message], *, timeout: float | None = None
     ) -> Iterable[Message]:
-        """In the reverse order, as replies come when they come."""
+        """Returns replies in reverse order, since their order is arbitrary."""
         return list(self.pull_messages(list(self.push_messages(messages))))[::-1]

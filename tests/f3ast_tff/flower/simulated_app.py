@@ -1,4 +1,4 @@
-"""Runs the example app in Flower's Simulation Runtime, its nodes in a thread: no Ray.
+"""Runs the example app in Flower's Simulation Runtime, with nodes in a thread instead of Ray.
 
 python -m tests.f3ast_tff.flower.simulated_app ROUNDS STATE_FILE DIES_IN
 
@@ -26,7 +26,7 @@ SETTINGS = {"num-clients": 10, "clients-per-round": 3, "seed": 0}
 
 
 class InThread(Backend):
-    """One node at a time, in a thread of the runtime."""
+    """Runs one node at a time, in a thread of the runtime."""
 
     num_workers = 1
 
@@ -37,10 +37,10 @@ class InThread(Backend):
         return True
 
     def terminate(self) -> None:
-        """Has nothing to end."""
+        """There is nothing to end."""
 
     def process_message(self, message: Message, context: Context) -> tuple[Message, Context]:
-        # As `flwr run` sets it.
+        # `flwr run` configures nodes like this.
         configured = Context(
             context.run_id, context.node_id, context.node_config, context.state, dict(SETTINGS)
         )
@@ -60,7 +60,7 @@ def main(rounds: int, state_file: str, dies_in: int) -> None:
         return train(*arguments, round_number=round_number, **named)
 
     softmax.train = traced
-    # The runtime imports its backend by this name, whatever it is called.
+    # The runtime imports any backend by this name.
     name = "flwr.server.superlink.fleet.vce.backend.raybackend"
     sys.modules[name] = ModuleType(name)
     sys.modules[name].RayBackend = InThread  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Flower's rounds are those of `simulate`: with nodes away, silent or broken, and restarted."""
+"""Flower's rounds equal `simulate`'s, also with absent, silent, broken or restarted nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ N, K, ROUNDS = 10, 3, 5
 
 @pytest.fixture(scope="module")
 def example() -> Iterator[Any]:
-    """The app of `examples/`: its modules `softmax` and `client_app`."""
+    """The example app: its modules `softmax` and `client_app`."""
     sys.path.insert(0, str(ROOT / "examples" / "flower_synthetic"))
     from flower_synthetic import client_app, softmax
 
@@ -45,7 +45,7 @@ METHODS: dict[str, type[BaseStrategy]] = {"f3ast": F3AST, "fedavg": Proportional
 
 @pytest.mark.parametrize("name", METHODS)
 def test_five_rounds_equal_those_of_simulate(name: str, example: Any) -> None:
-    """F3AST with p / r; FedAvg's mean, with clients drawn twice; FedAU, which learns outcomes."""
+    """F3AST with p / r, FedAvg's mean with clients drawn twice, FedAU, which learns outcomes."""
     softmax, app = example
     p = shares(softmax)
     first = {"rate_init": "all_available"} if name == "f3ast" else {}
@@ -77,7 +77,7 @@ def test_five_rounds_equal_those_of_simulate(name: str, example: Any) -> None:
 
 
 def app_of(update: Callable[[int, int], Any]) -> ClientApp:
-    """Nodes that send the model plus `update(client, round)`, from which a test counts."""
+    """Nodes that send the model plus `update(client, round)`: tests can compute the result."""
     app = ClientApp()
     app.query("partition_id")(tell_partition_id)
 
@@ -103,7 +103,7 @@ def app_of(update: Callable[[int, int], Any]) -> ClientApp:
 
 
 def unit(k: int, t: int) -> np.ndarray:
-    """Client k moves coordinate k by 1: the aggregate is the weights."""
+    """Client k moves coordinate k by 1, so the aggregate equals the weights."""
     return np.arange(4) == k
 
 
@@ -118,8 +118,11 @@ def run(grid: InProcessGrid, strategy: AvailabilityStrategy, rounds: int = 1) ->
 
 
 def test_a_silent_node_costs_nothing_but_its_update() -> None:
-    """All r(0) are 1. The three that arrive weigh 1/4 over 1; by eq. (5) with beta 1/2 the rate of
-    the silent one falls to 1/2, so that in round 2, heard again, it weighs 1/4 over 3/4."""
+    """All r(0) are 1, and the three delivered clients weigh 1/4 over 1.
+
+    By eq. (5) with beta 1/2, the silent client's rate falls to 1/2. In round 2 it answers, and
+    weighs 1/4 over 3/4.
+    """
     grid = InProcessGrid(app_of(unit), 4, {})
     grid.silent["train"] = {2}
     strategy = four()
@@ -143,7 +146,7 @@ def test_a_broken_reply_is_not_delivered(update: Callable[[int, int], Any]) -> N
 
 
 def test_a_round_without_an_update_leaves_the_model_and_counts() -> None:
-    """Nobody answers in the first round, nobody is available in the second."""
+    """No client answers in the first round; no client is available in the second."""
     grid = InProcessGrid(app_of(unit), 4, {})
     grid.silent["train"] = {0, 1, 2, 3}
     start = ArrayRecord([np.arange(4.0)])
@@ -175,7 +178,7 @@ def test_a_node_that_does_not_say_which_client_it_is_is_left_out() -> None:
 
 
 def test_a_method_that_asks_for_losses_gets_those_of_the_nodes() -> None:
-    """Client k has loss k, client 3 does not answer: of all four, 2 and 1 have the highest."""
+    """Client k has loss k, and client 3 does not answer: 2 and 1 have the highest losses."""
     grid = InProcessGrid(app_of(unit), 4, {})
     grid.silent["evaluate"] = {3}
     method = PowerOfChoice.start(np.full(4, 0.25), 2, poc_candidates=4)
@@ -186,7 +189,7 @@ def test_a_method_that_asks_for_losses_gets_those_of_the_nodes() -> None:
 
 
 def test_no_round_passes_while_nodes_start() -> None:
-    """They answer after half a second, later than a round would wait."""
+    """The nodes answer after half a second, later than a round would wait."""
     grid = InProcessGrid(app_of(unit), 4, {})
     grid.asleep = 5
     result = four(answer_seconds=0.1).start(grid, ArrayRecord([np.zeros(4)]), 1, timeout=20)
@@ -201,7 +204,7 @@ def test_a_round_waits_a_little_for_a_first_client() -> None:
 
 
 def test_metrics_are_averages_by_examples() -> None:
-    """(0 * 1 + 1 * 2 + 2 * 3 + 3 * 4) / 10 = 2; the evaluation says no sizes, (0+1+2+3) / 4."""
+    """(0 * 1 + 1 * 2 + 2 * 3 + 3 * 4) / 10 = 2; evaluation has no sizes: (0 + 1 + 2 + 3) / 4."""
     grid = InProcessGrid(app_of(unit), 4, {})
     result = four(evaluate_every=2).start(grid, ArrayRecord([np.zeros(4)]), 3)
     assert [dict(record) for record in result.train_metrics_clientapp.values()] == [{"loss": 2}] * 3
@@ -209,7 +212,7 @@ def test_metrics_are_averages_by_examples() -> None:
 
 
 class Killed(BaseException):
-    """Stands for SIGKILL: nothing catches it."""
+    """Replaces SIGKILL: no code catches it."""
 
 
 def drift(k: int, t: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Compiling without optimisations, which take longer than what is done with them in a test."""
+"""Compiling without optimisations, which would take longer than a test's computation."""
 
 from __future__ import annotations
 

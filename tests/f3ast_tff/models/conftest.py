@@ -1,4 +1,4 @@
-"""Shared by the tests of models."""
+"""Fixtures shared by the tests of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every network, with a batch to run it on, and its loss and gradient in JAX."""
+"""Each network with a batch for it, and its loss and gradient in JAX."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Network:
     Attributes:
         model: The model.
         inputs: A batch of inputs.
-        labels: Their labels, `[batch]` or `[batch, length]`.
-        num_parameters: How many numbers its weights hold.
+        labels: Labels of the inputs, `[batch]` or `[batch, length]`.
+        num_parameters: Number of entries of its weights.
     """
 
     model: Any
@@ -36,7 +36,7 @@ class Network:
     num_parameters: int
 
     def weights(self) -> list[np.ndarray]:
-        """Initial weights, disturbed so that no two of a shape are alike."""
+        """Initial weights, disturbed so that weights of one shape differ."""
         rng = np.random.default_rng(3)
         return [
             weight + rng.normal(0, 0.1 if weight.ndim == 1 else 0.001, weight.shape).astype("f")
@@ -83,7 +83,7 @@ NETWORKS = [
     pytest.param(text(CharacterLSTM(), 12, 820_522), id="character-lstm"),
     pytest.param(images(fedlaavg_cnn(), 32, 10, 62_006), id="fedlaavg-cnn"),
     pytest.param(images(cafed_cnn(), 32, 10, 3_353_034), id="cafed-cnn"),
-    # 5 * 5 * 3 * 4 + 4 of the convolution; of 17 rows 13, then 6 are left: 6 * 6 * 4 * 10 + 10.
+    # The convolution has 5 * 5 * 3 * 4 + 4. Of 17 rows 13, then 6 are left: 6 * 6 * 4 * 10 + 10.
     pytest.param(images(SmallCNN((4,), (), (35, 35, 3), 10, shrink=2), 35, 10, 1_754), id="small"),
     pytest.param(images(_SOFTMAX, 28, 10, 7_850, channels=1), id="softmax-regression"),
 ]

@@ -29,7 +29,7 @@ pytestmark = [
 def test_draws_pass_for_keras_draws(
     tf: Any, ours: Callable[..., np.ndarray], keras_name: str, shape: tuple[int, ...]
 ) -> None:
-    """Two-sample Kolmogorov-Smirnov, and the largest value, which a cut sets."""
+    """Two-sample Kolmogorov-Smirnov test, and the largest value, which is set by a cut."""
     from scipy import stats
 
     drawn = ours(np.random.default_rng(0), shape)
@@ -52,7 +52,7 @@ def test_orthogonal(shape: tuple[int, int]) -> None:
 
 
 def test_orthogonal_prefers_no_direction() -> None:
-    """In two dimensions the first column's angle is uniform: its mean cosine and sine are 0."""
+    """The first column's angle in two dimensions is uniform: mean cosine and sine are 0."""
     rng = np.random.default_rng(0)
     columns = np.array([initializers.orthogonal(rng, (2, 2))[:, 0] for _ in range(4000)])
     assert np.abs(columns.mean(axis=0)).max() < 0.05

@@ -1,4 +1,4 @@
-"""Layers in JAX against TensorFlow and by hand."""
+"""Layers in JAX, compared with TensorFlow and calculations by hand."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ LAYERS = ("convolution", "group_norm", "lstm", "max_pool")
 NETWORKS = [
     pytest.param(text(CharacterLSTM(units=8), 12, 0), id="lstm"),
     pytest.param(images(SmallCNN((4, 8), (16,), (24, 24, 3), 10), 24, 10, 0), id="cnn"),
-    # ResNet-18 takes XLA a minute to compile, twice.
+    # XLA takes a minute to compile ResNet-18, twice.
     pytest.param(images(ResNet18("strided"), 24, 100, 0), id="resnet18", marks=[pytest.mark.slow]),
 ]
 
 
 @pytest.fixture
 def float64() -> Iterator[None]:
-    """JAX computes in float64; the context manager for it has another name in newer JAX."""
+    """JAX computes in float64; newer JAX has another name for the context manager."""
     jax.config.update("jax_enable_x64", True)
     yield
     jax.config.update("jax_enable_x64", False)
@@ -76,9 +76,9 @@ def test_value_and_gradient(sides: tuple[int, int], size: int, stride: int, padd
 
 
 def test_groups_by_hand() -> None:
-    """Channels 0, 1 are one group: values 1, 3, 5, 7 have mean 4 and variance 5.
+    """Channels 0 and 1 are one group: values 1, 3, 5, 7 with mean 4 and variance 5.
 
-    Channels 2, 3 hold 10 everywhere: variance 0, so what is left is the offset.
+    Channels 2 and 3 are 10 everywhere: variance 0, so only the offset is left.
     """
     x = np.array([[1, 3, 10, 10], [5, 7, 10, 10]], np.float32).reshape(2, 1, 1, 4)
     scale = np.array([1, 2, 3, 4], np.float32)
@@ -151,7 +151,7 @@ def test_value_and_gradients_of_lstm() -> None:
 
 
 def test_one_step_by_hand() -> None:
-    """All gates at s(0) = 1/2 but the cell's candidate, tanh(1): h = tanh(tanh(1) / 2) / 2."""
+    """All gates are s(0) = 1/2, the cell's candidate is tanh(1): h = tanh(tanh(1) / 2) / 2."""
     bias = np.array([0, 0, 1, 0], np.float32)
     zeros = np.zeros((1, 1, 1), np.float32), np.zeros((1, 4), np.float32)
     got = run(lstm, *zeros, zeros[1], bias)

@@ -19,7 +19,7 @@ pytestmark = [
 @pytest.mark.parametrize(
     "network",
     [
-        # The other ResNet-18 differs in strides.
+        # The other ResNet-18 differs in strides only.
         pytest.param(*case.values, id=case.id, marks=pytest.mark.slow)
         if case.id == "resnet18-released"
         else case
@@ -58,7 +58,7 @@ def test_start_value_gradient_and_penalty(tf: Any, network: Network) -> None:
 
 
 def test_pads_at_the_end_change_no_earlier_logit(tf: Any) -> None:
-    """Why pads need no mask: Keras with one gives the same logits before them."""
+    """Pads need no mask: Keras with a mask gives the same logits before them."""
     from f3ast_tff.models import CharacterLSTM
 
     model = CharacterLSTM(vocabulary=20, units=16)

@@ -1,4 +1,4 @@
-"""What holds for every network, without TensorFlow."""
+"""Properties of each network, without TensorFlow."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_shapes_that_cannot_be_are_refused() -> None:
 
 
 IMAGE, GREY, SMALL = (32, 32, 3), (28, 28, 1), (12, 12, 3)
-# By model: shapes of inputs that it reads, and that it does not.
+# Accepted and refused shapes of inputs, by model.
 SHAPES: dict[str, tuple[list[tuple[int, ...]], list[tuple[int, ...]]]] = {
     "softmax_regression": ([(60,), IMAGE, GREY], []),
     "resnet18": ([IMAGE, (24, 24, 3)], [(60,), GREY, (32, 24, 3)]),
@@ -129,7 +129,7 @@ def test_widths_that_are_none(name: str, value: str) -> None:
 
 
 def test_a_shrunk_image_is_made_of_means() -> None:
-    """Of 5 x 4 pixels 0 .. 19, rows of four: means of two by two; the fifth row is cut."""
+    """5 x 4 pixels 0 .. 19 in rows of four: means of two by two; the fifth row is cut."""
     import jax.numpy as jnp
 
     image = jnp.arange(20.0).reshape(1, 5, 4, 1)
@@ -138,7 +138,7 @@ def test_a_shrunk_image_is_made_of_means() -> None:
 
 
 def test_softmax_regression_starts_from_zeros_or_glorot() -> None:
-    """Glorot's bound is sqrt(6 / (60 + 10)); W changes with the seed, b is 0."""
+    """Glorot's bound is sqrt(6 / (60 + 10)); W changes with the seed, and b is 0."""
     zeros = SoftmaxRegression(60, 10).initial_weights(1)
     assert [weight.shape for weight in zeros] == [(60, 10), (10,)]
     assert not any(weight.any() for weight in zeros)

@@ -42,7 +42,7 @@ INPUTS = np.random.default_rng(5).normal(size=(6, 2)).astype(np.float32)
 
 
 def test_weights_are_the_leaves_and_go_back_into_the_tree() -> None:
-    """In the order of the keys: hidden, then bias and kernel of out."""
+    """Leaves are in the order of the keys: hidden, then bias and kernel of out."""
     weights = MODEL.initial_weights(3)
     assert [w.shape for w in weights] == [(2, 4), (3,), (4, 3)]
     assert {w.dtype for w in weights} == {np.dtype(np.float32)}
@@ -145,7 +145,7 @@ def test_a_pure_softmax_regression_is_the_built_in_one() -> None:
 
 
 def test_the_fused_engine_trains_it_as_the_built_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the one kernel of the built-in one, whose sums of floats have another order."""
+    """The built-in model runs without its single kernel, whose sums have another order."""
     from f3ast_tff import simulate
     from f3ast_tff.engines.jax import one_kernel
 

@@ -1,4 +1,4 @@
-"""Optimizers in both frameworks against the formulas of `tff.learning.optimizers` by hand."""
+"""Optimizers in both frameworks, compared with `tff.learning.optimizers`' formulas by hand."""
 
 from __future__ import annotations
 
@@ -64,16 +64,16 @@ def test_momentum(steps: Steps) -> None:
 
 
 def test_gradients_are_clipped_to_the_global_norm(steps: Steps) -> None:
-    """(3, 4) has norm 5 and is scaled to (0.6, 0.8); (0.3, 0.4) is left as it is."""
+    """(3, 4) has norm 5 and is scaled to (0.6, 0.8); (0.3, 0.4) stays as it is."""
     clipped = Sgd(1.0, clip_norm=1.0)
     np.testing.assert_allclose(steps(clipped, [np.array([3.0, 4.0])]), [-0.6, -0.8], rtol=1e-6)
     np.testing.assert_allclose(steps(clipped, [np.array([0.3, 0.4])]), [-0.3, -0.4], rtol=1e-6)
-    # The norm overflows: not a step of 0, which would count as one.
+    # The norm overflows: the result is NaN, since a step of 0 would count as a step.
     assert np.isnan(steps(clipped, [np.array([1e30, 1e30])])).all()
 
 
 def adaptive(second_moment: Callable, initial: float) -> np.ndarray:
-    """Step lr sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + eps), epsilon on the uncorrected root."""
+    """Step lr sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + eps), eps on the uncorrected root."""
     m, v, w = np.zeros(2), np.full(2, initial), np.zeros(2)
     for t, g in enumerate(GRADIENTS, start=1):
         m, v = 0.9 * m + 0.1 * g, second_moment(v, g)
@@ -94,7 +94,7 @@ def test_yogi(steps: Steps) -> None:
 
 
 def test_adagrad(steps: Steps) -> None:
-    """v sums squares; the step is lr g / sqrt(v + eps), epsilon under the root."""
+    """v sums squares; the step is lr g / sqrt(v + eps), with eps under the root."""
     v, expected = np.full(2, 0.5), np.zeros(2)
     for g in GRADIENTS:
         v = v + g**2
@@ -104,14 +104,14 @@ def test_adagrad(steps: Steps) -> None:
 
 
 def test_defaults_are_the_papers_constants() -> None:
-    """Adam's betas are 0.9 and 0.999 (App. C); gradients are not clipped unless asked (R18)."""
+    """Adam's betas are 0.9 and 0.999 (App. C); gradients are only clipped on request (R18)."""
     for optimizer in (Adam(0.1), Yogi(0.1)):
         assert (optimizer.beta_1, optimizer.beta_2, optimizer.clip_norm) == (0.9, 0.999, None)
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_sgd_is_exactly_its_formula(momentum: float) -> None:
-    """Bit for bit in float32, with a rate that XLA knows and with one that it does not."""
+    """Bit for bit in float32, with a rate known to XLA and with an unknown one."""
     import jax
 
     from f3ast_tff.engines.jax.optimizers import JaxOptimizer
@@ -140,7 +140,7 @@ def test_sgd_is_exactly_its_formula(momentum: float) -> None:
 
 @dataclass(frozen=True)
 class Signs(Optimizer):
-    """An optimizer from outside, which knows JAX alone."""
+    """An external optimizer with a JAX form only."""
 
     def in_jax(self, learning_rate: Any) -> Any:
         import optax
@@ -164,7 +164,7 @@ def test_own_optimizer_runs_where_it_has_a_form() -> None:
     engine = FusedEngine(parts, device="cpu")
     (outcome,) = engine.run_rounds(2, [Cohort(np.array([1]), np.ones(1))])
     assert not outcome.rejected
-    # Three steps of 0.05 each way.
+    # Three steps of 0.05 in one direction.
     assert np.abs(engine.weights()[0] * 20).max() == pytest.approx(3, abs=1e-5)
     SignsConfig().check({"engine": "fused"})
 

@@ -1,4 +1,4 @@
-"""Schedules of the client learning rate, by hand, as settings, and over an interrupted run."""
+"""Schedules of the client learning rate: by hand, as settings, and over an interrupted run."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_what_does_not_go_together(given: dict[str, Any], said: str) -> None:
 
 
 def test_a_run_that_goes_on_keeps_the_schedule(tmp_path: Path) -> None:
-    """Six rounds at once, and six that were stopped in round 4, after the checkpoint of round 2."""
+    """Six rounds at once, and six with a stop in round 4, after the checkpoint of round 2."""
     given = {"num_clients": 5, "clients_per_round": 2, "rounds": 6, "device": "cpu"}
     every = {"checkpoint_every": 2, "eval_every": 2, **INVERSE_SQRT}
     whole = simulate(**given, **every)

@@ -1,4 +1,4 @@
-"""The rate region: oracles against each other, r* by hand and against F3AST, policies."""
+"""The rate region: oracles compared with each other, r* by hand and from F3AST, policies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from f3ast_tff.rate_region import (
 from tests.f3ast_tff.methods.small_world import played
 
 pytest.importorskip("scipy")
-# SciPy 1.9 calls what NumPy 1.25 deprecates.
+# SciPy 1.9 calls a function that NumPy 1.25 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")
 
 SYSTEM = st.lists(
@@ -42,7 +42,7 @@ TABLE_ONE = np.array([0.375, 0.8])
 
 
 def expected_rates(policy: Policy, states: AvailabilityStates, draws: int) -> np.ndarray:
-    """Simulates a policy on every state: exact over states, sampled over its own draws."""
+    """Simulates a policy on each state: exact over states, sampled over the policy's draws."""
     rng, total = np.random.default_rng(0), np.zeros(states.num_clients)
     for mask, chance, k in zip(states.masks, states.chances, states.k):
         for _ in range(draws):
@@ -53,7 +53,7 @@ def expected_rates(policy: Policy, states: AvailabilityStates, draws: int) -> np
 @given(SYSTEM, st.integers(1, 3))
 @settings(max_examples=12)
 def test_oracles_agree(system: list[tuple[float, float, float]], k: int) -> None:
-    """Poisson-binomial, enumeration of states and linear program give one vertex."""
+    """The Poisson-binomial law, enumerated states and the linear program give the same vertex."""
     q, _, utility = np.array(system).T
     states = independent_states(q, k)
     exact = IndependentOracle(q, k).best(utility)
@@ -66,12 +66,12 @@ def test_optimum_of_table_one() -> None:
     """Sec. I: r^b = (0.375, 0.5) is best for equal shares.
 
     With equal p both cases of eq. (3) are c (1/r1 + 1/r2). Achievable are r1 <= 0.375, r2 <= 0.8,
-    r1 + r2 <= 1 - 0.625 * 0.2 = 0.875. H falls in both, so r1 + r2 = 0.875, and there it is least
-    where they are closest: client 1 whenever it is there, client 2 when alone.
+    r1 + r2 <= 1 - 0.625 * 0.2 = 0.875. H falls in both rates, so r1 + r2 = 0.875. There H is least
+    where the rates are closest: client 1 whenever it is available, client 2 otherwise.
 
-    With p = (0.1, 0.9), H is least on r1 + r2 = 0.875 where r is proportional to p, which leaves
-    the region by r2 <= 0.8: r* = (0.0875, 0.7875) for p^2. For H = sum p / r it is proportional
-    to sqrt(p), 1 : 3, r* = (0.21875, 0.65625).
+    With p = (0.1, 0.9) and p^2, H on r1 + r2 = 0.875 is least for r proportional to p. That point
+    meets r2 <= 0.8: r* = (0.0875, 0.7875). For H = sum p / r, r* is proportional to sqrt(p), 1 : 3,
+    so r* = (0.21875, 0.65625).
     """
     oracle = IndependentOracle(TABLE_ONE, 1)
     for objective in OBJECTIVES:
@@ -89,7 +89,7 @@ def test_region_of_table_one() -> None:
     system = configurations(independent_states(TABLE_ONE, 1))
     for r in ([0.375, 0.0], [0.375, 0.5], [0.225, 0.65], [0.075, 0.8]):
         assert reach(np.array(r), system) == pytest.approx(1, rel=1e-9)
-    # (1/2, 1/2) t: r1 <= 0.375 lets t be 0.75.
+    # (1/2, 1/2) t: r1 <= 0.375 allows t = 0.75.
     assert reach(HALF, system) == pytest.approx(0.75, rel=1e-9)
 
 
@@ -98,7 +98,7 @@ def test_region_of_table_one() -> None:
 def test_optimum_is_achievable_and_no_better_point_is(
     system: list[tuple[float, float, float]], k: int, objective: str
 ) -> None:
-    """Against the linear program: r* is in the region, on its edge, and H + gap holds elsewhere."""
+    """By the linear program, r* is on the region's edge, and H >= H(r*) - gap elsewhere."""
     q, p, direction = np.array(system).T
     p = p / p.sum()
     exact = configurations(independent_states(q, k))
@@ -119,7 +119,7 @@ def test_policies_achieve_their_target(
 ) -> None:
     """A target inside the region, by program and by greedy mixture: exact over states and orders.
 
-    Of a table, expected rates are sums of pi f; of a mixture, chances times vertices.
+    For a table, expected rates are sums of pi f; for a mixture, chances times vertices.
     """
     q, _, direction = np.array(system).T
     states = independent_states(q, k)
@@ -137,7 +137,7 @@ def test_policies_achieve_their_target(
 
 
 def test_mixture_chooses_what_the_oracle_says() -> None:
-    """Each order alone, over the states: no draw is random, so the match is exact."""
+    """Each order alone, over the states: without random draws the match is exact."""
     states = independent_states(np.array([0.3, 0.6, 0.9, 0.5]), 2)
     found = optimal_rates(np.array([0.4, 0.3, 0.2, 0.1]), "p", StatesOracle(states))
     for utility in found.utilities:
@@ -160,8 +160,8 @@ def test_targets_outside_the_region_are_refused() -> None:
 def test_f3ast_participates_at_the_optimal_rates(seed: int, objective: str) -> None:
     """Theorem III.3 on random systems of five clients: 6000 rounds after 10 / beta.
 
-    The share of rounds has a standard error of at most sqrt(r (1 - r) / 6000) plus what the
-    feedback adds or takes; a bias of order beta = 0.003 comes on top.
+    The share of rounds has a standard error of at most sqrt(r (1 - r) / 6000), changed somewhat by
+    the feedback. A bias of order beta = 0.003 is added.
     """
     rng = np.random.default_rng(seed)
     q, p, beta = rng.uniform(0.2, 0.95, 5), rng.dirichlet(np.full(5, 3)), 0.003
@@ -177,7 +177,7 @@ def test_f3ast_participates_at_the_optimal_rates(seed: int, objective: str) -> N
 
 
 def test_clusters_on_and_off_together() -> None:
-    """One cluster of two clients, there half of the time, K = 1: r = (1/4, 1/4) for equal p."""
+    """One cluster of two clients, available half of the time, K = 1, equal p: r = (1/4, 1/4)."""
     states = cluster_states(np.array([0.5]), np.array([0, 0]), 1)
     np.testing.assert_allclose(
         optimal_rates(HALF, "p", StatesOracle(states)).rates, [0.25, 0.25], atol=1e-6
@@ -185,16 +185,17 @@ def test_clusters_on_and_off_together() -> None:
 
 
 def test_hours_of_the_day_are_averaged() -> None:
-    """One client, there always or never by turns; another always: r = (1/2, 1/2) at K = 1."""
+    """Client 0 is available every second hour, client 1 always: r = (1/2, 1/2) at K = 1."""
     oracle = IndependentOracle(np.array([[1.0, 1.0], [0.0, 1.0]]), 1)
     np.testing.assert_allclose(oracle.best(np.array([2.0, 1.0])), [0.5, 0.5])
     np.testing.assert_allclose(oracle.best(np.array([1.0, 2.0])), [0.0, 1.0])
 
 
 def test_sampled_states_come_with_a_standard_error() -> None:
-    """Of 30 samples of 2000 states, H(r*) deviates from the exact by the stated error on average.
+    """Over 30 samples of 2000 states, H(r*) deviates by the stated error on average.
 
-    The mean square of 30 standard normal deviates is 1 with standard deviation sqrt(2 / 30) = 0.26.
+    The mean square of 30 standard normal deviates is 1, with standard deviation
+    sqrt(2 / 30) = 0.26.
     """
     q, p, rng = np.array([0.3, 0.6, 0.9]), np.array([0.5, 0.3, 0.2]), np.random.default_rng(0)
     exact = optimal_rates(p, "p_squared", IndependentOracle(q, 1), tolerance=1e-8).value
@@ -209,13 +210,13 @@ def test_sampled_states_come_with_a_standard_error() -> None:
 def test_who_is_never_available_is_named() -> None:
     with pytest.raises(ValueError, match="client 1 is never available"):
         optimal_rates(HALF, "p", IndependentOracle(np.array([0.5, 0.0]), 1))
-    # But for a client without data it does not matter.
+    # For a client without data it does not matter.
     found = optimal_rates(np.array([1.0, 0.0]), "p", IndependentOracle(np.array([0.5, 0.0]), 1))
     assert found.value == pytest.approx(2)
 
 
 def test_many_clients_rarely_served() -> None:
-    """200 equal clients always there, K = 3: r* = 3/200 for each, H = 200 (1/200)^2 200 / 3."""
+    """200 equal clients, always available, K = 3: r* = 3/200 each, H = 200 (1/200)^2 200 / 3."""
     p = np.full(200, 1 / 200)
     found = optimal_rates(p, "p_squared", IndependentOracle(np.ones(200), 3), tolerance=1e-3)
     assert found.gap <= 1e-3 * found.value
@@ -223,10 +224,11 @@ def test_many_clients_rarely_served() -> None:
 
 
 def test_selection_from_independent_clients_can_be_positively_correlated() -> None:
-    """The proof of (7) says P(j in S | i in S) <= P(j in S); not so for K = 2 and this order.
+    """The proof of (7) says P(j in S | i in S) <= P(j in S): false for K = 2 and this order.
 
-    a and b are available with chance 1/2 each, i and j always. i is selected unless a and b both
-    are there, j only if neither is: P(i) = 3/4, P(j) = 1/4 = P(i and j) > 3/16.
+    Clients a and b are available with probability 1/2 each, i and j always. Client i is selected
+    unless both a and b are available, client j only if neither is. So P(i) = 3/4, and
+    P(j) = 1/4 = P(i and j) > 3/16.
     """
     both, i_selected, j_selected = 0.0, 0.0, 0.0
     for a, b in itertools.product([False, True], repeat=2):
