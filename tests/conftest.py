@@ -1,4 +1,4 @@
-"""Shared by all tests."""
+"""Fixtures and hooks shared by all tests."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
-# What a background shell or nohup ignores, the programs that tests start would ignore too.
+# A background shell or nohup ignores these signals, and child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for _signum in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(_signum, signal.SIG_DFL)
 
-# Most of the time would go to compiling. `make test-engines`, `make test-slow` compile as runs do.
+# Compiling would take most of the time; `make test-engines` and `test-slow` compile as runs do.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
-# A busy machine is no failure. The environment of Flower has no Hypothesis.
+# A busy machine is no failure: no deadline. Flower's environment lacks Hypothesis.
 if importlib.util.find_spec("hypothesis") is not None:
     import hypothesis
 
     hypothesis.settings.register_profile("no_deadline", deadline=None)
     hypothesis.settings.load_profile("no_deadline")
 
-# What takes longest, four seconds or more, comes first: no worker ends with it alone.
+# Files of four seconds or more come first, so that no worker ends alone with a long one.
 LONGEST = (
     "test_run_experiments.py",
     "f3ast_tff/engines/test_recorded_rounds.py",
@@ -63,17 +63,17 @@ LONGEST = (
 
 WITHOUT_TFF = "TensorFlow Federated is not installed: tests marked tff are skipped"
 HAS_TFF = importlib.util.find_spec("tensorflow_federated") is not None
-# Whole files are not imported: TensorFlow may be at their top.
+# Marks of files to leave out unimported, since a file may import TensorFlow at its top.
 MARKED = ("\npytestmark = pytest.mark.tff\n", "\npytestmark = [pytest.mark.tff, ")
 
 
 def pytest_report_header() -> str | None:
-    """Says what is left out."""
+    """Reports the tests left out, if any."""
     return None if HAS_TFF else WITHOUT_TFF
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leaves files marked `tff` out where TFF is not installed."""
+    """Leaves out files marked `tff` if TFF is not installed."""
     if HAS_TFF or not collection_path.match("test_*.py"):
         return None
     text = collection_path.read_text()
@@ -81,14 +81,14 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 def _needs_tff(item: pytest.Item) -> bool:
-    """Whether it is marked `tff`, or has an engine of TFF as parameter."""
+    """Whether a test is marked `tff` or has a TFF engine as a parameter."""
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
     engine = any(isinstance(value, str) and value.startswith("tff") for value in parameters)
     return engine or item.get_closest_marker("tff") is not None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips tests that need what is not there; sorts files, not what is in them."""
+    """Skips tests whose engine is missing; runs the longest files first, each in its own order."""
     for item in items:
         if not HAS_TFF and _needs_tff(item):
             item.add_marker(pytest.mark.skip(reason=WITHOUT_TFF))
@@ -99,9 +99,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Has JAX compile a program once per worker: most tests build engines that others built.
+    """Lets JAX compile each program once per worker, since most tests build the same engines.
 
-    By its configuration, not the environment: the processes that tests start compile for users.
+    The setting is JAX's configuration, not the environment: processes that tests start compile for
+    users.
     """
     if importlib.util.find_spec("jax") is not None:
         import jax
@@ -112,10 +113,10 @@ def compiled_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leaves what is imported out of every later collection of garbage, and has few of them.
+    """Keeps imported objects out of garbage collection, and makes collections rare.
 
-    Tracing a program makes many objects and little garbage: by default a sixth of the time of tests
-    of engines would go to looking for it.
+    Tracing a program makes many objects and little garbage: by default the collector would take a
+    sixth of the time of engine tests.
     """
     gc.collect()
     gc.freeze()

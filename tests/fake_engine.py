@@ -1,4 +1,4 @@
-"""An engine without a framework: deterministic, with a state, and able to break down."""
+"""An engine without a framework: deterministic, with a state, and able to break down on request."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ NUM_WEIGHTS = 3
 
 
 class Breakdown(Exception):
-    """What a `FakeEngine` raises when told to."""
+    """Error that a `FakeEngine` raises on request."""
 
 
 class FakeEngine:
     """Moves its weights by the weighted sum of pseudo-random updates, with momentum.
 
-    An update depends on (round, client, current weights), so whatever a resumed run does otherwise
-    shows in all later rounds.
+    An update depends on (round, client, current weights), so any difference of a resumed run shows
+    in all later rounds.
 
     Attributes:
         block_rounds: See `Engine`.
-        break_at: Round that raises `Breakdown`, or `None`.
-        blocks: First and last round of every call of `run_rounds`.
-        rounds_run: Rounds that trained somebody.
+        break_at: Round that raises `Breakdown`; `None` for no such round.
+        blocks: First and last round of each call of `run_rounds`.
+        rounds_run: Rounds with at least one client.
         cohorts: The cohort of each round.
         closed: Whether `close` was called.
     """
@@ -54,7 +54,7 @@ class FakeEngine:
         by_client: bool = False,
         flights: Sequence[Flight] = (),
     ) -> list[RoundOutcome]:
-        # A late update is computed when it enters: no test is of its value.
+        # A late update is computed when it enters: no test reads its value.
         self.blocks.append((first_round, first_round + len(cohorts) - 1))
         rounds = enumerate(cohorts, start=first_round)
         return [self._round(t, cohort, by_client) for t, cohort in rounds]
@@ -102,13 +102,13 @@ class FakeEngine:
 
 
 class SilentProgress:
-    """Remembers what the round loop says.
+    """Records the reports of the round loop.
 
     Attributes:
-        first_rounds: Round that each run started from.
-        rounds: Rounds done by this run.
-        rows: For every `advance`, the rounds done by then, and the row.
-        break_at: `advance` raises `Breakdown` once so many rounds are done, or `None`.
+        first_rounds: First round of each run.
+        rounds: Number of rounds done.
+        rows: Rounds done and the row, per call of `advance`.
+        break_at: Rounds after which `advance` raises `Breakdown`; `None` for never.
     """
 
     def __init__(self, break_at: int | None = None) -> None:

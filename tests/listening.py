@@ -1,4 +1,4 @@
-"""Listening sockets of processes: what can be reached, and from where."""
+"""Listening sockets of processes: addresses and ports."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import psutil
 
 
 def listening(pid: int | None = None) -> set[tuple[str, int]]:
-    """Returns address and port of each TCP socket on which a process or a descendant listens.
+    """Returns the address and port of each TCP socket that a process or its descendants listen on.
 
     Args:
-        pid: The process; `None` for this one.
+        pid: Process id; `None` for this process.
     """
     process = psutil.Process(os.getpid() if pid is None else pid)
     found = set()
@@ -24,6 +24,6 @@ def listening(pid: int | None = None) -> set[tuple[str, int]]:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether only this machine reaches an IP address; also of IPv4 mapped into IPv6."""
+    """Whether an IP address is reachable from this machine only; IPv4 mapped into IPv6 counts."""
     found = ipaddress.ip_address(address)
     return (getattr(found, "ipv4_mapped", None) or found).is_loopback

@@ -1,4 +1,4 @@
-"""Real Ray clusters of two nodes, as processes of this machine, for tests that lose one."""
+"""Real Ray clusters of two nodes, as processes of this machine, for tests that lose a node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import psutil
 
 _ROOT = Path(__file__).parents[1]
-# In a process of its own, which ends what it started when its stdin ends.
+# Program of the cluster's own process; it ends everything it started when its stdin ends.
 _CLUSTER = """
 import sys
 from ray.cluster_utils import Cluster
@@ -37,10 +37,10 @@ class RayCluster(NamedTuple):
     """A running cluster.
 
     Attributes:
-        address: Its head's, `HOST:PORT`.
-        pid: The process that all others descend from.
-        raylets: The process of each node that its workers descend from. Runs on this machine attach
-            themselves to the second node; the cluster's head is a process apart.
+        address: Address of the cluster's head, `HOST:PORT`.
+        pid: Common ancestor of all processes of the cluster.
+        raylets: Process id of each node's raylet, the ancestor of its workers. Runs on this machine
+            attach to the second node; the cluster's head is a process apart.
     """
 
     address: str
@@ -48,25 +48,25 @@ class RayCluster(NamedTuple):
     raylets: Sequence[int]
 
     def kill_node(self, node: int) -> None:
-        """Kills a node with all that runs on it, as if its machine lost power."""
+        """Kills a node with all its processes, as if its machine lost power."""
         raylet = psutil.Process(self.raylets[node])
         _kill([raylet, *raylet.children(recursive=True)])
 
     def kill(self) -> None:
-        """Kills all nodes and what they share."""
+        """Kills all nodes and the processes they share."""
         _kill(psutil.Process(self.pid).children(recursive=True))
 
 
 @contextmanager
 def ray_cluster(cpus_per_node: int, client_port: int | None = None) -> Iterator[RayCluster]:
-    """Starts a cluster of two nodes; every process of it is gone afterwards.
+    """Starts a cluster of two nodes; all its processes are gone afterwards.
 
     Args:
-        cpus_per_node: Actors that each node has a place for.
-        client_port: Where the server of Ray's client shall listen; `None` for no such server.
+        cpus_per_node: Number of actors that fit on each node.
+        client_port: Port of the server for Ray's client; `None` for no such server.
     """
     port = [] if client_port is None else [str(client_port)]
-    # Ray's client sends no code: its nodes have the package installed.
+    # Ray's client sends no code, so its nodes need the package installed.
     environment = {**os.environ, **({"PYTHONPATH": str(_ROOT)} if port else {})}
     process = subprocess.Popen(
         [sys.executable, "-c", _CLUSTER, str(cpus_per_node), *port],

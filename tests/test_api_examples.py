@@ -1,4 +1,4 @@
-"""Names of the reference have examples in their docstrings; the examples of all docstrings run."""
+"""Documented names have examples in their docstrings, and the examples of all docstrings run."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import f3ast_tff
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("f3ast_tff", "availability", "datasets", "analysis")
-# The site sets the code below this heading as code; it takes `Example:` for a quotation.
+# The site renders the code below `Examples:` as code; it takes `Example:` for a quotation.
 HEADING = re.compile(r"^ *Examples:\n( *\n)? +>>> ", flags=re.MULTILINE)
-# Errors that no few lines of Python bring about, and a base whose subclass has an example.
+# Errors that a few lines of Python cannot cause, and a base class whose subclass has an example.
 WITHOUT = {
     "f3ast_tff.core.errors.CheckpointError",
     "f3ast_tff.core.errors.EngineError",
@@ -29,7 +29,7 @@ WITHOUT = {
 
 
 def needs_tff(names: Iterable[str]) -> list[Any]:
-    """Marks what is in `f3ast_tff.engines.tff`: conftest.py skips it by name without TFF."""
+    """Marks names in `f3ast_tff.engines.tff` with `tff`; without TFF conftest.py skips them."""
     return [
         pytest.param(name, marks=pytest.mark.tff if ".engines.tff." in name else ())
         for name in names
@@ -37,7 +37,7 @@ def needs_tff(names: Iterable[str]) -> list[Any]:
 
 
 def listed() -> list[str]:
-    """Names on the pages of the reference; of a module its members, or what is public in it."""
+    """Names on the reference pages; for a module, the members listed there, or its public names."""
     found = []
     for page in sorted((ROOT / "docs/reference").glob("*.md")):
         text = page.read_text()
@@ -52,14 +52,14 @@ def listed() -> list[str]:
 
 
 def public_in(file: Path) -> list[str]:
-    """Classes and functions of a module, which is not imported."""
+    """Public classes and functions of a module, found without importing it."""
     kinds = (ast.ClassDef, ast.FunctionDef)
     nodes = ast.parse(file.read_text()).body
     return [n.name for n in nodes if isinstance(n, kinds) and not n.name.startswith("_")]
 
 
 def modules_with_examples() -> list[str]:
-    """Modules whose docstrings have examples, by import path."""
+    """Import paths of the modules whose docstrings have examples."""
     found = set()
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*.py"):
@@ -71,14 +71,17 @@ def modules_with_examples() -> list[str]:
 
 
 def find(name: str) -> Any:
-    """Returns the object of a name."""
+    """Returns the object with this import path."""
     module, _, attribute = name.rpartition(".")
     return getattr(importlib.import_module(module), attribute)
 
 
 @pytest.mark.parametrize("name", needs_tff(name for name in listed() if name not in WITHOUT))
 def test_a_name_of_the_reference_has_an_example(name: str) -> None:
-    """One with a result. Attributes and methods need none: the example of their class uses them."""
+    """The example shows a result.
+
+    Attributes and methods need none: the class's example uses them.
+    """
     text = find(name).__doc__ or ""
     results = [example.want for example in doctest.DocTestParser().get_examples(text)]
     assert HEADING.search(text) and any(results), f"{name} needs `Examples:` with a result"
@@ -93,7 +96,7 @@ def test_what_the_package_exports_is_listed() -> None:
 @pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")  # SciPy
 @pytest.mark.parametrize("name", needs_tff(modules_with_examples()))
 def test_examples_of(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each example imports what it uses; it may write files."""
+    """Each example imports all that it uses; it may write files."""
     monkeypatch.chdir(tmp_path)
     result = doctest.testmod(importlib.import_module(name), globs={})
     assert result.attempted > 0

@@ -1,4 +1,4 @@
-"""The pages of docs/: their Python runs, their links lead somewhere."""
+"""The Python code of docs/ runs, and its links lead somewhere."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_example_of_a_strategy_is_a_plugin(tmp_path: Path) -> None:
     path.write_text(python_of("docs/extending.md")[1])
     settings: dict[str, Any] = {"availability": "always", "rounds": 5, "clients_per_round": 20}
     found = simulate(plugins=[str(path)], algorithm="rarest", rarest_bound=0.5, **settings)
-    # Nobody is selected again before everybody was.
+    # No client is selected twice before all were selected once.
     assert sorted(found.selection["selected"].ravel()) == list(range(100))
     assert found.selection["final_counts"].tolist() == [1] * 100
 
@@ -60,7 +60,7 @@ def test_the_server_of_ones_own_prints_what_the_page_says_and_restarts_as_if_it_
 
 
 def test_the_mistake_shows_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
-    """The right weights have the mean p_k; divided, the more available client weighs more."""
+    """The right weights have mean p_k; divided, the more available client weighs more."""
     (code,) = python_of("docs/mistakes.md")
     names: dict[str, Any] = {}
     exec(code, names)
@@ -71,7 +71,7 @@ def test_the_mistake_shows_as_the_page_says(capsys: pytest.CaptureFixture[str]) 
 def test_the_python_of_the_front_page_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With 2 rounds in place of 200."""
+    """The code runs with 2 rounds instead of 200."""
     (code,) = python_of("README.md")
     monkeypatch.chdir(tmp_path)
     exec(code.replace("rounds=200", "rounds=2"), {})
@@ -80,7 +80,7 @@ def test_the_python_of_the_front_page_runs(
 
 
 def commands_of(page: str) -> list[list[str]]:
-    """The commands of a page that name no file of the reader's."""
+    """Commands of a page, except those on a file of the reader's."""
     lines = re.findall(r"^f3ast-tff .*$", (ROOT / page).read_text(), flags=re.MULTILINE)
     return [shlex.split(line, comments=True) for line in lines if " LOG" not in line]
 
@@ -89,7 +89,7 @@ def commands_of(page: str) -> list[list[str]]:
 def test_the_commands_of_the_front_page_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In their order, with 2 rounds each; the estimate lists its runs."""
+    """Commands run in the page's order with 2 rounds each; an estimate lists its runs."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     commands = commands_of("README.md")
@@ -133,7 +133,7 @@ def test_notebooks_are_kept_without_outputs() -> None:
 
 
 def too_wide(page: str) -> list[str]:
-    """The lines above 100 columns that can be broken, and the table cells above 160 characters."""
+    """Breakable lines above 100 columns, and table cells above 160 characters."""
     found, block = [], None
     for line in page.splitlines():
         if line.lstrip().startswith("```"):
@@ -145,7 +145,7 @@ def too_wide(page: str) -> list[str]:
         if block is None:
             breaks = not line.startswith(("![", "[![", "<!--"))
         else:
-            # Of other blocks, which have equations and what was printed, commands alone.
+            # Other blocks hold equations or printed output: only their commands count.
             is_code = block in ("sh", "python", "toml")
             breaks = is_code or line.startswith(("f3ast-tff ", "python -m "))
         if breaks and len(line) > 100 and len(line.split()) > 1:

@@ -1,4 +1,4 @@
-"""Public methods say what they do: in their docstring, or in that of the method they override."""
+"""Public methods are documented, by their own docstring or that of the overridden method."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FOLDERS = ("f3ast_tff", "analysis", "availability", "datasets", "tools")
 
 
 def classes() -> Iterator[tuple[str, ast.ClassDef]]:
-    """Every class of the sources, with its file."""
+    """Each class of the sources, with its file."""
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
@@ -29,7 +29,7 @@ def _is_function(node: ast.stmt) -> bool:
 
 
 def test_public_methods_are_documented() -> None:
-    """Bases are found by name: of several classes of one name each counts."""
+    """Bases are found by name; any class of that name may document the method."""
     found = list(classes())
     by_name: dict[str, list[ast.ClassDef]] = {}
     for _, node in found:

@@ -1,4 +1,4 @@
-"""The notebooks of `examples/` run, and show what their text says."""
+"""The notebooks of `examples/` run, and their output agrees with their text."""
 
 from __future__ import annotations
 

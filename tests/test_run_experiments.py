@@ -1,4 +1,4 @@
-"""The command a user types, in processes of their own: outputs, interruptions, resume."""
+"""The user's command, in separate processes: outputs, interruptions, resume."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 ROUNDS = 24
 IN_PROCESS = ("--engine=tff",)
 WORKER = ("--engine=tff", "--tff_runtime=worker")
-# Rounds in blocks, enough of them to interrupt.
+# Enough rounds, in blocks, to interrupt.
 FUSED_ROUNDS = 600
 FUSED = ("--device=cpu", f"--rounds={FUSED_ROUNDS}", "--eval_every=5", "--checkpoint_every=20")
 ARGUMENTS = [
@@ -38,9 +38,9 @@ ARGUMENTS = [
     "--seed=5",
 ]
 COMMAND = [sys.executable, "run_experiments.py", *ARGUMENTS]
-# As users have it, whatever the tests compile with.
+# Users' environment: full compilation, unlike in the tests.
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "JAX_DISABLE_MOST_OPTIMIZATIONS"}
-# A shell that puts the tests in the background has them, and what they start, ignore Ctrl-C.
+# A shell that starts the tests in the background makes them and their children ignore Ctrl-C.
 HEED_CTRL_C = """
 import runpy, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -70,7 +70,7 @@ def start(folder: Path, engine: Sequence[str]) -> subprocess.Popen:
 
 
 def here(folder: Path, *arguments: str) -> int:
-    """The same command in this process."""
+    """Runs the same command in this process."""
     return main([*COMMAND[1:], f"--output_dir={folder}", "--run_name=run", *arguments])
 
 
@@ -84,7 +84,7 @@ def workers_of(pid: int) -> list[psutil.Process]:
 
 
 def wait_for_evaluations(process: subprocess.Popen, folder: Path, number: int) -> None:
-    """Waits until `metrics.csv` holds so many rows."""
+    """Waits until `metrics.csv` holds this number of rows."""
     deadline = time.monotonic() + 120
     path = folder / "run" / "metrics.csv"
     while not (path.exists() and len(path.read_text().splitlines()) > number):
@@ -103,10 +103,10 @@ def _environment(process: psutil.Process) -> ItemsView[str, str]:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run through a pipe, as `run_experiments.py ... | cat`; returns its output folder."""
+    """Output folder of a run through a pipe, as `run_experiments.py ... | cat`."""
     folder = tmp_path_factory.mktemp("undisturbed")
     line = " ".join([*COMMAND, *FUSED, f"--output_dir={folder}", "--run_name=run"])
-    # What it starts inherits this; other tests may have workers of their own at the same time.
+    # Processes of the run inherit this mark; other tests may have workers at the same time.
     mark = {"F3AST_TEST_RUN": str(folder)}
     piped = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {line} 2>&1 | cat"],
@@ -157,7 +157,7 @@ def test_killed_run_equals_an_undisturbed_one(undisturbed: Path, tmp_path: Path)
 
 @pytest.mark.tff
 def test_so_does_one_on_tff(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Interrupted in a process of its own, it goes on in this one."""
+    """A run interrupted in another process continues in this one."""
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     broken.mkdir()
     interrupt(broken, IN_PROCESS, [(signal.SIGINT, 2, 130), (signal.SIGKILL, 5, -9)])
@@ -186,7 +186,10 @@ def test_so_does_one_on_the_worker(tmp_path: Path) -> None:
 def interrupt(
     folder: Path, engine: Sequence[str], exits: Sequence[tuple[signal.Signals, int, int]]
 ) -> None:
-    """Each of `exits` (signal, after how many evaluations, exit status) ends a worker too."""
+    """Ends a run once per entry of `exits`: (signal, evaluations before it, exit status).
+
+    The run's worker, if any, ends with it.
+    """
     for signum, evaluations, status in exits:
         process = start(folder, engine)
         wait_for_evaluations(process, folder, evaluations)

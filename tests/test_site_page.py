@@ -1,4 +1,4 @@
-"""The site in headless Chromium: pages fit, nothing comes from elsewhere, the search finds."""
+"""The site in headless Chromium: pages fit, nothing is loaded from elsewhere, the search finds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.analysis.report.chromium import Chromium
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "build" / "site"
-# The search stands in the shadow of an element.
+# The search is in an element's shadow root.
 SEARCH = "[...document.querySelectorAll('*')].find(e => e.shadowRoot).shadowRoot"
 pytestmark = pytest.mark.page
 
@@ -88,7 +88,7 @@ def test_a_search_finds_its_page_first(
 
 
 def eventually(browser: Chromium, script: str) -> str:
-    """Returns the value of a script once it is true."""
+    """Waits until the script's value is true, and returns it."""
     deadline = time.monotonic() + 30
     while not (found := browser.evaluate(script)):
         assert time.monotonic() < deadline, script

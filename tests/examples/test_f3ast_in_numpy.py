@@ -42,7 +42,7 @@ def test_it_trains_the_model_of_the_fused_engine(plain: ModuleType, seed: int) -
     for ours, theirs in zip(rounds[-1].model, fused.weights):
         np.testing.assert_allclose(ours, theirs, atol=2e-5)
     final = fused.metrics["test_sample_accuracy"].iloc[-1]
-    # One test example more or less, where two classes are within rounding.
+    # The two may differ by about one test example, where two classes agree within rounding.
     assert plain.accuracy(rounds[-1].model, test) == pytest.approx(final, abs=2e-4)
 
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def app(rounds: int, state_file: Path, dies_in: int = 0) -> tuple[int, str]:
-    """Exit code and output of the app."""
+    """Returns the exit code and the output of the app."""
     module = "tests.f3ast_tff.flower.simulated_app"
     done = subprocess.run(
         [sys.executable, "-m", module, str(rounds), str(state_file), str(dies_in)],

@@ -18,7 +18,7 @@ from f3ast_tff.settings.registry import registry_with
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGINS = ROOT / "examples" / "plugins"
-# Each with the setting that names its component, and one of its parameters.
+# Per plug-in, the setting that names its component, and one of its parameters.
 CASES: dict[str, list[str]] = {
     "greedy_loss": ["--algorithm=greedy_loss", "--explore=0.5"],
     "commuters": ["--availability=commuters", "--commute_rounds=5"],
@@ -31,7 +31,7 @@ SMALL = ["--num_clients=10", "--clients_per_round=3", "--rounds=4", "--eval_ever
 
 
 def start(*arguments: str, cwd: Path) -> str:
-    """Runs `f3ast-tff` in another folder; the module, so that any installation will do."""
+    """Runs `f3ast-tff` in another folder, as a module, so that any installation will do."""
     done = subprocess.run(
         [sys.executable, "-m", "f3ast_tff.cli.main", *arguments],
         cwd=cwd,
@@ -44,7 +44,7 @@ def start(*arguments: str, cwd: Path) -> str:
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The same in this process: what it prints, or what it says of an error."""
+    """The same command in this process; returns its output, or its error message."""
 
     def run(*arguments: str, cwd: Path, code: int = 0) -> str:
         monkeypatch.chdir(cwd)
@@ -58,7 +58,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.parametrize("name", CASES)
 def test_adding_a_component_takes_one_file(name: str) -> None:
-    """Nothing else in the repository names it, but for documentation and this test."""
+    """No other file of the packages names the component."""
     file = PLUGINS / f"{name}.py"
     registry = registry_with([str(file)])
     component = registry.plugins[-1].components[-1]
@@ -70,7 +70,7 @@ def test_adding_a_component_takes_one_file(name: str) -> None:
 def test_a_plugin_whose_strategy_means_another_aggregation_is_refused(
     tmp_path: Path, command: Command
 ) -> None:
-    """Its `Config` would let it run with F3AST's sum."""
+    """The plug-in's `Config` would otherwise let it run with F3AST's sum."""
     plugin = (PLUGINS / "greedy_loss.py").read_text()
     named = '    aggregation: ClassVar[str] = "mean"\n'
     place = plugin.rindex(named)
@@ -80,7 +80,7 @@ def test_a_plugin_whose_strategy_means_another_aggregation_is_refused(
     assert "--aggregation=sum: the weights of GreedyLoss are meant for mean" in said
 
 
-# The others run on the command line as part of a campaign, below.
+# The other plug-ins run on the command line as part of a campaign, below.
 ALONE = ("greedy_loss", "smoothed_varp")
 
 
@@ -176,7 +176,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_plugins_in_a_campaign(campaign: Path) -> None:
-    """A setting reaches the runs that have it; a run says the plug-ins that it uses."""
+    """A setting reaches the runs whose component has it; each run records the plug-ins it uses."""
     configs = {
         path.parent.name: json.loads(path.read_text())
         for path in (campaign / "runs/mine/runs").glob("*/config.json")
@@ -190,7 +190,7 @@ def test_plugins_in_a_campaign(campaign: Path) -> None:
 
 
 def test_plugins_in_the_report_without_being_loaded(campaign: Path, command: Command) -> None:
-    """Runs say themselves how their components are called."""
+    """Runs record the display names of their components."""
     command("report", f"--runs={campaign / 'runs'}", "--out=report", cwd=campaign)
     page = (campaign / "report/report.html").read_text()
     for display in ("Greedy loss", "F3AST"):
@@ -204,7 +204,7 @@ def test_plugins_in_the_report_without_being_loaded(campaign: Path, command: Com
     ("name", "engine"),
     [
         *((name, "fused") for name in ("greedy_loss", "commuters", "clipped_mean")),
-        # What TFF sees of a plug-in: who is scored, and an aggregation.
+        # Plug-in parts that reach TFF: scoring of candidates, and an aggregation.
         *((name, "tff") for name in ("greedy_loss", "clipped_mean")),
         pytest.param("commuters", "tff", marks=pytest.mark.slow),
     ],

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.ray
 
 
 def command(*arguments: str, cwd: Path) -> str:
-    """Runs `f3ast-tff` in another folder, which is not the checkout."""
+    """Runs `f3ast-tff` in a folder outside the checkout."""
     done = subprocess.run(
         [sys.executable, "-m", "f3ast_tff.cli.main", *arguments],
         cwd=cwd,
@@ -48,7 +48,7 @@ def metrics(folder: Path) -> pd.DataFrame:
 
 
 def test_rounds_over_actors_equal_those_of_one_process(tmp_path: Path) -> None:
-    """A strategy that learns from each client's loss, an own model and an own aggregation."""
+    """The run has a strategy that learns from losses, and its own model and aggregation."""
     run = ["run", *ALL, *COMPONENTS, *SMALL, "--algorithm=greedy_loss"]
     command(*run, "--run_name=one", cwd=tmp_path)
     command(*run, "--run_name=ray", "--num_workers=2", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""The run of TensorFlow Federated that `make demo` compares with where TFF is not installed."""
+"""The recorded TFF run that `make demo` compares with if TFF is not installed."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def seed() -> int:
 
 
 def count(default: int) -> int:
-    """Returns how many cases are tried."""
+    """Returns the number of cases to try."""
     return int(os.environ.get(COUNT_VARIABLE, default))
 
 
@@ -57,7 +57,7 @@ def cases(name: str, default: int) -> Iterator[tuple[int, random.Random]]:
 
 
 def value_of(parameter: Parameter, rng: random.Random) -> str:
-    """Returns a value as it would stand on a command line, sound in most cases."""
+    """Returns a value in command-line form, valid in most cases."""
     if parameter.choices and rng.random() < 0.9:
         return rng.choice(parameter.choices)
     if parameter.kind is bool:
@@ -117,27 +117,27 @@ def replace(path: Path, rng: random.Random) -> None:
 
 @_damage
 def remove(path: Path, rng: random.Random) -> None:
-    """Removes it."""
+    """Removes the file."""
     path.unlink()
 
 
 @_damage
 def folder(path: Path, rng: random.Random) -> None:
-    """Puts a folder in its place."""
+    """Replaces the file by a folder."""
     path.unlink()
     path.mkdir()
 
 
 @_damage
 def pipe(path: Path, rng: random.Random) -> None:
-    """Puts a named pipe in its place."""
+    """Replaces the file by a named pipe."""
     path.unlink()
     os.mkfifo(path)
 
 
 @_damage
 def link(path: Path, rng: random.Random) -> None:
-    """Puts a link in its place: to nothing, to itself, or to a device that never ends."""
+    """Replaces the file by a link: to nothing, to itself, or to a device that never ends."""
     path.unlink()
     path.symlink_to(rng.choice(["nowhere", path.name, "/dev/zero"]))
 

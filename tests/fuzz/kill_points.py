@@ -2,8 +2,8 @@
 
     python -m tests.fuzz.kill_points ENGINE
 
-Takes an order per line, JSON, and answers each in a line. Frameworks are imported once, before the
-forks. The engine `fake` is `tests.fake_engine`.
+Reads one JSON order per line, and answers each in one line. Frameworks are imported once, before
+the forks. The engine `fake` is `tests.fake_engine`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _MODULES = ("cli.run", "run.build", "run.round_loop", "run.metrics_loggers", "ru
 
 
 class Ended(NamedTuple):
-    """How a run ended.
+    """End of a run.
 
     Attributes:
         code: Exit code; -9 if it was killed.
-        points: Points that it passed; 0 if it was killed.
-        err: What it said on stderr.
+        points: Number of points passed; 0 if it was killed.
+        err: Text on stderr.
     """
 
     code: int
@@ -41,16 +41,16 @@ class Ended(NamedTuple):
 
 
 class Disk:
-    """Counts what is done to files below a folder, and intervenes at one point."""
+    """Counts the writes to files below a folder, and intervenes at one of them."""
 
     def __init__(self, folder: str, at: int, how: str) -> None:
-        """Takes the place.
+        """Sets the place of the intervention.
 
         Args:
-            folder: What counts.
-            at: The number of the point, from 1; 0 for none.
-            how: `"kill"`: SIGKILL instead of it; `"torn"`: SIGKILL half-way, if it is a write;
-                `"full"`: the disk is full from there on.
+            folder: Folder whose files count.
+            at: Number of the point, from 1; 0 for no intervention.
+            how: `"kill"`: SIGKILL before the point; `"torn"`: the same, but in the middle of a
+                write; `"full"`: the disk is full from the point on.
         """
         self._folder = os.path.abspath(folder) + os.sep
         self._at, self._how = at, how
@@ -71,7 +71,7 @@ class Disk:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def install(self) -> None:
-        """Takes the place of the functions of Python by which files are written."""
+        """Replaces the Python functions that write files."""
         disk, opened, replace, fsync = self, io.open, os.replace, os.fsync
         unlink = os.unlink
 
@@ -108,7 +108,7 @@ class Disk:
 
 
 class Forks:
-    """The program below, in a process; `with Forks(engine) as forks:` ends it."""
+    """A process that runs this module's program; `with Forks(engine) as forks:` ends it."""
 
     def __init__(self, engine: str) -> None:
         self._process = subprocess.Popen(
@@ -120,7 +120,7 @@ class Forks:
         )
 
     def run(self, folder: Path, words: Sequence[str], at: int = 0, how: str = "kill") -> Ended:
-        """Runs `f3ast-tff run`, all its files below a folder."""
+        """Runs `f3ast-tff run` with all its files below a folder."""
         given = [f"--output_dir={folder}", "--run_name=run", *words]
         order = {"words": given, "folder": str(folder), "at": at, "how": how}
         assert self._process.stdin is not None and self._process.stdout is not None
@@ -146,12 +146,12 @@ def _use_fake_engine() -> None:
     changed: Any = FusedConfig
     changed.build, changed.check_installed = build, lambda self: None
     changed.prepare_environment = lambda self, environment: None
-    # Starts git twice.
+    # `provenance` would start git twice.
     vars(run_experiment)["provenance"] = dict
 
 
 def _run(order: dict[str, Any], answer: int) -> None:
-    """In the forked process."""
+    """Runs the command in the forked process."""
     from f3ast_tff.cli.main import main
 
     disk = Disk(order["folder"], order["at"], order["how"])

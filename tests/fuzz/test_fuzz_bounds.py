@@ -1,6 +1,6 @@
-"""Every number of every component at its bounds: a run, or one line.
+"""Each number of each component at its bounds: a run, or a one-line error.
 
-A process has 4 GiB of memory, and a minute of a core for each command.
+A process has 4 GiB of memory, and each command one minute of a core.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from tests.fake_engine import FakeEngine
 
 pytestmark = pytest.mark.slow
 _MEMORY_BYTES, _CPU_SECONDS = 4 * 2**30, 60
-# Their data are not here.
+# Tasks whose data are not here.
 _NO_DATA = ("cifar10", "cifar100", "cifar10_one_class", "mnist", "shakespeare")
-# Runs are as long as these say; and a cluster of Ray.
+# Settings that lengthen the run, and the one that needs a Ray cluster.
 _LEFT_OUT = ("rounds", "local_epochs", "local_steps", "num_workers")
 _INTEGERS = (0, 2**31 - 1, 2**31, 2**63 - 1, 2**63)
 _NUMBERS = (0.0, -0.0, 1e-300, 1e-45, 2e-38, 2.0**31, 2.0**63 - 1, 3e38, 1e300)
-# What components need beside their own parameter.
+# Further flags that a component needs.
 _BESIDE: Mapping[str, tuple[str, ...]] = {
     "product": ("--availability_parts=smartphones,sine",),
     "table": ("--table_file=masks.csv",),
@@ -64,7 +64,7 @@ def values_of(p: Parameter) -> list[str]:
 
 
 def command_lines(of_engine: bool) -> list[list[str]]:
-    """The flags of a run for each value of each number, with the first component that has it."""
+    """The flags of a run per value of each number, with the first component that has the number."""
     registry = builtin_registry()
     found: dict[str, list[list[str]]] = {}
     for kind, components in registry.components.items():
@@ -81,7 +81,7 @@ def command_lines(of_engine: bool) -> list[list[str]]:
 
 
 def preview_lines() -> list[list[str]]:
-    """The same of `f3ast-tff availability`."""
+    """The same for `f3ast-tff availability`."""
     found = []
     for p in parameters_of(Options):
         if p.kind in (int, float):
@@ -121,7 +121,7 @@ def _files(folder: Path) -> None:
 
 
 def _serve(lines: Sequence[Sequence[str]], folder: str, fake: bool, pipe: Connection) -> None:
-    """Runs commands in this process, one after the other; says how each ends."""
+    """Runs commands in this process, one after another, and sends the end of each."""
     from f3ast_tff.cli.main import main
     from f3ast_tff.engines.components import FusedConfig
 
@@ -133,7 +133,7 @@ def _serve(lines: Sequence[Sequence[str]], folder: str, fake: bool, pipe: Connec
     os.chdir(folder)
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     for words in lines:
-        # Ends the process, also within a library.
+        # This timer ends the process, even inside a library.
         signal.setitimer(signal.ITIMER_PROF, _CPU_SECONDS)
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -147,7 +147,7 @@ def _serve(lines: Sequence[Sequence[str]], folder: str, fake: bool, pipe: Connec
 
 
 def _ends(lines: Sequence[Sequence[str]], folder: Path, fake: bool) -> Iterator[tuple[Any, ...]]:
-    """Yields how each command ends; another process goes on after one that is ended."""
+    """Yields the end of each command; after a process dies, a new one takes the next command."""
     context = multiprocessing.get_context("spawn")
     done = 0
     while done < len(lines):
@@ -168,7 +168,7 @@ def _ends(lines: Sequence[Sequence[str]], folder: Path, fake: bool) -> Iterator[
 
 
 def _check(end: tuple[Any, ...]) -> None:
-    """A command ends in 0, or in one line and no folder; it may say that memory is short."""
+    """Checks for 0, or one error line and no folder; "not enough memory" is allowed too."""
     code, err, left = end
     errors = [line for line in err.splitlines() if line.startswith("error: ")]
     if code == 1:

@@ -1,4 +1,4 @@
-"""Damaged data files and prepared caches: refused in one line, or the very same data."""
+"""Damaged data files and prepared caches: refused in one line, or read as the same data."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ LOADERS: dict[str, tuple[type[TaskConfig], dict[str, Any]]] = {
     "cifar100_from_tff": (CIFAR100, {"client_split": "tff"}),
     "shakespeare_from_tff": (Shakespeare, {"client_split": "tff"}),
 }
-# TFF publishes no checksum: a changed letter is not noticed.
+# TFF publishes no checksum: a changed letter goes unnoticed.
 UNCHECKED = "shakespeare_from_tff"
 
 
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A folder of small originals for each loader, some packed."""
+    """One folder of small originals per loader, some packed."""
     root = tmp_path_factory.mktemp("originals")
     folders = {name: root / name for name in LOADERS}
     for folder in folders.values():
@@ -59,7 +59,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def loaded(
     originals: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, str]:
-    """The hash of each loader's data; nothing is fetched."""
+    """Hash of each loader's data; the network is off."""
 
     def no_network(*_: object) -> None:
         raise OSError("no network")
@@ -98,7 +98,7 @@ def load(name: str, folder: Path) -> str:
 
 
 def damage(path: Path, rng: random.Random) -> str:
-    """Damages a file, or what is compressed in it, and returns how."""
+    """Damages a file, or its decompressed content, and returns the kind of damage."""
     unpack, pack = {".gz": (gzip.decompress, gzip.compress)}.get(path.suffix, (None, None))
     if unpack and pack and rng.random() < 0.5:
         inner = path.with_suffix(".inner")
@@ -114,7 +114,7 @@ def damage(path: Path, rng: random.Random) -> str:
 
 
 def outcome(name: str, folder: Path, expected: str | None) -> str:
-    """Returns `refused` or `same`; anything else is an error."""
+    """Returns `refused` or `same`; any other outcome raises an error."""
     try:
         found = load(name, folder)
     except (DataError, ParameterError) as error:
@@ -130,7 +130,7 @@ def files_below(folder: Path, prepared: bool) -> list[Path]:
 
 
 def archived(name: str, folder: Path) -> None:
-    """Packs the originals where the distributor does, too."""
+    """Packs the originals of the loaders that also read a distributor's archive."""
     if name == "cifar100":
         tiny_files.pack(folder, importlib.import_module("f3ast_tff.datasets.cifar_files").CIFAR100)
     elif name == UNCHECKED:
@@ -184,7 +184,7 @@ def test_damaged_images_of_tff(
 
 
 def random_program(rng: random.Random) -> bytes:
-    """Opcodes of the distributors' files with random arguments, and some of others."""
+    """Opcodes of the distributors' files, and some other opcodes, with random arguments."""
     parts = [b"(", b"}", b"]", b"N", b"\x88", b"\x89", b"\x85", b"\x86", b"\x87", b"t", b"a", b"e"]
     parts += [b"s", b"u", b"R", b"b", b"0", b"2", b"\x93", b"\x94", b"\x81", b"o", b"."]
     parts += [b"cnumpy\ndtype\n", b"cnumpy\nndarray\n", b"cnumpy.core.multiarray\n_reconstruct\n"]
@@ -239,7 +239,7 @@ def test_damaged_tables_of_ones_own(tmp_path: Path, suffix: str) -> None:
         path.write_bytes(content)
         how = damage(path, generator)
         if not path.is_file() or not path.resolve().is_file():
-            # What is no file is refused earlier, when its hash is taken.
+            # A path that is no file is refused earlier, when its hash is taken.
             continue
         with failures.case(number, how):
             try:

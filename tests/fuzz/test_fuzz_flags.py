@@ -1,4 +1,4 @@
-"""Random command lines: one line and exit code 2, or a run that finishes."""
+"""Random command lines: a run that finishes, or one error line and exit code 2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.fuzz.generate import TEXTS, Failures, cases, value_of
 
 pytestmark = pytest.mark.slow
 _CHANCES = {"algorithm": 0.8, "availability": 0.7, "engine": 0.2, "aggregation": 0.03}
-# Their data are not here, or are large.
+# Tasks whose data are not here, or are large.
 _NO_DATA = ("cifar10", "cifar100", "cifar10_one_class", "mnist", "shakespeare")
 
 
@@ -59,7 +59,7 @@ def command_line(rng: random.Random, folder: Path) -> list[str]:
 def test_command_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The whole command in this process, on an engine without a framework."""
+    """The whole command runs in this process, on an engine without a framework."""
 
     def build(config: Any, parts: Any) -> FakeEngine:
         return FakeEngine(parts.data.train.num_clients)
@@ -92,7 +92,7 @@ def test_processes(tmp_path: Path) -> None:
     failures = Failures(180)
     for number, rng in cases("processes", 200):
         words = command_line(rng, tmp_path / str(number))
-        # A null byte or half a surrogate pair is none of a process's arguments.
+        # No argument of a process holds a null byte or half a surrogate pair.
         words = [w for w in words if "\0" not in w and not any("\ud800" <= c < "\ue000" for c in w)]
         with failures.case(number, words):
             done = subprocess.run(

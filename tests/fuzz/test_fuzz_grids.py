@@ -33,7 +33,7 @@ _NAMES = ("a", "b.c", "...", ".", "..", "-x", "ü", "x" * 200, " ", "a\tb", ".hi
 
 
 def _value(rng: random.Random, name: str) -> Any:
-    """A value of a TOML file: of the setting's type in most cases."""
+    """Returns a value of a TOML file, of the setting's type in most cases."""
     registry = builtin_registry()
     if rng.random() < 0.1:
         odd = [True, -1, 10**25, 1.5, float("nan"), "", [], [[]], [1, 1], {"a": 1}, *TEXTS[:12]]

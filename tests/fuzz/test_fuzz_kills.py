@@ -1,7 +1,7 @@
 """Runs killed at numbered writes, fsyncs, renames and removals, or on a disk that is full then.
 
-Gone on with, they end bit for bit as undisturbed ones: results, masks, client scores, checkpoints.
-`F3AST_FUZZ_SEED`, which is printed, repeats a run of this.
+A continued run ends bit for bit as an undisturbed one: results, masks, client scores, checkpoints.
+The printed `F3AST_FUZZ_SEED` repeats a run of this file.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _FIVE_MORE = tuple(f"--rounds={rounds}" for rounds in (ROUNDS - 5, ROUNDS))
 
 @dataclass(frozen=True)
 class Scenario:
-    """A run, and what is asked of a finished one.
+    """A run, new or after a finished one.
 
     Attributes:
         words: Flags of the run.
-        first: Flags of a run that has finished in the folder before; none for a new folder.
+        first: Flags of an earlier, finished run in the same folder; empty for a new folder.
     """
 
     words: tuple[str, ...]
@@ -57,7 +57,7 @@ _SCENARIOS = {
 
 @dataclass(frozen=True)
 class Undisturbed:
-    """A scenario that ran through: its folder, one before its last command, and its points."""
+    """An undisturbed scenario: its folder, a copy from before its last command, and its points."""
 
     folder: Path
     before: Path
@@ -88,7 +88,7 @@ class Kills:
         return self._undisturbed[name]
 
     def case(self, number: int, rng: Any) -> str:
-        """Ends a run one to three times, goes on with it to its end, and compares."""
+        """Interrupts a run one to three times, continues it to its end, and compares results."""
         name = rng.choice(sorted(_SCENARIOS))
         undisturbed, words = self.undisturbed(name), _SCENARIOS[name].words
         folder = self._place / str(number)
@@ -98,7 +98,7 @@ class Kills:
             how = rng.choice(["kill", "kill", "torn", "torn", "full"])
             ended = self._run(folder, words, at=rng.randint(1, undisturbed.points), how=how)
             if ended.code == 0:
-                # The run that goes on has fewer points.
+                # A continued run has fewer points.
                 break
             last = ended.err.splitlines()[-1] if ended.err else ""
             if how == "full":
@@ -114,7 +114,7 @@ class Kills:
 
 
 def assert_same_files(one: Path, other: Path) -> None:
-    """All files of two runs, apart from time, logs and TensorBoard's."""
+    """Compares all files of two runs, apart from times, logs and TensorBoard's events."""
 
     def names(folder: Path) -> set[str]:
         found = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}

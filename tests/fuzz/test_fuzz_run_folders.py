@@ -1,4 +1,4 @@
-"""Damaged run folders: gone on with to the same results, or refused; reported without a trace."""
+"""Damaged run folders: continued to the same results, or refused; reported without a traceback."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run(folder: Path, algorithm: str, availability: str) -> int:
 
 
 def damaged(original: Path, folder: Path, rng: Any) -> list[str]:
-    """Copies a run folder and damages one to three of its files; returns what was done."""
+    """Copies a run folder, damages one to three of its files, and returns the list of damages."""
     shutil.copytree(original, folder)
     done = []
     for _ in range(rng.choice([1, 1, 2, 3])):
@@ -70,7 +70,7 @@ def same(found: Path, expected: Path) -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit code 0 means the results of an undamaged run, 2 one line."""
+    """Exit code 0 means the results of an undamaged run; exit code 2 comes with one error line."""
     for i, which in enumerate(_RUNS):
         assert run(tmp_path / f"good{i}", *which) == 0
     capsys.readouterr()
@@ -100,7 +100,7 @@ def test_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A damaged run beside a good one leaves a report, and a comparison or one line."""
+    """A report succeeds beside a damaged run; a comparison succeeds or ends in one error line."""
     for i, which in enumerate(_RUNS):
         assert run(tmp_path / f"good{i}", *which) == 0
     capsys.readouterr()

@@ -1,6 +1,6 @@
-"""Runs ended at random moments, by signals and by `kill -9`: gone on with, they end the same.
+"""Runs ended at random moments, by signals and by `kill -9`: continued, they end the same.
 
-Ctrl-C at swept moments, sent as a terminal does, to the process and its children.
+Ctrl-C at swept moments is sent as a terminal does, to the process and its children.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signa
 
 
 def start(folder: Path, command: Sequence[str] = _COMMAND) -> subprocess.Popen[str]:
-    """Starts a command, the leader of its group as under a terminal."""
+    """Starts a command as the leader of its own process group, as under a terminal."""
     return subprocess.Popen(
         [*command, f"--output_dir={folder}"],
         cwd=_ROOT,
@@ -66,7 +66,7 @@ def start(folder: Path, command: Sequence[str] = _COMMAND) -> subprocess.Popen[s
 
 
 def wait_for_handlers(process: subprocess.Popen[str]) -> None:
-    """Until SIGHUP, number 1, is caught: before, a signal ends the interpreter as any other."""
+    """Waits until the process catches SIGHUP, number 1; earlier signals end the interpreter."""
     status = Path(f"/proc/{process.pid}/status")
     while process.poll() is None:
         if int(status.read_text().partition("SigCgt:")[2].split()[0], 16) & 1:
@@ -96,7 +96,7 @@ def test_ended_runs(tmp_path: Path) -> None:
     began = time.monotonic()
     whole = start(tmp_path / "whole")
     assert whole.communicate()[1].count("Traceback") == whole.returncode == 0
-    # Most are ended before they finish.
+    # Most runs are ended before they finish.
     most_s = 0.7 * (time.monotonic() - began)
     ended: dict[tuple[str, int], int] = {}
     failures = Failures(180)
@@ -125,7 +125,7 @@ def assert_same(ours: Path, theirs: Path) -> None:
 
 @pytest.mark.parametrize(("name", "moments"), [("run", 100), ("campaign", 10)])
 def test_ctrl_c_at_swept_moments(name: str, moments: int, tmp_path: Path) -> None:
-    """From the first moment at which it is handled; a finished run starts over elsewhere."""
+    """Moments start once Ctrl-C is handled; after a finished run the folder changes."""
     grid = tmp_path / "mine.toml"
     grid.write_text(_GRID)
     campaign = (*_COMMAND[:3], "campaign", str(grid), "--processes=2")
@@ -146,7 +146,7 @@ def test_ctrl_c_at_swept_moments(name: str, moments: int, tmp_path: Path) -> Non
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=120)
-        # The last: when a round is slow, that the signal was heard.
+        # The last prefix is the message, during a slow round, that the signal was heard.
         also = ("run: ", "mine: ", "stopping after this round")
         said = [line for line in err.splitlines() if not line.startswith(also)]
         assert process.returncode in (0, 130) and "Traceback" not in err, (moment, err)

@@ -64,7 +64,7 @@ WHILE_SEEN = ("at_start", "seen")
 
 
 def write(folder: Path, name: str) -> Path:
-    """Writes a sound trace or table."""
+    """Writes a valid trace or table."""
     path = folder / name
     matrix = np.random.default_rng(0).random((24, 5)) < 0.5
     if path.suffix == ".pkl":
@@ -104,7 +104,7 @@ def use(path: Path) -> None:
     else:
         table = Table(path)
         if table.num_clients < 10_000:
-            # A run checks that it is the number of its clients.
+            # A run checks that the table has as many clients as the data.
             table.mask(1)
 
 
@@ -144,7 +144,7 @@ def state(round_number: int) -> Checkpoint:
 
 
 def resealed(path: Path) -> None:
-    """Gives a damaged checkpoint the checksum of what it holds now."""
+    """Gives a damaged checkpoint the checksum of its present content."""
     content = path.read_bytes()[:-32]
     path.write_bytes(content + hashlib.sha256(content).digest())
 
@@ -153,7 +153,7 @@ def resealed(path: Path) -> None:
 def test_damaged_checkpoints(
     tmp_path: Path, forged: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A damaged one is never read as another; one with a forged checksum is no traceback."""
+    """A damaged checkpoint is never read as another; a forged checksum causes no traceback."""
     caplog.set_level(logging.CRITICAL)
     failures, outcomes = Failures(), Counter[str]()
     for number, rng in cases(f"checkpoint {forged}", 400):

@@ -1,11 +1,11 @@
-"""Changes the sources in one place at a time and asks whether the tests notice.
+"""Changes the sources in one place at a time and checks whether the tests notice.
 
     python -m tests.mutation --number 60 --seed 0 --out mutants.csv [--minutes 60]
 
-Each mutant is one operator or number changed, drawn with the seed from methods, engines
-and settings. It is put into a copy of the sources; the tests that mirror its
-folder, and those of `simulate`, run against the copy until one fails. A mutant that no test fails
-on survives. Called again with the same file it goes on.
+Each mutant is one changed operator or number, drawn with the seed from methods, engines and
+settings. It is put into a copy of the sources. The tests that mirror its folder, and the tests of
+`simulate`, run against the copy until one fails. If all tests pass, the mutant survives. Called
+again with the same file, the command continues.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.mutation.sites import Site, mutated, sites_of
 
 ROOT = Path(__file__).parents[2]
 RECORDED = "tests/f3ast_tff/engines/test_recorded_rounds.py"
-# Folders and files under f3ast_tff/, with the tests beside their own that would notice.
+# Folders and files under f3ast_tff/, with further tests that would notice a change there.
 SOURCES: dict[str, list[str]] = {
     "methods": [
         "tests/f3ast_tff/methods",
@@ -49,7 +49,7 @@ FIELDS = ("path", "line", "change", "outcome", "seconds", "noticed_by")
 
 
 def drawn(number: int, seed: int) -> list[tuple[Site, str]]:
-    """Returns mutants, as many of each folder, with the folder; a folder's in random order."""
+    """Returns mutants with their folder, as many per folder, in random order within a folder."""
     rng = random.Random(seed)
     share = -(-number // len(SOURCES))
     found = []
@@ -62,7 +62,7 @@ def drawn(number: int, seed: int) -> list[tuple[Site, str]]:
 
 
 def outcome(site: Site, folder: str, copy: Path) -> tuple[str, str]:
-    """Returns `noticed`, `survived` or `too long` of a mutant, and the test that noticed it."""
+    """Returns `noticed`, `survived` or `too long` for a mutant, and the test that noticed it."""
     place = copy / site.path.relative_to(ROOT)
     place.write_text(mutated(site))
     tests = [test for test in (*SOURCES[folder], *ALWAYS) if (copy / test).exists()]
@@ -86,7 +86,7 @@ def outcome(site: Site, folder: str, copy: Path) -> tuple[str, str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Prints a line a mutant, and how many were noticed."""
+    """Prints a line per mutant, and the number of noticed mutants."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--number", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,4 +1,4 @@
-"""Where a source can be changed by one operator or one number, and the changed source."""
+"""Sites in a source where one operator or number can change, and the changed source."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Site:
     Attributes:
         path: The source.
         line: Its line, from 1.
-        index: Place among the nodes of the source's tree, in the order of `ast.walk`.
-        change: What is changed, in words.
+        index: Index of the node in the source's tree, in the order of `ast.walk`.
+        change: Description of the change.
     """
 
     path: Path
@@ -46,7 +46,7 @@ class Site:
 
 
 def sites_of(path: Path) -> Iterator[Site]:
-    """Yields all sites of a source; annotations, decorators and texts are no sites."""
+    """Yields all sites of a source; annotations, decorators and texts have none."""
     tree = ast.parse(path.read_text())
     untouched = _untouched(tree)
     for index, node in enumerate(ast.walk(tree)):
@@ -92,7 +92,7 @@ def _change(node: ast.AST) -> str:
 
 
 def _untouched(tree: ast.Module) -> set[int]:
-    """Ids of nodes whose change says nothing: annotations, decorators, checks of types, texts."""
+    """Ids of nodes that no mutant changes: annotations, decorators, type-checking blocks, texts."""
     found: set[int] = set()
     for node in ast.walk(tree):
         apart: list[ast.AST | None] = []

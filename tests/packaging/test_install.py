@@ -1,4 +1,4 @@
-"""What pip installs, what the repository says about the machine it was written on, and set-up."""
+"""The installed package, private names in the repository, and the set-up of an environment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 import f3ast_tff
 
 ROOT = Path(__file__).resolve().parents[2]
-# Folders of the checkout, and the package each is installed as.
+# Folders of the checkout, with the package that each is installed as.
 INSTALLED_AS = {
     "f3ast_tff": "f3ast_tff",
     "availability": "f3ast_tff/availability",
@@ -30,7 +30,7 @@ NOT_SOURCE = shutil.ignore_patterns(
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the checkout, as building leaves files behind."""
+    """A copy of the checkout, since building leaves files behind."""
     return Path(shutil.copytree(ROOT, tmp_path_factory.mktemp("copy") / "src", ignore=NOT_SOURCE))
 
 
@@ -88,7 +88,7 @@ def test_the_sdist_builds_the_same_wheel(source: Path, wheel: Path, tmp_path: Pa
 
 
 def test_the_core_needs_numpy_alone(wheel: Path, tmp_path: Path) -> None:
-    """With the standard library, the wheel and NumPy on sys.path, and the rest refused."""
+    """sys.path holds the standard library, the wheel and NumPy; all other packages are refused."""
     import numpy
 
     zipfile.ZipFile(wheel).extractall(tmp_path)
@@ -130,7 +130,7 @@ def test_installed_modules_import_no_checkout_name() -> None:
 
 
 def source_files() -> Iterator[Path]:
-    """The files git tracks or would add; without git, all but what is known to be built."""
+    """Files that git tracks or would add; without git, all files except known build outputs."""
     git = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         names = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -175,7 +175,7 @@ def test_every_locked_requirement_is_pinned_and_hashed(lock: str, fewest: int) -
 
 
 def bootstrap(tools: Path, python: str = "", **programs: str) -> subprocess.CompletedProcess[str]:
-    """Run tools/bootstrap.sh where PATH holds `programs` (shell text) and what it calls."""
+    """Runs tools/bootstrap.sh with `programs` (shell text) and the tools it calls alone on PATH."""
     tools.mkdir()
     for name, text in programs.items():
         (tools / name).write_text(f"#!{shutil.which('sh')}\n{text}\n")
@@ -215,13 +215,13 @@ def test_bootstrap_says_in_one_line_what_it_lacks(
     assert len(done.stderr.splitlines()) == 1 and not done.stdout
 
 
-# A Python on PATH: it says where it is if its minor version is among those asked for, and makes an
+# A Python on PATH. It prints its path if its minor version is among the accepted ones, and makes an
 # environment whose Python is another such script.
 FOUND = """case "$1" in
   -c) case "$2" in *"in (%s)]"*) echo %s;; *) exit 1;; esac;;
   -m) mkdir -p "$3/bin"; cp %s "$3/bin/python";;
 esac"""
-# In the environment: -c asks whether it is 3.12 or newer, -m is pip.
+# The environment's Python: -c checks for 3.12 or newer, -m is pip.
 INSIDE = 'case "$1" in -c) exit %d;; esac'
 
 
@@ -245,7 +245,7 @@ def test_tff_comes_first_where_it_has_a_release(system: str, lock: str, tmp_path
 
 
 def test_an_interrupted_bootstrap_leaves_no_stamp(tmp_path: Path) -> None:
-    """Here the Python found makes an environment without pip."""
+    """The Python found makes an environment without pip."""
     stamp = tmp_path / "venv/.installed"
     stamp.parent.mkdir()
     stamp.touch()
