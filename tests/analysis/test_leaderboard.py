@@ -177,7 +177,7 @@ def test_runs_of_other_conditions_are_left_out(settings: dict[str, Any], reason:
 
 
 def test_other_draws_and_other_masks_are_left_out(tmp_path: Path) -> None:
-    """Left out: a draw that the board lacks, and a run whose masks file has one more client."""
+    """Left out: a draw that the board lacks, and a run with other masks than the published ones."""
     first, second, third = own_runs(home())[:3]
     other = replace(first, settings={**first.settings, "data_seed": 50, "seed": 50})
     np.save(tmp_path / "masks.npy", np.ones((1000, 100), bool))

@@ -196,7 +196,7 @@ def test_the_sign_test_takes_diverged_runs_in() -> None:
     assert (found.num_above, found.num_below, found.num_diverged) == (2, 10, 2)
     assert found.p_value == pytest.approx(2 * 79 / 4096)
     assert not found.is_above
-    # B diverges in two more draws: 10 draws are still below, 2 draws of both are ties.
+    # B diverges in four draws: 10 draws are still below, and the 2 shared ones are ties.
     both = paired_difference(a, {pair: math.inf if pair.draw < 4 else 1.0 for pair in a})
     assert (both.num_above, both.num_below, both.num_diverged) == (0, 10, 4)
     assert both.p_value == pytest.approx(2 * 79 / 4096)

@@ -60,7 +60,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"num_clients": 10, "data_seed": 1, "size_spread": 0.4},
     ),
 }
-# Parameters used when data are loaded, in every case, or with a separate test.
+# Parameters read where data are used, given in each case, or tested separately.
 ELSEWHERE = {"test_clients", "held_out_clients", "data_dir", "synthetic_alpha"}
 
 

@@ -88,7 +88,7 @@ def test_the_sdist_builds_the_same_wheel(source: Path, wheel: Path, tmp_path: Pa
 
 
 def test_the_core_needs_numpy_alone(wheel: Path, tmp_path: Path) -> None:
-    """sys.path holds the standard library, the wheel and NumPy; all other packages are refused."""
+    """sys.path holds the standard library, the wheel and NumPy; optional packages are refused."""
     import numpy
 
     zipfile.ZipFile(wheel).extractall(tmp_path)

@@ -18,7 +18,7 @@ def test_draws_and_seeds_alone_are_averaged_over(make_run: MakeRun, tmp_path: Pa
     make_run("b", 0.6, seed=1, data_dir="/there", run_name="b")
     make_run("c", 0.9, seed=1, batch_size=10)
     make_run("d", 0.7, seed=1, data_seed=4)
-    # A task whose data have no seed: run folders without one count as draw 0.
+    # Tasks without a data seed, and run folders without one, count as draw 0.
     make_run("e", 0.1, seed=1, batch_size=30, data_seed=None)
     groups = collect(tmp_path).groups
     scores = [group.scores("sample_accuracy", "final") for group in groups]

@@ -96,11 +96,11 @@ def test_a_mean_over_updates_of_two_rounds(name: str, make_engine: Callable[...,
 
 @ENGINES
 def test_mifa_takes_updates_in_when_they_enter(name: str, make_engine: Callable[..., Any]) -> None:
-    """p = (1/4, 3/4); client rates 1/2, 1/4, 1/8; remembered updates are over their round's rate.
+    """p = (1/4, 3/4); client rates 1/2, 1/4, 1/8; stored updates are divided by their round's rate.
 
     Round 1: both at a = 0, g = (1/2, -1/2); client 0 enters, Delta = 1/4 * 1/4 = 1/16.
     Round 2: client 1 enters, Delta = 3/4 * (-1/4) + 1/4 * (1/4 * 1/2) = -5/32.
-    Round 3: nobody enters, Delta = 1/8 (1/4 * 1/2 - 3/4 * 1/2) = -1/32. Both are divided by the
+    Round 3: no update enters, Delta = 1/8 (1/4 * 1/2 - 3/4 * 1/2) = -1/32. Both are divided by the
     rate of round 1; with that of round 2 Delta would be -5/64.
     """
     rounds = [

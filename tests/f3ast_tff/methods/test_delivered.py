@@ -74,7 +74,7 @@ def pair(follow: str, beta: float) -> F3AST:
     )
 
 
-# Rates of asking. Each row sums to 0.875, the share of rounds with any client.
+# Rates of asking. Each row sums to 0.875, the share of rounds with an available client.
 EXPECTED = {
     "selected": np.array([0.375, 0.5]),
     "delivered": np.array([0.175, 0.7]),

@@ -1,4 +1,4 @@
-"""Power-of-Choice: d candidates by p_k, and K of them with the highest loss."""
+"""Power-of-Choice: d candidates by p_k, of which the K with the highest loss train."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def test_own_optimizer_runs_where_it_has_a_form() -> None:
     engine = FusedEngine(parts, device="cpu")
     (outcome,) = engine.run_rounds(2, [Cohort(np.array([1]), np.ones(1))])
     assert not outcome.rejected
-    # Three steps of 0.05 in one direction.
+    # Three steps of 0.05, in either direction.
     assert np.abs(engine.weights()[0] * 20).max() == pytest.approx(3, abs=1e-5)
     SignsConfig().check({"engine": "fused"})
 
