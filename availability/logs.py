@@ -287,9 +287,14 @@ def _names(column: Any, name: str) -> np.ndarray:
             raise DataError(
                 f"{name}: column {column.name!r}, {_row(column, gaps[0])}: has no device"
             )
-        if texts.str.fullmatch(r"\d{1,18}").all():
+        # 1 and 01 are two names, as in the data.
+        if texts.str.fullmatch(r"0|[1-9]\d{0,17}").all():
             return np.asarray(texts.astype(np.int64))
         return np.array(texts.tolist(), str)
+    if values.dtype.kind == "f":
+        # pandas reads whole numbers so if an entry of the column is empty.
+        named = [int(value) if value.is_integer() else value for value in values.tolist()]
+        return _names(type(column)(named, column.index, dtype=object, name=column.name), name)
     return values
 
 
@@ -327,7 +332,12 @@ def _seconds(column: Any, name: str, gap: float | None = None) -> np.ndarray:
         elif large.any():
             values = values / 1000
     else:
-        dates = pd.to_datetime(column.where(~empty), errors="coerce", utc=True)
+        given = column.where(~empty)
+        dates = pd.to_datetime(given, errors="coerce", utc=True)
+        if column.dtype.kind == "O":
+            # Of the ISO forms, a column may hold several: with and without a fraction.
+            iso = pd.to_datetime(given, errors="coerce", utc=True, format="ISO8601")
+            dates = dates.fillna(iso)
         zero = pd.Timestamp(0, tz="UTC")
         values = ((dates - zero) / pd.Timedelta(seconds=1)).to_numpy(float)
     values = np.where(empty, np.nan if gap is None else gap, values)

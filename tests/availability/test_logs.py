@@ -131,3 +131,27 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         read_log(tmp_path / "log.txt")
     with pytest.raises(DataError, match=r"gone.csv: there is no such file"):
         read_log(tmp_path / "gone.csv")
+
+
+def test_names_with_zeros_before_stay_as_they_are(tmp_path: Path) -> None:
+    """As in the data: 1 and 01 are two clients."""
+    (tmp_path / "log.csv").write_text("device,start,end\n10,0,3600\n01,0,7200\n1,3600,7200\n")
+    log = read_log(tmp_path / "log.csv")
+    assert log.clients == ("01", "1", "10")
+    assert log.masks.row(1).tolist() == [True, False, True]
+
+
+def test_devices_of_a_frame_that_pandas_read_as_numbers_with_a_point() -> None:
+    visits = {"device": [2.0, 1.0, 2.0], "start": [0, 0, 3600], "end": [3600, 7200, 7200]}
+    assert log_of_frame(pd.DataFrame(visits)).clients == ("1", "2")
+    visits["device"][1] = float("nan")
+    with pytest.raises(DataError, match="column 'device', row 1: has no device"):
+        log_of_frame(pd.DataFrame(visits))
+
+
+def test_iso_dates_with_and_without_a_fraction() -> None:
+    """As `datetime.isoformat` writes them."""
+    ends = ["2024-06-01T20:00:00+00:00", "2024-06-01T19:00:00.250000+00:00"]
+    visits = {"device": ["a", "b"], "start": ["2024-06-01T18:00:00+00:00"] * 2, "end": ends}
+    log = log_of_frame(pd.DataFrame(visits))
+    assert [log.masks.row(t).tolist() for t in (1, 2)] == [[True, True], [True, True]]
