@@ -14,9 +14,18 @@ from matplotlib.figure import Figure
 from f3ast_tff.analysis.curves import draw_curves
 from f3ast_tff.analysis.differences import Methods, differences, methods_of
 from f3ast_tff.analysis.line_styles import Look, styles_of
-from f3ast_tff.analysis.run_groups import RunGroup, Score, describe, group_runs, score, varying
+from f3ast_tff.analysis.run_groups import (
+    RunGroup,
+    Score,
+    describe,
+    group_runs,
+    partition,
+    score,
+    varying,
+)
 from f3ast_tff.analysis.runs import PERIODS, SCORES, Run, RunsError, load_runs
 from f3ast_tff.analysis.texts import spread_text
+from f3ast_tff.core.errors import ParameterError
 
 _HEADINGS = {"final": "final round", "mean_of_last_10_percent": "mean of last 10%"}
 _WIDTH = 100
@@ -190,6 +199,7 @@ def results_of(runs: Mapping[str, Sequence[Run]]) -> Results:
 
     Raises:
         RunsError: If there are none.
+        ParameterError: If a name stands for several methods under equal settings.
     """
     if not any(runs.values()):
         raise RunsError("no finished run")
@@ -198,6 +208,12 @@ def results_of(runs: Mapping[str, Sequence[Run]]) -> Results:
         labels.update(dict.fromkeys(group_runs(members)[0], label))
     found = methods_of(list(labels))
     named = {group: labels[group] or found.labels[group] for group in found.groups}
+    for members in partition(found.groups, found.conditions):
+        for name in {named[group] for group in members}:
+            several = [found.labels[group] for group in members if named[group] == name]
+            if len(several) > 1:
+                allowed = f"must be the name of one method, not of {', '.join(several)}"
+                raise ParameterError("methods", name, allowed)
     methods = replace(found, labels=named)
     shown = varying(methods.groups, methods.conditions)
     parts = []

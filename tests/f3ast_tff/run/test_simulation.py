@@ -346,6 +346,9 @@ def test_what_seeds_and_methods_must_be() -> None:
         simulate(seeds=[], **SMALL)
     with pytest.raises(ParameterError, match="methods = .*: must hold at least one"):
         compare({})
+    both = compare({"A": "fedavg", "B": "f3ast"}, seeds=[0], **SMALL)
+    with pytest.raises(ParameterError, match="methods = X: .* one method, not of FedAvg, F3AST"):
+        compare({"X": both})
 
 
 def test_reprs_are_short() -> None:
