@@ -30,7 +30,8 @@ def advise(
         p: Client shares p_k, `float [N]`, above 0; by default 1 / N. They are divided by their
             sum.
         ks: Numbers of clients per round, each at least 1.
-        rounds_per_day: Rounds of a day; by default as the log's clock says, else 24.
+        rounds_per_day: Rounds of a day; by default as the log's clock says, 24 without a clock.
+            A day that is no whole number of rounds is not measured.
 
     Returns:
         The advice: print it, or read its attributes.
@@ -59,7 +60,7 @@ def advise(
     if not there.any():
         raise ParameterError("log", "", "nobody is online in any round")
     shares = shares / shares.sum()
-    day = rounds_per_day or (max(DAY // log.round_seconds, 1) if log.round_seconds else 24)
+    day = rounds_per_day or _rounds_per_day(log.round_seconds)
     first = int((log.start or 0) // (log.round_seconds or 1))
     measures = measure_log(table, day, first)
     reachable, of_these = table[:, there], shares[there] / shares[there].sum()
@@ -75,6 +76,13 @@ def advise(
         plans,
         log.round_seconds,
     )
+
+
+def _rounds_per_day(round_seconds: int | None) -> int:
+    """Rounds of a day; 1, of which nothing is measured, where they are no whole number."""
+    if round_seconds is None:
+        return 24
+    return 1 if DAY % round_seconds else DAY // round_seconds
 
 
 def _log(masks: Any) -> AvailabilityLog:

@@ -57,8 +57,14 @@ class Advice:
 
     @property
     def fedavg_bias(self) -> float:
-        """Total variation between p and what FedAvg trains."""
-        return total_variation(self.p, self.fedavg)
+        """Total variation between p and what FedAvg trains, among the clients ever online."""
+        p = self.p[self.reached]
+        return total_variation(p / p.sum(), self.fedavg[self.reached])
+
+    @property
+    def reached(self) -> np.ndarray:
+        """Clients that are ever online, `int64 [N - m]`."""
+        return np.setdiff1d(np.arange(len(self.p)), self.unreachable)
 
     @property
     def k(self) -> int:
@@ -120,8 +126,8 @@ def _online(advice: Advice) -> list[str]:
         lines.append(
             _row(
                 "never",
-                f"{len(advice.unreachable)} clients, {share:.1%} of p: no method reaches "
-                "them, and below they do not count",
+                f"{len(advice.unreachable)} clients, {share:.1%} of p: no method reaches them; "
+                "rates and biases leave them out",
             )
         )
     if m.by_hour is not None:
@@ -151,11 +157,11 @@ def _objective(advice: Advice) -> list[str]:
 
 
 def _plans(advice: Advice) -> list[str]:
-    p, trained = advice.p, advice.fedavg
-    ratio = trained / p
+    reached = advice.reached
+    ratio = advice.fedavg[reached] / advice.p[reached] * advice.p[reached].sum()
     heavy, light = np.percentile(ratio, (95, 5))
     neglected = np.argsort(ratio, kind="stable")[:_MAX_NAMED].tolist()
-    least = ", ".join(f"{advice.clients[k]} {ratio[k]:.2f}" for k in neglected)
+    least = ", ".join(f"{advice.clients[reached[n]]} {ratio[n]:.2f}" for n in neglected)
     lines = [
         f"Bias of FedAvg: total variation {advice.fedavg_bias:.3f} between p and what it trains",
         f"  the same for every K; 5% of the clients get at least {heavy:.1f} times the weight that "

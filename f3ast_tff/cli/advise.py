@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from f3ast_tff.availability import Table
-from f3ast_tff.availability.logs import DAY, ROUND_SECONDS, AvailabilityLog, read_log
+from f3ast_tff.availability.logs import ROUND_SECONDS, AvailabilityLog, read_log
 from f3ast_tff.availability.trace_files import ELIGIBLE
 from f3ast_tff.cli.flags import setting_flags
 from f3ast_tff.cli.parameter_flags import UsageError, fail, flag_lines, parse_flags, wants_help
@@ -56,7 +56,7 @@ class Options:
         ROUND_SECONDS, "length of a round, for logs with times", minimum=1, units="seconds"
     )
     rounds_per_day: int | None = parameter(
-        None, "rounds of a day; default: by the log's times, else 24", minimum=1
+        None, "rounds of a day; default: by the log's times, 24 without", minimum=1
     )
     states: str = parameter("", "which list of states, where a .json trace has several")
     eligible: str = parameter(ELIGIBLE, "states to train in, for traces with states")
@@ -108,15 +108,14 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any]) -> None:
         # A trace's settings; their flags have no prefix here.
         name = error.name.removeprefix("trace_")
         raise ParameterError(name, error.value, error.allowed) from error
-    day = options.rounds_per_day
-    if day is None and log.round_seconds is not None and DAY % log.round_seconds == 0:
-        day = DAY // log.round_seconds
     p = None
     if options.shares:
         log, p = _with_shares(Path(options.shares), log)
     if options.trial:
         log, p = _with_data(log, p, given)
-    found = advise(log, p, _numbers(options.clients_per_round), rounds_per_day=day)
+    found = advise(
+        log, p, _numbers(options.clients_per_round), rounds_per_day=options.rounds_per_day
+    )
     entries = f", {log.events} entries" if log.events else ""
     print(f"{path}{entries}: {found}")
     _print_command(path, found, options, given)
@@ -193,12 +192,16 @@ def _with_shares(path: Path, log: AvailabilityLog) -> tuple[AvailabilityLog, np.
     except (OSError, ValueError, IndexError) as error:
         reason = " ".join(str(error).split())
         raise ParameterError("shares", path, f"cannot be read: {reason}") from error
-    if frame.shape[1] > 1 and log.clients:
+    if frame.shape[1] > 1:
         names = frame.iloc[:, 0].str.strip().tolist()
         if len({*names}) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             allowed = f"names client {twice} twice: must be a line per client, client,share"
             raise ParameterError("shares", path, allowed)
+        numbers = tuple(map(str, range(log.masks.shape[1])))
+        if not log.clients and {*names} <= {*numbers}:
+            # The page calls clients without a name by their numbers.
+            log = replace(log, clients=numbers)
         try:
             log = log.of_clients(names)
         except DataError as error:

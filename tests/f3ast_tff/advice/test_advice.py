@@ -10,6 +10,7 @@ import pytest
 
 from f3ast_tff import advise
 from f3ast_tff.availability.log_measures import measure_log
+from f3ast_tff.availability.logs import log_of_frame
 from f3ast_tff.core.errors import DataError, ParameterError
 
 INDEPENDENT = np.random.default_rng(0).random((240, 30)) < 0.3
@@ -53,9 +54,35 @@ def test_clients_that_come_by_night_and_one_that_never_comes() -> None:
     assert "never            1 clients, 1.7% of p: no method reaches them" in page
     assert "0.0% in hour" in page and "p_k = n_k / n" in page
     assert len(found.plans[0].rates) == 29
-    assert "least: 7 0.00, " in page
+    assert "least: 7" not in page
     named = advise(pd.DataFrame(masks, columns=[f"phone-{k:02}" for k in range(30)]), ks=[3])
-    assert "least: phone-07 0.00, phone-" in str(named)
+    assert "least: phone-" in str(named) and "phone-07" not in str(named)
+
+
+def test_a_client_that_never_comes_is_no_bias_of_fedavg() -> None:
+    """Client 0 is there in both rounds, 1 in one, 2 never; p = (1/4, 1/4, 1/2).
+
+    Of those reached p is (1/2, 1/2). FedAvg trains 0 for (1 + 1/2) / 2 = 3/4 and 1 for 1/4, 3/2
+    and 1/2 times their share: total variation 1/4.
+    """
+    found = advise(np.array([[1, 1, 0], [1, 0, 0]], bool), np.array([1.0, 1, 2]), [1])
+    assert found.fedavg.tolist() == [0.75, 0.25, 0]
+    assert found.fedavg_bias == pytest.approx(0.25)
+    assert "least: 1 0.50, 0 1.50" in str(found)
+
+
+@pytest.mark.parametrize(("seconds", "day"), [(3600, 24), (40_000, None), (172_800, None)])
+def test_a_day_that_is_no_whole_number_of_rounds_is_not_measured(
+    seconds: int, day: int | None
+) -> None:
+    """Two devices are online from 0 to 12 h of 30 days; 2 rounds of 40,000 s are no day."""
+    starts = np.arange(30) * 86_400
+    visits = {"start": starts, "end": starts + 43_200}
+    frames = [pd.DataFrame({"device": device, **visits}) for device in "ab"]
+    log = log_of_frame(pd.concat(frames, ignore_index=True), seconds)
+    measures = advise(log, ks=[1]).measures
+    assert (None if measures.by_hour is None else len(measures.by_hour)) == day
+    assert np.isnan(measures.lag_day) == (day is None)
 
 
 @pytest.mark.parametrize(

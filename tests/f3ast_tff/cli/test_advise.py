@@ -114,3 +114,15 @@ def test_a_trace_with_several_lists_asks_for_one(
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["f3ast-tff", "advise", "--help"]) == 0
     assert "--round_seconds" in capsys.readouterr().out
+
+
+def test_shares_find_clients_without_names_by_their_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """p = (.1, .2, .7); 0 and 1 take turns beside 2, which FedAvg trains for (7/8 + 7/9) / 2."""
+    log, shares = tmp_path / "masks.csv", tmp_path / "shares.csv"
+    log.write_text("1,0,1\n0,1,1\n")
+    shares.write_text("client,share\n2,70\n0,10\n1,20\n")
+    assert main(["f3ast-tff", "advise", str(log), f"--shares={shares}"]) == 0
+    # 1/8 / 2 and 2/9 / 2 and 119/144, over p.
+    assert "least: 1 0.56, 0 0.62, 2 1.18" in capsys.readouterr().out
