@@ -208,9 +208,9 @@ def results_of(runs: Mapping[str, Sequence[Run]]) -> Results:
         labels.update(dict.fromkeys(group_runs(members)[0], label))
     found = methods_of(list(labels))
     named = {group: labels[group] or found.labels[group] for group in found.groups}
-    for members in partition(found.groups, found.conditions):
-        for name in {named[group] for group in members}:
-            several = [found.labels[group] for group in members if named[group] == name]
+    for cell in partition(found.groups, found.conditions):
+        for name in {named[group] for group in cell}:
+            several = [found.labels[group] for group in cell if named[group] == name]
             if len(several) > 1:
                 allowed = f"must be the name of one method, not of {', '.join(several)}"
                 raise ParameterError("methods", name, allowed)

@@ -143,10 +143,11 @@ def test_names_with_zeros_before_stay_as_they_are(tmp_path: Path) -> None:
 
 def test_devices_of_a_frame_that_pandas_read_as_numbers_with_a_point() -> None:
     visits = {"device": [2.0, 1.0, 2.0], "start": [0, 0, 3600], "end": [3600, 7200, 7200]}
-    assert log_of_frame(pd.DataFrame(visits)).clients == ("1", "2")
-    visits["device"][1] = float("nan")
+    frame = pd.DataFrame(visits)
+    assert log_of_frame(frame).clients == ("1", "2")
+    frame.loc[1, "device"] = float("nan")
     with pytest.raises(DataError, match="column 'device', row 1: has no device"):
-        log_of_frame(pd.DataFrame(visits))
+        log_of_frame(frame)
 
 
 def test_iso_dates_with_and_without_a_fraction() -> None:
