@@ -214,7 +214,17 @@ def judged(
     sign = 1 if higher_is_better(score) else -1
     pairs = [_pair(a, b, score, period) for a, b in chosen]
     verdicts = judge_family(
-        [Question("better", sign > 0, None, p.found, p.obstacle, p.divergence) for p in pairs]
+        [
+            Question(
+                relation="better",
+                higher_is_better=sign > 0,
+                paper=None,
+                found=p.found,
+                obstacle=p.obstacle,
+                divergence=p.divergence,
+            )
+            for p in pairs
+        ]
     )
     judged = list(zip(pairs, verdicts))
     p_values = {
@@ -280,10 +290,12 @@ def _pair(a: RunGroup, b: RunGroup, score: str, period: str | int) -> _Pair:
     found, divergence = compared(a, b, score, period)
     obstacle = too_few((a, b), found, FEWEST_PAIRS)
     if found is not None or not divergence.runs:
-        return _Pair(a, b, found, divergence, obstacle, math.nan if found is None else found.mean)
+        return _Pair(
+            a, b, found, divergence, obstacle, mean=math.nan if found is None else found.mean
+        )
     (common,) = a.runs.keys() & b.runs.keys()
     of_a, of_b = (group.scores(score, period)[common] for group in (a, b))
-    return _Pair(a, b, None, divergence, obstacle, of_a - of_b)
+    return _Pair(a, b, found=None, divergence=divergence, obstacle=obstacle, mean=of_a - of_b)
 
 
 def _interval(pair: _Pair, verdict: Verdict) -> tuple[float, float]:

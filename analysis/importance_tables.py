@@ -99,7 +99,9 @@ def by_method(table: pd.DataFrame, names: Sequence[str], value: str) -> Table:
     fewest = min(len(values) for groups in found.values() for values in groups.values())
     if fewest < 2:
         raise RunsError("an interval needs two draws of each method")
-    ordered = sorted(found, key=lambda key: [_place(*each) for each in zip(names, key)])
+    ordered = sorted(
+        found, key=lambda key: [_place(name, value) for name, value in zip(names, key)]
+    )
     return {key: found[key] for key in ordered}
 
 

@@ -64,7 +64,9 @@ def regime_differences(study: StudyRuns) -> pd.DataFrame:
             if (rates.nunique() > 1).any():
                 raise RunsError(f"{name} has runs of several rates; give --rates or --where")
             wanted = (corrected_by(method), FEDAVG)
-            found_for = [find_method(task, each, methods, method) for each in wanted]
+            found_for = [
+                find_method(task, wanted=each, methods=methods, beside=method) for each in wanted
+            ]
             base, fedavg = (None if each == method else each for each in found_for)
             labels = {
                 "method": name,

@@ -122,7 +122,7 @@ def render(ranking: Ranking, against: str | None) -> str:
         "draws": [str(len({pair.draw for pair in scores})) for scores in every],
         "runs": [str(len(scores)) for scores in every],
         ranking.score.replace("_", " "): [spread_text(summarised(scores)) for scores in every],
-        "minus the next": [_minus(*pair) for pair in zip(every, [*every[1:], None])],
+        "minus the next": [_minus(a, b) for a, b in zip(every, [*every[1:], None])],
     }
     if against is not None:
         references = [each for each in ranking.methods if each[1].algorithm == against]

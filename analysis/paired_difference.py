@@ -168,9 +168,16 @@ def paired_difference(
     counts = np.array([len(draw) for draw in draws])
     estimate = (math.nan, math.nan, math.nan) if diverged else _estimate(every, counts)
     mean, error, skewed = estimate
-    signs = int((units > 0).sum()), int((units < 0).sum())
     return PairedDifference(
-        mean, error, len(pairs), len(draws), confidence, skewed, diverged, *signs
+        mean=mean,
+        standard_error=error,
+        num_pairs=len(pairs),
+        num_draws=len(draws),
+        confidence=confidence,
+        skewness=skewed,
+        num_diverged=diverged,
+        num_above=int((units > 0).sum()),
+        num_below=int((units < 0).sum()),
     )
 
 

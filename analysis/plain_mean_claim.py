@@ -91,8 +91,13 @@ def judged(study: StudyRuns) -> list[Claim]:
         plain = _by_draw(study, share, PLAIN)
         for weights, method in WEIGHTED.items():
             found.append((share, weights, paired_difference(plain, _by_draw(study, share, method))))
-    verdicts = judge_family([Question("better", True, None, each) for *_, each in found])
-    return [Claim(*each, verdict) for each, verdict in zip(found, verdicts)]
+    verdicts = judge_family(
+        [Question("better", higher_is_better=True, paper=None, found=each) for *_, each in found]
+    )
+    return [
+        Claim(share, weights, difference, verdict)
+        for (share, weights, difference), verdict in zip(found, verdicts)
+    ]
 
 
 def _by_draw(study: StudyRuns, share: str, method: Mapping[str, str]) -> dict[Pair, float]:

@@ -92,13 +92,23 @@ def worlds() -> list[World]:
     independent = IndependentOracle(q, K)
     together = StatesOracle(cluster_states(by_cluster, clusters, K))
     return [
-        World("iid", "p_squared", independent, lambda seed: IndependentAvailability(q, seed)),
-        World("Markov", "p_squared", independent, lambda seed: Markov(q, correlation, seed)),
+        World(
+            "iid",
+            objective="p_squared",
+            oracle=independent,
+            process=lambda seed: IndependentAvailability(q, seed),
+        ),
+        World(
+            "Markov",
+            objective="p_squared",
+            oracle=independent,
+            process=lambda seed: Markov(q, correlation, seed),
+        ),
         World(
             "clustered",
-            "p",
-            together,
-            lambda seed: Grouped(Markov(by_cluster, np.zeros(CLUSTERS), seed), clusters),
+            objective="p",
+            oracle=together,
+            process=lambda seed: Grouped(Markov(by_cluster, np.zeros(CLUSTERS), seed), clusters),
         ),
     ]
 
@@ -137,7 +147,12 @@ def convergence(horizon: float, seeds: int) -> tuple[pd.DataFrame, pd.DataFrame]
         for beta in BETAS:
             points = min(100, round(horizon / beta))
             found = np.array(
-                [track(world, optimum.rates, beta, horizon, points, s) for s in range(seeds)]
+                [
+                    track(
+                        world, best=optimum.rates, beta=beta, horizon=horizon, points=points, seed=s
+                    )
+                    for s in range(seeds)
+                ]
             )
             late = found[:, found.shape[1] // 2 :]
             rows.append(

@@ -88,7 +88,9 @@ def region_figure(rounds: int, beta: float, seed: int) -> RegionFigure:
         took_part[t - 1, cohort_of(strategy, Round(t, world.mask(t), RoundConstraint(K))).ids] = 1
         trajectory.append(strategy.rates.values)
     share = took_part[rounds // 2 :].mean(axis=0)
-    return RegionFigure(corners, points, optimum.gap, np.array(trajectory), share)
+    return RegionFigure(
+        corners, points, optimum.gap, trajectory=np.array(trajectory), participation=share
+    )
 
 
 def proportional_rates(rounds: int, seed: int) -> np.ndarray:

@@ -169,7 +169,9 @@ class Results(pd.DataFrame):
         styles = styles_of(keys.values())
         looks = {group: Look(*styles[keys[label]], label) for group, label in labels.items()}
         to = None if path is None else Path(path)
-        return draw_curves(self.methods.groups, self.methods.conditions, to, looks, x=x)
+        return draw_curves(
+            self.methods.groups, names=self.methods.conditions, path=to, looks=looks, x=x
+        )
 
 
 def read_results(folder: str | os.PathLike[str]) -> Results:

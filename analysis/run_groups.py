@@ -172,9 +172,11 @@ def summarised(scores: Mapping[Pair, float]) -> Score:
     draws = list(by_draw.values())
     values = np.array(draws[0] if len(draws) == 1 else [np.mean(each) for each in draws])
     if not np.isfinite(values).all():
-        return Score(math.nan, math.nan, len(scores), len(draws))
+        return Score(math.nan, deviation=math.nan, num_runs=len(scores), num_draws=len(draws))
     deviation = float(values.std(ddof=1)) if len(values) > 1 else math.nan
-    return Score(float(values.mean()), deviation, len(scores), len(draws))
+    return Score(
+        float(values.mean()), deviation=deviation, num_runs=len(scores), num_draws=len(draws)
+    )
 
 
 def higher_is_better(metric: str) -> bool:

@@ -241,8 +241,13 @@ def _judge(question: Question, error: float | None, size_error: float | None) ->
     if question.paper is not None and size_error is not None:
         low, high = sorted(question.sign * end for end in found.interval(1 - size_error))
         size = _size(low, high, question.sign * question.paper)
-    confidences = [None if each is None else 1 - each for each in (error, size_error)]
-    return Verdict(direction, size, _reason(question, found, direction), *confidences)
+    return Verdict(
+        direction,
+        size,
+        reason=_reason(question, found, direction),
+        confidence=None if error is None else 1 - error,
+        size_confidence=None if size_error is None else 1 - size_error,
+    )
 
 
 def _direction(question: Question, found: PairedDifference, error: float) -> str:

@@ -77,9 +77,9 @@ class DeviceTraces:
         starts = self.offsets[:-1]
         return DeviceTraces(
             self.names,
-            self.offsets + np.arange(self.num_devices + 1),
-            np.insert(self.times, starts, -np.inf),
-            np.insert(self.eligible, starts, False),
+            offsets=self.offsets + np.arange(self.num_devices + 1),
+            times=np.insert(self.times, starts, -np.inf),
+            eligible=np.insert(self.eligible, starts, False),
         )
 
     def eligible_at(self, times: np.ndarray) -> np.ndarray:

@@ -64,12 +64,12 @@ def measure_log(masks: np.ndarray, rounds_per_day: int = 24, first: int = 0) -> 
         by_hour = np.roll(days.mean(axis=0) / n, first)
     return LogMeasures(
         num_online,
-        masks.mean(axis=0),
-        absences.longest,
-        by_hour,
-        _lagged(masks, 1),
-        _lagged(masks, rounds_per_day) if by_hour is not None else np.nan,
-        measure_together(masks),
+        share=masks.mean(axis=0),
+        longest_absence=absences.longest,
+        by_hour=by_hour,
+        lag_one=_lagged(masks, 1),
+        lag_day=_lagged(masks, rounds_per_day) if by_hour is not None else np.nan,
+        together=measure_together(masks),
     )
 
 

@@ -238,7 +238,9 @@ def log_of_frame(
     # Spans sum to 0 in each device; an event of 1 or 0 is the state itself.
     online = np.cumsum(steps) > 0 if start is not None and end is not None else steps > 0
     offsets = np.searchsorted(place, np.arange(len(found) + 1))
-    traces = DeviceTraces(tuple(map(str, found)), offsets, times, online).once()
+    traces = DeviceTraces(
+        tuple(map(str, found)), offsets=offsets, times=times, eligible=online
+    ).once()
     return replace(_resampled(traces, round_seconds, name), events=len(frame))
 
 
@@ -376,5 +378,9 @@ def _resampled(traces: DeviceTraces, round_seconds: int, name: str) -> Availabil
         )
     eligible = traces.eligible_at(first + round_seconds * np.arange(float(rounds)))
     return AvailabilityLog(
-        packed_masks(eligible, name), traces.names, round_seconds, first % DAY, len(traces.times)
+        packed_masks(eligible, name),
+        clients=traces.names,
+        round_seconds=round_seconds,
+        start=first % DAY,
+        events=len(traces.times),
     )

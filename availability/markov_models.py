@@ -58,7 +58,7 @@ class FourClassesConfig(AvailabilityConfig):
         "shuffled", "classes given to clients at random, or in order of the ids", choices=ORDERS
     )
     markov_classes: str = parameter(
-        Reading("R23", "four", "four", "three"),
+        Reading("R23", paper="four", released="four", ca_fed="three"),
         "four classes; or three, where no client is more available and correlated",
         choices=CLASSES,
     )

@@ -146,12 +146,14 @@ def preview(
         num_available,
         num_present,
         k,
-        total / rounds,
-        stationary_of(process),
-        _autocorrelation(both, total - last, total - first, rounds - 1),
-        absences,
-        shown,
-        masks,
+        frequency=total / rounds,
+        stationary=stationary_of(process),
+        autocorrelation=_autocorrelation(
+            both, earlier=total - last, later=total - first, pairs=rounds - 1
+        ),
+        absences=absences,
+        shown=shown,
+        masks=masks,
     )
 
 

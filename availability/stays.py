@@ -174,5 +174,5 @@ class StaysFileConfig(StaysConfig):
     stays_file: str = parameter(REQUIRED, "a CSV file: client, first and last round", is_input=True)
 
     def build(self, p: np.ndarray, seed: int) -> Stays:
-        stays = read_stays(Path(self.stays_file), len(p))
-        return Stays(*stays, seed, self.presence_rounds, self.presence_q)
+        first, last = read_stays(Path(self.stays_file), len(p))
+        return Stays(first, last, seed, self.presence_rounds, self.presence_q)

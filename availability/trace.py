@@ -268,7 +268,13 @@ class TraceConfig(AvailabilityConfig):
             devices = _named(traces, read_clients(Path(self.trace_clients)), num_clients)
         num_shifts = int(self.trace_days) if self.trace_shift == "days" else 1
         shift_of = generator(seed, "trace shifts").integers(num_shifts, size=num_clients)
-        return Trace(eligible, present, devices, shift_of, np.arange(num_shifts) * (DAY // d))
+        return Trace(
+            eligible,
+            seen=present,
+            device_of=devices,
+            shift_of=shift_of,
+            shifts=np.arange(num_shifts) * (DAY // d),
+        )
 
     def check(self, settings: Mapping[str, Any]) -> None:
         days, d, rounds = self.trace_days, self.trace_round_seconds, self._rounds()

@@ -292,8 +292,13 @@ def _traces(found: dict[str, _Events], spans: np.ndarray | None = None) -> Devic
         raise DataError("the trace has no device")
     offsets = np.cumsum([0] + [len(events) for events in found.values()])
     times, answers = zip(*(event for events in found.values() for event in events))
-    states = np.array(times, np.float64), np.array(answers, bool)
-    return DeviceTraces(tuple(found), offsets, *states, spans)
+    return DeviceTraces(
+        tuple(found),
+        offsets=offsets,
+        times=np.array(times, np.float64),
+        eligible=np.array(answers, bool),
+        spans=spans,
+    )
 
 
 def _of_published(found: dict[str, PublishedTrace], rule: str) -> DeviceTraces:

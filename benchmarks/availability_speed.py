@@ -47,9 +47,9 @@ def devices(num_devices: int = 300, days: int = 5) -> DeviceTraces:
     times[:, 0], times[:, -1] = 0, days * 86_400
     return DeviceTraces(
         tuple(map(str, range(num_devices))),
-        np.arange(0, num_devices * per_device + 1, per_device),
-        times.ravel(),
-        rng.random(num_devices * per_device) < 0.2,
+        offsets=np.arange(0, num_devices * per_device + 1, per_device),
+        times=times.ravel(),
+        eligible=rng.random(num_devices * per_device) < 0.2,
     )
 
 

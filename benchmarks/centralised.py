@@ -49,9 +49,31 @@ class Aim:
 
 
 AIMS = {
-    "mnist": Aim("softmax_regression", 0.1, 32, 2, 1000, accuracy=0.9),
-    "cifar10": Aim("fedlaavg_cnn", 0.05, 32, 10, 1000, accuracy=0.5),
-    "shakespeare": Aim("character_lstm", 2.0, 16, 15, 250, loss=2.6, test_clients=60),
+    "mnist": Aim(
+        model="softmax_regression",
+        learning_rate=0.1,
+        batch_size=32,
+        minutes=2,
+        steps=1000,
+        accuracy=0.9,
+    ),
+    "cifar10": Aim(
+        model="fedlaavg_cnn",
+        learning_rate=0.05,
+        batch_size=32,
+        minutes=10,
+        steps=1000,
+        accuracy=0.5,
+    ),
+    "shakespeare": Aim(
+        model="character_lstm",
+        learning_rate=2.0,
+        batch_size=16,
+        minutes=15,
+        steps=250,
+        loss=2.6,
+        test_clients=60,
+    ),
 }
 
 

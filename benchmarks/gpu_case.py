@@ -52,11 +52,18 @@ def task(name: str, small: bool) -> Task:
     examples = 20 if small else 100
     if name == "shakespeare":
         units = 16 if small else 256
-        return Task(CharacterLSTM(units=units), AsStored(), 4, 1.0, clients, 4 if small else 114)
+        return Task(
+            model=CharacterLSTM(units=units),
+            preprocessing=AsStored(),
+            batch_size=4,
+            client_lr=1.0,
+            num_clients=clients,
+            most_examples=4 if small else 114,
+        )
     models: dict[str, Model] = {
         "cifar100": ResNet18("strided"),
         "cifar100_released": ResNet18("released"),
-        "small_cnn": SmallCNN((16, 32), (128,), (24, 24, 3), 100),
+        "small_cnn": SmallCNN((16, 32), hidden=(128,), input_shape=(24, 24, 3), num_classes=100),
     }
     return images(models[name], client_lr=0.03, num_clients=clients, most_examples=examples)
 

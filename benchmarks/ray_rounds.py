@@ -63,7 +63,11 @@ def sides(
     factory = FusedTrainerFactory.of(parts, "cpu")
 
     def engine(num_actors: int) -> FusedEngine:
-        workers = RayWorkers(factory, data.train, num_actors, LOCAL) if num_actors else None
+        workers = (
+            RayWorkers(factory, examples=data.train, num_workers=num_actors, address=LOCAL)
+            if num_actors
+            else None
+        )
         return FusedEngine(parts, workers=workers, device="cpu")
 
     def one_round(of: FusedEngine) -> Callable[[int], object]:

@@ -94,8 +94,15 @@ def main() -> int:
     print(f"median of 100 rounds each, in turns; {machine()}")
     with tempfile.TemporaryDirectory() as folder:
         ratios = [
-            compare("10 clients x 600 examples", even_data(), Path(folder), 100),
-            compare("Synthetic(1,1)", Synthetic(num_clients=100).build(), Path(folder), 100),
+            compare(
+                "10 clients x 600 examples", data=even_data(), folder=Path(folder), repeats=100
+            ),
+            compare(
+                "Synthetic(1,1)",
+                data=Synthetic(num_clients=100).build(),
+                folder=Path(folder),
+                repeats=100,
+            ),
         ]
     return int(max(ratios) > LIMIT)
 

@@ -91,7 +91,16 @@ class Rounds:
         made = config(**DELIVERIES.get(name, {}))
         masks, fixed = RememberedMasks(process), availability.FixedK(clients_per_round=k)
         sizes = np.random.default_rng(1).integers(1, 1000, n)
-        world = DeliveryWorld(sizes, sizes, 10**6, 10**6, process, masks, fixed, 0)
+        world = DeliveryWorld(
+            sizes,
+            examples=sizes,
+            bytes_down=10**6,
+            bytes_up=10**6,
+            availability=process,
+            masks=masks,
+            constraint=fixed,
+            seed=0,
+        )
         self.process = masks if made.looks_ahead else process
         self.delivery: Delivery = made.build(world)
         self.constraint = made.asking(fixed, n)

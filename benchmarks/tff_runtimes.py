@@ -63,7 +63,15 @@ class Sides:
 
         self.data, model, inputs = parts(task)
         work = LocalTraining(BATCH_SIZE)
-        engine = EngineParts(self.data, model, inputs, work, Sgd(0.01), Sgd(1.0), WeightedSum())
+        engine = EngineParts(
+            self.data,
+            model,
+            preprocessing=inputs,
+            work=work,
+            client_optimizer=Sgd(0.01),
+            server_optimizer=Sgd(1.0),
+            aggregation=WeightedSum(),
+        )
         self._feed = ClientFeed(self.data.train, work, inputs)
         process = process_of(engine, engine.aggregation, self.data.train)
         at_once = -1 if task == "synthetic" else 1

@@ -99,7 +99,13 @@ class CIFAR100(ResplitTaskConfig):
             rng = generator(self.data_seed, f"pachinko {what}")
             with progress(f"sharing out the {what} images of CIFAR-100", clients, "client") as bar:
                 rows = pachinko(
-                    images.classes, coarse, clients, self.alpha, self.beta, rng, bar.update
+                    fine=images.classes,
+                    coarse=coarse,
+                    num_clients=clients,
+                    alpha=self.alpha,
+                    beta=self.beta,
+                    rng=rng,
+                    advance=bar.update,
                 )
             return images.by_client(rows)
 
@@ -121,4 +127,4 @@ class CIFAR100(ResplitTaskConfig):
         return prepared(self.folder, "cifar100", key, prepare)
 
     def preprocessing(self, seed: int) -> Preprocessing:
-        return ImageCrops(32, 24, self.augmentation == "random", seed)
+        return ImageCrops(32, crop=24, augment=self.augmentation == "random", seed=seed)

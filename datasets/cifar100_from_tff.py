@@ -42,8 +42,8 @@ def cifar100_from_tff(data_dir: Path) -> FederatedData:
     def prepare() -> FederatedData:
         path = find_database(data_dir, FILE)
         return FederatedData(
-            _read_split(path, "train", files.train, files),
-            _read_split(path, "test", files.test, files),
+            _read_split(path, split="train", part=files.train, files=files),
+            _read_split(path, split="test", part=files.test, files=files),
             files.num_classes,
         )
 

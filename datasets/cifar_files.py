@@ -140,34 +140,34 @@ class CifarFiles:
 
 
 CIFAR100 = CifarFiles(
-    "CIFAR-100",
-    "cifar-100-python",
-    Download(
+    title="CIFAR-100",
+    folder="cifar-100-python",
+    download=Download(
         "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz",
         "85cd44d02ba6437773c5bbd22e183051d648de2e7d6b014e1ef29b855ba677a7",
         161,
     ),
-    (("fine_labels", 100), ("coarse_labels", 20)),
-    Part(
+    labels=(("fine_labels", 100), ("coarse_labels", 20)),
+    train=Part(
         (Batch("train", 50000, "16019d7e3df5f24257cddd939b257f8d"),),
         "776014bcbe2fb28f9a27795522fbb0730c0cea69aa583046f5c875ba644b6f40",
     ),
-    Part(
+    test=Part(
         (Batch("test", 10000, "f0ef6b0ae62326f3e7ffdfab6717acfc"),),
         "1c374d85cfee838e6e1fccfb9b0cc5fc79cba530552dd67c928bf665f787466e",
     ),
 )
 
 CIFAR10 = CifarFiles(
-    "CIFAR-10",
-    "cifar-10-batches-py",
-    Download(
+    title="CIFAR-10",
+    folder="cifar-10-batches-py",
+    download=Download(
         "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
         "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
         163,
     ),
-    (("labels", 10),),
-    Part(
+    labels=(("labels", 10),),
+    train=Part(
         (
             Batch("data_batch_1", 10000, "c99cafc152244af753f735de768cd75f"),
             Batch("data_batch_2", 10000, "d4bba439e000b95fd0a9bffe97cbabec"),
@@ -178,7 +178,7 @@ CIFAR10 = CifarFiles(
         # Without the fifth batch, in an order of their own: 40,000 images packed from PNG files.
         "6bc63b1714b6b88b6d48a22e5ef3754bd1878efa95a05e5efed3a3d18b7cf514",
     ),
-    Part(
+    test=Part(
         (Batch("test_batch", 10000, "40351d587109b95175f43aff81a1287e"),),
         "65a6ffe079453e514083f99356b35e02cbfd581b4951e3937fae188974b79f39",
     ),

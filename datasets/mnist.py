@@ -75,11 +75,11 @@ class MNIST(DirichletTaskConfig):
         def prepare() -> FederatedData:
             train, test = read_mnist(self.folder, files)
             chosen = generator(seed, "validation images").permutation(len(train.pixels))[:kept]
-            of = (self.dirichlet_s, files.num_classes, num_clients)
+            s, num_classes = self.dirichlet_s, files.num_classes
             if num_groups is None:
-                shares = dirichlet_shares(*of, seed)
+                shares = dirichlet_shares(s, num_classes, num_clients, seed)
             else:
-                shares = grouped_shares(*of, num_groups, seed)
+                shares = grouped_shares(s, num_classes, num_clients, num_groups, seed)
             return federate(train.subset(chosen), test, shares, seed)
 
         key: dict[str, int | float | str] = {

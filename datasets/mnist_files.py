@@ -78,18 +78,18 @@ class MnistFiles:
 
 MNIST = MnistFiles(
     IdxPair(
-        "train",
-        60000,
-        "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-        "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-        "54e1ab866c9484947dd4821c52bb7a43938f555d6b046be6af55247f8e6ffc64",
+        prefix="train",
+        num_images=60000,
+        sha256_images="440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+        sha256_labels="3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+        digest="54e1ab866c9484947dd4821c52bb7a43938f555d6b046be6af55247f8e6ffc64",
     ),
     IdxPair(
-        "t10k",
-        10000,
-        "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-        "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-        "97b756d55950f1841ebd48df7379b9b2fc87a10d63e08d6213dad41d564e8508",
+        prefix="t10k",
+        num_images=10000,
+        sha256_images="8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+        sha256_labels="f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+        digest="97b756d55950f1841ebd48df7379b9b2fc87a10d63e08d6213dad41d564e8508",
     ),
 )
 
@@ -126,7 +126,10 @@ def _read_pair(data_dir: Path, pair: IdxPair, files: MnistFiles) -> LabelledImag
         data_dir, f"{pair.prefix}-images-idx3-ubyte.gz", pair.sha256_images, image_shape
     )
     labels_path, labels, official_labels = _read(
-        data_dir, f"{pair.prefix}-labels-idx1-ubyte.gz", pair.sha256_labels, image_shape[:1]
+        data_dir,
+        name=f"{pair.prefix}-labels-idx1-ubyte.gz",
+        sha256=pair.sha256_labels,
+        shape=image_shape[:1],
     )
     if labels.max() >= files.num_classes:
         raise _damaged(labels_path, f"a label is over {files.num_classes - 1}")

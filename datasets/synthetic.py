@@ -216,7 +216,7 @@ class LeafSynthetic(AlphaBetaTaskConfig):
     num_classes: ClassVar[int | None] = 10
 
     feature_spread: str = parameter(
-        Reading("R22", "deviation", "variance", "variance"),
+        Reading("R22", paper="deviation", released="variance", ca_fed="variance"),
         "j^-1.2 is the standard deviation, or the variance, of feature j within a client",
         choices=FEATURE_SPREADS,
     )

@@ -122,7 +122,7 @@ def f3ast(train: list[Examples], rounds: int, seed: int) -> Iterator[Round]:
     model = (kernel, np.zeros(NUM_CLASSES, np.float32))
     for t in range(1, rounds + 1):
         available = stream(seed, "availability", t).random(NUM_CLIENTS) < q
-        cohort = select(available, p, unscaled, stream(seed, "selection", t))
+        cohort = select(available, p, r=unscaled, rng=stream(seed, "selection", t))
         scale *= 1 - RATE_BETA  # Line 5: r <- (1 - beta) r + beta 1_S.
         unscaled[cohort] += RATE_BETA / scale
         r = scale * unscaled
@@ -135,7 +135,7 @@ def f3ast(train: list[Examples], rounds: int, seed: int) -> Iterator[Round]:
             kernel_sum += weight * update[0]
             bias_sum += weight * update[1]
         model = (model[0] + SERVER_RATE * kernel_sum, model[1] + SERVER_RATE * bias_sum)
-        yield Round(t, model, cohort, weights, r)
+        yield Round(number=t, model=model, cohort=cohort, weights=weights, rates=r)
 
 
 def main(rounds: int = 300, seed: int = 0) -> None:

@@ -217,7 +217,17 @@ def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
         links = tuple(link for of_label in lines.values() for link, _ in of_label)
         fold = len(rows) > _MAX_ROWS
         caption = "Claims of the papers"
-        blocks.append(Grid("verdicts", caption, head, rows, fold, groups=groups, links=links))
+        blocks.append(
+            Grid(
+                name="verdicts",
+                caption=caption,
+                head=head,
+                rows=rows,
+                folded=fold,
+                groups=groups,
+                links=links,
+            )
+        )
     return blocks
 
 

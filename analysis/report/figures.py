@@ -88,7 +88,9 @@ def curves(
     over = f"mean of {counted(group.runs for group in groups)}, band one standard deviation"
     found: list[Picture] = []
     for column, label, x in shown:
-        figure, panels = new_figure(len(rows), 1, (PANEL_WIDTH, 2.1), legend_rows, sharex=True)
+        figure, panels = new_figure(
+            len(rows), columns=1, panel=(PANEL_WIDTH, 2.1), legend_rows=legend_rows, sharex=True
+        )
         drawn = []
         for panel, availability in zip(panels.flat, rows):
             members = [g for g in looks if g.settings["availability"] == availability]
@@ -124,12 +126,12 @@ def to_show(panel: Axes, over: str, traces: Iterable[Trace]) -> Panel:
     """Returns where the lines of a drawn panel are, once its limits are final."""
     left, bottom, right, top = panel.get_position().extents
     return Panel(
-        (left, 1 - top, right, 1 - bottom),
-        panel.get_xlim(),
-        panel.get_ylim(),
-        panel.get_yscale() == "log",
-        over,
-        tuple(traces),
+        box=(left, 1 - top, right, 1 - bottom),
+        x=panel.get_xlim(),
+        y=panel.get_ylim(),
+        log=panel.get_yscale() == "log",
+        over=over,
+        traces=tuple(traces),
     )
 
 
@@ -201,7 +203,7 @@ def curve_figures(task: str, groups: Sequence[RunGroup], free: Sequence[str] = (
         name = "_".join(["curves", task, *network.split()])
         lines = Counter(group.settings["availability"] for group in members)
         if max(lines.values()) <= _MAX_LINES:
-            found += curves(f"{name}_1", display, members, told)
+            found += curves(f"{name}_1", what=display, groups=members, told=told)
         else:
             found += _several(name, display, members, told, free)
     return found
@@ -217,12 +219,12 @@ def _several(
         only = {group: {setting: group.setting(setting)} for group in members}
         said = f"{display}, sweep of {setting}"
         if len({(g.algorithm, g.setting(setting)) for g in members}) <= _MAX_LINES:
-            found += curves(f"{name}_{setting}", said, members, only)
+            found += curves(f"{name}_{setting}", what=said, groups=members, told=only)
             continue
         for method in dict.fromkeys(group.algorithm for group in members):
             own = [group for group in members if group.algorithm == method]
             what = f"{said}, {own[0].display}"
-            found += curves(f"{name}_{setting}_{method}", what, own, only)
+            found += curves(f"{name}_{setting}_{method}", what=what, groups=own, told=only)
     sets = variants([group.with_own(free) for group in groups], ("task", "availability"), NAMED)
     largest = max(len(variant.groups) for variant in sets)
     drawn = {id(group.first) for group in swept}

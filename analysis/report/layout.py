@@ -84,9 +84,9 @@ def table_grids(name: str, filled: FilledTable) -> list[Grid]:
         grids.append(
             Grid(
                 f"{name}_part{len(grids) + 1}" if grids else name,
-                f"{filled.table.title} ({filled.label}){more}{covered}",
-                ("algorithm", *(heading(filled, at) for at in part)),
-                tuple(
+                caption=f"{filled.table.title} ({filled.label}){more}{covered}",
+                head=("algorithm", *(heading(filled, at) for at in part)),
+                rows=tuple(
                     (filled.display(algorithm), *(_cell_text(cell, counted) for cell in cells))
                     for _, algorithm, cells in rows
                 ),

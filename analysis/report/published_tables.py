@@ -79,7 +79,14 @@ def from_baselines(
             relation = "better" if sign * difference > 0 else "same"
             claims.append(
                 Claim(
-                    source, metric, algorithm, baselines[algorithm], task, at, relation, difference
+                    source,
+                    metric,
+                    algorithm,
+                    b=baselines[algorithm],
+                    task=task,
+                    at=at,
+                    relation=relation,
+                    paper=difference,
                 )
             )
     return tuple(claims)
@@ -87,7 +94,7 @@ def from_baselines(
 
 def _figure(source: str, metric: str) -> tuple[Claim, ...]:
     return tuple(
-        Claim(source, metric, "f3ast", other, task, "home_devices")
+        Claim(source, metric, a="f3ast", b=other, task=task, at="home_devices")
         for task in ("synthetic", "cifar100", "shakespeare")
         for other in ("fedavg", "poc")
     )
@@ -100,7 +107,14 @@ FIG_3 = _figure("Fig. 3", "sample_loss")
 # "F3AST achieves equal or higher performance than competing methods across all communication
 # levels."
 FIG_4 = tuple(
-    Claim("Fig. 4", "sample_accuracy", "f3ast", other, "synthetic", relation="not worse")
+    Claim(
+        source="Fig. 4",
+        metric="sample_accuracy",
+        a="f3ast",
+        b=other,
+        task="synthetic",
+        relation="not worse",
+    )
     for other in ("fedavg", "poc")
 )
 
@@ -110,12 +124,12 @@ def of_cafed() -> tuple[Claim, ...]:
     gains = pd.read_csv(_PRINTED / "cafed_fig1_gain.csv")
     return tuple(
         Claim(
-            "CA-Fed, Fig. 1",
-            "sample_accuracy",
-            "ca_fed",
-            other,
-            task,
-            "four_classes",
+            source="CA-Fed, Fig. 1",
+            metric="sample_accuracy",
+            a="ca_fed",
+            b=other,
+            task=task,
+            at="four_classes",
             paper=gain if other == "adafed" else None,
             seeds=CAFED_SEEDS,
         )
@@ -127,7 +141,10 @@ def of_cafed() -> tuple[Claim, ...]:
 def of_fedlaavg(values: Mapping[tuple[str, Any, str], float]) -> tuple[Claim, ...]:
     """Returns "FedLaAvg outperforms FedAvg in the two client availability models" (Sec. 5.2)."""
     return from_baselines(
-        "FedLaAvg, Table 2", "best_sample_accuracy", values, {"fedlaavg": "fedavg"}
+        "FedLaAvg, Table 2",
+        metric="best_sample_accuracy",
+        values=values,
+        baselines={"fedlaavg": "fedavg"},
     )
 
 
@@ -202,13 +219,16 @@ def _by_availability(
         name,
         title,
         metric,
-        "availability",
-        AVAILABILITIES,
-        _F3AST_TASKS,
+        across="availability",
+        columns=AVAILABILITIES,
+        tasks=_F3AST_TASKS,
         fixed=_F3AST,
         rounds=_PAPER_ROUNDS,
         values=values,
-        claims=(*from_baselines(number, metric, values, BASELINES), *figure),
+        claims=(
+            *from_baselines(number, metric=metric, values=values, baselines=BASELINES),
+            *figure,
+        ),
         note="Synthetic(1,1) has no numbers in the paper's table.",
         further_tasks=True,
     )
@@ -226,44 +246,55 @@ def published_tables() -> list[PaperTable]:
         by("table7", "Table VII: user accuracy", "f3ast_arxiv_table7_user_accuracy.csv"),
         by("table8", "Table VIII: user loss", "f3ast_arxiv_table8_user_loss.csv"),
         PaperTable(
-            "table9",
-            "Table IX: sample accuracy on Synthetic(alpha, alpha), smartphones",
-            "sample_accuracy",
-            "synthetic_alpha",
-            (0, 0.5, 1),
-            ("synthetic",),
-            ("fedavg", "f3ast"),
-            {"f3ast": "fedavg"},
-            {**_F3AST, "availability": "smartphones"},
-            ("synthetic_beta",),
+            name="table9",
+            title="Table IX: sample accuracy on Synthetic(alpha, alpha), smartphones",
+            metric="sample_accuracy",
+            across="synthetic_alpha",
+            columns=(0, 0.5, 1),
+            tasks=("synthetic",),
+            algorithms=("fedavg", "f3ast"),
+            baselines={"f3ast": "fedavg"},
+            fixed={**_F3AST, "availability": "smartphones"},
+            follows=("synthetic_beta",),
             values=heterogeneity,
             claims=from_baselines(
-                "Table IX", "sample_accuracy", heterogeneity, {"f3ast": "fedavg"}, "synthetic_alpha"
+                source="Table IX",
+                metric="sample_accuracy",
+                values=heterogeneity,
+                baselines={"f3ast": "fedavg"},
+                across="synthetic_alpha",
             ),
         ),
         PaperTable(
-            "fig4",
-            "Fig. 4: sample accuracy against K, clients a round",
-            "sample_accuracy",
-            "clients_per_round",
-            (),
-            ("synthetic",),
-            ("fedavg", "f3ast", "poc"),
-            {"f3ast": "fedavg"},
-            {"constraint": None},
+            name="fig4",
+            title="Fig. 4: sample accuracy against K, clients a round",
+            metric="sample_accuracy",
+            across="clients_per_round",
+            columns=(),
+            tasks=("synthetic",),
+            algorithms=("fedavg", "f3ast", "poc"),
+            baselines={"f3ast": "fedavg"},
+            fixed={"constraint": None},
             claims=FIG_4,
             note="The paper prints no numbers. Further claim: the gap widens as K grows.",
         ),
         PaperTable(
-            "cafed_fig1",
-            "CA-Fed, Fig. 1: sample accuracy under Markov availability",
-            "sample_accuracy",
-            "availability",
-            ("four_classes",),
-            _CA_FED_TASKS,
-            ("ca_fed", "adafed", "unbiased", "more_available", "f3ast", "f3ast_of_ca_fed"),
-            {"ca_fed": "adafed"},
-            {},
+            name="cafed_fig1",
+            title="CA-Fed, Fig. 1: sample accuracy under Markov availability",
+            metric="sample_accuracy",
+            across="availability",
+            columns=("four_classes",),
+            tasks=_CA_FED_TASKS,
+            algorithms=(
+                "ca_fed",
+                "adafed",
+                "unbiased",
+                "more_available",
+                "f3ast",
+                "f3ast_of_ca_fed",
+            ),
+            baselines={"ca_fed": "adafed"},
+            fixed={},
             free=("clients_per_round", "reading"),
             rounds={"leaf_synthetic": 200},
             claims=of_cafed(),
@@ -272,34 +303,37 @@ def published_tables() -> list[PaperTable]:
             "and by CA-Fed's rule.",
         ),
         PaperTable(
-            "fedlaavg_table2",
-            "FedLaAvg, Table 2: best sample accuracy",
-            "best_sample_accuracy",
-            "availability",
-            ("always", "alternating", "none"),
-            _FEDLAAVG_TASKS,
-            ("fedavg", "fedlaavg", "fedavg_then_fedlaavg", "sequential_sgd"),
-            {"fedlaavg": "fedavg"},
-            {},
+            name="fedlaavg_table2",
+            title="FedLaAvg, Table 2: best sample accuracy",
+            metric="best_sample_accuracy",
+            across="availability",
+            columns=("always", "alternating", "none"),
+            tasks=_FEDLAAVG_TASKS,
+            algorithms=("fedavg", "fedlaavg", "fedavg_then_fedlaavg", "sequential_sgd"),
+            baselines={"fedlaavg": "fedavg"},
+            fixed={},
             values=fedlaavg,
             claims=of_fedlaavg(fedlaavg),
             note="Column none: sequential SGD, which has no clients; mean of its last 10%.",
         ),
         PaperTable(
-            "fedawe_table2",
-            "FedAWE, Table 2: sample accuracy on CIFAR-10",
-            "sample_accuracy",
-            "availability",
-            FEDAWE_DYNAMICS,
-            ("cifar10",),
-            tuple(dict.fromkeys(algorithm for _, _, algorithm in fedawe)),
-            {"fedawe": "uniform", "f3ast": "uniform"},
-            {"dirichlet_draws": "classes_of_client"},
+            name="fedawe_table2",
+            title="FedAWE, Table 2: sample accuracy on CIFAR-10",
+            metric="sample_accuracy",
+            across="availability",
+            columns=FEDAWE_DYNAMICS,
+            tasks=("cifar10",),
+            algorithms=tuple(dict.fromkeys(algorithm for _, _, algorithm in fedawe)),
+            baselines={"fedawe": "uniform", "f3ast": "uniform"},
+            fixed={"dirichlet_draws": "classes_of_client"},
             free=("clients_per_round",),
             rounds={"cifar10": 2000},
             values=fedawe,
             claims=from_baselines(
-                "FedAWE, Table 2", "sample_accuracy", fedawe, {"fedawe": "uniform"}
+                "FedAWE, Table 2",
+                metric="sample_accuracy",
+                values=fedawe,
+                baselines={"fedawe": "uniform"},
             ),
             note="Uniform is FedAvg over active clients, Unbiased FedAvg with known p. Which "
             "implementation of F3AST the authors ran is not known.",

@@ -172,8 +172,18 @@ def _of_base(
         for algorithm, group in switched.items():
             if algorithm in base:
                 compared = (group, base[algorithm])
-                scores = [g.scores(metric, period) for g in compared]
-                found.append(_effect(preset, (algorithm, group.display), text, compared, *scores))
+                switched_scores, base_scores = (g.scores(metric, period) for g in compared)
+                found.append(
+                    _effect(
+                        preset,
+                        what=algorithm,
+                        display=group.display,
+                        switch=text,
+                        groups=compared,
+                        switched=switched_scores,
+                        base=base_scores,
+                    )
+                )
         full = dict(switched)
         for algorithm in LEAD:
             # A reading that does not concern an algorithm leaves its runs as they are.
@@ -182,9 +192,18 @@ def _of_base(
                 full[algorithm] = base[algorithm]
         both = all(algorithm in part for algorithm in LEAD for part in (full, base))
         if both and any(algorithm in switched for algorithm in LEAD):
-            leads = [_lead(part, metric, period) for part in (full, base)]
             four = [part[algorithm] for part in (full, base) for algorithm in LEAD]
-            found.append(_effect(preset, ("lead", "F3AST's lead"), text, four, *leads))
+            found.append(
+                _effect(
+                    preset,
+                    what="lead",
+                    display="F3AST's lead",
+                    switch=text,
+                    groups=four,
+                    switched=_lead(full, metric, period),
+                    base=_lead(base, metric, period),
+                )
+            )
     return sorted(found, key=lambda e: (e.what != "lead", e.what, -e.size))
 
 
@@ -263,16 +282,24 @@ def _lead(members: dict[str, RunGroup], metric: str, period: str) -> dict[Pair, 
 
 def _effect(
     preset: str,
-    what: tuple[str, str],
-    text: str,
+    what: str,
+    display: str,
+    switch: str,
     groups: Sequence[RunGroup],
-    now: dict[Pair, float],
+    switched: dict[Pair, float],
     base: dict[Pair, float],
 ) -> Effect:
-    found = difference_of_common(now, base)
-    mean = summarised(base).mean if base else math.nan
-    obstacle = obstacle_to_verdict(groups, found, FEWEST_PAIRS)
-    return Effect("", preset, *what, text, mean, found, obstacle)
+    found = difference_of_common(switched, base)
+    return Effect(
+        place="",
+        preset=preset,
+        what=what,
+        display=display,
+        switch=switch,
+        base=summarised(base).mean if base else math.nan,
+        found=found,
+        obstacle=obstacle_to_verdict(groups, found, FEWEST_PAIRS),
+    )
 
 
 def _of_table9(group: RunGroup) -> bool:

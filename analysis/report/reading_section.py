@@ -154,7 +154,9 @@ def _summary_blocks(found: Sequence[Effect], groups: Sequence[RunGroup]) -> list
     rows = by_reading(found)
     caption = "Each reading alone (in how many cases it moves the result)"
     caption = _covered(caption, [e.found for e in found], groups)
-    blocks: list[Block] = [Grid("readings", caption, head, tuple(rows))] if rows else []
+    blocks: list[Block] = (
+        [Grid("readings", caption=caption, head=head, rows=tuple(rows))] if rows else []
+    )
     others = _not_switched(rows)
     return [*blocks, Text(f"Not switched in these runs: {others}.")] if others else blocks
 
@@ -226,7 +228,7 @@ def _ordering_grid(orderings: Sequence[Ordering], groups: Sequence[RunGroup]) ->
     said = ", ".join(f"{lead:+.2f}" for lead in leads)
     found = [lead for each in orderings for lead in each.leads.values()]
     caption = f"Table IX's ordering by reading (the paper: {said})"
-    return Grid("table9_orderings", _covered(caption, found, groups), head, rows)
+    return Grid("table9_orderings", caption=_covered(caption, found, groups), head=head, rows=rows)
 
 
 def _effect_row(each: Effect) -> dict[str, object]:

@@ -56,7 +56,7 @@ def selections_of(group: RunGroup) -> Selections:
         picked.append(counts / max(len(arrays["selected"]), 1))
         if pair == first:
             shares, rates = arrays["p"], _rates(arrays)
-    return Selections(first, np.mean(picked, axis=0), shares, rates)
+    return Selections(first, picked=np.mean(picked, axis=0), shares=shares, rates=rates)
 
 
 def _each_once(selected: np.ndarray) -> np.ndarray:
@@ -101,7 +101,9 @@ def picked(name: str, what: str, found: Mapping[RunGroup, Selections]) -> Pictur
     """
     groups = list(found)[:_MAX_PANELS]
     rows = -(-len(groups) // _COLUMNS)
-    figure, panels = new_figure(rows, _COLUMNS, (1.25, 1.35), 0, sharey=True)
+    figure, panels = new_figure(
+        rows, columns=_COLUMNS, panel=(1.25, 1.35), legend_rows=0, sharey=True
+    )
     told = told_apart(groups)
     styles = styles_of(group.algorithm for group in groups)
     # Thousands of separate marks would make a large file.
@@ -168,7 +170,9 @@ def rates(name: str, what: str, found: Mapping[RunGroup, Selections]) -> list[Bl
     if not groups:
         return blocks
     told = told_apart(groups)
-    figure, panels = new_figure(len(groups), 1, (4.0, 2.1), 3, sharex=True, sharey=True)
+    figure, panels = new_figure(
+        len(groups), columns=1, panel=(4.0, 2.1), legend_rows=3, sharex=True, sharey=True
+    )
     lines: dict[str, Line2D] = {}
     drawn: list[tuple[Axes, list[Trace]]] = []
     shown = {group: np.maximum(kept[group].to_numpy(), _LEAST_RATE) for group in groups}

@@ -58,9 +58,11 @@ def compare(
     `rounds` is the paper's number of rounds; `None` if it gives none.
     """
     if a is None or b is None:
-        return Comparison(claim, at, None, "not run")
+        return Comparison(claim, at, found=None, obstacle="not run")
     found, divergence = compared(a, b, claim.metric, period)
-    obstacle = obstacle_to_verdict((a, b), found, claim.seeds, rounds)
+    obstacle = obstacle_to_verdict(
+        (a, b), found=found, fewest_pairs=claim.seeds, paper_rounds=rounds
+    )
     return Comparison(claim, at, found, obstacle, divergence)
 
 
@@ -83,8 +85,10 @@ def widening(
         groups += pair
     difference = difference_of_common(leads[1], leads[0])
     wider = replace(claim, what="gap widens", relation="better", paper=None)
-    obstacle = obstacle_to_verdict(groups, difference, claim.seeds, rounds)
-    return Comparison(wider, f"{ends[0]} to {ends[1]}", difference, obstacle)
+    obstacle = obstacle_to_verdict(
+        groups, found=difference, fewest_pairs=claim.seeds, paper_rounds=rounds
+    )
+    return Comparison(wider, at=f"{ends[0]} to {ends[1]}", found=difference, obstacle=obstacle)
 
 
 def judged(
@@ -109,10 +113,10 @@ def _question(each: Comparison, direction_alone: bool) -> Question:
     return Question(
         claim.relation,
         higher_is_better(claim.metric),
-        None if direction_alone else claim.paper,
-        each.found,
-        each.obstacle,
-        each.divergence,
+        paper=None if direction_alone else claim.paper,
+        found=each.found,
+        obstacle=each.obstacle,
+        divergence=each.divergence,
     )
 
 
@@ -216,7 +220,11 @@ def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[Fil
     ran = {task for each in published for task in each.tasks}
     rest = [t for t in table.tasks if t not in ran and any(c.task == t for c in table.claims)]
     if rest:
-        filled.append(_of_tasks(table, None, rest, table.columns, {}, period))
+        filled.append(
+            _of_tasks(
+                table, variant=None, tasks=rest, columns=table.columns, found={}, period=period
+            )
+        )
     return filled
 
 

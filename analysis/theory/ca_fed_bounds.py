@@ -108,7 +108,15 @@ def where_weights_lead(draws: int, rounds: int) -> list[dict[str, Any]]:
             ends = []
             for seed in range(draws):
                 process = Markov(PI, np.full(n, correlation), seed)
-                path = play(problem, make(seed), process, n, rates, np.zeros(1), seed)
+                path = play(
+                    problem,
+                    strategy=make(seed),
+                    process=process,
+                    k=n,
+                    rates=rates,
+                    start=np.zeros(1),
+                    seed=seed,
+                )
                 ends.append(float(problem.excess(path[rounds // 2 :].mean(0))))
             setting = f"correlation {correlation:g}"
             found.append(row("eps_bias", name, values=ends, setting=setting, exact=bias))
@@ -157,7 +165,15 @@ def optimization(draws: int, rounds: int) -> list[dict[str, Any]]:
         for seed in range(draws):
             process = Markov(np.array([1.0, 0.5]), np.array([0.0, correlation]), seed)
             strategy = Unbiased(world.p, known, seed)
-            path = play(world, strategy, process, 2, eta[:, None], -np.ones(1), seed)[:-1]
+            path = play(
+                problem=world,
+                strategy=strategy,
+                process=process,
+                k=2,
+                rates=eta[:, None],
+                start=-np.ones(1),
+                seed=seed,
+            )[:-1]
             mean = np.cumsum(eta[:, None] * path, 0) / np.cumsum(eta)[:, None]
             errors.append(world.excess(mean)[looks - 1])
         values, setting = np.array(errors), f"correlation {correlation:g}"

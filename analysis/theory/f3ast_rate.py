@@ -86,19 +86,26 @@ def convergence(draws: int, rounds: int) -> list[dict[str, Any]]:
         paths = np.array(
             [
                 play(
-                    world,
-                    make(seed),
-                    Markov(Q, np.full(N, correlation), seed),
-                    K,
-                    rates,
-                    start,
-                    seed,
+                    problem=world,
+                    strategy=make(seed),
+                    process=Markov(Q, np.full(N, correlation), seed),
+                    k=K,
+                    rates=rates,
+                    start=start,
+                    seed=seed,
                 )
                 for seed in range(draws)
             ]
         )
         excess = world.excess(paths)[:, looks]
-        limit = bound(world, best.rates, steps, start, world.gradient_bound(paths), looks)
+        limit = bound(
+            problem=world,
+            r=best.rates,
+            steps=steps,
+            start=start,
+            g2=world.gradient_bound(paths),
+            rounds=looks,
+        )
         setting = f"{'Markov 0.9' if correlation else 'independent'}, E = {steps}"
         found += [
             row("III.5", name, int(t), values, setting=setting, bound=float(most))
@@ -142,13 +149,25 @@ def counterexample(draws: int, rounds: int) -> list[dict[str, Any]]:
     """
     world, strategy = two_clients()
     _, rates = step_sizes(world, rounds, 1)
-    most = float(bound(world, world.p, 1, np.zeros(1), 4.0, np.array(rounds)))
+    most = float(
+        bound(problem=world, r=world.p, steps=1, start=np.zeros(1), g2=4.0, rounds=np.array(rounds))
+    )
     found = []
     for correlation in CORRELATIONS:
         ends = []
         for seed in range(draws):
             process = Markov(np.array([1.0, 0.5]), np.array([0.0, correlation]), seed)
-            ends.append(play(world, strategy, process, 1, rates, np.zeros(1), seed)[-1])
+            ends.append(
+                play(
+                    problem=world,
+                    strategy=strategy,
+                    process=process,
+                    k=1,
+                    rates=rates,
+                    start=np.zeros(1),
+                    seed=seed,
+                )[-1]
+            )
         exact = exact_two_clients(correlation, rounds) / most
         values = world.excess(np.array(ends)) / most
         found.append(

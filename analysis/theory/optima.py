@@ -142,7 +142,8 @@ def path(
     }
     if method == "more_available":
         given["more_available_pi"] = float(np.mean(np.asarray(process.stationary)))
-    configs = resolve(*settings_of(given, registry)).configs
+    settings, registry = settings_of(given, registry)
+    configs = resolve(settings, registry).configs
     absent: Any = None  # Strategies here look at neither data nor model.
     world = StrategyContext(
         p=p,
@@ -191,7 +192,7 @@ def results(draws: int, rounds: int) -> list[dict[str, Any]]:
         for method, regime in itertools.product(methods, regimes(SIZES)):
             late = np.array(
                 [
-                    path(method, problem, sizes, regime.process(s), rounds, s)[rounds // 2 :]
+                    path(method, problem, sizes, regime.process(s), rounds, seed=s)[rounds // 2 :]
                     for s in range(max(draws // 6, 3))
                 ]
             )

@@ -69,7 +69,9 @@ def draw_f3ast(rows: pd.DataFrame, path: Path) -> None:
     panels = figure.subplots(2, 3).ravel()
     rate = of(rows, "III.5")
     for panel, (name, part) in zip(panels, rate.groupby("case", sort=False)):
-        lines(panel, part, "setting", f"III.5: {name!s}", "round T", "E F(w_T) - F*")
+        lines(
+            panel, rows=part, by="setting", title=f"III.5: {name!s}", x="round T", y="E F(w_T) - F*"
+        )
         for place, (setting, each) in enumerate(part.groupby("setting", sort=False)):
             if "Markov" not in str(setting):
                 style = ("-", "--")[place % 2]
@@ -81,25 +83,51 @@ def draw_f3ast(rows: pd.DataFrame, path: Path) -> None:
     two = of(rows, "III.5 two clients")
     share = two.assign(x=1 / (1 - two["x"]))
     title = "III.5 fails: two clients, Markov"
-    lines(panels[2], share, "case", title, "1 / (1 - correlation)", "error / bound")
+    lines(
+        panel=panels[2],
+        rows=share,
+        by="case",
+        title=title,
+        x="1 / (1 - correlation)",
+        y="error / bound",
+    )
     panels[2].axhline(1, **_BOUND)
     panels[2].set(xscale="log")
     log_decades(panels[2], two["exact"])
     panels[2].legend(fontsize="x-small")
     near = of(rows, "III.3")
-    lines(panels[3], near, "case", "III.3: r(t) comes to r*", "beta", "mean |r(t) - r*|")
+    lines(
+        panel=panels[3],
+        rows=near,
+        by="case",
+        title="III.3: r(t) comes to r*",
+        x="beta",
+        y="mean |r(t) - r*|",
+    )
     betas = np.sort(near["x"].unique())
     panels[3].plot(betas, np.sqrt(betas), label="slope 1/2", **_BOUND)
     panels[3].set(xscale="log", yscale="log")
     panels[3].legend(fontsize="x-small")
     lines(
-        panels[4], of(rows, "B.1"), "case", "B.1: weights of F3AST", "beta", "mean sum of weights"
+        panel=panels[4],
+        rows=of(rows, "B.1"),
+        by="case",
+        title="B.1: weights of F3AST",
+        x="beta",
+        y="mean sum of weights",
     )
     panels[4].axhline(1, **_BOUND)
     panels[4].set(xscale="log")
     panels[4].legend(fontsize="x-small")
     title = "III.7: after log(eps) / log(alpha) rounds"
-    lines(panels[5], of(rows, "III.7"), "case", title, "number of clients N", "distance / eps")
+    lines(
+        panel=panels[5],
+        rows=of(rows, "III.7"),
+        by="case",
+        title=title,
+        x="number of clients N",
+        y="distance / eps",
+    )
     panels[5].axhline(1, **_BOUND)
     panels[5].set(xscale="log")
     save(figure, path)
@@ -110,11 +138,18 @@ def draw_ca_fed(rows: pd.DataFrame, path: Path) -> None:
     figure = Figure(figsize=(12, 8), layout="constrained")
     panels = figure.subplots(2, 2).ravel()
     title = "Theorems 1 and 3: two clients, p near alpha"
-    lines(panels[0], of(rows, "bias by alpha"), "case", title, "alpha of client 0", "bias / bound")
+    lines(
+        panel=panels[0],
+        rows=of(rows, "bias by alpha"),
+        by="case",
+        title=title,
+        x="alpha of client 0",
+        y="bias / bound",
+    )
     by_kappa = of(rows, "bias by kappa")
     measured = by_kappa.assign(exact=np.nan)
     title = "Theorems 1 and 3: random clients, largest"
-    lines(panels[1], measured, "case", title, "kappa", "bias / bound")
+    lines(panel=panels[1], rows=measured, by="case", title=title, x="kappa", y="bias / bound")
     panels[1].plot(by_kappa["x"], by_kappa["exact"], label="1 / kappa", **_BOUND)
     panels[1].set(xscale="log", yscale="log")
     for panel in panels[:2]:
@@ -137,7 +172,14 @@ def draw_ca_fed(rows: pd.DataFrame, path: Path) -> None:
     plain(panels[2])
     rate = of(rows, "Theorem 2")
     rate = rate[rate["case"].isin(["correlation 0", "correlation 0.5", "correlation 0.9"])]
-    lines(panels[3], rate, "case", "Theorem 2", "round T", "E F_B - F_B* of the mean")
+    lines(
+        panel=panels[3],
+        rows=rate,
+        by="case",
+        title="Theorem 2",
+        x="round T",
+        y="E F_B - F_B* of the mean",
+    )
     for style, (name, part) in zip(("-", "--", ":"), rate.groupby("case", sort=False)):
         panels[3].plot(part["x"], part["bound"], ls=style, label=f"bound, {name!s}", **_BOUND)
     panels[3].set(xscale="log")
@@ -165,7 +207,9 @@ def draw_fedlaavg(rows: pd.DataFrame, path: Path) -> None:
     plain(panels[0])
     for panel, name, power in zip(panels[1:], ("N", "T"), (4, 2)):
         part = of(rows, f"Corollary 1 by {name}")
-        lines(panel, part, "case", f"Corollary 1 by {name}", name, "mean |grad F|^2")
+        lines(
+            panel, rows=part, by="case", title=f"Corollary 1 by {name}", x=name, y="mean |grad F|^2"
+        )
         first = part.iloc[0]
         decay = first["measured"] * (part["x"] / first["x"]) ** (-1 / power)
         panel.plot(part["x"], decay, label=f"slope -1/{power}", **_BOUND)

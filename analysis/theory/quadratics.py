@@ -207,7 +207,15 @@ class RulesInNumpy:
         delta = _combined(sent[finite], cohort.weights[finite], mean) + self.memory.correction(now)
         model = (self.model + delta).astype(np.float32)
         fine = bool(np.isfinite(model).all())
-        delivered = Delivered(ids, finite, updates, counts, delta.astype(np.float32), model, fine)
+        delivered = Delivered(
+            ids,
+            finite,
+            updates,
+            steps=counts,
+            delta=delta.astype(np.float32),
+            model=model,
+            fine=fine,
+        )
         advanced = self.memory.advance(delivered, now)
         self.model = advanced.closed
         return delta, advanced

@@ -69,12 +69,12 @@ def advise(
     )
     return Advice(
         measures,
-        shares,
-        log.clients or tuple(map(str, range(n))),
-        np.flatnonzero(~there),
-        trained_by_fedavg(table, shares),
-        plans,
-        log.round_seconds,
+        p=shares,
+        clients=log.clients or tuple(map(str, range(n))),
+        unreachable=np.flatnonzero(~there),
+        fedavg=trained_by_fedavg(table, shares),
+        plans=plans,
+        round_seconds=log.round_seconds,
     )
 
 

@@ -94,14 +94,14 @@ def plan(masks: np.ndarray, p: np.ndarray, k: int, objective: str) -> Plan:
     ideal, scale = best_if_all_available(p, k, objective)
     return Plan(
         k,
-        float(np.mean(masks.sum(axis=1) < k)),
-        found.rates,
-        found.value,
-        found.gap,
-        variance_bound(np.minimum(ideal * scale, 1), p, objective),
-        float(np.max(p / found.rates)),
-        total_variation(p, at_first),
-        total_variation(p, later),
+        short_rounds=float(np.mean(masks.sum(axis=1) < k)),
+        rates=found.rates,
+        bound=found.value,
+        gap=found.gap,
+        bound_if_always=variance_bound(np.minimum(ideal * scale, 1), p, objective),
+        largest_weight=float(np.max(p / found.rates)),
+        bias_at_first=total_variation(p, at_first),
+        bias_later=total_variation(p, later),
     )
 
 

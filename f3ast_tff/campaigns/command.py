@@ -153,7 +153,7 @@ def _run(campaign: Campaign, options: Options, ray_address: str | None, stop: St
             stack.callback(watch.close)
             stack.enter_context(budget.hold())
             try:
-                execute_all(waiting, workers, watch, budget.allows)
+                execute_all(waiting, workers=workers, watcher=watch, allows=budget.allows)
             except Interrupted:
                 if stop.requested():
                     raise
@@ -194,7 +194,9 @@ def _workers(
 ) -> Workers:
     if ray_address is None:
         return LocalProcesses(processes, folder.absolute(), origin)
-    cluster = RayCluster(ray_address, options.processes, folder, origin["command"])
+    cluster = RayCluster(
+        ray_address, slots=options.processes, campaign=folder, command=origin["command"]
+    )
     stack.callback(cluster.close)
     return cluster
 

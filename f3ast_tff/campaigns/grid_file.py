@@ -101,7 +101,15 @@ def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
         raise CampaignError(f"{path}: about = {about!r}: must be a text")
     settings, grid = (_table(path, content, key) for key in ("settings", "grid"))
     variants, value = (_tables(path, content, key) for key in ("variants", "value"))
-    return GridFile(path.stem, path, about.strip(), settings, grid, variants, value)
+    return GridFile(
+        name=path.stem,
+        path=path,
+        about=about.strip(),
+        settings=settings,
+        grid=grid,
+        variants=variants,
+        value=value,
+    )
 
 
 def _beside(path: Path, name: Any) -> Path:

@@ -176,7 +176,7 @@ def _serve(
         except EOFError:
             return
         try:
-            pipe.send(run_order(order, provenance, f"process {os.getpid()}", signals))
+            pipe.send(run_order(order, provenance, worker=f"process {os.getpid()}", stop=signals))
         except Interrupted:
             sys.exit(signals.exit_code)
 

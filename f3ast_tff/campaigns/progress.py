@@ -235,7 +235,10 @@ class Watch:
         self.failed = 0
         total = sum(run.settings["rounds"] for run in campaign.runs)
         self._progress = CampaignProgress(
-            campaign.name, len(campaign.runs), total, sum(self._rounds.values())
+            campaign.name,
+            num_runs=len(campaign.runs),
+            rounds=total,
+            done_before=sum(self._rounds.values()),
         )
 
     def started(self, run: PlannedRun, worker: str) -> None:

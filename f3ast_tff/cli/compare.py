@@ -70,7 +70,14 @@ def main(flags: Flags) -> None:
         said = heading(methods, compared, flags.score, PERIODS[0])
         print("", textwrap.fill(said, _WIDTH), "", sep="\n")
     out, left_out = Path(flags.out), len(collected.unfinished)
-    draw_curves(methods.groups, methods.conditions, out, looks, left_out, flags.x)
+    draw_curves(
+        methods.groups,
+        names=methods.conditions,
+        path=out,
+        looks=looks,
+        num_unfinished=left_out,
+        x=flags.x,
+    )
     if flags.csv is not None:
         try:
             write_csv(table, flags.csv)

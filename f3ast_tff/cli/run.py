@@ -86,7 +86,7 @@ def campaign(parsed: Parsed, signals: Signals) -> int:
     signals.message = _OF_CAMPAIGN
     try:
         options = Options(**parsed.campaign)
-        return run_campaign(options, parsed.settings, parsed.registry, signals)
+        return run_campaign(options, given=parsed.settings, registry=parsed.registry, stop=signals)
     except (CampaignError, DataError, ParameterError) as error:
         return fail(error, BAD_INPUT, {*setting_flags(parsed.registry), *CAMPAIGN})
     except MeasurementError as error:

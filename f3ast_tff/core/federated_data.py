@@ -84,7 +84,9 @@ class ClientExamples:
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[ids] - offsets[:-1], sizes)
         names = None if self.names is None else self.names[ids]
-        return ClientExamples(self.features[rows], self.labels[rows], offsets, names)
+        return ClientExamples(
+            self.features[rows], labels=self.labels[rows], offsets=offsets, names=names
+        )
 
     def pooled(self) -> ClientExamples:
         """Returns the same examples, all held by one client."""
@@ -335,4 +337,6 @@ def _by_client(
     names, owners = np.unique(clients[chosen], return_inverse=True)
     order = chosen[np.argsort(owners, kind="stable")]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(owners))]).astype(np.int64)
-    return ClientExamples(features[order], labels[order], offsets, names.astype(str))
+    return ClientExamples(
+        features[order], labels=labels[order], offsets=offsets, names=names.astype(str)
+    )

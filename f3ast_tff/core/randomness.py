@@ -57,7 +57,7 @@ def each_generator(
     shared = list(of_stream)
     for index in indices:
         for word in _words(index):
-            constant = _mix(shared, _PLACES, word, constant)
+            constant = _mix(shared, places=_PLACES, word=word, constant=constant)
     rng = np.random.Generator(np.random.PCG64(0))
     for words_of_seed in _seed_words(shared, constant, last).tolist():
         rng.bit_generator.state = _pcg64_state(words_of_seed)
@@ -106,7 +106,7 @@ def _pool(words: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
         pool.append(hashed)
     for source in range(_POOL):
         others = [place for place in _PLACES if place != source]
-        constant = _mix(pool, others, pool[source], constant)
+        constant = _mix(pool, places=others, word=pool[source], constant=constant)
     for word in words[_POOL:]:
         constant = _mix(pool, _PLACES, word, constant)
     return tuple(pool), constant

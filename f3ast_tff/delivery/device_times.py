@@ -67,7 +67,11 @@ class TimedConfig(DeliveryConfig):
         number, world = len(speeds.computation), self.world
         # Independent of trace availability: a client that is seldom available need not be slow.
         device_of = assign_devices(
-            world.num_clients, number, world.seed, "balanced", "device speeds"
+            world.num_clients,
+            num_devices=number,
+            seed=world.seed,
+            assignment="balanced",
+            stream="device speeds",
         )
         return _TRAINING * speeds.computation[device_of], speeds.communication[device_of]
 
@@ -77,9 +81,14 @@ class TimedConfig(DeliveryConfig):
             example_ms, kbps = (speeds[ids] for speeds in self._devices)
         else:
             example_ms = self._lognormal(
-                "example time", ids, self.device_example_ms, self.device_example_spread
+                "example time",
+                ids=ids,
+                median=self.device_example_ms,
+                spread=self.device_example_spread,
             )
-            kbps = self._lognormal("bandwidth", ids, self.device_kbps, self.device_kbps_spread)
+            kbps = self._lognormal(
+                "bandwidth", ids=ids, median=self.device_kbps, spread=self.device_kbps_spread
+            )
         kilobits = 8 * (self.world.bytes_down + self.world.bytes_up) / 1000
         return self.world.examples[ids] * example_ms / 1000 + kilobits / kbps
 

@@ -81,9 +81,9 @@ class BuiltinEngineConfig(EngineConfig):
 
         return RayWorkers(
             make_trainer,
-            parts.data.train,
-            self.num_workers,
-            self.ray_address or LOCAL,
+            examples=parts.data.train,
+            num_workers=self.num_workers,
+            address=self.ray_address or LOCAL,
             num_gpus=int(self.device == "gpu"),
             timeout_s=self.round_timeout,
         )

@@ -123,7 +123,7 @@ def included_clients(
     """
     everybody = np.ones(len(pi), bool)
     by_correlation = np.argsort(-np.abs(eigenvalue), kind="stable")
-    included = exclude(error, everybody, by_correlation, tau, strict=strict)
+    included = exclude(error, included=everybody, order=by_correlation, tau=tau, strict=strict)
     return exclude(error, included, np.argsort(pi, kind="stable"), tau, strict=strict)
 
 
@@ -190,7 +190,8 @@ class CAFed(BaseStrategy):
         asked, _ = self._asked(now)
         if len(asked) == 0:
             return asked
-        return asked[self._included(*self._estimates_in(now, asked))[asked]]
+        knowledge, losses = self._estimates_in(now, asked)
+        return asked[self._included(knowledge, losses)[asked]]
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`; what clients reported to `select` enters the estimates."""
@@ -258,7 +259,7 @@ class CAFedConfig(KnowledgeConfig):
         choices=("running", "trained"),
     )
     ca_fed_bias: str = parameter(
-        Reading("R20", "paper", "paper", "released"),
+        Reading("R20", paper="paper", released="paper", ca_fed="released"),
         "eq. (16) with factor 4 and a fall of more than tau; or the released code's factor 1 and "
         "at least tau",
         choices=("paper", "released"),

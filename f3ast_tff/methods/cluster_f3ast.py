@@ -86,7 +86,8 @@ class ClusterF3AST(BaseStrategy):
         """See `Strategy.weigh`; lost updates do not count in r_g, which weighs the others."""
         cohort_ids = ids[delivered]
         follows = cohort_ids if self.follow == "delivered" else now.asked_now(ids)
-        self.rates.update(*self._shares(follows))
+        touched, shares = self._shares(follows)
+        self.rates.update(touched, shares)
         weights = self.p[cohort_ids] / self.rates.at(self.clusters[cohort_ids])
         return Cohort(cohort_ids, bounded(weights, self.weight_bound))
 

@@ -66,10 +66,10 @@ class CharacterLSTM:
         """Returns logits `[batch, length, vocabulary]` of integer ids `[batch, length]`."""
         from f3ast_tff.models.jax_layers.lstm import lstm
 
-        embedding, *first_and_second, kernel, bias = weights
+        embedding, in_1, across_1, bias_1, in_2, across_2, bias_2, kernel, bias = weights
         # Time first: a step of the loops then reads and writes one piece of memory.
         x = embedding[inputs.T]
-        x = lstm(lstm(x, *first_and_second[:3]), *first_and_second[3:])
+        x = lstm(lstm(x, in_1, across_1, bias_1), in_2, across_2, bias_2)
         return (x @ kernel + bias).transpose(1, 0, 2)
 
     def penalty(self, weights: Any) -> Any:

@@ -86,7 +86,12 @@ class SmallCNN:
         layers = list(zip(weights[::2], weights[1::2]))
         x = inputs.transpose(1, 2, 0, 3)
         for kernel, bias in layers[: len(self.filters)]:
-            x = max_pool(relu(convolution(x, kernel, padding="valid") + bias), 2, 2, "valid")
+            x = max_pool(
+                relu(convolution(x, kernel, padding="valid") + bias),
+                size=2,
+                stride=2,
+                padding="valid",
+            )
         x = x.transpose(2, 0, 1, 3).reshape(len(inputs), -1)
         for kernel, bias in layers[len(self.filters) : -1]:
             x = relu(x @ kernel + bias)
@@ -152,7 +157,7 @@ def cafed_cnn(input_shape: tuple[int, ...] = (32, 32, 3), num_classes: int = 10)
         >>> sum(weight.size for weight in cafed_cnn().initial_weights(seed=0))
         3353034
     """
-    return SmallCNN((32, 64), (2048,), input_shape, num_classes)
+    return SmallCNN((32, 64), hidden=(2048,), input_shape=input_shape, num_classes=num_classes)
 
 
 def fedlaavg_cnn(input_shape: tuple[int, ...] = (32, 32, 3), num_classes: int = 10) -> SmallCNN:
@@ -171,7 +176,7 @@ def fedlaavg_cnn(input_shape: tuple[int, ...] = (32, 32, 3), num_classes: int = 
         >>> sum(weight.size for weight in fedlaavg_cnn().initial_weights(seed=0))
         62006
     """
-    return SmallCNN((6, 16), (120, 84), input_shape, num_classes)
+    return SmallCNN((6, 16), hidden=(120, 84), input_shape=input_shape, num_classes=num_classes)
 
 
 @register(

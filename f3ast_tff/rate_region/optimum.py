@@ -100,7 +100,7 @@ def minimise(
         if gap <= absolute + relative * function.value(r):
             break
         if gap >= enough / 2:
-            held.mix_in(utility, vertex, _line_search(function, r, vertex - r, 1.0))
+            held.mix_in(utility, vertex, _line_search(function, r, move=vertex - r, most=1.0))
         else:
             enough = gap / 2
         enough = min(enough, gap)
@@ -109,7 +109,12 @@ def minimise(
     gap = float(utility @ (held.ask(utility) - r))
     chances = held.weights / held.weights.sum()
     return Minimum(
-        r, function.value(r), max(gap, 0.0), held.calls, np.array(held.utilities), chances
+        rates=r,
+        value=function.value(r),
+        gap=max(gap, 0.0),
+        oracle_calls=held.calls,
+        utilities=np.array(held.utilities),
+        chances=chances,
     )
 
 

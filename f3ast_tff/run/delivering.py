@@ -103,13 +103,13 @@ def deliver(
     arrivals = _arrivals(delivery, now.number, ids)
     delivered = arrivals.delivered & (not arrivals.failed)
     return Answers(
-        ids,
-        delivered,
-        weigh_updates(strategy, now, ids, delivered),
-        float(arrivals.round_seconds),
-        payload.bytes_down * _distinct([ids, *scored]),
-        payload.bytes_up * _distinct([ids[arrivals.delivered]]),
-        arrivals.failed,
+        asked=ids,
+        delivered=delivered,
+        cohort=weigh_updates(strategy, now, ids, delivered),
+        seconds=float(arrivals.round_seconds),
+        bytes_down=payload.bytes_down * _distinct([ids, *scored]),
+        bytes_up=payload.bytes_up * _distinct([ids[arrivals.delivered]]),
+        failed=arrivals.failed,
     )
 
 
@@ -259,7 +259,10 @@ class InFlight:
         known[: len(ids)] = True
         weighed, entered = entries.at(known), enters[known]
         cohort = weigh_updates(
-            strategy, replace(now, asked_in=weighed.asked_in), weighed.ids, entered
+            strategy,
+            now=replace(now, asked_in=weighed.asked_in),
+            ids=weighed.ids,
+            delivered=entered,
         )
         took = weighed.at(entered)
         factor = staleness_weight(self._weight, t - took.asked_in)
@@ -272,7 +275,9 @@ class InFlight:
             ids=weighed.ids,
             entered=entered,
             asked_in=weighed.asked_in,
-            flight=Flight(started.ids, started.slots, took.slots, took.asked_in),
+            flight=Flight(
+                started.ids, slots=started.slots, entering=took.slots, asked_in=took.asked_in
+            ),
             lost=int(np.count_nonzero(dropped | lost)),
             in_flight=len(np.unique(kept.slots[kept.slots != _NOWHERE])),
         )
@@ -298,7 +303,12 @@ class InFlight:
         slots = np.where(arrives, free, _NOWHERE)[which]
         rounds = arrivals.rounds.astype(np.int64)
         asked_in = np.full(len(ids), t, np.int64)
-        return Entries(ids.astype(np.int64), asked_in, asked_in + rounds, slots.astype(np.int64))
+        return Entries(
+            ids.astype(np.int64),
+            asked_in=asked_in,
+            arrives_in=asked_in + rounds,
+            slots=slots.astype(np.int64),
+        )
 
     @staticmethod
     def _taken(

@@ -187,9 +187,11 @@ class SelectionHistory:
             "num_delivered": np.array([record.num_entered for record in rounds], np.int64),
             "num_dropped": np.array([record.num_dropped for record in rounds], np.int64),
             "rejected": np.array([record.rejected for record in rounds], bool),
-            "selected": _table([r.asked for r in rounds], filled, -1, np.dtype(np.int64)),
-            "delivered": _table(delivered, filled, False, np.dtype(bool)),
-            "weights": _table(weights, filled, 0, np.dtype(np.float64)),
+            "selected": _table(
+                [r.asked for r in rounds], filled=filled, nothing=-1, dtype=np.dtype(np.int64)
+            ),
+            "delivered": _table(delivered, filled=filled, nothing=False, dtype=np.dtype(bool)),
+            "weights": _table(weights, filled=filled, nothing=0, dtype=np.dtype(np.float64)),
             "weight_sum": np.array(sums, np.float64),
             "round_seconds": np.array([record.seconds for record in rounds], np.float64),
             "bytes_down": np.array([record.bytes_down for record in rounds], np.int64),
@@ -228,9 +230,15 @@ def _late_arrays(rounds: Sequence[LateRecord]) -> dict[str, np.ndarray]:
     filled = np.arange(sizes.max(initial=0)) < sizes[:, None]
     whole, real = np.dtype(np.int64), np.dtype(np.float64)
     return {
-        "late_clients": _table([record.ids for record in rounds], filled, -1, whole),
-        "late_asked_in": _table([record.asked_in for record in rounds], filled, -1, whole),
-        "late_weights": _table([record.weights for record in rounds], filled, 0, real),
+        "late_clients": _table(
+            [record.ids for record in rounds], filled=filled, nothing=-1, dtype=whole
+        ),
+        "late_asked_in": _table(
+            [record.asked_in for record in rounds], filled=filled, nothing=-1, dtype=whole
+        ),
+        "late_weights": _table(
+            [record.weights for record in rounds], filled=filled, nothing=0, dtype=real
+        ),
         "late_lost": np.array([record.lost for record in rounds], np.int64),
         "in_flight": np.array([record.in_flight for record in rounds], np.int64),
     }

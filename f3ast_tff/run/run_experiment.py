@@ -124,7 +124,12 @@ def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
                 f"have changed, and {masks.name} would not be who was available"
             )
         world = parts.world
-        record_masks(masks, world.availability, settings["rounds"], world.num_clients)
+        record_masks(
+            masks,
+            availability=world.availability,
+            rounds=settings["rounds"],
+            num_clients=world.num_clients,
+        )
         folder.seal(without_seal(read_summary(folder.path) or {}))
     left_out = not_added(folder.path, settings, config.get("settings", {}))
     folder.checkpoints.keep(settings["keep_checkpoints"])

@@ -107,7 +107,16 @@ def load_run(folder: str | os.PathLike[str]) -> SavedRun:
         (None, 0) if checkpoint is None else (_weights(checkpoint), checkpoint.round_number)
     )
     known = None if summary is None else without_seal(summary)
-    return SavedRun(path, settings, metrics, selection, weights, number, known, scores)
+    return SavedRun(
+        folder=path,
+        settings=settings,
+        metrics=metrics,
+        selection=selection,
+        weights=weights,
+        weights_round=number,
+        summary=known,
+        client_scores=scores,
+    )
 
 
 def _newest(path: Path, identity: Mapping[str, Any]) -> Checkpoint | None:

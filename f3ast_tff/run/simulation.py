@@ -275,7 +275,8 @@ def simulate(
     if folder is not None:
         place = Path(folder).expanduser()
         given.update(output_dir=str(place.parent), run_name=place.name)
-    configuration = resolve(*settings_of(given, registry))
+    resolvable, registry = settings_of(given, registry)
+    configuration = resolve(resolvable, registry)
     path = None if folder is None else configuration.folder
     callbacks = _Callbacks(on_round, on_evaluation)
     result = run_experiment(configuration, path, with_model=True, callbacks=[callbacks])

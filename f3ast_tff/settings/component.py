@@ -93,7 +93,9 @@ def register(
         _check_protocol(config, KINDS[kind], label)
         if not about.strip() or "\n" in about:
             raise ComponentError(f"{label}: about must be one line")
-        component = Component(kind, name, display or name, about, config, order)
+        component = Component(
+            kind, name, display=display or name, about=about, config=config, order=order
+        )
         try:
             component.parameters  # noqa: B018 - refuses a parameter of an unknown type.
         except TypeError as error:

@@ -60,7 +60,14 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
             settings.update(_fields_of(value, given))
             if component not in registry.all():
                 digest = _digest(without_note(value))
-                plugins.append(Plugin(f"{kind} {component.name}", "", digest, (component,)))
+                plugins.append(
+                    Plugin(
+                        f"{kind} {component.name}",
+                        source="",
+                        sha256=digest,
+                        components=(component,),
+                    )
+                )
             continue
         if kind == "availability" and hasattr(value, "columns"):
             # Its masks and names identify it, which pandas' own bookkeeping does not.
@@ -68,7 +75,12 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
         config = _config_of(kind, value, registry)
         settings[kind] = component_of(config).name
         plugins.append(
-            Plugin(f"{kind} {settings[kind]}", "", _digest(value), (component_of(config),))
+            Plugin(
+                f"{kind} {settings[kind]}",
+                source="",
+                sha256=_digest(value),
+                components=(component_of(config),),
+            )
         )
     return settings, registry.with_plugins(plugins)
 

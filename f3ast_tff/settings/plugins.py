@@ -83,7 +83,7 @@ def load_plugin(source: str) -> Plugin:
         setattr(part, MARK, name)
     if not components:
         raise ParameterError("plugin", source, "registers no component")
-    return Plugin(name, place, digest, components)
+    return Plugin(name, source=place, sha256=digest, components=components)
 
 
 def installed_plugins() -> list[Plugin]:

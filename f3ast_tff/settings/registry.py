@@ -51,7 +51,9 @@ class Registry:
         if (hint := KINDS[kind].of_file) and name.lower().endswith(_DATA_FILES):
             raise ParameterError(kind, name, f"is a file's name: give {hint}={name}")
         beside = "; one of a plug-in needs its plugin=FILE" if KINDS[kind].members else ""
-        return self.components[kind][one_of(kind, name, self.names(kind), beside)]
+        return self.components[kind][
+            one_of(kind, value=name, allowed=self.names(kind), beside=beside)
+        ]
 
     def all(self) -> list[Component]:
         """Returns all components, kind by kind."""
@@ -91,7 +93,7 @@ class Registry:
                 reason = f"another plug-in has the name {plugin.name}"
                 raise ParameterError("plugin", plugin.source, reason)
             for component in plugin.components:
-                _refuse_taken(plugin, component, components, {*KINDS, *reserved})
+                _refuse_taken(plugin, component, others=components, reserved={*KINDS, *reserved})
                 components.append(component)
         return replace(Registry.of(components), plugins=(*self.plugins, *new))
 

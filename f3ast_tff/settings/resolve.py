@@ -135,7 +135,10 @@ class _Resolver:
         _check_run_name(settings["run_name"])
         logger_names(settings["logger"])
         return Configuration(
-            MappingProxyType(configs), MappingProxyType(groups), settings, self._registry
+            MappingProxyType(configs),
+            groups=MappingProxyType(groups),
+            settings=settings,
+            registry=self._registry,
         )
 
     def run_name(self) -> str:

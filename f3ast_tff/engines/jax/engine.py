@@ -140,7 +140,10 @@ class FusedEngine:
         rounds = range(first_round, first_round + len(cohorts))
         if self._workers is not None:
             workers = self._workers
-            return [self._split_round(workers, t, c, by_client) for t, c in zip(rounds, cohorts)]
+            return [
+                self._split_round(workers, round_number=t, cohort=c, by_client=by_client)
+                for t, c in zip(rounds, cohorts)
+            ]
         remembers = self._parts.aggregation.memory is not None
         queued: list[Any] = []
         places: list[PackedCohort | None] = []
@@ -152,7 +155,9 @@ class FusedEngine:
             # Packed clients are freed before the rest of the block.
             places.append(packed if by_client else None)
         return [
-            empty_round(by_client) if done is None else on_host(done[0], done[1], cohort, packed)
+            empty_round(by_client)
+            if done is None
+            else on_host(done[0], by_lane=done[1], cohort=cohort, packed=packed)
             for done, cohort, packed in zip(self._fetched(queued), cohorts, places)
         ]
 

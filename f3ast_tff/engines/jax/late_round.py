@@ -143,7 +143,7 @@ class LateRound:
                 by_lane = ByLane(
                     by_lane.loss.at[i].set(loss / count), by_lane.finite.at[i].set(finite)
                 )
-            trained = Trained((), (), loss, count)
+            trained = Trained((), optimizer=(), loss=loss, count=count)
             totals = with_updates(totals, sent, trained, finite=finite, times=times, weight=weight)
             return totals, by_lane, clients
 

@@ -201,7 +201,7 @@ def with_average(
     names = (f"average_{name}", f"average_{name}_error")
 
     def lane(i: Any, so_far: tuple[Any, Any]) -> tuple[Any, Any]:
-        new = renewed(so_far, share[i], before[i], after[i])
+        new = renewed(so_far, share=share[i], before=before[i], after=after[i])
         total, error = (jnp.where(changed[i], a, b) for a, b in zip(new, so_far))
         return total, error
 

@@ -58,7 +58,7 @@ class ClientFeed:
         """
         starts = [ClientInit()] * len(cohort) if starts is None else starts
         return [
-            self._client(round_number, int(k), float(weight), start)
+            self._client(round_number, k=int(k), weight=float(weight), start=start)
             for k, weight, start in zip(cohort.ids, cohort.weights, starts)
         ]
 

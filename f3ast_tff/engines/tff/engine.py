@@ -88,9 +88,11 @@ class TffEngine:
         else:
             self._runtime = WorkerRuntime(
                 process,
-                parts.folder / "tff_worker.log" if parts.folder else Path(os.devnull),
-                parts.tff_clients_at_once if clients_at_once is None else clients_at_once,
-                round_timeout_s,
+                log=parts.folder / "tff_worker.log" if parts.folder else Path(os.devnull),
+                clients_at_once=parts.tff_clients_at_once
+                if clients_at_once is None
+                else clients_at_once,
+                timeout_s=round_timeout_s,
             )
         try:
             start = start_of(parts.model, aggregation)

@@ -92,7 +92,13 @@ def best_feasible(
         return admit_by_priority(utility, available, constraint, rng)
     everyone = utility(slice(None))
     ids = ranked(np.flatnonzero(available), everyone, rng)
-    return knapsack(ids, everyone[ids], constraint.cost[ids], constraint.budget, constraint.k)
+    return knapsack(
+        candidates=ids,
+        utility=everyone[ids],
+        cost=constraint.cost[ids],
+        budget=constraint.budget,
+        k=constraint.k,
+    )
 
 
 def admit_by_priority(
@@ -199,7 +205,7 @@ class _Best:
         entering = int(rng.hypergeometric(more, self.num_tied, places)) if more else 0
         if entering:
             leaving = self._some(np.arange(places), entering)
-            self.tied[leaving] = _random_places(equal, more, entering, rng) + start
+            self.tied[leaving] = _random_places(equal, count=more, number=entering, rng=rng) + start
         self.num_tied += more
 
     def _raise_least(self) -> None:
@@ -269,8 +275,14 @@ def knapsack(
     if len(ids) == 0:
         return ids
     worth = worth / max(float(worth.max()), np.finfo(float).tiny)
-    by_price = _fill(_price_choice(worth, cost, budget, k), worth / cost, cost, budget, k)
-    by_worth = _fill(np.zeros(0, np.int64), worth, cost, budget, k)
+    by_price = _fill(
+        chosen=_price_choice(worth, cost, budget, k),
+        merit=worth / cost,
+        cost=cost,
+        budget=budget,
+        k=k,
+    )
+    by_worth = _fill(chosen=np.zeros(0, np.int64), merit=worth, cost=cost, budget=budget, k=k)
     chosen = max(by_price, by_worth, key=lambda places: float(worth[places].sum()))
     return ids[chosen[np.argsort(-worth[chosen], kind="stable")]]
 

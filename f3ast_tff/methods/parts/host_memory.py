@@ -122,7 +122,13 @@ class HostMemory:
     def now(self, round_number: int, learning_rate: float, model: np.ndarray) -> RoundContext:
         """Returns the values common to all clients of a round."""
         there = np.int32(np.count_nonzero(self._p > 0))
-        return RoundContext(np, np.int32(round_number), np.float32(learning_rate), model, there)
+        return RoundContext(
+            xp=np,
+            round_number=np.int32(round_number),
+            learning_rate=np.float32(learning_rate),
+            model=model,
+            num_clients=there,
+        )
 
     def _client(self, k: int, steps: int) -> Client:
         kept = {name: table[k] for name, table in self._tables.items()}
@@ -157,7 +163,9 @@ class HostMemory:
             for k, kept in noted.items():
                 settled = self.rules.after_server_step(kept, delivered.delta, model, now)
                 for name in self.rules.settled_averages:
-                    self._renew(self._server, name, k, self._tables[name][k], settled[name])
+                    self._renew(
+                        self._server, name, k, before=self._tables[name][k], after=settled[name]
+                    )
                 for name, value in settled.items():
                     self._tables[name][k] = value
         server, closed = self.rules.end_round(self._server, model, now)
@@ -187,14 +195,16 @@ class HostMemory:
                 change = noted[k][name] - client.kept[name]
                 server[f"total_{name}"] = np.float32(server[f"total_{name}"] + change)
             for name in self.rules.averages:
-                self._renew(server, name, k, client.kept[name], noted[k][name])
+                self._renew(server, name, k, before=client.kept[name], after=noted[k][name])
         return noted, server
 
     def _renew(self, server: Values, name: str, k: int, before: Any, after: Any) -> None:
         """Replaces client k's vector in an average."""
         names = (f"average_{name}", f"average_{name}_error")
         pair = (server[names[0]], server[names[1]])
-        server[names[0]], server[names[1]] = renewed(pair, self._p[k], before, after)
+        server[names[0]], server[names[1]] = renewed(
+            pair, share=self._p[k], before=before, after=after
+        )
 
     def evaluated(self, model: np.ndarray) -> np.ndarray:
         """Returns the model to score, `float32 [num_weights]`; see `Memory.evaluated`."""

@@ -243,7 +243,13 @@ def use_of_start(memory: Memory) -> ClientInit:
     """Returns a `ClientInit` with arrays in the fields that a memory uses, `None` elsewhere."""
     vector, number = np.zeros(1, np.float32), np.float32(0)
     kept = {**dict.fromkeys(memory.vectors, vector), **dict.fromkeys(memory.numbers, number)}
-    now = RoundContext(np, np.int32(1), np.float32(1), vector, np.int32(1))
+    now = RoundContext(
+        xp=np,
+        round_number=np.int32(1),
+        learning_rate=np.float32(1),
+        model=vector,
+        num_clients=np.int32(1),
+    )
     server = dict.fromkeys(server_names(memory), vector)
     return memory.client(Client(kept, number, np.int32(1)), server, now)
 

@@ -82,10 +82,15 @@ def convolution(x: Any, kernel: Any, stride: int = 1, padding: str = "same") -> 
         return _product(x[::stride, ::stride], kernel)
     if (height, width, stride, padding) == (3, 3, 1, "same") and min(x.shape[:2]) > 1:
         return winograd_convolution(x, kernel)
-    rows = _windows(x.shape[0], height, stride, padding)
-    columns = _windows(x.shape[1], width, stride, padding)
+    rows = _windows(x.shape[0], taps=height, stride=stride, padding=padding)
+    columns = _windows(x.shape[1], taps=width, stride=stride, padding=padding)
     kernel = kernel[rows.first : rows.last, columns.first : columns.last]
-    return _product(_gather(_gather(x, 1, columns, stride), 0, rows, stride), kernel)
+    return _product(
+        _gather(
+            _gather(x, axis=1, windows=columns, stride=stride), axis=0, windows=rows, stride=stride
+        ),
+        kernel,
+    )
 
 
 class _Windows(NamedTuple):
@@ -100,7 +105,7 @@ class _Windows(NamedTuple):
 
 def _windows(size: int, taps: int, stride: int, padding: str) -> _Windows:
     if padding == "valid":
-        return _Windows((size - taps) // stride + 1, 0, 0, 0, taps)
+        return _Windows(number=(size - taps) // stride + 1, before=0, after=0, first=0, last=taps)
     number = -(-size // stride)
     missing = max((number - 1) * stride + taps - size, 0)
     before, after = missing // 2, missing - missing // 2
