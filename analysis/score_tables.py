@@ -39,6 +39,7 @@ from f3ast_tff.analysis.texts import (
     spread_text,
 )
 from f3ast_tff.analysis.tidy_scores import (
+    BEST,
     When,
     by_pair,
     read_scores,
@@ -82,8 +83,9 @@ class Flags:
     round: int | None = parameter(None, "round to show, in place of a period", minimum=1)
     period: str = parameter(
         "final",
-        "each run's last round, or the mean of the last 10% of the evaluations in the file",
-        choices=PERIODS,
+        "each run's last round, the mean of the last 10% of the evaluations in the file, or the "
+        "best of them",
+        choices=(*PERIODS, BEST),
     )
     unstable: bool = parameter(False, "also show the share of unstable runs")
     loss_above: float = parameter(
@@ -101,7 +103,7 @@ class Layout:
         columns: Settings whose values are the columns; empty for a column a score.
         by: Settings with tables of their own for each value.
         minus: Pairs of rows, the first minus the second; `EACH` for every other row.
-        when: A round, or one of `PERIODS`.
+        when: A round, one of `PERIODS`, or `BEST`.
         loss_above: Sample loss above which a run is unstable; `None` for no such table.
     """
 
@@ -324,6 +326,8 @@ def _one_availability(settings: pd.Series) -> bool:
 
 def _when(block: pd.DataFrame, when: When) -> str:
     every = {*block["at_rounds"]}
+    if when == BEST:
+        return f"at the best of {max(map(len, every))} evaluations"
     if when == "mean_of_last_10_percent":
         if len(every) > 1:
             return "in the mean of the last 10% of the kept evaluations"

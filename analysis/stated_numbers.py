@@ -35,7 +35,14 @@ from f3ast_tff.analysis.paired_difference import paired_difference
 from f3ast_tff.analysis.run_groups import summarised
 from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, RunsError
 from f3ast_tff.analysis.texts import markdown_table
-from f3ast_tff.analysis.tidy_scores import When, by_pair, read_scores, scores_at, settings_of
+from f3ast_tff.analysis.tidy_scores import (
+    BEST,
+    When,
+    by_pair,
+    read_scores,
+    scores_at,
+    settings_of,
+)
 from f3ast_tff.core.data_files import read_text, read_toml
 from f3ast_tff.core.messages import one_line
 from f3ast_tff.settings import parameter
@@ -59,7 +66,7 @@ class Phrase:
         text: The phrase; white space counts as one blank. It stands on the page once.
         scores: Path of the file of scores.
         score: One of `SCORES`.
-        when: A round, or one of `PERIODS`.
+        when: A round, one of `PERIODS`, or `BEST`.
         where: Cells that the runs have.
         a: Further cells of A.
         b: Further cells of B; `None` for the score of A, else A - B paired over draws and seeds.
@@ -315,8 +322,9 @@ def _check(path: Path, phrase: Phrase) -> None:
     what = f"{path}: {phrase.text!r}"
     if phrase.score not in SCORES:
         raise RunsError(f"{what}: score {phrase.score!r} must be of {', '.join(SCORES)}")
-    if isinstance(phrase.when, str) and phrase.when not in PERIODS:
-        raise RunsError(f"{what}: when {phrase.when!r} must be a round or of {', '.join(PERIODS)}")
+    periods = (*PERIODS, BEST)
+    if isinstance(phrase.when, str) and phrase.when not in periods:
+        raise RunsError(f"{what}: when {phrase.when!r} must be a round or of {', '.join(periods)}")
     if not any(set(phrase.of) <= {*allowed} for allowed in (OF_A_CASE, OVER_CASES)):
         allowed = f"of {', '.join(OF_A_CASE)}, or of {', '.join(OVER_CASES)}"
         raise RunsError(f"{what}: of {list(phrase.of)} must be {allowed}")

@@ -7,6 +7,7 @@ It is kept when the runs are not.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,12 @@ import pandas as pd
 
 from f3ast_tff.analysis.command_line import command, out_flag, read_finished, runs_flag
 from f3ast_tff.analysis.report.readings import readings
-from f3ast_tff.analysis.run_groups import RunGroup, comparable_groups, varying
+from f3ast_tff.analysis.run_groups import (
+    RunGroup,
+    comparable_groups,
+    higher_is_better,
+    varying,
+)
 from f3ast_tff.analysis.runs import SCORES, Pair, Run, RunsError
 from f3ast_tff.analysis.texts import read_csv, write_csv
 from f3ast_tff.core.data_files import read_text
@@ -29,7 +35,9 @@ from f3ast_tff.settings import parameter
 from f3ast_tff.settings.conditions import conditions
 from f3ast_tff.settings.defaults import PRESETS
 
-# A round, or one of `runs.PERIODS`.
+# Best score of a run over all its evaluations, as FedLaAvg's Table 2 prints it.
+BEST = "best"
+# A round, one of `runs.PERIODS`, or `BEST`.
 When = Union[int, str]
 _READING, _DRAWS, _OBJECTIVE = "reading", "availability_draws", "client_share"
 _AGGREGATION = "aggregation"
@@ -164,7 +172,7 @@ def settings_of(table: pd.DataFrame) -> list[str]:
 
 
 def scores_at(table: pd.DataFrame, when: When) -> pd.DataFrame:
-    """Returns the scores of a round, or their means over a period, a row per run.
+    """Returns the scores of a round, their means over a period or the best, a row per run.
 
     Returns:
         The settings, `draw`, `seed`, `at_rounds` (those that are meant, rising), and `SCORES`.
@@ -179,6 +187,8 @@ def scores_at(table: pd.DataFrame, when: When) -> pd.DataFrame:
     elif when == "mean_of_last_10_percent":
         from_end, numbers = runs.cumcount(ascending=False), runs[_ROUND].transform("size")
         kept = table[(from_end < numbers.map(count_of_last_10_percent)).reindex(table.index)]
+    elif when == BEST:
+        kept = table
     else:
         kept = table[table[_ROUND] == when]
         without = table.drop(kept.index).merge(kept[names], "left", names, indicator=True)
@@ -195,14 +205,28 @@ def scores_at(table: pd.DataFrame, when: When) -> pd.DataFrame:
     ends = sizes.cumsum()
     spans = [slice(start, end) for start, end in zip(ends - sizes, ends)]
     rounds = kept[_ROUND].tolist()
-    # Not pandas' mean, which leaves out a score that is not finite.
-    means = {
-        score: [sum(values[span]) / len(values[span]) for span in spans]
-        for score, values in ((score, kept[score].tolist()) for score in SCORES)
+    values = {score: kept[score].tolist() for score in SCORES}
+    chosen = {
+        score: [_best(score, values[score][span]) for span in spans]
+        if when == BEST
+        else [_mean(values[score][span]) for span in spans]
+        for score in SCORES
     }
     at_rounds = pd.Series([tuple(sorted(rounds[span])) for span in spans], dtype=object)
     found = kept[names].iloc[ends - sizes].reset_index(drop=True)
-    return found.assign(**means, at_rounds=at_rounds)
+    return found.assign(**chosen, at_rounds=at_rounds)
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Not pandas' mean, which leaves out a score that is not finite."""
+    return sum(values) / len(values)
+
+
+def _best(score: str, values: Sequence[float]) -> float:
+    """The best finite score; NaN if none is finite."""
+    finite = [value for value in values if math.isfinite(value)]
+    best = max if higher_is_better(score) else min
+    return best(finite, default=math.nan)
 
 
 def by_pair(runs: pd.DataFrame, score: str) -> dict[Pair, float]:

@@ -217,6 +217,21 @@ def test_the_mean_of_the_last_tenth(write: Write, capsys: pytest.CaptureFixture[
     assert "period" in refused(capsys, scores, "--period=first")
 
 
+def test_the_best_evaluation_of_each_run(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    """The highest accuracy and the lowest loss count, each of its own round, finite ones alone."""
+    scores = write(
+        "algorithm,seed,round",
+        "f3ast,0,5,0.7,0.1,3.0,3.0",
+        "f3ast,0,10,0.4,0.1,2.0,3.0",
+        "f3ast,0,15,nan,0.1,nan,3.0",
+        "fedavg,0,5,nan,0.1,nan,3.0",
+    )
+    lines = printed(capsys, scores, "--period=best", "--score=sample_accuracy,sample_loss")
+    assert lines[0] == "At the best of 3 evaluations:"
+    assert lines[4] == "| FedAvg | diverged 1 of 1 | diverged 1 of 1 |"
+    assert lines[5] == "| F3AST | 0.7000 | 2.0000 |"
+
+
 def test_an_earlier_round(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     scores = write("algorithm,seed,round", "f3ast,0,5,0.1", "f3ast,0,9,0.5", "fedavg,0,8,0.2")
     assert printed(capsys, scores)[0] == "At the last round of each run:"
