@@ -74,14 +74,16 @@ def standings(board: Board, own: Sequence[Entered] = (), model_bytes: int = 0) -
 
 
 def score_text(board: Board, group: RunGroup) -> str:
-    """Returns a mean score with its 95% interval over draws of the data."""
+    """Returns a mean accuracy with the part in [0, 1] of its 95% interval over draws."""
     scores = group.scores(board.score, board.study.period)
     diverged = sum(not math.isfinite(value) for value in scores.values())
     if diverged:
         return f"diverged in {diverged} of {len(scores)}"
     found = difference_of_common(scores, dict.fromkeys(scores, 0.0))
     mean = f"{board.mean(group):.3f}"
-    return mean if found is None else f"{mean} [{found.low:.3f}, {found.high:.3f}]"
+    if found is None:
+        return mean
+    return f"{mean} [{max(found.low, 0.0):.3f}, {min(found.high, 1.0):.3f}]"
 
 
 def minus_text(row: Mapping[Any, Any]) -> str:

@@ -97,6 +97,17 @@ def test_the_first_kept_round_that_reaches_the_target_is_said() -> None:
     assert one == "only 1000 kept"
 
 
+def test_intervals_of_an_accuracy_end_at_0_and_1() -> None:
+    """Three draws whose scores differ much: Student's interval reaches below 0 and above 1."""
+    (board,) = (
+        b
+        for b in boards_of("availability_methods_real")
+        if b.title == "Shakespeare, Dirichlet Bernoulli"
+    )
+    texts = {row.cells["method"]: row.cells["user accuracy"] for row in standings(board)}
+    assert texts["Oort (loss)"].endswith("[0.000, 1.000]")
+
+
 def test_a_title_says_how_updates_are_late() -> None:
     titles = {board.title for board in boards_of("late_methods_synthetic")}
     assert "Late by clock, L at quantile 0.1" in titles and len(titles) == 3

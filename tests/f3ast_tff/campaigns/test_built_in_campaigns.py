@@ -14,9 +14,11 @@ import pytest
 from f3ast_tff.campaigns.grid import Campaign, plan
 from f3ast_tff.campaigns.grid_file import built_in_campaigns, find_grid_file, read_grid_file
 from f3ast_tff.campaigns.runs import PlannedRun
+from f3ast_tff.cli.flags import parse
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import Reading, builtin_registry, parameters_of
 from f3ast_tff.settings.groups import GROUPS
+from f3ast_tff.settings.resolve import resolve
 
 # Readings of other tasks, or of CA-Fed (R20, R22, R23).
 NOT_OF_SYNTHETIC = {"R12", "R20", "R22", "R23"}
@@ -88,6 +90,7 @@ def counts(campaign: Campaign, name: str) -> dict[object, int]:
         ("availability_methods_real", 2 * 14 * 4 * 3),
         ("delivery_synthetic", 2 * (7 + 4 * 9) * 6),
         ("fedawe_table2", 9 * 4 * 3),
+        ("fedlaavg_table2", 6 * 3),
     ],
 )
 def test_number_of_runs(name: str, runs: int) -> None:
@@ -199,6 +202,31 @@ def test_fedawe_table2_is_reduced_in_three_settings() -> None:
         if b.configuration.identity.get(name) != value
     }
     assert differing == {*full, "cnn_hidden"}
+
+
+def test_fedlaavg_table2_is_a_tenth_of_the_flag_files() -> None:
+    """Clients, K, rounds, hence the round of the switch, are reduced; all else is equal."""
+    files = {
+        ("fedavg", "alternating"): "table2_fedavg_alternating",
+        ("fedlaavg", "alternating"): "table2_fedlaavg_alternating",
+        ("fedavg", "always"): "table2_fedavg_always",
+        ("fedlaavg", "always"): "table2_fedlaavg_always",
+        ("sequential_sgd", "always"): "table2_sequential_sgd",
+        ("fedavg_then_fedlaavg", "alternating"): "fig2_fedavg_then_fedlaavg",
+    }
+    runs = [run for run in built_in("fedlaavg_table2").runs if run.settings["data_seed"] == 0]
+    assert len(runs) == len(files)
+    for run in runs:
+        file = files[run.settings["algorithm"], run.settings["availability"]]
+        full = resolve(parse([f"--flagfile=fedlaavg_{file}"]).settings).identity
+        own = run.configuration.identity
+        differing = {name for name in {*full, *own} if full.get(name) != own.get(name)}
+        assert differing - {"switch_round", "memory_from_round", "clients_per_round"} == {
+            "num_clients",
+            "rounds",
+        }
+        assert full["num_clients"] == 10 * own["num_clients"]
+        assert full["clients_per_round"] in (1, 10 * own["clients_per_round"])
 
 
 @pytest.mark.parametrize(
