@@ -212,7 +212,11 @@ def _points(
         own = _checked(content.path, _VARIANTS, table, check)
         _refuse_overlap(content.path, _VARIANTS, own, {**common, **grid})
         # Settings that the label stands for are left out of names.
-        silent = {n for n, v in table.items() if label is not None and not isinstance(v, list)}
+        silent = {
+            name
+            for name, values in own.items()
+            if label is not None and not isinstance(table[name], list) and len(values) == 1
+        }
         places = {
             **dict.fromkeys(common, _SETTINGS),
             **dict.fromkeys(grid, _GRID),

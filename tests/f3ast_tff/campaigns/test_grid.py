@@ -270,6 +270,27 @@ def test_a_draw_sets_both_seeds(write_grid: WriteGrid) -> None:
     assert [(r.name, r.settings["seed"]) for r in more] == [("draw4", 4), ("draw5", 5)]
 
 
+def test_variants_may_have_draws_of_their_own(write_grid: WriteGrid) -> None:
+    """A range is an axis in a variant too, named although the variant has a label."""
+    path = write_grid(
+        """
+        [[variants]]
+        name = "first"
+        algorithm = "fedavg"
+        draw = "0-1"
+
+        [[variants]]
+        name = "second"
+        algorithm = "f3ast"
+        draw = "0-2"
+        """
+    )
+    names = ["first-draw0", "first-draw1", "second-draw0", "second-draw1", "second-draw2"]
+    assert [run.name for run in plan(path, {}).runs] == names
+    later = [run.name for run in plan(path, {"draw": 2}).runs]
+    assert later == ["first-draw2", "second-draw2"]
+
+
 def test_a_draw_leaves_no_seed_to_choose(write_grid: WriteGrid) -> None:
     both = '[grid]\ndraw = "0-1"\nseed = "0-1"'
     with pytest.raises(CampaignError, match="seed = 0: must not be given with draw"):
