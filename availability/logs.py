@@ -211,6 +211,8 @@ def log_of_frame(
                 len(ended),
             )
         last = np.maximum(began, np.where(np.isinf(ended), began, ended)).max()
+        if last == began.min():
+            raise DataError(f"{name}: has no length: all spans begin when the log ends")
         times = np.concatenate([began, np.minimum(ended, last)])
         steps = np.repeat([1, -1], len(frame))
         devices = np.tile(_names(frame[device], name), 2)

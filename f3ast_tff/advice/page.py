@@ -132,8 +132,10 @@ def _online(advice: Advice) -> list[str]:
         )
     if m.by_hour is not None:
         lines.append(_row("over a day", _day(m.by_hour)))
-    across = f"{m.together.correlation:+.3f} [{m.together.low:+.3f}, {m.together.high:+.3f}]"
-    lines.append(_row("across clients", f"correlation {across}, mean of pairs that go together"))
+    if not np.isnan(m.together.correlation):
+        across = f"{m.together.correlation:+.3f} [{m.together.low:+.3f}, {m.together.high:+.3f}]"
+        said = f"correlation {across}, mean of pairs that go together"
+        lines.append(_row("across clients", said))
     over = f"correlation {m.lag_one:+.2f} from round to round"
     if not np.isnan(m.lag_day):
         over += f", {m.lag_day:+.2f} from day to day"

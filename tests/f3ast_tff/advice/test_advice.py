@@ -85,6 +85,13 @@ def test_a_day_that_is_no_whole_number_of_rounds_is_not_measured(
     assert np.isnan(measures.lag_day) == (day is None)
 
 
+def test_what_a_short_log_does_not_tell_is_left_out() -> None:
+    """10 rounds are fewer than the 32 that a correlation across clients needs."""
+    text = str(advise(np.arange(20).reshape(10, 2) % 3 > 0, ks=[1]))
+    assert "across clients" not in text and "nan" not in text
+    assert "fewer than 32 rounds do not tell whether clients come together" in text
+
+
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
