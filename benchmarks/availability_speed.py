@@ -2,9 +2,9 @@
 
     python -m benchmarks.availability_speed [largest power of ten, default 7]
 
-Seconds are those that one core worked, so that a busy machine shows the same. Rounds come in order,
-as in a run; `first` is a first call at round 1000, as on resuming: it is what a Markov process pays
-to find its state in the past.
+Seconds are processor time of one core, so other work on the machine hardly changes them. Rounds
+come in order, as in a run. `first` is the first call after resuming at round 1000, in which a
+Markov process has to find its past state.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from f3ast_tff.availability.turns import cyclic
 from f3ast_tff.settings import builtin_registry
 from tests.availability.test_together import NAMES
 
-# Independent clients, 10^7 of them: `mask` must stay below this.
+# Limit of `mask`, seconds, for 10^7 independent clients.
 LIMIT = 0.1
 RESUMED_AT = 1000
 

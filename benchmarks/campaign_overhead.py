@@ -1,10 +1,10 @@
-"""How much of a campaign's time is not spent inside its runs.
+"""Share of a campaign's time outside its runs.
 
     python -m benchmarks.campaign_overhead [PROCESSES]
 
 A campaign of 100 tiny runs (Synthetic(1,1), five methods, 50 rounds) as the command line starts it.
-What is not inside a run: starting Python, importing JAX, planning, handing out runs, waiting for
-the last ones, the manifest, the end.
+Time outside runs goes to starting Python, importing JAX, planning, handing out runs, waiting for
+the last runs, the manifest and shutting down.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ seed = "0-19"
 
 
 def main() -> int:
-    """Prints both sides; the exit code is 1 if the overhead passes the limit."""
+    """Prints the times inside and outside runs; the exit code is 1 if the overhead is too large."""
     processes = int(sys.argv[1]) if len(sys.argv) > 1 else len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as folder:
         grid = Path(folder) / "tiny.toml"

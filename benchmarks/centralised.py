@@ -1,8 +1,8 @@
-"""What the networks learn from real data when one client holds all of it.
+"""Accuracy of the networks on real data when one client holds all of it.
 
     python -m benchmarks.centralised --data_dir DIR [mnist cifar10 shakespeare]
 
-The fused engine on the CPU, plain SGD. The exit code is 1 if an aim is missed.
+Trains with the fused engine on the CPU and plain SGD. The exit code is 1 if an aim is missed.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ from tests.f3ast_tff.engines.tiny import engine_parts
 
 @dataclass(frozen=True)
 class Aim:
-    """What a network must reach.
+    """Aim of a network: scores to reach within a time.
 
     Attributes:
         model: Name of the network.
-        learning_rate: Of SGD.
-        batch_size: Examples a batch.
-        accuracy: Test accuracy to pass, or 0.
-        loss: Test loss to fall below, or infinity.
+        learning_rate: Learning rate of SGD.
+        batch_size: Examples per batch.
+        accuracy: Test accuracy to pass; 0 for none.
+        loss: Test loss to fall below; infinity for none.
         minutes: CPU budget, minutes, scoring included.
         steps: Batches between two scorings.
-        test_clients: Test clients scored on the way, for a task where scoring takes long.
+        test_clients: Number of test clients to score, for a task with slow scoring; `None` for
+            all.
     """
 
     model: str
@@ -78,7 +79,7 @@ AIMS = {
 
 
 def learn(task: str, data_dir: str, aim: Aim) -> bool:
-    """Trains until the aim is reached or the budget spent; returns which."""
+    """Trains until the aim is reached or the budget spent; returns whether it was reached."""
     from f3ast_tff.engines.jax.engine import FusedEngine
 
     configuration = resolve(
@@ -119,7 +120,7 @@ def learn(task: str, data_dir: str, aim: Aim) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the aims that are named, all by default."""
+    """Trains for the tasks on the command line, all by default."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data_dir", required=True)
     parser.add_argument("tasks", nargs="*", choices=[*AIMS, []], default=list(AIMS))

@@ -35,7 +35,7 @@ assert CIFAR100(num_clients=500, data_dir=sys.argv[1]).build().train.num_clients
 
 
 def link_files(data_dir: Path, folder: Path) -> None:
-    """Makes the given files appear in an empty folder, so that they are prepared anew."""
+    """Links the given files into an empty folder, so that they are prepared anew."""
     for name in (cifar_files.CIFAR100.folder, cifar_files.CIFAR100.archive):
         if (data_dir / name).exists():
             (folder / name).symlink_to((data_dir / name).resolve())
@@ -49,7 +49,7 @@ def seconds_to_run(program: str, *arguments: str) -> float:
 
 
 def cohort_seconds(data: FederatedData) -> tuple[float, float, int]:
-    """Returns seconds to get a cohort's batches, seconds to copy as many bytes, and the bytes."""
+    """Returns seconds to get a cohort's batches, seconds to copy their bytes, and the bytes."""
     work = LocalTraining(batch_size=20, drop_remainder=True)
     crops = ImageCrops(image=32, crop=24)
     train = data.train

@@ -1,10 +1,10 @@
-"""Rounds per second of the fused engine against TFF's and against a hand-written JAX round.
+"""Time of a round of the fused engine, TFF's engine and a hand-written JAX round.
 
     python -m benchmarks.engine_speed
 
-All sides of a ratio run in turns in this process. A round is measured from the cohort on; the
-engines also order and pack the batches, the hand-written round gets them ready-made. Where TFF is
-not installed it is left out.
+All sides of a ratio run in turns in this process. A round is timed from its cohort to the new
+model. The engines also order and pack the batches; the hand-written round gets them
+ready-made. If TFF is not installed, its engine is left out.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def hand_written(data: FederatedData) -> Callable[[int], Any]:
 
 
 def rounds(engine: Engine, data: FederatedData, count: int) -> Callable[[int], Any]:
-    """Returns a task that executes so many rounds of random cohorts."""
+    """Returns a task that executes `count` rounds of random cohorts."""
 
     def block(repeat: int) -> None:
         rng = np.random.default_rng(repeat)
@@ -92,7 +92,7 @@ def rounds(engine: Engine, data: FederatedData, count: int) -> Callable[[int], A
 
 
 def compare(name: str, data: FederatedData, folder: Path, yardstick: bool) -> dict[str, float]:
-    """Prints milliseconds a round of all sides; returns fused over the others."""
+    """Prints milliseconds per round of all sides; returns the ratios of fused to each other."""
     from f3ast_tff.engines.jax.engine import FusedEngine
 
     parts = engine_parts(data, LocalTraining(BATCH_SIZE), SERVER, client=CLIENT, folder=folder)
@@ -122,7 +122,7 @@ def compare(name: str, data: FederatedData, folder: Path, yardstick: bool) -> di
 
 
 def evaluation_cost(data: FederatedData) -> float:
-    """Prints and returns what evaluating every 10 rounds adds, as a share of the training."""
+    """Prints and returns the cost of evaluating every 10 rounds, as a share of the training."""
     from f3ast_tff.engines.jax.engine import FusedEngine
 
     parts = engine_parts(data, LocalTraining(BATCH_SIZE), SERVER, client=CLIENT)

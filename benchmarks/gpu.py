@@ -1,11 +1,11 @@
-"""What a GPU does with a round: form of the layers, precision, lanes, unrolling, equality.
+"""Time of a round on a GPU, by form of the layers, precision, lanes and unrolling; its equality.
 
     python -m benchmarks.gpu --out FOLDER [--minutes 9.5] [--small] [--write_lanes]
 
-Cases go in order of their value, each in a process of its own, until the time is over; each
-finished case is a line here and a row of `FOLDER/gpu_rounds.csv`, a case that fails a row with its
-error. Called again it goes on with the cases that are missing. `--small` tries the script out on a
-CPU. With `--write_lanes` the fastest number of lanes of each model goes into the engine's table.
+Cases run one at a time, the most valuable first, each in a new process, until the time is over.
+Each finished case prints a line and adds a row to `FOLDER/gpu_rounds.csv`; the row of a failed
+case holds its error. A second call goes on with the missing cases. `--small` tries the script out
+on a CPU. `--write_lanes` puts the fastest number of lanes of each model into the engine's table.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ import pandas as pd
 from benchmarks.timing import machine
 from f3ast_tff.engines.jax.packing import LANES_FILE
 
-# Class of a task's model, which is the key of the table of lanes.
+# Class of a task's model, the key of the table of lanes.
 MODELS = {"cifar100": "ResNet18", "shakespeare": "CharacterLSTM", "small_cnn": "SmallCNN"}
 LOOPS_IN_GRAPHS = "--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN,WHILE"
 EQUAL = 1e-5
-# A case that hangs or compiles for ever leaves the others their time.
+# Time limit of a case, so that a hanging case leaves time for the rest.
 LONGEST_CASE_S = 150.0
 
 
@@ -60,7 +60,7 @@ def cases(small: bool) -> list[dict[str, Any]]:
 
 
 def execute(case: dict[str, Any], folder: Path, seconds: float) -> dict[str, Any]:
-    """Runs a case in a process of its own; returns its row."""
+    """Runs a case in a new process; returns its row."""
     given = {name: value for name, value in case.items() if name != "flags"}
     if "trace" in given:
         given["trace"] = str(folder / given["trace"])
@@ -80,7 +80,7 @@ def execute(case: dict[str, Any], folder: Path, seconds: float) -> dict[str, Any
 
 
 def key(row: dict[str, Any]) -> str:
-    """Returns what tells a case from others, also when it was read from a CSV."""
+    """Returns a text that identifies a case, the same before and after a CSV file."""
     names = ("kind", "task", "lanes", "layers", "precision", "unroll", "flags", "trace", "small")
     known = {name: row[name] for name in names if name in row and not pd.isna(row[name])}
     whole = {n: int(v) if isinstance(v, float) else str(v) for n, v in known.items()}
@@ -108,7 +108,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def fastest_lanes(rows: list[dict[str, Any]]) -> dict[str, int]:
-    """Returns the fastest number of lanes of each model, of its plain cases excepted."""
+    """Returns the fastest number of lanes of each model, among cases with default options."""
     found = {}
     for task, model in MODELS.items():
         known = [
@@ -156,7 +156,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _read(file: Path) -> list[dict[str, Any]]:
-    """The rows of an earlier call, without what has no value; failed ones are tried again."""
+    """The rows of an earlier call without empty cells; failed cases are dropped, to be retried."""
     rows = [
         {str(name): value for name, value in row.items() if not pd.isna(value)}
         for row in pd.read_csv(file).to_dict("records")

@@ -1,9 +1,9 @@
-"""One measurement of `benchmarks.gpu`, in a process of its own; prints a line of JSON.
+"""One measurement of `benchmarks.gpu`, which starts a process for it; prints a line of JSON.
 
     python -m benchmarks.gpu_case '{"kind": "round", "task": "cifar100", "lanes": 10}'
 
-Data are drawn, in the shapes of CIFAR-100 and Shakespeare: a round's cost does not depend on what
-images show. The sequences of a client are as many as in Shakespeare on average, 57.
+Data are random, in the shapes of CIFAR-100 and Shakespeare: a round's cost does not depend on the
+content of images. A client has 57 sequences, the mean of Shakespeare.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ K = 10
 
 
 class Task(NamedTuple):
-    """What a round is made of."""
+    """Model, preprocessing and sizes of a measured round."""
 
     model: Model
     preprocessing: Preprocessing
@@ -69,7 +69,7 @@ def task(name: str, small: bool) -> Task:
 
 
 def data_of(given: Task) -> FederatedData:
-    """Returns drawn data: images of 100 classes, or sequences of 80 characters."""
+    """Returns random data: images of 100 classes, or sequences of 80 characters."""
     rng = np.random.default_rng(0)
     if isinstance(given.model, CharacterLSTM):
         sizes = rng.integers(1, given.most_examples + 1, given.num_clients)
@@ -87,7 +87,7 @@ def data_of(given: Task) -> FederatedData:
 
 
 def parts_of(given: Task, data: FederatedData) -> EngineParts:
-    """Returns what the engine is made of."""
+    """Returns the parts of the engine."""
     work = LocalTraining(given.batch_size, 1, None, drop_remainder=False, seed=2)
     return engine_parts(
         data,
@@ -100,7 +100,7 @@ def parts_of(given: Task, data: FederatedData) -> EngineParts:
 
 
 def use_layers(layers: str, unroll: int) -> None:
-    """Puts plain layers in place of the fast ones, and unrolls the LSTM's loops, if asked for."""
+    """Replaces the fast layers by plain ones, and unrolls the LSTM's loops, if asked for."""
     modules = {
         name: importlib.import_module(f"f3ast_tff.models.jax_layers.{name}") for name in LAYERS
     }
@@ -156,9 +156,10 @@ def measure_round(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure_equality(case: dict[str, Any]) -> dict[str, Any]:
-    """Returns how far two rounds at the highest precision are from those of the CPU, per weight.
+    """Returns the gap between GPU and CPU after two rounds at the highest precision.
 
-    The largest difference of a weight's change over the largest change of that weight's array.
+    The gap of an array is the largest difference of a weight's change over the array's largest
+    change; the result has the largest gap of all arrays.
     """
     given = task(case["task"], case.get("small", False))
     parts = parts_of(given, data_of(given))
@@ -178,7 +179,7 @@ def measure_equality(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Measures what the argument describes."""
+    """Measures the case in the argument."""
     case = json.loads(sys.argv[1])
     measure = {"round": measure_round, "equality": measure_equality}[case["kind"]]
     device = jax.devices()[0]

@@ -1,4 +1,4 @@
-"""What a memory of clients adds to a round: CIFAR-10's CNN, N = 100, K = 10, fused engine.
+"""Cost of a memory of clients per round: CIFAR-10's CNN, N = 100, K = 10, fused engine.
 
     python -m benchmarks.memory_rounds [--rounds 5] [--turns 5]
 
@@ -54,7 +54,7 @@ def images(clients: int) -> ClientExamples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Prints both sides; the exit code is 1 if MIFA misses the aim."""
+    """Prints seconds and ratios per aggregation; the exit code is 1 if MIFA misses the aim."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--turns", type=int, default=5)

@@ -2,9 +2,9 @@
 
     python -m benchmarks.model_rounds --data_dir DIR [--task cifar100] [--rounds 3]
 
-Each engine runs `run_experiments.py` in a process of its own, all of it on one core, one after
-the other; a round is the median over the rounds after the first, which compiles. `released` is
-the network that TensorFlow Federated has too.
+Each engine runs `run_experiments.py` in a new process, the engines in turn on the same core. The
+time of a round is the median over the rounds after the first, which compiles. `released` is the
+network that TensorFlow Federated has too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.timing import machine
 
-# Aims on CIFAR-100: fused over TFF, and MiB of memory, the worker's included.
+# Aims on CIFAR-100: time of fused over TFF, and memory in MiB, with TFF's worker.
 RATIO, MEMORY_MIB = 0.7, 3072
 _RUNTIME = {"fused": (), "tff": ("--tff_runtime=worker",)}
 OF_TASK = {"cifar100": ["--resnet_variant=released"], "shakespeare": []}

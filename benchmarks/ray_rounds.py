@@ -1,11 +1,12 @@
-"""Seconds of a round with the cohort split over 1, 2 and 4 Ray actors, against this process alone.
+"""Seconds per round with the cohort split over 1, 2 and 4 Ray actors, and without actors.
 
     python -m benchmarks.ray_rounds [--rounds 20] [--image_rounds 3]
 
-The fused engine on the CPU, all sides in turns: Synthetic(1,1) with 100 clients, and the CNN of
-CA-Fed (3.4 million weights) on noise in CIFAR-10's shape, 20 clients of 100 images; 10 clients a
-round. More actors than cores cannot be faster. A last table, on paper, says for each model how
-many bytes a round moves, and at which bandwidth that takes as long as the arithmetic.
+Runs the fused engine on the CPU with all sides in turns, 10 clients per round: Synthetic(1,1) with
+100 clients, and the CNN of CA-Fed (3.4 million weights) on noise in CIFAR-10's shape, 20 clients of
+100 images. More actors than cores cannot be faster. A last table is computed, not measured: the
+bytes that each model moves per round, and the bandwidth at which moving them takes as long as the
+arithmetic.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def sides(
     data: FederatedData, model: Model, inputs: Preprocessing
 ) -> tuple[dict[str, Any], list[Any]]:
     """Returns a round of each side by its name, and the engines to close."""
-    # Ray forks, so that it comes before JAX.
+    # Ray forks, so it starts before JAX.
     from f3ast_tff.engines.distributed.ray_workers import RayWorkers
 
     connect(LOCAL, 2 * sum(ACTORS))
@@ -83,7 +84,7 @@ def sides(
 
 
 def measure(name: str, repeats: int, *parts: Any) -> tuple[dict[str, float], list[Any]]:
-    """Prints and returns the seconds of a round by side; the engines are left open."""
+    """Prints and returns the seconds per round of each side; leaves the engines open."""
     tasks, engines = sides(*parts)
     seconds = interleaved(tasks, repeats)
     alone = seconds["no actors"]
@@ -93,7 +94,7 @@ def measure(name: str, repeats: int, *parts: Any) -> tuple[dict[str, float], lis
 
 
 def on_paper() -> None:
-    """Prints bytes of a round and the bandwidth that makes them as slow as the arithmetic."""
+    """Prints bytes per round, and the bandwidth at which they take as long as the arithmetic."""
     print(f"\n{COHORT} clients a round; a core an actor; MB and MB/s are 10^6 bytes (a second)")
     print("| model | one update | K updates | actors | crosses | arithmetic | as long at |")
     print("|---|---|---|---|---|---|---|")
@@ -112,7 +113,7 @@ def on_paper() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Prints all; there is no aim to miss."""
+    """Prints all tables; the exit code is always 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=20, help="of Synthetic")
     parser.add_argument("--image_rounds", type=int, default=3, help="of the CNN")

@@ -66,7 +66,7 @@ def grid() -> Iterator[dict[str, Any]]:
 
 
 def _concerned(setting: str) -> list[str]:
-    """Whom of FedAvg and F3AST a reading concerns."""
+    """The methods that a reading concerns, of FedAvg and F3AST."""
     takers = [taker.name for taker in builtin_registry().takers(setting)]
     return [name for name in ("fedavg", "f3ast") if name in takers] or ["fedavg", "f3ast"]
 

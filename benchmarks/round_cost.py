@@ -1,9 +1,9 @@
-"""What our TFF round costs against stock `build_weighted_fed_avg`, in one process.
+"""Cost of our TFF round relative to stock `build_weighted_fed_avg`, in one process.
 
     python -m benchmarks.round_cost
 
-Ten clients a round. Stock FedAvg gets client datasets that are built once and never shuffled,
-the cheapest feed there is; ours a fresh order and weight every round.
+Ten clients train per round. Stock FedAvg gets client datasets that are built once and never
+shuffled, the cheapest feed there is. Our round gets a fresh order and fresh weights.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def even_data(num_clients: int = 20, size: int = 600) -> FederatedData:
 
 
 def compare(name: str, data: FederatedData, folder: Path, repeats: int) -> float:
-    """Prints both sides and returns ours over stock."""
+    """Prints the times of both sides; returns ours over stock."""
     import tensorflow as tf
     import tensorflow_federated as tff
 

@@ -1,14 +1,14 @@
-"""What one F3AST round costs from 10^3 to 10^7 clients: availability, greedy choice, rate update.
+"""Cost of an F3AST round with 10^3 to 10^7 clients: availability, greedy choice, rate update.
 
     taskset -c 0 python -m benchmarks.selection_scale [--deliveries]
 
-K = min(1000, N / 10), a fifth of the clients available (scarce), shares p_k uneven
-(log-normal), or all equal, so that nearly all clients tie. Of a round both wall-clock and
-processor time are given, as others may use the core; the limit is on the latter. The state of a
-client is what strategy and rates hold of it between rounds.
+K = min(1000, N / 10), and a fifth of the clients is available (scarce). Shares p_k are uneven
+(log-normal), or all equal, so that nearly all clients tie. Wall-clock and processor time of a
+round are printed, because other processes may use the core; the limit is on processor time. The
+bytes per client are the state of the strategy and its rates between rounds.
 
-With `--deliveries`, a round with each delivery instead, in turns with one of certain delivery, at
-the largest N; the limit is on the ratio.
+`--deliveries` measures a round with each kind of delivery instead, at the largest N and in turns
+with a round of certain delivery; the limit is on the ratio.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ BETA = 0.001
 
 
 def state_bytes(strategy: F3AST) -> float:
-    """Returns bytes a client held between rounds: p, and all that the rates own."""
+    """Returns the bytes held per client between rounds: p, and all arrays of the rates."""
     held = [v for v in vars(strategy.rates).values() if isinstance(v, np.ndarray)]
     return (strategy.p.nbytes + sum(array.nbytes for array in held)) / len(strategy.p)
 
 
 def measure(num_clients: int, shares: str, rounds: int) -> dict[str, float]:
-    """Returns median seconds of a round and its parts, and bytes a client."""
+    """Returns median seconds of a round and its parts, and bytes per client."""
     rng = np.random.default_rng(0)
     p = rng.lognormal(0, 1, num_clients) if shares == "uneven" else np.ones(num_clients)
     p /= p.sum()
@@ -84,7 +84,7 @@ class Rounds:
     """Rounds of selection and delivery, timed one by one."""
 
     def __init__(self, name: str, p: np.ndarray, k: int) -> None:
-        """Builds them, of the delivery of that name."""
+        """Builds strategy and availability for the delivery of that name."""
         n = len(p)
         process = availability.ScarceConfig().build(np.ones(n), seed=0)
         config = builtin_registry().find("delivery", name.split()[0]).config
@@ -117,7 +117,7 @@ class Rounds:
 
 
 def compare_deliveries(num_clients: int, rounds: int) -> bool:
-    """Prints what a round costs with each delivery; returns whether one passes the limit."""
+    """Prints the cost of a round with each delivery; returns whether one passes the limit."""
     p = np.random.default_rng(0).lognormal(0, 1, num_clients)
     p /= p.sum()
     k, passed = min(1000, num_clients // 10), False

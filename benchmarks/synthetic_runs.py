@@ -21,9 +21,9 @@ def write_run(folder: Path, given: Mapping[str, Any]) -> None:
     """Writes one finished run.
 
     Args:
-        folder: Where; made here.
-        given: Settings, those of the command line. Accuracy grows to about `LEVELS` of the
-            algorithm, with noise of the seed; clients are drawn uniformly.
+        folder: The run's folder; made here.
+        given: Settings as on the command line. Accuracy grows to about the algorithm's value in
+            `LEVELS`, with noise from the seed; clients are drawn uniformly.
     """
     configuration = resolve({**given, "run_name": folder.name})
     settings = dict(configuration.settings)

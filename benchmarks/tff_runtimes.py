@@ -1,13 +1,12 @@
-"""Seconds and memory of a round on the in-process TFF runtime, against TFF's worker.
+"""Seconds and memory of a round on the in-process TFF runtime and on TFF's worker.
 
     python -m benchmarks.tff_runtimes [--tasks synthetic cifar100] [--rounds 2] [--growth]
 
-Both sides get the same learning process, cohorts and feeds, in turns in one process: 20 rounds of
-Synthetic(1,1), `--rounds` of `cifar100` (ResNet-18, 10 clients of 100 images of noise: a round
-costs what real images cost), after one of a single client, which compiles. The memory of the
-in-process side is that of a process of its own. Start it with `taskset -c 1` for one core.
-`--growth` runs 200 rounds in process
-and reads the memory after 50 and after 200.
+Both sides get the same learning process, cohorts and feeds, in turns in one process. They run 20
+rounds of Synthetic(1,1) and `--rounds` rounds of `cifar100` (ResNet-18, 10 clients of 100 images
+of noise, which cost as much as real images). A first round of a single client compiles. The memory
+of the in-process side is measured in a separate process. Start it with `taskset -c 1` for one core.
+`--growth` runs 200 rounds in process and reads the memory after 50 and after 200.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ from f3ast_tff.optimizers import Sgd
 
 COHORT, BATCH_SIZE = 10, 20
 SIDES = ("tf", "worker")
-# Aims: seconds of tf over worker, MiB of the tf side's process, growth of 200 rounds over 50.
+# Aims: time of tf over worker, memory of tf's process in MiB, memory at round 200 over round 50.
 RATIO = {"synthetic": 1.0, "cifar100": 0.8}
 MEMORY_MIB, GROWTH = 1536, 1.05
 
 
 def parts(task: str) -> tuple[FederatedData, Model, Preprocessing]:
-    """Data, network and what it reads."""
+    """Data, network and the preprocessing of its inputs."""
     if task == "synthetic":
         return Synthetic(num_clients=100).build(), SoftmaxRegression(60, 10), AsStored()
     return noise(100), ResNet18("released"), ImageCrops(32, 24)
@@ -54,7 +53,7 @@ class Sides:
     """A learning process, its first state, and its runtimes by name."""
 
     def __init__(self, task: str, sides: Sequence[str], log: Path) -> None:
-        """Builds the process and starts these runtimes."""
+        """Builds the learning process and starts the runtimes named by `sides`."""
         import tensorflow_federated as tff
 
         from f3ast_tff.engines.tff.composition import ClientFeed, process_of
@@ -103,7 +102,7 @@ class Sides:
 
 
 def in_turns(task: str, rounds: int) -> float:
-    """Prints rounds of both sides in one process, in turns; returns tf over worker."""
+    """Prints seconds per round of both sides, in turns in one process; returns tf over worker."""
     with tempfile.TemporaryDirectory() as folder:
         sides = Sides(task, SIDES, Path(folder) / "worker.log")
         for side in SIDES:
@@ -124,7 +123,7 @@ def in_turns(task: str, rounds: int) -> float:
 
 
 def memory_alone(task: str) -> float:
-    """Prints and returns the MiB of two rounds in process, by a process of its own."""
+    """Prints and returns the MiB that a new process needs for two rounds of the tf side."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "mib"
         command = [sys.executable, "-m", __spec__.name, "--tasks", task, "--out", str(out)]
@@ -136,7 +135,7 @@ def memory_alone(task: str) -> float:
 
 
 def one_side(task: str, out: Path) -> None:
-    """Writes the most MiB that this process held in two rounds."""
+    """Executes two rounds of the tf side; writes the process's peak memory in MiB to a file."""
     sides = Sides(task, ["tf"], Path(os.devnull))
     for t in (1, 2):
         sides.task("tf")(t)
@@ -144,7 +143,7 @@ def one_side(task: str, out: Path) -> None:
 
 
 def growth() -> float:
-    """Prints and returns the memory after 200 rounds over that after 50."""
+    """Prints and returns the ratio of the memory after 200 rounds to the memory after 50."""
     import psutil
 
     sides = Sides("synthetic", ["tf"], Path(os.devnull))

@@ -1,4 +1,4 @@
-"""What benchmarks share: timing side by side, so that noise hits all alike, and made-up images."""
+"""Shared by benchmarks: timing in turns, so that noise hits all sides alike; random images."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def interleaved(tasks: Mapping[str, Callable[[int], object]], repeats: int) -> d
 
 
 def machine() -> str:
-    """Returns what the figures were measured on."""
+    """Returns a description of the machine."""
     return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
 
 
 def noise(num_classes: int, num_clients: int = 20, size: int = 100) -> FederatedData:
-    """Returns noise in CIFAR's shape, which costs what images cost; `size` examples per client."""
+    """Returns noise in CIFAR's shape, as costly as images; `size` examples per client."""
     rng = np.random.default_rng(0)
     n = num_clients * size
     images = rng.integers(0, 256, (n, 32, 32, 3), dtype=np.uint8)

@@ -3,8 +3,8 @@
 python examples/f3ast_in_numpy.py
 
 Synthetic(1,1), N = 100 clients, home devices, K = 10, one local epoch. Every random number comes
-from a named stream, a function of (seed, stream, round, client). The streams are those of the
-package, so its engines train the same model: the tests compare them.
+from a named stream, a function of (seed, stream, round, client). The package uses the same
+streams, so its engines train the same model; the tests compare the two.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def f3ast(train: list[Examples], rounds: int, seed: int) -> Iterator[Round]:
     sizes = np.array([len(y) for _, y in train])
     p = sizes / sizes.sum()
     q = home_devices(seed)
-    # r(t) = scale * unscaled. All rates share the decay: clients that tie in p / r keep their tie.
-    # Rounding each rate by itself would break it.
+    # r(t) = scale * unscaled. All rates share the decay, so clients that tie in p / r stay tied.
+    # Rounding each rate by itself would break ties.
     scale, unscaled = 1.0, p.copy()
     kernel = np.zeros((NUM_FEATURES, NUM_CLASSES), np.float32)
     model = (kernel, np.zeros(NUM_CLASSES, np.float32))

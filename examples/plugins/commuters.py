@@ -18,7 +18,7 @@ from f3ast_tff.settings import parameter, register
 @register("availability", "commuters", "Commuters", about="away for some rounds of each day")
 @dataclass(frozen=True)
 class CommutersConfig(AvailabilityConfig):
-    """Client k is away for a few rounds of each day, from its own hour on."""
+    """Client k is away for a few rounds of each day, starting at an hour drawn for the client."""
 
     positively_correlated: ClassVar[bool] = True
 
@@ -26,9 +26,12 @@ class CommutersConfig(AvailabilityConfig):
     commute_rounds: int = parameter(2, "absence a day", minimum=1, maximum=24, units="rounds")
 
     def build(self, p: np.ndarray, seed: int) -> Turns:
-        """Draws the hours; `Turns` has `mask(t)`, any object with one and `num_clients` will do."""
+        """Draws the hours of departure.
+
+        Any object with `mask(t)` and `num_clients` is a process; `Turns` is one.
+        """
         day, away = self.commute_day, min(self.commute_rounds, self.commute_day)
-        # Most leave in the morning.
+        # Most clients leave in the morning.
         hours = generator(seed, "commuters").normal(day / 3, day / 12, len(p))
         leaves = np.round(hours).astype(np.int64) % day
         return Turns(leaves + away - 1, np.full(len(p), day - away), day)

@@ -1,4 +1,4 @@
-"""A selection strategy that learns from what came back: train whom the model fits worst.
+"""A selection strategy that learns from training losses: it picks the worst-fitted clients.
 
 f3ast-tff run --plugin=examples/plugins/greedy_loss.py --algorithm=greedy_loss --explore=0.2
 """
@@ -18,12 +18,13 @@ from f3ast_tff.settings import parameter, register
 
 @dataclass
 class GreedyLoss(BaseStrategy):
-    """Ranks the available clients by the loss they last trained with; a share is drawn at random.
+    """Ranks the available clients by their last training loss; draws some of the cohort at random.
 
-    Every update weighs the same, as `BaseStrategy.weigh` has it, for a mean.
+    All updates have equal weight, by `BaseStrategy.weigh`, and are averaged.
 
     Attributes:
-        last_losses: Loss of each client's last training, `float64 [N]`; infinite before the first.
+        last_losses: Loss of each client in its last training, `float64 [N]`; infinite before its
+            first.
         explore: Share of the cohort drawn at random, in [0, 1].
         seed: Seed of the draws.
     """
@@ -45,16 +46,16 @@ class GreedyLoss(BaseStrategy):
         return now.constraint.admit(np.concatenate([at_random, ranked]))
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
-        """Notes the losses of those whose update arrived."""
+        """Notes the finite losses of the clients whose update arrived."""
         known = outcome.delivered & np.isfinite(outcome.losses)
         self.last_losses[outcome.ids[known]] = outcome.losses[known]
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns what a checkpoint must hold."""
+        """Returns the state for a checkpoint."""
         return {"last_losses": self.last_losses.copy()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes it back."""
+        """Restores the state from a checkpoint."""
         self.last_losses[:] = state["last_losses"]
 
 

@@ -1,4 +1,4 @@
-"""A task with a JAX model of its own: two moons, turned by another angle at each client.
+"""A task and a JAX model for it: two moons, turned by another angle for each client.
 
 f3ast-tff run --plugin=examples/plugins/moons.py --task=moons --hidden_units=32
 """
@@ -34,7 +34,7 @@ class MoonsConfig(TaskConfig):
     moons_turn: float = parameter(0.5, "spread of the angles", minimum=0, units="radians")
 
     def build(self) -> FederatedData:
-        """Generates the data, 60 points a client."""
+        """Generates the data, 60 points per client."""
         rng = generator(self.data_seed, "moons")
         clients = np.repeat(np.arange(self.num_clients), 60)
         labels = rng.integers(2, size=len(clients))

@@ -1,4 +1,4 @@
-"""An aggregation with a memory: FedVARP whose remembered updates are running means.
+"""An aggregation with a memory: FedVARP with running means of each client's updates.
 
 f3ast-tff run --plugin=examples/plugins/smoothed_varp.py --aggregation=smoothed_varp --smoothing=0.3
 """
@@ -16,10 +16,10 @@ from f3ast_tff.settings import parameter, register
 
 @dataclass(frozen=True)
 class RunningMeans(Memory):
-    """Delta = mean_S (D_k - y_k) + sum_j p_j y_j, then y_k moves by a part towards D_k.
+    """Delta = mean_S (D_k - y_k) + sum_j p_j y_j; then y_k of S moves part of the way to D_k.
 
     Attributes:
-        part: How far y_k moves, in (0, 1].
+        part: Part of the distance to D_k that y_k moves, in (0, 1].
     """
 
     part: float
@@ -28,18 +28,18 @@ class RunningMeans(Memory):
     averages: ClassVar[tuple[str, ...]] = ("y",)
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
-        """What a client sends: D_k - y_k."""
+        """Client k sends D_k - y_k."""
         return ClientInit(shift=-client.kept["y"])
 
     def after_client(
         self, client: Client, update: Any, server: Values, now: RoundContext
     ) -> Values:
-        """What is kept of it."""
+        """Returns the new y_k, which the memory keeps."""
         y = client.kept["y"]
         return {"y": y + self.part * (update - y)}
 
     def correction(self, server: Values, now: RoundContext) -> Any:
-        """What the server adds: sum_j p_j y_j, which it keeps as asked for by `averages`."""
+        """The server adds sum_j p_j y_j, an average that it keeps because `averages` names y."""
         return server["average_y"]
 
 
@@ -54,5 +54,5 @@ class SmoothedVarp(Aggregation):
 
     @property
     def memory(self) -> RunningMeans:
-        """Makes the rules."""
+        """The rules of the memory."""
         return RunningMeans(self.smoothing)

@@ -14,7 +14,7 @@ from pathlib import Path
 from f3ast_tff.cli import availability
 from f3ast_tff.settings import builtin_registry
 
-# What a process needs, or shows better with.
+# Flags that a process needs, or that make its picture clearer.
 _SETTINGS: dict[str, tuple[str, ...]] = {
     "arrival_departure": ("--presence_q=0.8",),
     "dirichlet_cyclic": ("--rounds=400",),
@@ -22,17 +22,17 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "periodic_groups": ("--rounds=1000",),
     "product": ("--availability_parts=alternating,home_devices",),
 }
-# They read a file of the user's.
+# Processes that read a file of the user's, and so have no picture.
 _OF_FILES = ("stays", "table", "trace")
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A preview.
+    """A preview of an availability process.
 
     Attributes:
         command: The command that draws it, without `--plot`.
-        report: What the command prints.
+        report: Output of the command.
         png: The picture.
     """
 
@@ -75,7 +75,7 @@ def markdown() -> str:
 
 
 def thumbnails() -> str:
-    """Returns a small picture of each preview, which leads to its section."""
+    """Returns a small picture of each preview that links to the preview's section."""
     lines = []
     for name in pictures():
         display = builtin_registry().find("availability", name).display

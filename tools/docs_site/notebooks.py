@@ -1,4 +1,4 @@
-"""A notebook as a page: executed, with what its cells print and draw."""
+"""A notebook as a page: executed, with the text and the pictures of its cells."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-# Seconds a cell may take.
+# Longest time of a cell, seconds.
 TIMEOUT = 300
 
 
@@ -32,7 +32,7 @@ def executed(path: Path, folder: Path) -> Any:
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(folder)}}
     client = NotebookClient(notebook, timeout=TIMEOUT, resources=resources)
-    # Errors alone: the kernel warns that it talks to this process over a local port.
+    # Log errors only: otherwise the kernel warns that it uses a local port.
     client.extra_arguments = ["--log-level=40"]
     return client.execute()
 
@@ -42,7 +42,7 @@ def page(path: Path, folder: Path | None) -> NotebookPage:
 
     Args:
         path: The notebook.
-        folder: Where it is executed; `None` shows it without outputs.
+        folder: Folder to execute it in; `None` shows it without outputs.
     """
     notebook = nbformat.read(path, as_version=4) if folder is None else executed(path, folder)
     lines: list[str] = []
@@ -63,7 +63,7 @@ def page(path: Path, folder: Path | None) -> NotebookPage:
 
 
 def _outputs(cell: Any) -> Iterator[tuple[str, bytes]]:
-    """What a cell printed, and its pictures: each its text, and PNG data or nothing."""
+    """Yields a cell's outputs as (text, PNG); the PNG is empty for printed text."""
     for output in cell.outputs:
         data = output.get("data", {})
         if "image/png" in data:

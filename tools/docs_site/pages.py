@@ -1,8 +1,9 @@
-"""What the site has beside docs/: other pages, parameter tables, pictures, notebooks, equations.
+"""Pages of the documentation site, from docs/ and other folders of the repository.
 
     python -m tools.docs_site FOLDER [--without_outputs]
 
-writes all pages and pictures into a folder, from which Zensical builds the site.
+writes all pages and pictures into a folder, from which Zensical builds the site. Beside the pages
+of docs/ the site has pages of other folders, parameter tables, pictures, notebooks and equations.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from f3ast_tff.settings.describe import parameter_text
 from tools.docs_site import availability_pictures, notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
-# Pages from outside docs/: file in the repository, page of the site.
+# Pages from outside docs/: file or folder of the repository, then its page or folder of the site.
 PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -61,7 +62,7 @@ def write(folder: Path, *, execute: bool) -> None:
     """Writes the pages and pictures of the site.
 
     Args:
-        folder: Receives Markdown files and pictures; made if it is not there.
+        folder: Folder for Markdown files and pictures; made if missing.
         execute: Whether the notebooks are executed, for their outputs.
     """
     for uri, content in _files(execute):
@@ -71,7 +72,7 @@ def write(folder: Path, *, execute: bool) -> None:
 
 
 def _files(execute: bool) -> Iterator[tuple[str, str | bytes]]:
-    """All files by their path in the site: pages as text, before links are turned; pictures."""
+    """Yields (path in the site, content): pages as unfinished text, pictures as bytes."""
     for root, start in ((ROOT / "docs", ""), (ROOT / "analysis/results", "kept/")):
         for path in sorted(root.rglob("*")):
             uri = start + path.relative_to(root).as_posix()
@@ -94,7 +95,7 @@ def _files(execute: bool) -> Iterator[tuple[str, str | bytes]]:
 
 
 def _drawn_from_kept_scores() -> Iterator[tuple[str, bytes]]:
-    """Pictures of docs/pictures that a command draws from kept scores, drawn anew."""
+    """Redraws the pictures of docs/pictures that commands draw from kept scores."""
     scores = f"--scores={ROOT / 'analysis/results/availability_methods_synthetic.csv'}"
     drawers: dict[str, Callable[[str], int]] = {
         "paper_claims.svg": lambda out: claims_picture.main(["", f"--out={out}"]),
@@ -112,7 +113,7 @@ def _drawn_from_kept_scores() -> Iterator[tuple[str, bytes]]:
 
 
 def _page(uri: str, markdown: str) -> str:
-    """Fills in tables, pictures and equations; turns links between files into those of pages."""
+    """Fills in tables, pictures and equations; turns links to files into links to pages."""
     markdown = _PARAMETERS.sub(lambda found: _table(found[1], found[2].split()), markdown)
     if _PICTURES in markdown:
         markdown = markdown.replace(_PICTURES, availability_pictures.markdown())
@@ -130,7 +131,7 @@ def _page(uri: str, markdown: str) -> str:
 
 
 def _set(found: re.Match[str]) -> str:
-    """A symbol with its index set below it."""
+    """A symbol with its index as a subscript."""
     if found["kept"] is not None:
         return found["kept"]
     letter = _GREEK.get(found["letter"], found["letter"])
@@ -145,7 +146,7 @@ def _mathml(source: str) -> str:
 
 
 def _page_of(path: str) -> str:
-    """The page of a file of the repository."""
+    """The site's page for a file of the repository."""
     for file, page in PAGES.items():
         if path == file or path.startswith(f"{file}/"):
             return page if page.endswith(".md") else page + path[len(file) :]
@@ -155,7 +156,7 @@ def _page_of(path: str) -> str:
 
 
 def _file_of(page: str) -> str:
-    """The file of the repository that a page comes from."""
+    """The file of the repository behind a page."""
     for file, start in PAGES.items():
         if page == start or page.startswith(f"{start}/"):
             return file + page[len(start) :]
@@ -178,7 +179,7 @@ def _table(kind: str, names: list[str]) -> str:
 
 
 def _plugin_page(folder: Path) -> str:
-    """The sources of a folder of plug-ins as a page, each below its first line."""
+    """A page with the sources of all plug-ins, each below the first line of its docstring."""
     lines = [
         "# Plug-ins",
         "",

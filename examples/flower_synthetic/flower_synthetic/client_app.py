@@ -1,4 +1,4 @@
-"""A node: says which client it is, trains, and scores models on its own data."""
+"""A node: reports its client id, trains, and scores models on the client's data."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ def training_loss(message: Message, context: Context) -> Message:
 
 
 def num_clients_of(context: Context) -> int:
-    """Returns N of the app's settings."""
+    """Returns N, the number of clients in the app's settings."""
     return int(context.run_config["num-clients"])

@@ -1,4 +1,4 @@
-"""The server: F3AST selects among the nodes that are there, and weighs their updates."""
+"""The server: F3AST selects among the connected nodes and weighs their updates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ app = ServerApp()
 
 @app.main()
 def main(grid: Grid, context: Context) -> None:
-    """Trains as the app's settings say."""
+    """Trains with the app's settings and prints the test accuracy."""
     settings = context.run_config
     num_clients, seed = int(settings["num-clients"]), int(settings["seed"])
     k = int(settings["clients-per-round"])
@@ -25,7 +25,7 @@ def main(grid: Grid, context: Context) -> None:
         F3AST.start(p, k, seed=seed),
         num_clients=num_clients,
         clients_per_round=k,
-        # Switches simulated nodes off. Without it whoever is connected takes part.
+        # Switches simulated nodes off. Without this argument every connected node is available.
         availability=HomeDevicesConfig().build(p, seed),
         state_file=settings["state-file"] or None,
     )

@@ -1,4 +1,4 @@
-"""Softmax regression on Synthetic(1,1): the data of a client, its training, its scores."""
+"""Softmax regression on Synthetic(1,1): a client's data, training and scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEARNING_RATE, BATCH_SIZE = 0.01, 20
 
 @lru_cache(maxsize=1)
 def data(num_clients: int) -> FederatedData:
-    """Returns the data of all clients; a node of your own would read its own."""
+    """Returns the data of all clients; a real node would read only its client's data."""
     return Synthetic(num_clients=num_clients).build()
 
 
@@ -34,7 +34,7 @@ def chances(model: list[np.ndarray], x: np.ndarray) -> np.ndarray:
 def train(
     model: list[np.ndarray], client: int, num_clients: int, round_number: int, seed: int
 ) -> list[np.ndarray]:
-    """Returns the client's model after one epoch of SGD; its batches follow from the round."""
+    """Returns the client's model after one epoch of SGD; (seed, round, client) fix the batches."""
     x, y = data(num_clients).train.client(client)
     kernel, bias = model
     (order,) = LocalTraining(BATCH_SIZE, seed=seed).order(round_number, client, len(y))
@@ -54,5 +54,5 @@ def mean_loss(model: list[np.ndarray], x: np.ndarray, y: np.ndarray) -> float:
 
 
 def accuracy(model: list[np.ndarray], x: np.ndarray, y: np.ndarray) -> float:
-    """Returns the share of examples whose class is the likeliest one."""
+    """Returns the share of examples whose class the model finds likeliest."""
     return float((chances(model, x).argmax(axis=1) == y).mean())
