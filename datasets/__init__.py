@@ -1,6 +1,6 @@
 """Tasks: federated data sets with preprocessing and published values.
 
-Installed as `f3ast_tff.datasets`; a folder of its own in the checkout.
+Installed as `f3ast_tff.datasets`; in the checkout, the folder `datasets`.
 """
 
 from .cifar10 import CIFAR10, CIFAR10OneClass

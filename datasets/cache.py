@@ -1,8 +1,8 @@
 """Prepared data on disk: made once, then opened as memory-mapped arrays.
 
-A folder `<data_dir>/prepared/<name>-<hash of the key>/` holds one `.npy` file an array and
-`meta.json`. It appears complete or not at all; processes that open it share its pages. Every array
-is checked against its SHA-256 at every opening.
+A folder `<data_dir>/prepared/<name>-<hash of the key>/` holds one `.npy` file per array, and
+`meta.json`. The folder appears complete or not at all. Processes that open it share its memory
+pages. Each opening checks every array against its SHA-256.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def prepared(
     key: Mapping[str, int | float | str],
     prepare: Callable[[], FederatedData],
 ) -> FederatedData:
-    """Opens prepared data, preparing it first if it is not there yet.
+    """Opens prepared data; prepares it first if needed.
 
-    If several processes want the same data at once, one prepares it and the others wait.
+    If several processes ask for the same data at once, one prepares it while the rest wait.
 
     Args:
         data_dir: The data folder; made if missing.
         name: Name of the data set, the first part of the folder's name.
-        key: Everything that decides the content (settings, seed, ...).
+        key: All values that decide the content (settings, seed, ...).
         prepare: Makes the data; called at most once, and only if there is no prepared folder.
 
     Returns:
@@ -72,7 +72,7 @@ def prepared(
 
 def _write(folder: Path, name: str, key: Mapping[str, Any], data: FederatedData) -> None:
     partial = folder.with_name(f".{folder.name}.partial")
-    # Left by a killed process: nobody else writes here, for we hold the lock.
+    # A leftover of a killed process: only the holder of the lock writes here.
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir()
     arrays = {
@@ -131,10 +131,10 @@ def _open_array(folder: Path, array_name: str, arrays: Mapping[str, Any]) -> np.
     found = (list(mapped.shape), mapped.dtype.str)
     if found != (expected["shape"], expected["dtype"]):
         raise ValueError(f"{path.name} holds {found}")
-    # Read, not looked at through the map: pages of the map would count as this process's memory.
+    # Hash the file, not the mapped array: pages of the map would count as this process's memory.
     if hash_of(path, start=mapped.offset) != expected["sha256"]:
         raise ValueError(f"{path.name} has another checksum")
-    # A plain view: indexing an `np.memmap` costs some microseconds more, a client at a time.
+    # A plain view: indexing an `np.memmap` costs some microseconds more per client.
     return np.asarray(mapped)
 
 
@@ -143,15 +143,15 @@ def _sha256(array: np.ndarray) -> str:
 
 
 def _checksum(meta: Mapping[str, Any]) -> str:
-    """The checksum of all of `meta.json` but the checksum itself."""
+    """The checksum of `meta.json`, without its entry for the checksum."""
     content = {name: value for name, value in meta.items() if name != _CHECKSUM}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 @contextmanager
 def _alone(parent: Path, name: str) -> Iterator[None]:
-    """Makes `parent` and holds the lock of one name in it, waiting for whoever holds it."""
-    # Here, so that importing data sets needs NumPy alone.
+    """Makes `parent` and holds the lock of one name in it; waits while another process holds it."""
+    # Imported here, so that importing data sets needs NumPy only.
     from filelock import FileLock, Timeout
 
     path, first = parent / f".{name}.lock", not parent.exists()
@@ -169,7 +169,7 @@ def _alone(parent: Path, name: str) -> Iterator[None]:
             yield
         except BaseException:
             if first:
-                # Nothing came into the folder: it goes.
+                # The folder is new and has no data: without the lock file it is removed.
                 path.unlink(missing_ok=True)
             raise
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
 
-# The 86 characters of TFF's Shakespeare task, in its order: a character's id is its place + 1.
+# The 86 characters of TFF's Shakespeare task, in TFF's order: a character's id is its index + 1.
 VOCABULARY = (
     "dhlptx@DHLPTX $(,048cgkoswCGKOSW[_#'/37;?bfjnrvzBFJNRVZ\"&*.26:\naeimquyAEIMQUY]!%)-159\r"
 )
@@ -19,7 +19,7 @@ EOS = len(VOCABULARY) + 3
 NUM_IDS = len(VOCABULARY) + 4
 SEQUENCE_LENGTH = 80
 MAX_TRAIN_SEQUENCES = 128
-# The label of a target that does not count.
+# Label of a target that does not count.
 NO_TARGET = -1
 
 
@@ -36,11 +36,11 @@ def sequences(snippets: Iterable[bytes]) -> tuple[np.ndarray, np.ndarray]:
     """Turns snippets of text into inputs and targets, as TFF does.
 
     Each snippet is put between bos and eos, padded to a multiple of 81 ids and cut into pieces of
-    81; of a piece the first 80 ids are an input and the last 80 its targets. So no sequence holds
-    parts of two snippets, and one whose piece holds eos alone has no target that counts.
+    81 ids. The first 80 ids of a piece are an input and the last 80 its targets. So no sequence
+    holds parts of two snippets, and a piece that holds only eos has no target that counts.
 
     Args:
-        snippets: Text, a byte a character; bytes that are not in the vocabulary become oov.
+        snippets: Texts, one byte per character; bytes outside the vocabulary become oov.
 
     Returns:
         Features `uint8 [n, 80]` in 0..89 and labels `int8 [n, 80]` in 1..89, or -1 where the
@@ -62,7 +62,7 @@ def sequences(snippets: Iterable[bytes]) -> tuple[np.ndarray, np.ndarray]:
 def federated_snippets(
     train: Iterable[Iterable[bytes]], test: Iterable[Iterable[bytes]]
 ) -> FederatedData:
-    """Returns the sequences of clients' snippets, 128 a client at most for training."""
+    """Returns the sequences of clients' snippets, at most 128 per client for training."""
     return FederatedData(_examples(train, MAX_TRAIN_SEQUENCES), _examples(test, None), NUM_IDS)
 
 

@@ -21,9 +21,9 @@ from .dirichlet import check_clients, dirichlet_shares, federate, shares_of_clie
 from .source import SourceFile
 from .task import ADAPTIVE_SERVER_STEPS, DirichletTaskConfig, DownloadedTaskConfig
 
-# Sizes further than this many deviations from the mean are cut to it, as in FedLaAvg's code.
+# Sizes are clipped at this many deviations from the mean, as in FedLaAvg's code.
 _FARTHEST = 2.0
-# Deviation of sizes, in means, from which on a client could get no image.
+# Deviation of sizes, over their mean, from which on a client could get no image.
 LARGEST_SPREAD = 1 / _FARTHEST
 
 
@@ -40,10 +40,10 @@ class CIFAR10(DirichletTaskConfig):
 
     The paper (CA-Fed, Sec. V-A and App. G1; N = 100, s = 0.5): "we distribute samples from the
     same class across the clients according to a symmetric Dirichlet distribution". It does not
-    say how test images are used. Here each class's test images are shared out in the proportions
-    of its training images, all of them: clients are tested on labels like their own, and accuracy
-    over all clients' examples is accuracy over the whole test set. A client left without a
-    training image gets one of the largest client's. Without the file `data_batch_5`, 40,000
+    say how test images are used. Here all test images of a class are shared out in the proportions
+    of its training images. So a client's test labels are distributed like its training labels, and
+    accuracy over all clients' examples is accuracy over the whole test set. A client left without
+    a training image gets one of the largest client's. Without the file `data_batch_5`, 40,000
     training images are used.
     """
 
@@ -103,19 +103,19 @@ class CIFAR10(DirichletTaskConfig):
     "task",
     "cifar10_one_class",
     "CIFAR-10, one class",
-    about="images of 10 classes, one class a client",
+    about="images of 10 classes, one class per client",
     order=8,
 )
 @dataclass(frozen=True)
 class CIFAR10OneClass(DownloadedTaskConfig):
     """CIFAR-10 with one class per client and uneven sizes (FedLaAvg, Sec. 5.1).
 
-    The paper: as many clients a class, their numbers of images "roughly follow a normal
-    distribution"; as released: within a class, sizes are proportional to draws from N(5, 1) cut to
-    3..7, and all images of the class are used. That is a deviation of 0.2 of the mean. Clients are
-    ordered by class, which its availability model relies on (classes 0..4 in one half of a period,
-    5..9 in the other). The global test set is used there; here it is shared out in the same
-    proportions, and accuracy over all clients' examples is the accuracy over that set.
+    In the paper every class has equally many clients, whose numbers of images "roughly follow a
+    normal distribution". In the released code, sizes within a class are proportional to draws from
+    N(5, 1) clipped to 3..7, a deviation of 0.2 of the mean, and all images of the class are used.
+    Clients are ordered by class, as the paper's availability model needs (classes 0..4 in one half
+    of a period, 5..9 in the second). The paper tests on the global test set. Here that set is
+    shared out in the same proportions, and accuracy over all clients' examples is accuracy over it.
     """
 
     model: ClassVar[str] = "fedlaavg_cnn"
@@ -175,7 +175,7 @@ class CIFAR10OneClass(DownloadedTaskConfig):
 
 
 def _check_clients(num_clients: int, size_spread: float, class_size: int, classes: int) -> None:
-    """Refuses numbers of clients of which one might get no image."""
+    """Refuses a number of clients with which a client might get no image."""
     cut = size_spread * _FARTHEST
     most = int(class_size * (1 - cut) / (1 + cut)) * classes
     if num_clients > most or num_clients % classes:
@@ -194,7 +194,7 @@ def one_class_shares(
     Args:
         num_classes: Number of classes; divides `num_clients`.
         num_clients: Number of clients N.
-        size_spread: Deviation of a client's share, in means.
+        size_spread: Standard deviation of a client's share over its mean.
         seed: Seed of the shares.
 
     Returns:

@@ -35,14 +35,15 @@ from .tff_database import database_source
 class CIFAR100(ResplitTaskConfig):
     """CIFAR-100 over 500 clients by Pachinko allocation (F3AST, App. C; see `pachinko`).
 
-    Test clients are other clients than training clients; all clients of a kind have the same
-    number of images, 100 by default, and every image is used once. The split is of the same
-    distribution as TensorFlow Federated's, which is one fixed draw; see `cifar100_from_tff`.
+    Test clients and training clients are different clients. All training clients have the same
+    number of images, 100 by default, as have all test clients, and every image is used once. The
+    split is drawn from the same distribution as TensorFlow Federated's fixed split; see
+    `cifar100_from_tff`.
 
     Attributes:
         num_test_clients: Test clients; divides 10,000.
         alpha: Concentration over the 20 coarse classes.
-        beta: Concentration over the 5 fine classes of a coarse one.
+        beta: Concentration over the 5 fine classes of a coarse class.
     """
 
     num_test_clients: ClassVar[int] = 100

@@ -23,12 +23,12 @@ _IMAGE = (32, 32, 3)
 def cifar100_from_tff(data_dir: Path) -> FederatedData:
     """Returns the split that `tff.simulation.datasets.cifar100.load_data` gives, without TFF.
 
-    The file is `cifar100.sqlite` or `cifar100.sqlite.lzma` in `data_dir`, or where TFF puts it,
-    `.tff/cifar100.sqlite` in the home folder. Clients are in TFF's order, that of their names as
-    text: "0", "1", "10", "100", ...
+    The file is `cifar100.sqlite` or `cifar100.sqlite.lzma` in `data_dir`, or `.tff/cifar100.sqlite`
+    in the home folder, where TFF puts it. Clients are in TFF's order, sorted by name as text: "0",
+    "1", "10", "100", ...
 
     Args:
-        data_dir: Folder of the prepared data, and of the file if it is there.
+        data_dir: Folder of the prepared data, and possibly of the file.
 
     Returns:
         Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..99; 500 training clients, 100

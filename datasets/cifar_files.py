@@ -23,19 +23,19 @@ from .source import Download, SourceFile, locate
 
 SIDE = 32
 PIXELS = 3 * SIDE * SIDE
-# An archive's other files: names of classes, a read-me.
+# Limit on an archive's remaining files: names of classes, a read-me.
 _MAX_OTHER_BYTES = 2**24
 
 
 @dataclass(frozen=True)
 class Batch:
-    """One file of the distribution.
+    """A file of images in the distribution.
 
     Attributes:
-        name: Its name.
-        num_images: How many images it holds.
+        name: Name of the file.
+        num_images: Number of images in it.
         md5: MD5 of the distributor's file, in hexadecimal.
-        optional: Whether it may be missing where the others are given unpacked.
+        optional: Whether the file may be missing among unpacked files.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Batch:
 
     @property
     def most_bytes(self) -> int:
-        """The largest size taken: Python 3 writes pixels above 127 as two bytes."""
+        """The largest size accepted: Python 3 writes pixels above 127 as two bytes."""
         return self.num_images * (2 * PIXELS + 128) + 2**16
 
 
@@ -54,9 +54,9 @@ class Part:
     """The training or the test images.
 
     Attributes:
-        batches: Its files.
-        digest: `LabelledImages.digest` of the images as they are taken in another order than the
-            distributor's: of all of them, or of a known subset.
+        batches: Files of the part.
+        digest: `LabelledImages.digest` of the images accepted in another order than the
+            distributor's: all images, or a known subset.
     """
 
     batches: tuple[Batch, ...]
@@ -64,7 +64,7 @@ class Part:
 
     @property
     def num_images(self) -> int:
-        """Images in all of its files."""
+        """Number of images in all files."""
         return sum(batch.num_images for batch in self.batches)
 
 
@@ -73,11 +73,11 @@ class CifarFiles:
     """A CIFAR distribution.
 
     Attributes:
-        title: Its name in messages.
-        folder: The folder that its archive holds.
+        title: Name in messages.
+        folder: Folder inside the archive.
         download: The archive.
-        labels: Names of the label lists in a file and their numbers of classes, the class that a
-            model learns first.
+        labels: Names of the label lists in a file and their numbers of classes; the first list
+            holds the classes that a model learns.
         train: Training images.
         test: Test images.
     """
@@ -96,26 +96,26 @@ class CifarFiles:
 
     @property
     def source(self) -> SourceFile:
-        """Its first batch unpacked, or else the archive."""
+        """The first batch, unpacked; otherwise the archive."""
         first = f"{self.folder}/{self.train.batches[0].name}"
         return SourceFile((first, self.archive), self.download)
 
     @property
     def num_classes(self) -> int:
-        """Classes that a model learns."""
+        """Number of classes that a model learns."""
         return self.labels[0][1]
 
     @property
     def most_bytes(self) -> int:
-        """The largest size taken of the archive, compressed or not."""
+        """The largest size accepted for the archive, compressed or not."""
         batches = (*self.train.batches, *self.test.batches)
         return sum(batch.most_bytes for batch in batches) + _MAX_OTHER_BYTES
 
     def key(self, data_dir: Path) -> dict[str, int | float | str]:
-        """Returns what decides, with a split's settings, its prepared data: which images it has.
+        """Returns the identity of the images, a part of the key of prepared data.
 
-        Where a batch may be missing, that is the files in `data_dir`, by their hashes; with none
-        there, the distributor's.
+        If a batch may be missing, the identity is a hash over the files in `data_dir`; without
+        such files, over the distributor's.
 
         Raises:
             DataError: If a file cannot be read.
@@ -175,7 +175,7 @@ CIFAR10 = CifarFiles(
             Batch("data_batch_4", 10000, "634d18415352ddfa80567beed471001a"),
             Batch("data_batch_5", 10000, "482c414d41f54cd18b22e5b47cb7c3cb", optional=True),
         ),
-        # Without the fifth batch, in an order of their own: 40,000 images packed from PNG files.
+        # Digest of 40,000 images without the fifth batch, packed from PNG files in another order.
         "6bc63b1714b6b88b6d48a22e5ef3754bd1878efa95a05e5efed3a3d18b7cf514",
     ),
     test=Part(
@@ -193,9 +193,9 @@ _PAX_TYPES = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 def read_cifar(data_dir: Path, files: CifarFiles) -> tuple[LabelledImages, LabelledImages]:
     """Reads a CIFAR distribution, unpacked or in its archive; fetches the archive if need be.
 
-    Files with the distributor's checksums are taken as they are. Others are taken, with a notice,
-    if they hold the same images and labels in another order: all of CIFAR-100, or 40,000 known
-    training images of CIFAR-10.
+    Files with the distributor's checksums are used as they are. Other files are used, with a
+    notice, if they hold the same images and labels in another order: all of CIFAR-100, or 40,000
+    known training images of CIFAR-10.
 
     Args:
         data_dir: The data folder, holding `<folder>/<file>` or the archive.
@@ -278,22 +278,22 @@ class _Member(tarfile.TarInfo):
         """See `tarfile.TarInfo.frombuf`.
 
         Raises:
-            ValueError: If a pax header follows that is larger than those of sound archives.
+            ValueError: If a larger pax header follows than sound archives have.
         """
         found = super().frombuf(buf, encoding, errors)
-        # Python before 3.11.10 takes time that grows with the square of their digits.
+        # Before 3.11.10, Python's time to read them grows with the square of their digits.
         if found.type in _PAX_TYPES and found.size > _MAX_PAX_BYTES:
             raise ValueError(f"it has a pax header of more than {_MAX_PAX_BYTES} bytes")
         return found
 
 
 def _read_archive(path: Path, files: CifarFiles) -> dict[str, bytes]:
-    """Returns the archive's files, read straight from it: nothing is unpacked on disk."""
+    """Returns the files of the archive, which is not unpacked on disk."""
     wanted = {f"{files.folder}/{b.name}": b for b in (*files.train.batches, *files.test.batches)}
     content: dict[str, bytes] = {}
     try:
         with open_regular(path) as packed, gzip.open(packed) as unpacked:
-            # As a stream, it is never read twice or backwards.
+            # A stream, so that the archive is read once and forwards.
             limited: Any = Limited(unpacked, files.most_bytes)
             with tarfile.open(fileobj=limited, mode="r|", tarinfo=_Member) as archive:
                 for number, member in enumerate(archive):
@@ -345,7 +345,7 @@ def _images(
         raise _damaged(path, f"it has no {error.args[0]}", files) from error
     except ValueError as error:
         raise _damaged(path, str(error), files) from error
-    # Rows hold the red, the green and the blue plane, one after the other.
+    # A row holds the red, then the green, then the blue plane.
     planes = data.reshape(-1, 3, SIDE, SIDE)
     return np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), labels
 

@@ -1,4 +1,4 @@
-"""Reads CIFAR batches without `pickle`: in a file, a pickle is a program."""
+"""Reads CIFAR batches without `pickle`, because a pickle is a program that could do anything."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 from f3ast_tff.core.plain_pickle import PLAIN_ACTIONS, PlainPickle
 
-# Far more than the distributor's files need: a file must not fill memory with tiny objects.
+# Far more than the distributor's files need; the limit keeps tiny objects from filling memory.
 _OPCODES = 10_000
 _BYTES_AN_OPCODE = 256
 _LONGEST_NAME = 100
 
 
 class _Known(Enum):
-    """The functions and types that the files name; they stand for themselves, none is called."""
+    """The functions and types that the files name; these placeholders are never called."""
 
     RECONSTRUCT = "_reconstruct"
     NDARRAY = "ndarray"
@@ -34,7 +34,7 @@ _GLOBALS = {
     ("numpy", "dtype"): _Known.DTYPE,
     ("_codecs", "encode"): _Known.ENCODE,
 }
-# Version, byte order, fields (none of them), size and alignment by the name, flags.
+# Version, byte order, three entries for fields (none), size and alignment by the name, flags.
 _UINT8_STATE = (3, "|", None, None, None, -1, -1, 0)
 
 
@@ -48,19 +48,18 @@ class _Array:
 def load_batch(content: bytes) -> dict[str, Any]:
     """Returns the dictionary that a CIFAR batch holds.
 
-    Opcodes are those that Python 2's protocol 2 and Python 3's protocols 2 to 4 write of
-    dictionaries, lists, tuples, strings, small integers and arrays of `uint8`; all others are
-    refused.
+    Accepts the opcodes that Python 2's protocol 2 and Python 3's protocols 2 to 4 write for
+    dictionaries, lists, tuples, strings, small integers and arrays of `uint8`; refuses all others.
 
     Args:
-        content: The file's bytes: a pickle of a dictionary, of Python 2 or 3.
+        content: The file's bytes: a dictionary pickled by Python 2 or 3.
 
     Returns:
-        The dictionary, its keys as `str`; other strings of Python 2 are `bytes`. Arrays are
+        The dictionary, with keys of type `str`; other strings of Python 2 are `bytes`. Arrays are
         read-only `uint8`.
 
     Raises:
-        ValueError: If it is damaged, or holds anything else.
+        ValueError: If the content is damaged, or holds anything else.
     """
     found = _Reader(content, _OPCODES + len(content) // _BYTES_AN_OPCODE).load()
     if not isinstance(found, dict):
@@ -70,7 +69,7 @@ def load_batch(content: bytes) -> dict[str, Any]:
 
 
 class _Reader(PlainPickle):
-    """Also builds arrays of `uint8`, which it knows by the functions that a pickle calls."""
+    """Also builds arrays of `uint8`, recognised by the functions that the pickle names."""
 
     keys = (bytes, str)
 
@@ -97,7 +96,7 @@ class _Reader(PlainPickle):
                 raise ValueError("its data are not 8-bit pixels")
             self.push(_Known.UINT8)
         elif function is _Known.ENCODE:
-            # Protocol 2 of Python 3 writes bytes like this.
+            # Bytes, as Python 3 writes them in protocol 2.
             encoding = arguments[1]
             if not isinstance(encoding, str) or not isinstance(first, str):
                 raise ValueError("it encodes something else than a text")

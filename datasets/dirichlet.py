@@ -14,14 +14,15 @@ from .images import LabelledImages
 def log_dirichlet(
     concentration: float, shape: tuple[int, ...], rng: np.random.Generator
 ) -> np.ndarray:
-    """Draws from symmetric Dirichlet distributions, as logarithms that are not normalised.
+    """Draws from symmetric Dirichlet distributions; returns unnormalised logarithms.
 
-    In logarithms, shares of small concentrations do not underflow to 0, so that they can still be
-    compared with each other once larger ones are taken out.
+    As logarithms, the small shares of a small concentration do not underflow to 0, so they can
+    still be compared after the larger shares are removed.
 
     Args:
         concentration: Parameter of the distribution, positive.
-        shape: The last axis is the distribution's, the others are independent draws.
+        shape: Shape of the result; a draw runs along the last axis, the remaining axes are
+            independent draws.
         rng: Source of the draws.
 
     Returns:
@@ -33,10 +34,10 @@ def log_dirichlet(
 
 
 def dirichlet_shares(s: float, num_classes: int, num_clients: int, seed: int) -> np.ndarray:
-    """Draws for each class the shares of its examples that clients get: Dirichlet(s) over clients.
+    """Draws each class's shares over clients from Dirichlet(s).
 
     Args:
-        s: Parameter, positive; large: all clients alike, small: each class at one client.
+        s: Concentration, positive; large: all clients alike, small: each class at one client.
         num_classes: Number of classes.
         num_clients: Number of clients N.
         seed: Seed of the draws.
@@ -49,7 +50,7 @@ def dirichlet_shares(s: float, num_classes: int, num_clients: int, seed: int) ->
 
 
 def _of_logs(logs: np.ndarray) -> np.ndarray:
-    """Returns shares of which these are the logarithms but for a constant; rows sum to 1."""
+    """Returns shares from their unnormalised logarithms; rows sum to 1."""
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     return shares / shares.sum(axis=1, keepdims=True)
 
@@ -57,13 +58,14 @@ def _of_logs(logs: np.ndarray) -> np.ndarray:
 def shares_of_client_mixtures(
     s: float, num_classes: int, num_clients: int, seed: int
 ) -> np.ndarray:
-    """Draws each client's label distribution from Dirichlet(s); shares are in proportion to them.
+    """Draws each client's label distribution from Dirichlet(s); a class's shares follow from them.
 
-    The public code of FedAU and FedAWE does this. Clients differ less in size than by
-    `dirichlet_shares`: those whose classes are rare among the others hold more.
+    The share of a class that a client gets is proportional to the class's probability in the
+    client's distribution, as in the public code of FedAU and FedAWE. Client sizes differ less than
+    with `dirichlet_shares`; a client holds more examples if few clients hold its classes.
 
     Args:
-        s: Parameter, positive; large: all clients alike, small: one class a client.
+        s: Concentration, positive; large: all clients alike, small: one class per client.
         num_classes: Number of classes.
         num_clients: Number of clients N.
         seed: Seed of the draws.
@@ -79,13 +81,14 @@ def shares_of_client_mixtures(
 def grouped_shares(
     s: float, num_classes: int, num_clients: int, num_groups: int, seed: int
 ) -> np.ndarray:
-    """Draws shares for groups of clients, whose members are alike (CA-Fed, Fig. 5b).
+    """Draws shares for groups of clients; the clients of a group are alike (CA-Fed, Fig. 5b).
 
     Args:
-        s: Parameter, for the groups.
+        s: Concentration of the draws for groups.
         num_classes: Number of classes.
         num_clients: Number of clients N.
-        num_groups: Groups are blocks of ids, as equal as can be; as those of `MarkovClusters`.
+        num_groups: Number of groups. A group is a block of ids; sizes of groups differ by at most
+            1, as in `MarkovClusters`.
         seed: Seed of the draws.
 
     Returns:
@@ -102,7 +105,7 @@ def allocate(classes: np.ndarray, shares: np.ndarray, rng: np.random.Generator) 
     Args:
         classes: Class of each example, `[n]`.
         shares: `float64 [num_classes, N]`, rows sum to 1.
-        rng: Which of a class's examples go to which client.
+        rng: Source of the order in which a class's examples go to clients.
 
     Returns:
         The rows of each client, ordered by class.
@@ -117,7 +120,7 @@ def allocate(classes: np.ndarray, shares: np.ndarray, rng: np.random.Generator) 
 
 
 def leave_nobody_empty(rows: list[np.ndarray]) -> list[np.ndarray]:
-    """Gives clients without an example the last one of whoever then has most."""
+    """Gives each client without an example the last example of the client that then has most."""
     rows = list(rows)
     sizes = np.array([len(mine) for mine in rows])
     for k in np.flatnonzero(sizes == 0):
@@ -130,18 +133,18 @@ def leave_nobody_empty(rows: list[np.ndarray]) -> list[np.ndarray]:
 def federate(
     train: LabelledImages, test: LabelledImages, shares: np.ndarray, seed: int
 ) -> FederatedData:
-    """Shares training and test images out alike.
+    """Shares training and test images out over clients in the same proportions.
 
     Args:
         train: Training images.
         test: Test images.
         shares: Share of each class for each client, `float64 [num_classes, N]`, rows sum to 1.
-        seed: Seed of which image goes where.
+        seed: Seed of the assignment of images to clients.
 
     Returns:
-        Clients whose test images have their training images' proportions of labels; every image
-        is in it once. Every client has a training image, if need be one of a larger client's; a
-        client may have no test image.
+        Data in which a client's test labels have the proportions of its training labels. Every
+        image is used once. Every client has a training image, if necessary one of a larger
+        client's; a client may have no test image.
     """
     train_rows = allocate(train.classes, shares, generator(seed, "train allocation"))
     test_rows = allocate(test.classes, shares, generator(seed, "test allocation"))

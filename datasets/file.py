@@ -1,4 +1,4 @@
-"""Data of one's own: a CSV or parquet file with a client column."""
+"""Data of the user: a CSV or parquet file with a client column."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from f3ast_tff.core.table_files import read_csv, read_parquet
 from f3ast_tff.datasets.task import TaskConfig
 from f3ast_tff.settings import REQUIRED, Derived, parameter, register
 
-# A number of at most 18 digits, without zeros before.
+# A number of at most 18 digits, without leading zeros.
 _INTEGER = r"0|-?[1-9]\d{0,17}"
 
 
@@ -67,7 +67,7 @@ class FileTask(TaskConfig):
             return self._read_csv()
         except FileNotFoundError as error:
             raise ParameterError("data_file", self.data_file, "not found") from error
-        # Readers raise what they like (OSError, ValueError, UnicodeDecodeError, pyarrow's own ...).
+        # Readers raise many types (OSError, ValueError, UnicodeDecodeError, types of pyarrow ...).
         except Exception as error:
             kind = "parquet" if is_parquet else "CSV"
             reason = " ".join(f"{type(error).__name__}: {error}".split())

@@ -14,14 +14,14 @@ from f3ast_tff.core.federated_data import ClientExamples
 
 @dataclass(frozen=True)
 class LabelledImages:
-    """Images with one label or more, in an order that depends on nothing but their content.
+    """Images with one label or more, in an order that depends only on their content.
 
-    Files that hold the same images in another order thus give the same clients.
+    Files that hold the same images in different orders thus give the same clients.
 
     Attributes:
         pixels: `uint8 [n, height, width, channels]`.
         labels: `uint8 [n, kinds]`; column 0 is the class.
-        digest: `content_digest` of the rows, a row being the pixels, then the labels.
+        digest: `content_digest` of the rows; a row is the pixels, then the labels.
     """
 
     pixels: np.ndarray
@@ -30,7 +30,7 @@ class LabelledImages:
 
     @classmethod
     def of(cls, pixels: np.ndarray, labels: np.ndarray) -> LabelledImages:
-        """Puts images in the order of their hashes.
+        """Returns images sorted by their hashes.
 
         Args:
             pixels: `uint8 [n, height, width, channels]`.
@@ -46,14 +46,14 @@ class LabelledImages:
         return self.labels[:, 0]
 
     def subset(self, rows: np.ndarray) -> LabelledImages:
-        """Returns some of the images, in the order given, under the digest of all."""
+        """Returns some of the images, in the given order; the digest stays that of all images."""
         return LabelledImages(self.pixels[rows], self.labels[rows], self.digest)
 
     def by_client(self, rows: Iterable[np.ndarray]) -> ClientExamples:
         """Returns examples by client, labels `int32`.
 
         Args:
-            rows: The rows of each client.
+            rows: Rows of each client.
         """
         rows = list(rows)
         flat = np.concatenate(rows).astype(np.int64)
@@ -62,19 +62,19 @@ class LabelledImages:
 
 
 def notice(what: str) -> None:
-    """Says in one line that a given file is not quite the distributor's, and is used."""
+    """Warns in one line that a file differs from the distributor's and is used."""
     logging.getLogger(__name__).warning(what)
 
 
 def row_hashes(*columns: np.ndarray) -> np.ndarray:
-    """Returns the SHA-256 of each row, its columns' bytes one after the other.
+    """Returns the SHA-256 of each row, over its columns' bytes in order.
 
     Args:
         *columns: Arrays `[n, ...]` of one length, `uint8` for digests that do not depend on the
             machine.
 
     Returns:
-        `S32 [n]`, 32 raw bytes a row (trailing zero bytes stripped, as NumPy does).
+        `S32 [n]`, 32 raw bytes per row (NumPy strips trailing zero bytes).
     """
     tables = [np.ascontiguousarray(column).reshape(len(column), -1) for column in columns]
     hashes = np.empty(len(tables[0]), "S32")

@@ -27,10 +27,11 @@ from .task import ADAPTIVE_SERVER_STEPS, DirichletTaskConfig
 class MNIST(DirichletTaskConfig):
     """MNIST with each class shared out over clients by Dirichlet(s).
 
-    The paper (CA-Fed, Sec. V-A and App. G1; N = 100, s = 0.5): as in `CIFAR10`, which says what is
-    done with the test images; and "we use the original training/test data split of MNIST and
-    reserve 20% of the training dataset as the validation dataset". The reserved images are drawn
-    at random and are in no client's data; what remains is shared out.
+    Images are shared out as in `CIFAR10`, whose docstring covers the test images too (CA-Fed,
+    Sec. V-A and App. G1; N = 100, s = 0.5). For MNIST the paper adds: "we use the original
+    training/test data split of MNIST and reserve 20% of the training dataset as the validation
+    dataset". Here the reserved images are drawn at random and go to no client; the rest is shared
+    out.
 
     Attributes:
         validation_share: Share of the training images that is set aside.

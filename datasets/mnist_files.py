@@ -20,24 +20,24 @@ from .images import LabelledImages, notice
 from .source import Download, SourceFile, locate
 
 _FOLDER = "mnist"
-# Size of an image, compressed.
+# Size of a compressed image, MiB.
 _IMAGE_MIB = 9.45 / 60_000
 _MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _UNSIGNED_BYTE = 8
-# Beside the values: headers, and what gzip adds to what it cannot compress.
+# Limit on bytes besides the values: headers, and gzip's overhead on incompressible data.
 _MAX_OTHER_BYTES = 2**20
 
 
 @dataclass(frozen=True)
 class IdxPair:
-    """The images and the labels of a part.
+    """The images and the labels of a part, for training or testing.
 
     Attributes:
-        prefix: Start of its files' names.
-        num_images: How many images it holds.
+        prefix: Start of the names of the part's files.
+        num_images: Number of images.
         sha256_images: SHA-256 of the distributor's compressed file of images.
         sha256_labels: SHA-256 of the distributor's compressed file of labels.
-        digest: `LabelledImages.digest` of its images.
+        digest: `LabelledImages.digest` of the images.
     """
 
     prefix: str
@@ -65,7 +65,7 @@ class MnistFiles:
 
     @property
     def sources(self) -> tuple[SourceFile, ...]:
-        """Its four files."""
+        """The four files of MNIST."""
         found = []
         for pair in (self.train, self.test):
             images = round(pair.num_images * _IMAGE_MIB, 1)
@@ -97,12 +97,13 @@ MNIST = MnistFiles(
 def read_mnist(data_dir: Path, files: MnistFiles) -> tuple[LabelledImages, LabelledImages]:
     """Reads MNIST; fetches the files that are missing.
 
-    Files with the distributor's checksums are taken as they are; others (uncompressed, compressed
-    anew, in another order) with a notice, if they hold the same images and labels.
+    Files with the distributor's checksums are used as they are. Other files (uncompressed,
+    compressed anew, in another order) are used, with a notice, if they hold the same images and
+    labels.
 
     Args:
-        data_dir: The data folder, holding `mnist/train-images-idx3-ubyte.gz` and its like, or the
-            same files uncompressed, without `.gz`.
+        data_dir: The data folder, holding the four files such as
+            `mnist/train-images-idx3-ubyte.gz`, or the same files uncompressed, without `.gz`.
         files: The distribution.
 
     Returns:

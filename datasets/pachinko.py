@@ -1,10 +1,10 @@
 """Pachinko allocation of labelled examples to clients (Reddi et al. 2020, on CIFAR-100).
 
-Each client draws a distribution over the coarse classes from Dirichlet(alpha) and, within each
-coarse class, one over its fine classes from Dirichlet(beta), both symmetric. Its examples are
-drawn one after the other: a coarse class, a fine class within it, an example of that class that
-nobody has yet. A fine class that is used up leaves its distribution, which is renormalised, and
-so does a coarse class with all of its fine ones.
+Each client draws a distribution over the coarse classes from Dirichlet(alpha). For each coarse
+class it draws a distribution over the fine classes from Dirichlet(beta). Both are symmetric. Then
+the client draws its examples one by one: a coarse class, a fine class within it, and a remaining
+example of that fine class. When a fine class is used up, its distribution is renormalised without
+it; likewise a coarse class, once all its fine classes are used up.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ def pachinko(
     rng: np.random.Generator,
     advance: Callable[[int], object] = lambda clients: None,
 ) -> np.ndarray:
-    """Shares all examples out, to each client as many.
+    """Shares all examples out; every client gets the same number.
 
     Args:
         fine: Fine class of each example, `int [n]`.
         coarse: Coarse class of each example, `int [n]`; a fine class lies in one coarse class.
         num_clients: Number of clients; must divide n.
         alpha: Concentration over coarse classes, positive.
-        beta: Concentration over the fine classes of a coarse one, positive.
+        beta: Concentration over the fine classes of a coarse class, positive.
         rng: Source of the draws.
-        advance: Told each time that a client is done.
+        advance: Called with 1 when a client is done.
 
     Returns:
         The examples of each client in the order they were drawn, `int64 [num_clients, n /
@@ -65,9 +65,9 @@ def pachinko(
 def _cumulative(
     logs: np.ndarray, names: Sequence[int], stock: Sequence[Sequence[object]]
 ) -> list[float]:
-    """Returns the running sum of the shares exp(logs), 0 where a name's stock is empty.
+    """Returns the running sum of the shares exp(logs); a name with an empty stock has share 0.
 
-    The shares have any common factor; the list is empty if every stock is.
+    The shares are not normalised. If every stock is empty, so is the list.
     """
     left = np.array([bool(stock[name]) for name in names])
     if not left.any():
@@ -77,5 +77,5 @@ def _cumulative(
 
 
 def _draw(cumulative: list[float], uniform: float) -> int:
-    """Returns the index of a share drawn by a number in [0, 1)."""
+    """Returns the index of the share that `uniform` in [0, 1) falls into."""
     return bisect.bisect_right(cumulative, uniform * cumulative[-1])

@@ -1,4 +1,4 @@
-"""Shakespeare: a client is a speaking role, the task the next character (reading R8)."""
+"""Shakespeare: a client is a speaking role; the task is the next character (reading R8)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DOWNLOAD = Download(
 )
 # The text has 5.5 MB.
 _MAX_BYTES = 2**24
-# Part of the cache's key: to be raised when the same text gives other data.
+# Part of the cache's key: raise it when the same text gives other data.
 _READING = 1
 
 
@@ -48,21 +48,21 @@ _READING = 1
 class Shakespeare(ResplitTaskConfig):
     """The complete works as federated data (F3AST, App. C; reading R8), or TFF's own.
 
-    The roles are those of `parse_roles` with at least two speeches (TFF's data has no smaller
-    ones either); of them the `num_clients` with the most text (in characters; of equal ones the
-    first in the file) are the clients, ordered by their LEAF names `PLAY_ROLE`, as TFF orders
-    them. The 1994 edition has 36 plays and 1,284 roles, 1,092 of them with two speeches (742 with
-    six, 687 with seven); which 715 TFF has cannot be had from the text alone.
+    `parse_roles` finds the roles; roles with fewer than two speeches are dropped (TFF's data has
+    none either). The clients are the `num_clients` roles with the most characters; ties go to the
+    role that comes first in the file. Clients are ordered by their LEAF names `PLAY_ROLE`, as TFF
+    orders them. The 1994 edition has 36 plays and 1,284 roles, 1,092 of them with at least two
+    speeches (742 with six, 687 with seven). TFF's choice of 715 roles does not follow from the
+    text.
 
-    The split is by time, as in McMahan et al. 2017 and LEAF: a role's last fifth of speeches
-    (rounded down, at least one) is its test part. A snippet is a speech, its lines separated by
-    line feeds, and becomes sequences as in `characters.sequences`. A role trains on its first 128
-    sequences at most (the paper's 128 sentences, 32 batches of 4 in the released code); the test
-    part is whole, as in the released code.
+    The split is by time, as in McMahan et al. 2017 and LEAF: the last fifth of a role's speeches
+    (rounded down, at least one) is its test part. A speech, its lines separated by line feeds,
+    becomes sequences as in `characters.sequences`. A role trains on at most its first 128
+    sequences (the paper's 128 sentences, 32 batches of 4 in the released code). The test part is
+    whole, as in the released code.
 
     The text is Project Gutenberg's etext 100, as `shakespeare/t8.shakespeare.txt` or
-    `t8.shakespeare.txt` in the data folder; fetched if missing. Its line ends may be those of
-    Windows.
+    `t8.shakespeare.txt` in the data folder; fetched if missing. Windows line ends are accepted.
     """
 
     model: ClassVar[str] = "character_lstm"
@@ -91,7 +91,7 @@ class Shakespeare(ResplitTaskConfig):
 
         Raises:
             DataError: If the text is missing or another one; names the file.
-            ParameterError: If there are not that many roles.
+            ParameterError: If the text has fewer such roles than `num_clients`.
         """
         if self.client_split == "tff":
             return shakespeare_from_tff(self.folder)
@@ -135,7 +135,7 @@ def _largest(roles: Sequence[Role], num_clients: int) -> list[Role]:
         raise ParameterError(
             "num_clients", num_clients, f"the text has 1 to {len(enough)} roles to be clients"
         )
-    # A stable sort: of equal ones the first in the file stays first.
+    # A stable sort: roles of equal size keep the order of the file.
     by_size = sorted(enough, key=lambda role: -role.num_characters)
     return sorted(by_size[:num_clients], key=lambda role: role.client_id)
 

@@ -16,28 +16,28 @@ from .tff_database import damaged, find_database, hash_of_database, read_split
 _LOGGER = logging.getLogger(__name__)
 
 FILE = "shakespeare.sqlite"
-# Clients of each split, and examples of both, as TFF documents them.
+# Clients and examples per split, as TFF documents them.
 NUM_CLIENTS = 715
 NUM_EXAMPLES = {"train": 16_068, "test": 2_356}
 _FEATURE = "snippets"
-# Part of the cache's key: to be raised when the same file gives other data.
+# Part of the cache's key: raise it when the same file gives other data.
 _READING = 1
 
 
 def shakespeare_from_tff(data_dir: Path) -> FederatedData:
     """Opens the data of `tff.simulation.datasets.shakespeare.load_data`, without TFF.
 
-    715 clients; snippets, clients and split are TFF's, clients in its order, that of their names.
-    Sequences and the limit of 128 a client for training are those of `shakespeare`; TFF shuffles a
-    client's snippets, here they stay in the order of the file.
+    The 715 clients, their snippets and the split are TFF's; clients are sorted by name, as in TFF.
+    Sequences, and the limit of 128 per client for training, are as in `shakespeare`. TFF shuffles
+    a client's snippets; here they keep the order of the file.
+
+    No checksum of the file is published. Its clients and examples are counted, but a changed
+    letter is not noticed.
 
     Args:
-        data_dir: The data folder, for the prepared data, and for `shakespeare.sqlite` or
-            `shakespeare.sqlite.lzma` where TFF itself has not put it into `.tff` in the home
-            folder.
-
-    No checksum of the file is published: its clients and examples are counted, a changed letter
-    is not noticed.
+        data_dir: The data folder. It receives the prepared data and, unless TFF has put
+            `shakespeare.sqlite` into `.tff` in the home folder, holds `shakespeare.sqlite` or
+            `shakespeare.sqlite.lzma`.
 
     Returns:
         Features `uint8 [n, 80]`, labels `int8 [n, 80]` (-1: does not count), 90 classes.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-# LEAF's heuristic: this line stands below the title of every work.
+# LEAF's heuristic: this line follows the title of every work.
 AUTHOR_LINE = "by William Shakespeare"
 
 _NOTICE = re.compile(r"<<[^<>]*>>")
@@ -17,7 +17,7 @@ _HEADING = re.compile(rf"(?i:{_DIVISION})\b| {{10,}}(THE )?({_DIVISION})\b")
 _WORD = r"[A-Z][A-Za-z'`-]*"
 _JOIN = r"(?:, | (?:(?:and|AND|&|of|de) )?)"
 # "HAMLET. text", "Ham. text", "1. Play. text", "MRS. PAGE. text", "GREY, SCROOP. text",
-# "BISHOP of ELY. text"; a few have two stops, or no space after the stop.
+# "BISHOP of ELY. text"; a few cues have two full stops, or no space after the full stop.
 _NAME = rf"(?P<role>(?:(?:\d|M|MRS|Mrs)\. (?={_WORD}\.))?{_WORD}(?:{_JOIN}{_WORD}){{0,4}})"
 _CUE = re.compile(rf" {{1,2}}{_NAME}\.+(?: +|(?=[A-Z'])|$)(?P<text>.*)")
 _CUE_IN_FIRST_COLUMN = re.compile(rf"{_NAME}\. \S")
@@ -29,7 +29,7 @@ _NOT_A_ROLE = re.compile(
 )
 _SEVERAL = re.compile(r"^(ALL|BOTH)\b|, |&| AND ")
 # Stage directions.
-# What stands in brackets, the spaces around it belonging to it unless they indent the line.
+# Text in brackets, with the spaces around it except a line's indent.
 _BRACKETED = re.compile(r"(?:(?<=\S) +)?\[[^\[\]]{0,600}\] *")
 _LEAVES = re.compile(r"(Exit|Exeunt)\b")
 _ALWAYS = re.compile(r"(Exit|Exeunt|Re-?enter)\b|\d\. ")
@@ -41,19 +41,19 @@ _OFTEN = re.compile(
 _NAME_IN_CAPITALS = re.compile(r"\b[A-Z][A-Z'-]{2,}[A-Z]\b")
 _CUE_WORDS = re.compile(r"[A-Z]{3,}(?: [A-Z]{3,})*\.+ +\S")
 _WORD_IN_CAPITALS = re.compile(r"\b[A-Z][A-Z'-]*[A-Z]\b(?!')")
-# Columns: speeches stand at 3 to 5, songs and letters from 6 to 35, directions anywhere.
+# First columns: speeches start at 3 to 5, songs and letters at 6 to 35, directions anywhere.
 _SPEECH, _SONG, _RIGHT = 3, 6, 36
 
 
 @dataclass(frozen=True)
 class Role:
-    """One speaking role of one play.
+    """A speaking role of a play.
 
     Attributes:
         play: Title of the play, as printed.
         name: Name at the role's cues, in capitals; unique within the play.
-        speeches: The role's speech from one of its cues to the next cue, in the order of the
-            play; the lines of a speech are separated by line feeds.
+        speeches: Speeches of the role in the order of the play. A speech goes from one of the
+            role's cues to the next cue of any role; line feeds separate its lines.
     """
 
     play: str
@@ -74,16 +74,20 @@ class Role:
 def parse_roles(text: str) -> list[Role]:
     """Finds the speaking roles of all plays.
 
-    As LEAF's preprocessing (Caldas et al. 2018): a work starts at the line "by William
-    Shakespeare", its title standing above; a speech starts at a cue, two spaces and a name with a
-    full stop, and goes on in the lines indented further; in a play whose cues stand in the first
-    column (The Comedy of Errors) everything is two columns further left; names are put in capitals
-    ("SIR Toby" is "SIR TOBY") and not matched otherwise ("Ham." and "HAMLET." are two roles); a
-    work with fewer than two roles is no play (the sonnets).
+    These rules are LEAF's (Caldas et al. 2018):
 
-    Unlike LEAF's, it finds cues of numbered, hyphenated and titled names ("1. Play.",
-    "SERVING-MAN.", "MRS. PAGE."), gives to no role what several say at once ("ALL.", "BOTH.",
-    "GREY, SCROOP."), and leaves out copyright notices, lists of persons and stage directions.
+    - A work starts at the line "by William Shakespeare", below its title.
+    - A speech starts at a cue: two spaces and a name with a full stop. It goes on in the lines
+      indented further.
+    - In a play with cues in the first column (The Comedy of Errors) all text is two columns
+      further left.
+    - Names are put in capitals ("SIR Toby" is "SIR TOBY") and not matched otherwise ("Ham." and
+      "HAMLET." are two roles).
+    - A work with fewer than two roles is no play (the sonnets).
+
+    Unlike LEAF, this function finds cues of numbered, hyphenated and titled names ("1. Play.",
+    "SERVING-MAN.", "MRS. PAGE."). It drops speeches of several roles at once ("ALL.", "BOTH.",
+    "GREY, SCROOP."), copyright notices, lists of persons and stage directions.
 
     Args:
         text: The complete works, lines ending in line feeds.
@@ -92,7 +96,7 @@ def parse_roles(text: str) -> list[Role]:
         The roles, in the order of the plays and of their first speeches.
 
     Raises:
-        ValueError: If the text is no such edition or is not complete; says why.
+        ValueError: If the text is of another edition or incomplete; says why.
     """
     lines = _NOTICE.sub("", text).split("\n")
     starts = [i for i, line in enumerate(lines) if line.strip() == AUTHOR_LINE]
@@ -114,7 +118,7 @@ def parse_roles(text: str) -> list[Role]:
 
 
 def _speeches(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yields role and speech, in the order of the play, of the lines below a work's title."""
+    """Yields (role, speech) from the lines below a work's title, in the order of the play."""
     first = next((i for i, line in enumerate(lines) if _HEADING.match(line)), len(lines))
     lines = [*_in_usual_columns(lines[first:]), "THE END"]
     role, spoken = "", [""]
@@ -130,7 +134,7 @@ def _speeches(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _cue(line: str) -> tuple[str, str] | None:
-    """Returns the role, empty for several at once, and the words after it."""
+    """Returns a cue's role (empty for several at once) and the words after it, `None` if no cue."""
     match = _CUE.match(line) or _INDENTED_CUE.match(line)
     name = match["role"].upper().replace("`", "") if match else ""
     if not match or _NOT_A_ROLE.match(name):
@@ -149,11 +153,16 @@ def _in_usual_columns(lines: Sequence[str]) -> Sequence[str]:
 def without_directions(lines: Sequence[str]) -> list[str]:
     """Blanks the stage directions among a play's lines.
 
-    Directions are: what stands in brackets, over several lines too; what starts in the first
-    column, an exit or a re-entry anywhere, and what stands on the right; after a blank line, what
-    starts with an entry, a flourish and so on or names a person in capitals; among indented lines
-    (a song's), what does so anywhere; and the lines that carry one of these on, up to a blank line
-    or a less indented one. Directions to the right of spoken words are left to `before_gap`.
+    These are directions:
+
+    - text in brackets, also over several lines;
+    - a line that starts in the first column or far to the right, or with an exit or a re-entry;
+    - after a blank line, a line that starts with an entry, a flourish and so on, or that names a
+      person in capitals;
+    - among the indented lines of a song, such a line anywhere;
+    - the lines that continue a direction, up to a blank or less indented line.
+
+    `before_gap` removes directions to the right of spoken words.
 
     Args:
         lines: Lines as printed, cues in columns 1 or 2.
@@ -200,5 +209,5 @@ def _is_direction(words: str, column: int, after_blank: bool) -> bool:
 
 
 def before_gap(words: str) -> str:
-    """Returns what stands before three or more spaces, which set off a direction."""
+    """Returns the words before a gap of three or more spaces; a direction follows the gap."""
     return " ".join(words.strip().split("   ", 1)[0].split())

@@ -1,4 +1,4 @@
-"""The distributors' files: where they are looked for, and how they are fetched and checked."""
+"""The distributors' files: the paths searched for them, fetching and checking."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Download:
     """A file as its distributor offers it.
 
     Attributes:
-        url: Where it is offered.
-        sha256: Its SHA-256 in hexadecimal; if `None` the file is never fetched, for it could not
-            be checked, and the address only appears in the message that says it is missing.
-        mib: Its size, MiB; `None` if it is not known.
+        url: Address of the file.
+        sha256: SHA-256 of the file in hexadecimal. If `None`, the file could not be checked, so it
+            is never fetched; the message about the missing file names the address.
+        mib: Size of the file, MiB; `None` if unknown.
     """
 
     url: str
@@ -41,21 +41,21 @@ class SourceFile:
     """A file that a data set is read from.
 
     Attributes:
-        names: Paths below the data folder, in order of preference; a download is stored under the
-            last.
-        download: The file to fetch if there is none.
+        names: Paths below the data folder, in order of preference; a download is stored at the
+            last path.
+        download: The file to fetch if none of the paths exists.
     """
 
     names: tuple[str, ...]
     download: Download
 
     def is_in(self, data_dir: Path) -> bool:
-        """Returns whether the data folder has it."""
+        """Returns whether the data folder holds the file."""
         return any((data_dir / name).is_file() for name in self.names)
 
     @property
     def size(self) -> str:
-        """Its name and the size of the download."""
+        """Name of the file, and size of the download if known."""
         name = self.names[-1].rpartition("/")[2]
         mib = self.download.mib
         return name if mib is None else f"{name} ({mib:g} MiB)"
@@ -64,7 +64,7 @@ class SourceFile:
 def locate(data_dir: Path, source: SourceFile) -> Path:
     """Finds a file below the data folder, or fetches it.
 
-    The file's content is not looked at when it is found: its reader does that.
+    The content of a file that is found is not checked here; its reader checks it.
 
     Args:
         data_dir: The data folder.
@@ -74,8 +74,8 @@ def locate(data_dir: Path, source: SourceFile) -> Path:
         The path of the file.
 
     Raises:
-        DataError: If it is not there and cannot be fetched; names the file, the folder it should
-            be put into and the address.
+        DataError: If the file is missing and cannot be fetched; names the file, its folder and
+            its address.
     """
     for name in source.names:
         if (data_dir / name).is_file():
@@ -102,20 +102,20 @@ def _missing(data_dir: Path, source: SourceFile, why: str) -> DataError:
 
 
 def _fetch(url: str, sha256: str, target: Path) -> None:
-    # Here, for it takes longer to import than all else here, and is seldom needed.
+    # Imported here: slow to import and seldom needed.
     import pooch
     import requests
 
-    # Our own bar replaces its messages.
+    # A progress bar replaces pooch's messages.
     pooch.get_logger().setLevel("WARNING")
     try:
-        # pooch sets the total, and takes a bar without one for none, or fails.
+        # pooch sets the bar's total; a bar made without a total would be ignored or fail.
         with progress(f"fetching {url}", 1, "B") as bar:
             downloader = pooch.HTTPDownloader(bar, _CHUNK, timeout=_TIMEOUT_S)
             pooch.retrieve(url, f"sha256:{sha256}", target.name, target.parent, None, downloader)
     except requests.RequestException as error:
         if error.response is not None:
-            error.response.close()  # It holds the connection.
+            error.response.close()  # The response holds the connection.
         raise
     except ValueError as error:
         raise DataError(

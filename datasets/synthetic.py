@@ -69,10 +69,10 @@ class Synthetic(AlphaBetaTaskConfig):
     v_k ~ N(B_k, 1), B_k ~ N(0, beta); y = argmax(x W_k + b_k) with W_k, b_k ~ N(u_k, 1),
     u_k ~ N(0, alpha). As in the generator's code, alpha and beta are standard deviations.
 
-    The legacy draws are those of FedProx's code, which F3AST's authors use, after
-    `numpy.random.seed(data_seed)`: from NumPy's legacy generator, the same draws in the same order,
-    so that each client's examples are equal bit for bit. FedProx's code shuffles these before it
-    splits them; here the first 90% train, as examples are independent.
+    The generator `legacy` repeats the draws of FedProx's code, which F3AST's authors use, after
+    `numpy.random.seed(data_seed)`. It takes the same draws in the same order from NumPy's legacy
+    generator, so each client's examples are equal bit for bit. FedProx's code shuffles a client's
+    examples before it splits them. Here the first 90% train, because examples are independent.
     """
 
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
@@ -133,13 +133,13 @@ class SyntheticLinear(TaskConfig):
     """The data that the text of App. C, "Synthetic dataset", describes; trained as Synthetic.
 
     10^4 samples x_i ~ N(0, I_100), one b ~ N(0, I_100), y_i = round(x_i . b), split evenly among
-    the clients, whose sizes differ by at most 1. All clients are thus of one distribution.
+    the clients; sizes differ by at most 1. All clients thus have the same distribution.
 
-    The paper says nothing of classes. y_i is near N(0, |b|^2), |b| near 10: integers from about
-    -38 to 38. Here every integer from the least to the greatest y_i is a class, the least being 0;
-    nothing is clipped, so `num_classes` depends on the seed, is 75 to 90, and a class far out may
-    have no example. Nor does it speak of a test set: 90% of each client's examples (rounded down)
-    are for training, as in Synthetic(1, 1).
+    The paper does not define classes. y_i is near N(0, |b|^2) with |b| near 10: integers from about
+    -38 to 38. Here every integer from the least to the greatest y_i is a class, and the least is
+    class 0. No value is clipped, so `num_classes` depends on the seed (75 to 90), and an outer
+    class may have no example. The paper does not mention a test set either. Here 90% of each
+    client's examples (rounded down) are for training, as in Synthetic(1, 1).
     """
 
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
@@ -183,24 +183,24 @@ class LeafSynthetic(AlphaBetaTaskConfig):
 
     1) W_k (10 x 60) and b_k (10) ~ N(mu_k, 1), mu_k ~ N(0, alpha). 2) (x_k)_j is normal with mean
     (v_k)_j ~ N(B_k, 1), B_k ~ N(0, beta), and a spread of j^-1.2. 3) y = argmax(W_k x + b_k),
-    softmax moving no maximum. The number of examples follows a power law. The main text calls
-    alpha and beta gamma and delta.
+    since softmax keeps the maximum. The number of examples follows a power law. The main text
+    calls alpha and beta gamma and delta.
 
-    In 2) the text makes j^-1.2 the standard deviation; the authors' public generator makes it the
-    variance (reading R22), as FedProx's does, see `Synthetic`. Where the text is silent these
+    In 2) j^-1.2 is the standard deviation in the text and the variance in the authors' public
+    generator (reading R22), as in FedProx's; see `Synthetic`. Where the text is silent, these
     generators decide: v_k is a vector, drawn element by element; alpha and beta are standard
     deviations; n_k = int(lognormal(4, 2)) + 50; the first 90% of a client's examples (rounded
-    down), all of one distribution, are for training.
+    down), which share one distribution, are for training.
 
-    Other sizes n_k are 7000 examples in all, equally many a client, or ten times as many for each
-    of the first half of the ids, which is the public generator's `--augmentation` where these are
-    the more available clients.
+    With `even` and `augmented` sizes there are about 7000 examples in all. `even` gives every client
+    equally many. `augmented` gives each client in the first half of the ids ten times as many as
+    the rest; if these are the more available clients, this is the public generator's
+    `--augmentation`.
     """
 
     # CA-Fed Sec. V-A, App. G1: batches of 32, gamma = delta = varsigma = 0.5, ridge 0.01. Learning
-    # rates are those of its "Unbiased", but on LEAF synthetic: the published 2.0 and 2.0 learn
-    # nothing at the default of one epoch a round, so these were chosen here. Adam's constants are
-    # not published.
+    # rates were chosen here: CA-Fed's rates for "Unbiased" on LEAF synthetic, 2.0 and 2.0, learn
+    # nothing at the default of one epoch per round. Adam's constants are not published.
     published: ClassVar[Mapping[str, Any]] = {
         "num_clients": 100,
         "rounds": 200,
@@ -222,8 +222,8 @@ class LeafSynthetic(AlphaBetaTaskConfig):
     )
     client_sizes: str = parameter(
         "power_law",
-        "a power law; or equal; or ten times as large for the first half of the ids, which are the "
-        "more available clients with markov_order=blocks",
+        "a power law; or equal; or ten times as large for the first half of the ids, the more "
+        "available clients with markov_order=blocks",
         choices=CLIENT_SIZES,
     )
 
@@ -254,7 +254,7 @@ class LeafSynthetic(AlphaBetaTaskConfig):
 
 
 def _sizes(kind: str, num_clients: int, rng: np.random.Generator) -> np.ndarray:
-    """Returns n_k, training and test examples together, `int64 [N]`."""
+    """Returns n_k, training plus test examples, `int64 [N]`."""
     if kind == "power_law":
         return rng.lognormal(4, 2, num_clients).astype(np.int64) + 50
     first = np.arange(num_clients) < num_clients / 2
@@ -263,7 +263,7 @@ def _sizes(kind: str, num_clients: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _split(clients: list[tuple[np.ndarray, np.ndarray]], num_classes: int) -> FederatedData:
-    """Returns the data of clients' features and labels; the first 90% of each train."""
+    """Returns the data of clients' features and labels; each client's first 90% train."""
     cuts = [int(TRAIN_FRACTION * len(labels)) for _, labels in clients]
     train = [(x[:cut], y[:cut]) for (x, y), cut in zip(clients, cuts)]
     test = [(x[cut:], y[cut:]) for (x, y), cut in zip(clients, cuts)]

@@ -15,7 +15,7 @@ from f3ast_tff.settings import Derived, Published, parameter
 
 from .source import SourceFile, default_data_dir
 
-# Server learning rates with Adam's constants as chosen for tasks whose papers publish none.
+# Server learning rates and Adam's epsilon for tasks whose papers publish none; chosen here.
 ADAPTIVE_SERVER_STEPS: Mapping[str, Any] = MappingProxyType(
     {
         "server_lr": {"sgd": 1.0, "adam": 0.01, "yogi": 0.01, "adagrad": 0.01},
@@ -29,15 +29,15 @@ class TaskConfig:
     """Base of a task's `Config`.
 
     Attributes:
-        model: Name of the network of the publication; any other that fits can be chosen.
+        model: Name of the publication's network, the default.
         published: Published values of settings by name; a value may be a mapping by server
             optimizer.
-        tff_clients_at_once: Clients that TFF's worker trains at the same time by default, -1 for
-            all; few where a client's training takes much memory.
-        generates_data: Whether `data_seed` draws the data themselves: a claim about such a task
-            needs several draws.
-        num_classes: Classes of its labels, by which the report knows what a guess's loss is;
-            `None` where that depends on settings or files.
+        tff_clients_at_once: Number of clients that TFF's worker trains at the same time by
+            default, -1 for all; small if a client's training takes much memory.
+        generates_data: Whether `data_seed` draws the data, not only the split: a claim about such
+            a task needs several draws.
+        num_classes: Number of classes, from which the report gets the loss of a guess; `None` if
+            it depends on settings or files.
 
     Examples:
         >>> from dataclasses import dataclass
@@ -84,7 +84,7 @@ class TaskConfig:
         raise TypeError(f"{type(self).__name__} does not say how its data is built")
 
     def preprocessing(self, seed: int) -> Preprocessing:
-        """Returns what turns stored features into model inputs; `seed` is the run's."""
+        """Returns the preprocessing of stored features into model inputs; `seed` is the run's."""
         return AsStored()
 
     def check(self, settings: Mapping[str, Any]) -> None:
@@ -109,13 +109,13 @@ class DownloadedTaskConfig(TaskConfig):
 
     @property
     def sources(self) -> tuple[SourceFile, ...]:
-        """The distributors' files that the data is read from."""
+        """The distributors' files of the data."""
         raise TypeError(f"{type(self).__name__} does not say what it is read from")
 
 
 @dataclass(frozen=True)
 class ResplitTaskConfig(DownloadedTaskConfig):
-    """Base of tasks whose clients are drawn here, or are those of TFF's own files."""
+    """Base of tasks with clients either drawn here or read from TFF's files."""
 
     client_split: str = parameter(
         "redrawn",
@@ -131,5 +131,5 @@ class DirichletTaskConfig(DownloadedTaskConfig):
     num_classes: ClassVar[int | None] = 10
 
     dirichlet_s: float = parameter(
-        0.5, "concentration of the label allocation: small for few classes a client", above=0
+        0.5, "concentration of the label allocation: small for few classes per client", above=0
     )

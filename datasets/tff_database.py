@@ -22,7 +22,7 @@ from .source import Download, SourceFile, locate
 
 
 def features_of(message: bytes) -> dict[str, np.ndarray | list[bytes]]:
-    """Returns the features of an Example by name; those of floating-point numbers are left out.
+    """Returns the features of an Example by name, except floating-point features.
 
     Args:
         message: A serialized `tf.train.Example`.
@@ -52,7 +52,7 @@ def features_of(message: bytes) -> dict[str, np.ndarray | list[bytes]]:
 
 @lru_cache(maxsize=1)
 def _example_class() -> Any:
-    """The message class, as TensorFlow's example.proto and feature.proto declare it."""
+    """The class of messages that TensorFlow's example.proto and feature.proto declare."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     field = descriptor_pb2.FieldDescriptorProto
@@ -97,7 +97,7 @@ def _example_class() -> Any:
 
 _ORIGIN = "https://storage.googleapis.com/tff-datasets-public/"
 _CHUNK = 2**20
-# TFF's largest file here has a tenth of it.
+# Ten times the largest of TFF's files used here.
 _MAX_DATABASE_BYTES = 2**32
 _MAX_LZMA_MEMORY = 2**28
 _MAX_EXAMPLE_BYTES = 2**20
@@ -105,23 +105,23 @@ _Row = TypeVar("_Row")
 
 
 def database_source(name: str) -> SourceFile:
-    """Returns where one of TFF's files, `NAME.sqlite`, may be; see `find_database`."""
+    """Returns the places of one of TFF's files, `NAME.sqlite`; see `find_database`."""
     compressed = f"{name}.lzma"
     in_home = str(Path.home() / ".tff" / name)
     return SourceFile((name, in_home, compressed), Download(_ORIGIN + compressed))
 
 
 def find_database(data_dir: Path, name: str) -> Path:
-    """Returns the path of one of TFF's files, decompressed into `data_dir` if need be.
+    """Returns the path of one of TFF's files, decompressed into `data_dir` if necessary.
 
     Args:
         data_dir: The data folder.
-        name: `NAME.sqlite`; looked for in `data_dir`, then where TFF puts it, `.tff` in the home
-            folder, then as `NAME.sqlite.lzma` in `data_dir`.
+        name: `NAME.sqlite`. It is searched in `data_dir`, then in `.tff` in the home folder, where
+            TFF puts it, then as `NAME.sqlite.lzma` in `data_dir`.
 
     Raises:
-        DataError: If it is not there (its checksum is not published, so it is not fetched) or
-            cannot be decompressed; names the file and the place.
+        DataError: If the file is missing or cannot be decompressed; names the file and the place.
+            A missing file is not fetched, because its checksum is not published.
     """
     found = locate(data_dir, database_source(name))
     return found if found.name == name else _decompressed(found, data_dir / name)
@@ -166,14 +166,14 @@ def read_split(
     Args:
         path: A file of TFF's.
         split: `"train"` or `"test"`.
-        row_of: Makes what is kept of an example from its features by name; a `ValueError` or
-            `KeyError` says that it is none of this file's.
+        row_of: Function from an example's features by name to the row to keep; it raises
+            `ValueError` or `KeyError` if the example does not belong to this file.
 
     Returns:
-        Examples by client id, the ids in the order of their text, as TFF orders them.
+        Rows by client id; ids are sorted as text, as in TFF.
 
     Raises:
-        DataError: If the file is damaged, no such database or has no such split.
+        DataError: If the file is damaged, is another database or lacks the split.
     """
     query = "FROM examples WHERE split_name = ?"
     by_client: dict[str, list[_Row]] = {}
