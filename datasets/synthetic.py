@@ -192,9 +192,9 @@ class LeafSynthetic(AlphaBetaTaskConfig):
     deviations; n_k = int(lognormal(4, 2)) + 50; the first 90% of a client's examples (rounded
     down), which share one distribution, are for training.
 
-    With `even` and `augmented` sizes there are about 7000 examples in all. `even` gives every client
+    With `even` and `augmented` sizes there are about 7000 examples in all. `even` gives all clients
     equally many. `augmented` gives each client in the first half of the ids ten times as many as
-    the rest; if these are the more available clients, this is the public generator's
+    each other client; if these are the more available clients, this is the public generator's
     `--augmentation`.
     """
 

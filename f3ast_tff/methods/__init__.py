@@ -1,6 +1,6 @@
 """Methods, one per file: parameters, selection, weights and memory.
 
-The interface of strategies is here; a method's own parts are imported from its module.
+This package exports the interface of strategies; import a method's parts from its module.
 """
 
 from f3ast_tff.methods.parts.constraint import RoundConstraint

@@ -1,4 +1,4 @@
-"""Amplified FedAvg (Wang and Ji, NeurIPS 2022): a period's movement, once more."""
+"""Amplified FedAvg (Wang and Ji, NeurIPS 2022): amplifies the model's movement over a period."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PeriodStart(Memory):
     "aggregation",
     "amplified_fedavg",
     "Amplified FedAvg",
-    about="mean of the updates; what a period of rounds has moved is amplified at its end",
+    about="mean of the updates; each period's movement is amplified at the period's end",
     order=10,
 )
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class AmplifiedFedAvg(SumOrMean):
     """The weighted sum or mean of the updates, amplified by `PeriodStart`."""
 
     amplified_period: int = parameter(500, "rounds of a period", minimum=1)
-    amplified_gain: float = parameter(10.0, "factor of what a period has moved", above=0)
+    amplified_gain: float = parameter(10.0, "factor of a period's movement", above=0)
 
     @property
     def memory(self) -> PeriodStart:

@@ -17,12 +17,13 @@ from f3ast_tff.settings import parameter, register
 
 @dataclass(frozen=True)
 class PeriodControls(PeriodStart):
-    """`PeriodStart`, and controls as in SCAFFOLD that are renewed once a period.
+    """`PeriodStart` with controls as in SCAFFOLD, renewed once per period.
 
         client k of S steps along g - c_k + c;   c_k = the mean of its g over the last period in
         which it took part, and c = sum_j p_j c_j, both as of the period's start; 0 at first
 
-    A client keeps c_k and the mean of this period; c_k is renewed when it first comes back.
+    A client keeps c_k and its mean over this period. The mean becomes c_k at the client's first
+    participation in a later period.
     """
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"control": "zero", "next": "zero"})
@@ -31,12 +32,12 @@ class PeriodControls(PeriodStart):
     server_vectors: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"period_start": "model", "control": "zero"}
     )
-    # With the model c, with the update what c_k has changed by.
+    # Down: the model and c. Up: the update and the change of c_k.
     vectors_down: ClassVar[int] = 2
     vectors_up: ClassVar[int] = 2
 
     def _renewed(self, kept: Values, now: RoundContext) -> Values:
-        """The vectors of a client as of this period, numbered from 1."""
+        """A client's values at the start of this period; periods are numbered from 1."""
         period = (now.round_number - 1) // self.period + 1
         first = kept["period"] != period
         return {
@@ -52,7 +53,7 @@ class PeriodControls(PeriodStart):
     def after_client(
         self, client: Client, update: Any, server: Values, now: RoundContext
     ) -> Values:
-        """See `Memory.after_client`; the mean over this period takes in that of this round."""
+        """See `Memory.after_client`; adds this round's gradient to the period's mean."""
         kept = self._renewed(client.kept, now)
         control, so_far, rounds = kept["control"], kept["next"], kept["rounds"]
         mean = control - server["control"] + mean_gradient(update, client.steps, now)
@@ -83,7 +84,7 @@ class AmplifiedScaffold(SumOrMean):
 
     control_period: int = parameter(50, "rounds of a period of Amplified SCAFFOLD", minimum=1)
     control_gain: float = parameter(
-        1.5, "factor of what a period has moved in Amplified SCAFFOLD", above=0
+        1.5, "factor of a period's movement in Amplified SCAFFOLD", above=0
     )
 
     @property

@@ -1,4 +1,4 @@
-"""CA-Fed (Rodio et al. 2024), Algorithm 1: exclude the rare and correlated while it pays."""
+"""CA-Fed (Rodio et al. 2024), Algorithm 1: exclude rare and correlated clients while it pays."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from f3ast_tff.methods.unbiased import check_shares, inverse_availability
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.settings import Reading, parameter, register
 
-# Below this, what is left of 1 after subtractions may be rounding error: it is summed anew.
+# A remainder of 1 below this may be rounding error of subtractions, so it is summed anew.
 _SMALL = 1e-6
 
 
 @dataclass(frozen=True)
 class TotalError:
-    """The estimated error of eq. (20) as a function of who is included.
+    """The estimated error of eq. (20) as a function of the included clients.
 
-    Algorithm 1 has weights q_k = alpha_k / pi_k for the clients included and 0 for the others, so
-    pi_k q_k is alpha_k or 0. With A the alpha_k of those included in all, the biased importance is
-    alpha_k / A on them, and its total variation distance from alpha is 1 - A, the importance
-    excluded. Hence
+    Algorithm 1 has weights q_k = alpha_k / pi_k for included clients and 0 for excluded ones, so
+    pi_k q_k is alpha_k or 0. Let A be the sum of alpha_k over included clients. Their biased
+    importance is alpha_k / A. Its total variation distance from alpha is 1 - A, the excluded
+    importance. Hence
 
-        error = (sum of alpha_k (F_k - F*_k) over those included) / A + w (1 - A)^2 Gamma'
+        error = (sum of alpha_k (F_k - F*_k) over included clients) / A + w (1 - A)^2 Gamma'
 
-    and excluding a client changes it in constant time, whatever pi is.
+    and the effect of excluding a client takes constant time to compute. The error does not depend
+    on pi.
 
     Attributes:
         importance: alpha_k, at least 0, of sum 1, `float64 [N]`.
@@ -55,18 +56,19 @@ def exclude(
 ) -> np.ndarray:
     """Goes through the clients once and excludes each whose exclusion lowers the error enough.
 
-    A client is tried with all those excluded so far left out; if the error does not fall enough, it
-    stays. The last client of some importance is never excluded: the error would be 0 / 0 (Algorithm
-    1 does not say; the released code does the same).
+    Each trial leaves out one more client than excluded so far. If the error does not fall enough,
+    the client stays. The last client of positive importance is never excluded, because the error
+    would be 0 / 0 (Algorithm 1 does not cover this case; the released code does the same).
 
     Args:
         error: The error.
-        included: Clients included at first, `bool [N]`; never one of importance 0.
-        order: All ids, in the order in which they are tried, `int [N]`.
+        included: Clients included at first, `bool [N]`; clients of importance 0 are dropped.
+        order: All ids in the order of trial, `int [N]`.
         tau: Least fall of the error, at least 0.
-        strict: Whether it must fall by more than tau (Sec. IV-A), or by at least tau (line 19, and
-            the released code). They differ where nothing changes: with `tau` 0 and all gaps 0, as
-            in the first round with running minima, "at least" excludes everybody but one.
+        strict: Whether the error must fall by more than tau (Sec. IV-A), or by at least tau (line
+            19, and the released code). The two differ if the error stays the same: with `tau` 0
+            and all gaps 0, as in the first round with running minima, "at least" excludes every
+            client except one.
 
     Returns:
         The included clients, `bool [N]`.
@@ -80,7 +82,7 @@ def exclude(
     bias = error.bias_weight * error.heterogeneity
     current = gaps / inside + bias * outside**2 if left else 0.0
 
-    # Plain floats: indexing arrays one by one would take most of the time.
+    # Plain floats, because indexing arrays one by one would take most of the time.
     importance, weighted_gap = error.importance.tolist(), weighted.tolist()
     for k in order[included[order]].tolist():
         if left == 1:
@@ -109,17 +111,18 @@ def _sums_without(
 def included_clients(
     error: TotalError, eigenvalue: np.ndarray, pi: np.ndarray, tau: float, *, strict: bool
 ) -> np.ndarray:
-    """Returns who is included by lines 5-7: first by descending lambda, then by ascending pi.
+    """Returns the clients included by lines 5-7, tried by descending lambda, then ascending pi.
 
     Args:
         error: The error.
-        eigenvalue: lambda_k, `float [N]`; its modulus counts, as in eq. (5) and the released code.
+        eigenvalue: lambda_k, `float [N]`; sorted by modulus, as in eq. (5) and the released code.
         pi: pi_k, `float [N]`.
         tau: See `exclude`.
         strict: See `exclude`.
 
     Returns:
-        `bool [N]`; equal lambda_k or pi_k are tried by id, as in the released code.
+        The included clients, `bool [N]`. Clients with equal lambda_k or pi_k are tried in the
+        order of their ids, as in the released code.
     """
     everybody = np.ones(len(pi), bool)
     by_correlation = np.argsort(-np.abs(eigenvalue), kind="stable")
@@ -134,25 +137,25 @@ _AVAILABILITY, _LOSSES = "availability_", "losses_"
 class CAFed(BaseStrategy):
     """Selection and weights of Algorithm 1.
 
-    Each round: the available clients report their loss (line 3), the estimates move (line 4), all
-    clients, available or not, are tried for exclusion (lines 5-7), and the available ones among
-    those included train, with q_k = p_k / pi_k. The weights are meant for a SUM.
+    In each round the available clients report their loss (line 3) and the estimates move (line 4).
+    Then every client, available or not, is tried for exclusion (lines 5-7). The included clients
+    that are available train, with weights q_k = p_k / pi_k for a SUM.
 
-    Where K is below the number of those available, K of them are drawn uniformly before anything
-    else, and only these report (App. H2); their weights grow accordingly (see `uniform_part`), of
-    which the appendix says nothing. So at most K clients are talked to.
+    If more than K clients are available, K of them are first drawn uniformly, and only these report
+    (App. H2), so the server talks to at most K clients. Their weights grow accordingly (see
+    `uniform_part`), which the appendix does not mention.
 
     Attributes:
         p: Client shares p_k, the target importance alpha_k, `float64 [N]`.
         knowledge: Knowledge of pi_k and lambda_k; observes every round.
         loss_estimates: The estimates of F_k, F*_k and Gamma', moved by every round.
-        kappa2: kappa^2, what bias weighs against slow convergence, at least 0: the larger, the
-            fewer are excluded (Sec. IV-C).
+        kappa2: kappa^2, weight of bias against slow convergence, at least 0. Larger values exclude
+            fewer clients (Sec. IV-C).
         tau: Least fall of the estimated error that excludes a client, at least 0.
         bias_factor: Factor of kappa^2 in eq. (16): 4, or 1 in the released code.
         strict: Whether the error must fall by more than tau (Sec. IV-A), or by at least tau (line
-            19, and the released code); see `ca_fed_exclusion.exclude`.
-        seed: Seed of the draws where K is short.
+            19, and the released code); see `exclude`.
+        seed: Seed of the draws in rounds with more than K available clients.
 
     Examples:
         >>> import numpy as np
@@ -194,7 +197,7 @@ class CAFed(BaseStrategy):
         return asked[self._included(knowledge, losses)[asked]]
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; what clients reported to `select` enters the estimates."""
+        """See `Strategy.weigh`; the losses reported to `select` enter the estimates."""
         asked, factor = self._asked(now)
         self.knowledge, self.loss_estimates = self._estimates_in(now, asked)
         cohort_ids = ids[delivered]
@@ -213,7 +216,10 @@ class CAFed(BaseStrategy):
         return known, losses.after(asked, now.losses(asked)) if len(asked) else losses
 
     def included(self) -> np.ndarray:
-        """Returns who is included as things stand, available or not, `bool [N]` (lines 5-7)."""
+        """Returns the clients included by the current estimates, `bool [N]` (lines 5-7).
+
+        They need not be available.
+        """
         return self._included(self.knowledge, self.loss_estimates)
 
     def _included(self, known: AvailabilityKnowledge, estimates: LossEstimates) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""F3AST with a rate per cluster of clients, where too little is known of each."""
+"""F3AST with a rate per cluster of clients, if too little is known of each client."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round
 
 @dataclass
 class ClusterF3AST(BaseStrategy):
-    """Algorithm 1 where the clients of a cluster share a rate.
+    """Algorithm 1 with one rate shared by the clients of a cluster.
 
     r_g is the tracked share of cluster g's clients that take part in a round, eq. (5) with
-    |S in g| / n_g for 1_S, and stands for r_k of each. One more pick from g lowers
-    H = sum_k c_k / r_g(k) at the rate (mean of c_k over g) / r_g^2, the utility of its clients,
-    who tie: ties are broken at random. Weights p_k / r_g are unbiased where the clients of a
-    cluster are available equally often; 8 bytes per client are kept, and 12 a cluster.
+    |S in g| / n_g for 1_S. It replaces r_k for every client of the cluster. One more pick from g
+    lowers H = sum_k c_k / r_g(k) at the rate (mean of c_k over g) / r_g^2. This is the utility of
+    all clients of g, so they tie; ties are broken at random. Weights p_k / r_g are unbiased if the
+    clients of a cluster are equally often available. The state takes 8 bytes per client and 12 per
+    cluster.
 
-    With one client a cluster this is `F3AST`.
+    With one client per cluster this is `F3AST`.
 
     Attributes:
-        p: Client shares p_k, `float64 [N]`; where only a cluster's share is known, that over n_g.
-        clusters: Cluster of each client, `int [N]`, in 0 .. G - 1, none of them empty.
-        rates: The tracked rates of the clusters, G of them, moved by every `weigh`.
+        p: Client shares p_k, `float64 [N]`; if only a cluster's share is known, the share over n_g.
+        clusters: Cluster of each client, `int [N]`, in 0 .. G - 1; no cluster is empty.
+        rates: The tracked rates of the G clusters, moved by every `weigh`.
         objective: `"p_squared"` or `"p"`, the case of eq. (3).
         seed: Seed of the tie-breaks.
-        weight_bound: Largest p_k / r_g of a selected client, above 0; `None` for no bound. Where
-            it takes effect the aggregate is biased.
+        weight_bound: Largest p_k / r_g of a selected client, above 0; `None` for no bound. A bound
+            that takes effect biases the aggregate.
         follow: See `F3AST`.
 
     Examples:
@@ -83,7 +84,7 @@ class ClusterF3AST(BaseStrategy):
         return best_feasible(utility, now.available, now.constraint, rng)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; lost updates do not count in r_g, which weighs the others."""
+        """See `Strategy.weigh`; r_g weighs the delivered updates and counts only these."""
         cohort_ids = ids[delivered]
         follows = cohort_ids if self.follow == "delivered" else now.asked_now(ids)
         touched, shares = self._shares(follows)
@@ -92,7 +93,7 @@ class ClusterF3AST(BaseStrategy):
         return Cohort(cohort_ids, bounded(weights, self.weight_bound))
 
     def _shares(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Clusters of these clients, and the share of each cluster that they are."""
+        """Returns the clusters of these clients, and the share of each cluster that is in `ids`."""
         touched, picks = np.unique(self.clusters[ids], return_counts=True)
         return touched, picks / self._sizes[touched]
 
@@ -104,5 +105,5 @@ class ClusterF3AST(BaseStrategy):
         return self.rates.state()
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back saved rates."""
+        """Restores saved rates."""
         self.rates.restore(state)

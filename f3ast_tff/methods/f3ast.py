@@ -34,7 +34,7 @@ from f3ast_tff.methods.parts.rates import (
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.settings import Derived, Reading, parameter, register
 
-# Whose participation the tracked rates are: see `F3AST`.
+# Clients whose participation the rates track: see `F3AST`.
 FOLLOWS = ("delivered", "selected", "both")
 _SELECTED = "selected_"
 
@@ -43,35 +43,36 @@ _SELECTED = "selected_"
 class F3AST(BaseStrategy):
     """Selection and weights of Algorithm 1.
 
-    Each round: the feasible set of largest -dH/dr (line 4), which are the K available clients of
-    largest -dH/dr_k if K is the constraint; then the rates move (line 5); then they weigh the
+    Each round selects the feasible set of largest -dH/dr (line 4): if K is the only constraint, the
+    K available clients of largest -dH/dr_k. Then the rates move (line 5). Then the rates weigh the
     updates, w_k = p_k / r_k(t) (line 9). The weights are meant for a SUM, never a normalised mean.
 
-    A round costs one pass over the clients; p and the rates, 16 bytes per client, are all that is
-    kept, and with H = sum p / r the root of p. The order by utility needs rates only up to a
-    common factor, so no decay is carried out.
+    A round costs one pass over the clients. The state is p and the rates, 16 bytes per client, and
+    for H = sum p / r also the root of p. The order by utility needs rates only up to a common
+    factor, so the decay is not applied to each rate.
 
-    Where updates are lost, the rates follow those delivered: for losses that are independent of the
-    selection, E[1{k delivered} / r_k] = 1 at the rates themselves. Tracked ones leave a bias of
-    about -beta (1 - r_k) / (2 r_k), which falls with beta. Rates of those selected would leave a
-    client p_k (1 - l_k) of its weight, l_k its probability of loss. With rates of both, r of the
-    delivered weighs, and selection goes by c_k / (r_k s_k), s of the selected: what asking a client
-    is worth, -dH/ds_k, as r_k = (1 - l_k) s_k.
+    If updates are lost, the rates follow the delivered clients. For losses independent of the
+    selection, E[1{k delivered} / r_k] = 1 at the true rates. Tracked rates leave a bias of about
+    -beta (1 - r_k) / (2 r_k), which falls with beta. Rates of the selected clients would leave
+    client k the weight p_k (1 - l_k), with l_k its probability of loss. With rates of both, r of
+    the delivered clients weighs. Selection then goes by c_k / (r_k s_k), with s of the selected
+    clients: the utility -dH/ds_k of asking a client, since r_k = (1 - l_k) s_k.
 
     Attributes:
         p: Client shares p_k, `float64 [N]`.
-        rates: The tracked rates that weigh, moved by every `weigh`.
+        rates: The tracked rates of the weights, moved by every `weigh`.
         objective: `"p_squared"` or `"p"`, the case of eq. (3) (reading R9).
         random_ties: Whether equal utilities are ordered at random; else the lowest id wins
             (reading R11).
         fill_unavailable: Whether a round with fewer than K available clients also trains
             unavailable ones, lowest ids first, as the released code does (reading R17).
         divide_by_k: Whether every weight is divided by K_t, as in the released code (reading R2).
-        weight_bound: Largest p_k / r_k of a selected client, above 0; `None` for no bound. Where
-            it takes effect the aggregate is biased: the client then counts for less than p_k.
+        weight_bound: Largest p_k / r_k of a selected client, above 0; `None` for no bound. A bound
+            that takes effect biases the aggregate: the client then counts for less than p_k.
         seed: Seed of the tie-breaks.
-        follow: Whether `rates` are those of the `"delivered"` or the `"selected"`.
-        selected_rates: Rates s of the selected beside r of the delivered; `None` for one kind.
+        follow: Clients that `rates` track: `"delivered"` or `"selected"`.
+        selected_rates: Rates s of the selected clients, beside r of the delivered; `None` to track
+            r only.
 
     Examples:
         >>> import numpy as np
@@ -109,7 +110,7 @@ class F3AST(BaseStrategy):
         return frozenset({"unavailable"} if self.fill_unavailable else ())
 
     def __repr__(self) -> str:
-        """N, and the settings without arrays."""
+        """Shows N and the settings, without arrays."""
         shown = f"objective={self.objective!r}, follow={self.follow!r}"
         return f"{type(self).__name__}(N={len(self.p)}, beta={self.rates.beta}, {shown})"
 
@@ -119,7 +120,7 @@ class F3AST(BaseStrategy):
         ids = best_feasible(self._utility(now.constraint), now.available, now.constraint, rng)
         k = now.constraint.k
         if self.fill_unavailable and now.constraint.counts_only and len(ids) < k:
-            # Masked utilities are 0 for all of these, so ties decide: the lowest ids.
+            # Unavailable clients all have masked utility 0, so the lowest ids win the tie.
             ids = np.concatenate([ids, np.flatnonzero(~now.available)[: k - len(ids)]])
         return ids
 
@@ -135,10 +136,10 @@ class F3AST(BaseStrategy):
         return Cohort(cohort_ids, weights / divisor)
 
     def _utility(self, constraint: RoundConstraint) -> Utility:
-        """-dH/dr_k = c_k / r_k^2; its root where the order is all that counts, without costs.
+        """-dH/dr_k = c_k / r_k^2, or without costs its root, which gives the same order.
 
-        At rates in proportion to sqrt(c_k), where H is least, the roots are 1 and tie exactly; of
-        c_k / r_k^2 rounding would leave an order of its own.
+        At rates in proportion to sqrt(c_k), where H is least, the roots tie exactly. Rounding of
+        c_k / r_k^2 would break these ties.
         """
         rates, roots = self.rates.unscaled, self._roots
         if self.selected_rates is None and constraint.cost is None:
@@ -164,12 +165,12 @@ class F3AST(BaseStrategy):
         return self.rates.values
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns the rates, all that F3AST remembers."""
+        """Returns the rates, the whole state of F3AST."""
         asked = {} if self.selected_rates is None else self.selected_rates.state()
         return {**self.rates.state(), **{_SELECTED + name: v for name, v in asked.items()}}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back saved rates."""
+        """Restores saved rates."""
         self.rates.restore(state)
         if self.selected_rates is not None:
             parts = {n: v for n, v in state.items() if n.startswith(_SELECTED)}
@@ -177,7 +178,7 @@ class F3AST(BaseStrategy):
 
 
 def _default_first_rates(known: Any) -> str:
-    """The authors' p, but where its steps, several times as long as FedAvg's, end training."""
+    """The authors' p for convex models; on others its steps, longer than FedAvg's, end training."""
     return "p" if known.config_class("model").convex else "all_available"
 
 
@@ -201,8 +202,8 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
         Reading(
             "R1", Derived(_default_first_rates, "p with a convex model, else all_available"), "p"
         ),
-        "r(0): the clients' shares p, K / N, 1 / N, or the best rates if all were always "
-        "available; where clients join and leave each starts at K / N_t, N_t those present, "
+        "r(0): the clients' shares p, K / N, 1 / N, or the best rates if all clients were always "
+        "available; if clients join and leave, each starts at K / N_t with N_t present clients "
         "instead",
         choices=("p", "k_over_n", "one_over_n", "all_available"),
     )
@@ -216,14 +217,14 @@ class F3ASTConfig(TiesConfig, ObjectiveConfig, RateBetaConfig):
     )
     rates_follow: str = parameter(
         "delivered",
-        "where updates are lost, the rates are of those delivered; of those selected, which biases "
-        "the aggregate; or of both, the delivered weighing and both deciding whom to ask",
+        "clients that the rates track if updates are lost: delivered; selected, which biases the "
+        "aggregate; or both, where delivered rates give the weights and both the selection",
         choices=FOLLOWS,
     )
     divide_by_k: bool = parameter(Reading("R2", False, True), "divide F3AST's sum by K_t")
     short_rounds: str = parameter(
         Reading("R17", "available_only", "fill_unavailable"),
-        "F3AST with fewer than K available trains",
+        "clients that F3AST trains in a round with fewer than K available",
         choices=("available_only", "fill_unavailable"),
     )
 

@@ -1,4 +1,4 @@
-"""F3AST with a fixed policy, Algorithm 2: a policy of the best rates r*, weights p / r*."""
+"""F3AST with a fixed policy, Algorithm 2: a policy with the best rates r*, weights p / r*."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from f3ast_tff.settings import parameter, register
 class FixedPolicy(BaseStrategy):
     """Selects by a policy f^r and weighs each update by p_k / r_k, r its long-term rate (line 8).
 
-    The weights are meant for a SUM; it is unbiased (Lemma C.1) if r is the rate that the policy
-    achieves. `f3ast_tff.rate_region` gives a policy for a target rate, or for the best one.
+    The weights are meant for a SUM, which is unbiased (Lemma C.1) if the policy achieves r.
+    `f3ast_tff.rate_region` gives a policy for a target rate or for the best rate.
 
     Attributes:
         p: Client shares p_k, `float64 [N]`.
-        rates: r, `float64 [N]`, above 0 for whoever the policy can select.
+        rates: r, `float64 [N]`, above 0 for all clients that the policy can select.
         policy: f^r.
         seed: Seed of the draws.
 
@@ -79,13 +79,13 @@ class F3ASTFixedConfig(ObjectiveConfig):
 
     policy_states: int = parameter(
         500,
-        "available sets, drawn beforehand, from which r* is computed",
+        "number of available sets, drawn beforehand, from which r* is computed",
         minimum=1,
         maximum=10**5,
     )
 
     def build(self, world: StrategyContext) -> Strategy:
-        # Rounds that the run does not reach: the policy must not have seen its available sets.
+        # Rounds after the run, so that the policy has not seen the run's available sets.
         foreseen = range(world.rounds + 1, world.rounds + 1 + self.policy_states)
         masks = (world.availability.mask(t) for t in foreseen)
         oracle = StatesOracle(sampled_states(masks, world.constraint.largest_k))
@@ -99,7 +99,7 @@ class F3ASTFixedConfig(ObjectiveConfig):
 
     @classmethod
     def depends_on_rounds(cls, settings: Any) -> bool:
-        """See `AlgorithmConfig.depends_on_rounds`: its policy is of rounds after the last."""
+        """See `AlgorithmConfig.depends_on_rounds`: the policy uses rounds after the last."""
         return True
 
     def check(self, settings: Mapping[str, Any]) -> None:

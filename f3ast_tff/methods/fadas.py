@@ -12,13 +12,13 @@ from f3ast_tff.settings import parameter, register
 
 
 class Fadas(FedBuff):
-    """Delta = the mean of the updates that are there; the server's rate falls with the delay.
+    """Delta = the mean of the buffered updates; the server's rate falls with the delay.
 
         eta_t = eta if tau_max <= tau_c, else eta / tau_max
 
     tau_max is the largest staleness among the updates that enter, in steps of the server. This is
-    the rule of the released code. Descriptions of the paper have min(eta, 1 / tau_max) in its
-    place; at the code's eta of 0.001 that is eta.
+    the rule of the released code. Descriptions of the paper have min(eta, 1 / tau_max) instead; at
+    the code's eta of 0.001 that is eta.
     """
 
     method: ClassVar[str] = "fadas"
@@ -26,12 +26,12 @@ class Fadas(FedBuff):
     def __init__(
         self, num_clients: int, buffer: int, threshold: int | None = 1, seed: int = 0
     ) -> None:
-        """Starts without a step.
+        """Starts before the server's first step.
 
         Args:
             num_clients: N.
             buffer: M, at least 1.
-            threshold: tau_c; `None` leaves the rate alone (FADAS without delay adaptation).
+            threshold: tau_c; `None` keeps the rate constant (FADAS without delay adaptation).
             seed: Seed of the draws.
         """
         super().__init__(num_clients, buffer, "constant", seed)
@@ -48,7 +48,7 @@ class Fadas(FedBuff):
     "algorithm",
     "fadas",
     "FADAS",
-    about="FedBuff without weights, AMSGrad on the server, its rate over the longest delay",
+    about="FedBuff with equal weights, AMSGrad on the server, its rate over the longest delay",
     order=31,
 )
 @dataclass(frozen=True)

@@ -18,16 +18,17 @@ from f3ast_tff.settings import parameter, register
 class FedAU(AllAvailable):
     """Takes all available clients with weights p_k omega_k, for a SUM.
 
-    omega_k is the mean length of client k's participation intervals so far, 1 before the first
-    has ended: an estimate of 1 / (chance of participation) that needs no knowledge of it. An
-    interval is the number of rounds from the last participation, exclusive, to this one,
-    inclusive; the first counts from the start of the run. After `cutoff` rounds in a row without
-    the client an interval of that length ends too. What ends today counts from the next round on.
-    The paper has 1 / N for p_k.
+    omega_k is the mean length of client k's participation intervals so far; before the first
+    interval has ended it is 1. It estimates 1 / (chance of participation) from participation only.
+    The length of an interval is the number of rounds from the last participation, exclusive, to
+    this one, inclusive; the first interval counts from the start of the run. An interval also ends
+    after `cutoff` rounds in a row without the client. An interval that ends in round t counts from
+    round t + 1 on. The paper has 1 / N for p_k.
 
-    A participation is an update that arrived: a client that is selected and dropped is absent,
-    and where the constraint admits fewer than are available, so are those not drawn. The
-    intervals then estimate the chance of all three together, so that no other factor is needed.
+    A participation is an update that arrived. A client that is selected and dropped is absent. If
+    the constraint admits fewer clients than are available, clients not drawn are absent too. So
+    the intervals estimate the joint chance of being available, drawn and delivered, and the
+    weights need no other factor.
 
     Attributes:
         cutoff: K_cut of the paper (its K), at least 1; `None` for no limit.
@@ -52,12 +53,12 @@ class FedAU(AllAvailable):
     def __post_init__(self) -> None:
         super().__post_init__()
         n = len(self.p)
-        # omega_k, how many intervals have ended, and rounds since the last one did.
+        # omega_k, the number of ended intervals, and the rounds since the last interval ended.
         self._mean = np.ones(n)
         self._ended, self._rounds = np.zeros((2, n), np.int64)
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> FedAU:
-        """See `Renewable.renewed`: the first interval of who joins starts now."""
+        """See `Renewable.renewed`: the first interval of a client that joins starts now."""
         renewed = replace(self, p=p)
         renewed.restore(self.state())
         renewed._mean[joined] = 1
@@ -70,7 +71,7 @@ class FedAU(AllAvailable):
         return Cohort(cohort.ids, cohort.weights * self._mean[cohort.ids])
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
-        """Learns who took part; every round counts, one without a cohort too."""
+        """Counts the round and its participants; a round without a cohort counts too."""
         ends = np.zeros(len(self.p), bool)
         ends[outcome.ids[outcome.delivered]] = True
         self._rounds[:] += 1
@@ -90,7 +91,7 @@ class FedAU(AllAvailable):
         return 1 / self._mean
 
     def remembered(self) -> dict[str, np.ndarray]:
-        """Returns the three numbers of each client."""
+        """Returns the three arrays of numbers per client."""
         return {
             "mean_interval": self._mean,
             "intervals_ended": self._ended,

@@ -35,7 +35,7 @@ class Proportional(BaseStrategy):
     Attributes:
         p: Client shares p_k, `float64 [N]`.
         average_weights: Weight of each client in the mean, `float64 [N]`: ones for a plain
-            average, numbers of examples for one by data size.
+            average, numbers of examples for an average by data size.
         replace: Whether sampling is with replacement.
         seed: Seed of the draws.
 
@@ -68,10 +68,10 @@ class Proportional(BaseStrategy):
         return frozenset({"repeated"} if self.replace else ())
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`; a constraint goes through the draws in order.
+        """See `Strategy.select`; the constraint admits the draws in order.
 
         Raises:
-            ValueError: If sampling is with replacement and the constraint is not a number.
+            ValueError: If sampling is with replacement and the constraint is more than a number.
         """
         rng = generator(self.seed, "selection", now.number)
         candidates = np.flatnonzero(now.available)
@@ -87,11 +87,11 @@ class Proportional(BaseStrategy):
 
 @dataclass(frozen=True)
 class Uniform(BaseStrategy):
-    """Samples available clients without replacement, each as likely as any other.
+    """Samples available clients uniformly without replacement.
 
     Attributes:
         average_weights: Weight of each client in the mean, `float64 [N]`: ones for a plain
-            average, numbers of examples for one by data size.
+            average, numbers of examples for an average by data size.
         seed: Seed of the draws.
 
     Examples:
@@ -110,7 +110,7 @@ class Uniform(BaseStrategy):
     seed: int = 0
 
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> Uniform:
-        """See `Renewable.renewed`; it looks at nobody's share."""
+        """See `Renewable.renewed`; uniform sampling ignores shares."""
         return self
 
     def select(self, now: Round) -> np.ndarray:
@@ -132,11 +132,11 @@ def _with_replacement(known: Any) -> str:
 
 @dataclass(frozen=True)
 class BaselineConfig(AlgorithmConfig):
-    """The points that FedAvg leaves open (reading R3).
+    """Settings that FedAvg leaves open (reading R3).
 
-    With replacement by p_k and averaged plainly is scheme I of Li et al. (2020); uniform and
-    averaged by n_k is McMahan et al.'s. The textbook preset takes the form without replacement
-    (docs/readings.md).
+    Sampling by p_k with replacement and a plain average are scheme I of Li et al. (2020). Uniform
+    sampling and an average by n_k are McMahan et al.'s. The textbook preset samples without
+    replacement (docs/readings.md).
     """
 
     aggregation: ClassVar[str] = "mean"
@@ -220,7 +220,7 @@ class UniformConfig(AlgorithmConfig):
     "algorithm",
     "fedavg_all",
     "FedAvg over all",
-    about="takes all available clients (or K of them), weighs by p; absent ones count as 0",
+    about="takes all available clients (or K of them), weighs by p; absent clients count as 0",
     order=16,
 )
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ class FedAvgAllConfig(AllAvailableConfig):
     "algorithm",
     "sequential_sgd",
     "Sequential SGD",
-    about="one client holds all data and is always there: no federated learning",
+    about="one client holds all data and is always available: no federated learning",
     order=15,
 )
 @dataclass(frozen=True)
@@ -254,10 +254,10 @@ class SequentialSGDConfig(UniformConfig):
 
 
 class InTime(BaseStrategy):
-    """FedAvg whose server drops updates that are more than so many rounds late.
+    """FedAvg whose server drops updates that are more than `most_rounds` rounds late.
 
     Attributes:
-        strategy: FedAvg, which remembers nothing.
+        strategy: FedAvg; has no state.
         most_rounds: Largest tau of an update that enters, at least 0.
     """
 
@@ -265,7 +265,7 @@ class InTime(BaseStrategy):
     aggregation: ClassVar[str] = "mean"
 
     def __init__(self, strategy: Strategy, most_rounds: int) -> None:
-        """Takes both."""
+        """Sets both attributes."""
         self.strategy = strategy
         self.most_rounds = most_rounds
 

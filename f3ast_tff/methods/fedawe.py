@@ -1,4 +1,4 @@
-"""FedAWE (Xiang et al., NeurIPS 2024): clients go on from their own models, echo updates."""
+"""FedAWE (Xiang et al., NeurIPS 2024): clients keep their own models and echo their updates."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from f3ast_tff.settings import parameter, register
 
 @dataclass(frozen=True)
 class OwnModels(Memory):
-    """x_k, the model that client k last received, and tau_k, the round of it; x_k = w_1, tau_k = 0.
+    """x_k, the model that client k last received, and tau_k, its round; x_k = w_1, tau_k = 0 first.
 
         client k of S trains from x_k, which gives D_k, and sends x_k + eta_g (t - tau_k) D_k;
-        w_{t+1} = the weighted mean over S of what they sent;   x_k = w_{t+1}, tau_k = t for k in S
+        w_{t+1} = the weighted mean of the models sent by S;   x_k = w_{t+1}, tau_k = t for k in S
 
-    (Algorithm 1). Here a client sends that less w_t, so that w_{t+1} = w_t + Delta. The authors'
-    code adds a clip, w_{t+1} = mean of x_k + eta_g clip(mean of (t - tau_k) D_k), and scores the
-    mean of all x_k.
+    (Algorithm 1). Here a client sends its model minus w_t, so that w_{t+1} = w_t + Delta. The
+    authors' code adds a clip, w_{t+1} = mean of x_k + eta_g clip(mean of (t - tau_k) D_k), and
+    scores the mean of all x_k.
 
     Attributes:
         echo_rate: eta_g, above 0.
         clip_norm: Norm that the mean of (t - tau_k) D_k is clipped to; `None` for no limit.
-        scores_own_models: Whether sum_j p_j x_j is scored, in place of w.
+        scores_own_models: Whether sum_j p_j x_j is scored instead of w.
     """
 
     echo_rate: float
@@ -76,12 +76,12 @@ class FedAwe(Aggregation):
     normalise: ClassVar[bool] = True
 
     fedawe_rate: float = parameter(
-        1.0, "eta_g, how far a client follows its update for each round since its last", above=0
+        1.0, "eta_g, factor of a client's update per round since its last participation", above=0
     )
     fedawe_clip: float | None = parameter(
         None,
-        "norm that the mean of the clients' echoed updates is clipped to, no limit by default; 0.5 "
-        "in the released code",
+        "largest norm of the mean of the clients' echoed updates, no limit by default; 0.5 in the "
+        "released code",
         above=0,
     )
     fedawe_scored: str = parameter(

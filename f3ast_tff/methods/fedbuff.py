@@ -1,4 +1,4 @@
-"""FedBuff (Nguyen et al., AISTATS 2022): the server steps once M updates are there."""
+"""FedBuff (Nguyen et al., AISTATS 2022): the server steps once M updates have arrived."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from f3ast_tff.settings.component import component_of
 
 
 class FedBuff(Buffered):
-    """Delta = (1 / m) sum_k s(tau_k) D_k over the m >= M updates that are there.
+    """Delta = (1 / m) sum_k s(tau_k) D_k over the m >= M updates in the buffer.
 
     tau_k counts the server's steps since client k was sent its model (Sec. 4 of the paper), and
-    s(tau) = 1 / sqrt(1 + tau). The divisor is the number of updates, not the sum of s: old updates
-    shorten the step. Clients are drawn uniformly among those available without an update on its
-    way. In the paper a step takes M updates exactly; here one round may bring more.
+    s(tau) = 1 / sqrt(1 + tau). The divisor is the number of updates, not the sum of s, so old
+    updates shorten the step. Clients are drawn uniformly among the available clients without an
+    update on its way. In the paper a step takes exactly M updates; here a round may bring more.
     """
 
     method: ClassVar[str] = "fedbuff"
 
     def __init__(self, num_clients: int, buffer: int, weight: str = "root", seed: int = 0) -> None:
-        """Starts without a step.
+        """Starts before the server's first step.
 
         Args:
             num_clients: N.
@@ -51,7 +51,7 @@ class FedBuff(Buffered):
         return self._uniform.select(now)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; notes the step, if any update enters."""
+        """See `Strategy.weigh`; counts a step of the server if any update enters."""
         entering = ids[delivered]
         if len(entering) == 0:
             return Cohort(entering, np.zeros(0))
@@ -62,13 +62,13 @@ class FedBuff(Buffered):
         return Cohort(entering, weights, self.factor(int(staleness.max())))
 
     def factor(self, longest: int) -> float:
-        """Returns the factor of the server's learning rate for updates up to so many steps old."""
+        """Returns the factor of the server's rate for updates of staleness up to `longest`."""
         return 1.0
 
 
 @dataclass(frozen=True)
 class BufferedConfig(AlgorithmConfig):
-    """Base of methods with a buffer."""
+    """Base of the configurations of methods with a buffer."""
 
     fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({"delivery": "late"})
     client_share: ClassVar[str] = "equal"
@@ -77,7 +77,7 @@ class BufferedConfig(AlgorithmConfig):
     buffer_size: int = parameter(10, "M, updates that the server waits for", minimum=1)
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`: the aggregate is a plain sum, weighed by the method."""
+        """See `AlgorithmConfig.check`: the method weighs the updates of a plain sum."""
         name = component_of(self).name
         for setting, only, why in (
             ("aggregation", "sum", "whose weights are over the updates there"),
@@ -92,7 +92,7 @@ class BufferedConfig(AlgorithmConfig):
     "algorithm",
     "fedbuff",
     "FedBuff",
-    about="steps once M late updates are there, each weighed by 1 / sqrt(1 + its staleness)",
+    about="steps once M late updates have arrived, each weighed by 1 / sqrt(1 + its staleness)",
     order=30,
 )
 @dataclass(frozen=True)

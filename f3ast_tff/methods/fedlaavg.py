@@ -1,4 +1,4 @@
-"""FedLaAvg (Yan et al. 2020): longest absent first; the average of all latest updates."""
+"""FedLaAvg (Yan et al. 2020): longest absent clients first; the average of all latest updates."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from f3ast_tff.settings import Derived, parameter, register
 class LongestAbsent(BaseStrategy):
     """Takes the K available clients whose last participation is the longest ago.
 
-    Those that never took part come first. With everybody available and K a divisor of N, every
-    client takes part once in N / K rounds. FedLaAvg's weights are p_k, for the SUM over the cohort
-    of how much each client's update differs from its last one (eq. (4) with the objectives scaled
-    by N p_k, Sec. 2). Whose update is lost has not taken part. A constraint of
-    another kind lets clients in in that order.
+    Clients that never took part come first. If all clients are available and K divides N, every
+    client takes part once in N / K rounds. A client whose update is lost has not taken part. Any
+    constraint admits clients in this order. FedLaAvg's weights are p_k, for the SUM over the
+    cohort of the differences between each client's update and its previous update (eq. (4) with
+    the objectives scaled by N p_k, Sec. 2).
 
     Attributes:
         p: Client shares p_k, `float64 [N]`.
-        random_ties: Whether clients absent equally long are ordered at random; else the lowest id
-            wins, as in the released code. The paper does not say.
+        random_ties: Whether clients absent equally long are ordered at random; otherwise the lowest
+            id wins, as in the released code. The paper does not state a rule.
         seed: Seed of the tie-breaks.
 
     Examples:
@@ -71,7 +71,7 @@ class LongestAbsent(BaseStrategy):
         return Cohort(cohort_ids, self.p[cohort_ids])
 
     def took_part(self, ids: np.ndarray, round_number: int) -> None:
-        """Notes that these clients take part in a round."""
+        """Records that these clients take part in a round."""
         self._last[ids] = round_number
 
     @property
@@ -86,13 +86,13 @@ class LongestAbsent(BaseStrategy):
 
 @dataclass
 class Switching(BaseStrategy):
-    """Selects as one strategy until a round, longest absent first from that round on.
+    """Selects by one strategy until a round, and longest absent clients first from then on.
 
-    Whoever takes part in the first phase is noted, for the order of the second.
+    Participation in the first phase counts in the order of the second.
 
     Attributes:
-        first: The strategy of the first phase, one for a weighted mean; its weights are divided
-            by their sum, being meant here for a sum. Remembers nothing between rounds.
+        first: Strategy of the first phase, made for a weighted mean and without state. Its weights
+            are divided by their sum, because the aggregation is a sum.
         then: Strategy of the second phase.
         switch_round: First round of the second phase, at least 1.
 
@@ -117,7 +117,7 @@ class Switching(BaseStrategy):
 
     @property
     def may_select(self) -> frozenset[str]:
-        """See `BaseStrategy.may_select`; what the first phase may."""
+        """See `BaseStrategy.may_select`; the rules of the first phase."""
         return getattr(self.first, "may_select", frozenset())
 
     def select(self, now: Round) -> np.ndarray:
@@ -125,7 +125,7 @@ class Switching(BaseStrategy):
         return self._phase(now).select(now)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; in the first phase, a mean over the clients delivered."""
+        """See `Strategy.weigh`; in the first phase the weights sum to 1."""
         cohort = self._phase(now).weigh(now, ids, delivered)
         if now.number >= self.switch_round:
             return cohort
@@ -147,10 +147,10 @@ class Switching(BaseStrategy):
 class FedLaAvg(Aggregation):
     """Delta of `UpdateMemory`: with weights p_k the average g_t of eqs. (4) to (6).
 
-    With multiple local steps (App. E) a client's "gradient" is its update over the learning rate.
+    A client's "gradient" after multiple local steps (App. E) is its update over the learning rate.
     """
 
-    # It counts on weights p_k.
+    # The average needs weights p_k.
     takes: ClassVar[tuple[str, ...]] = ("mifa",)
 
     memory_from_round: int = parameter(
@@ -168,7 +168,7 @@ class FedLaAvg(Aggregation):
     "algorithm",
     "fedlaavg",
     "FedLaAvg",
-    about="takes the clients absent longest; the server remembers everybody's latest update",
+    about="takes the clients absent longest; the server remembers each client's latest update",
     order=13,
 )
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class FedLaAvgConfig(TiesConfig):
     "algorithm",
     "fedavg_then_fedlaavg",
     "FedAvg, then FedLaAvg",
-    about="FedAvg in the first rounds, FedLaAvg in the others",
+    about="FedAvg in the first rounds, then FedLaAvg",
     order=14,
 )
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""FedStale (Rodio and Neglia 2024): remembered updates count for a part beta."""
+"""FedStale (Rodio and Neglia 2024): remembered updates count by a factor beta."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from f3ast_tff.settings import parameter, register
     "aggregation",
     "fedstale",
     "FedStale",
-    about="FedVARP with remembered updates counting for a part beta; beta = 0 remembers nothing",
+    about="FedVARP with remembered updates counting by a factor beta; beta = 0 remembers nothing",
     order=6,
 )
 @dataclass(frozen=True)
 class FedStale(SumOrMean):
-    """Delta of `UpdateMemory`; empty rounds leave the model."""
+    """Delta of `UpdateMemory`; in an empty round the model stays."""
 
     fedstale_beta: float = parameter(
-        0.5, "how much remembered updates count, as in the released scripts", minimum=0, maximum=1
+        0.5, "factor of remembered updates, as in the released scripts", minimum=0, maximum=1
     )
 
     @property

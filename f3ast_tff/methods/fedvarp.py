@@ -15,14 +15,14 @@ from f3ast_tff.settings import register
     "aggregation",
     "fedvarp",
     "FedVARP",
-    about="what the cohort's updates differ from their last, plus the average of all latest ones",
+    about="changes of the cohort's updates since their last, plus the average of latest updates",
     order=5,
 )
 @dataclass(frozen=True)
 class FedVarp(SumOrMean):
-    """Delta = mean_S (D_k - y_k) + sum_j p_j y_j, beta = 1; empty rounds leave the model.
+    """Delta = mean_S (D_k - y_k) + sum_j p_j y_j, beta = 1; in an empty round the model stays.
 
-    With weights p_k / r_k the mean is a sum: F3AST's selection under this correction.
+    For weights p_k / r_k, those of F3AST, the mean becomes a sum.
     """
 
     @property

@@ -18,22 +18,23 @@ class LatestGradients(UpdateMemory):
         client k of S:  y_k = 0, then in each local step  x -= rate y_k,  y_k += g - g_before
         server:         y += sum_{k in S} y_k,  w -= rate y
 
-    g_before is the gradient of the step before, over rounds too: that of a round's first step is
-    G_k. So in the round y_k = g - G_k, at its end y_k is the new G_k less the old one, and
-    y = sum_j G_j. In the terms of `UpdateMemory`, whose vectors are -G_k:
+    g_before is the gradient of the previous step; for the first step of a round it is G_k, from
+    the client's previous round. So y_k = g - G_k within the round. At its end y_k is the new G_k
+    minus the old G_k, and y = sum_j G_j. In the terms of `UpdateMemory`, whose vectors are -G_k:
 
         client k of S steps along g - G_k;   D_k = -rate (g - G_k), its last step alone
         Delta = sum_{k in S} p_k D_k - rate sum_j p_j G_j;   then G_k -= D_k / rate for k in S
 
-    The paper's y is a sum over clients, this one a mean with weights p_j: its step is that of a
-    server rate of N here, for p_j = 1/N. Its first local step does not move (y_k = 0), so that S
-    gradients make S - 1 moves. Here the step from the last gradient is made and left out of Delta.
+    The paper's y is a sum over clients; here it is a mean with weights p_j. So for p_j = 1/N the
+    paper's step needs a server rate of N here. The paper's first local step does not move the
+    model (y_k = 0), so S gradients make S - 1 moves. Here the step along the last gradient is made
+    and left out of Delta.
     """
 
     last_step: ClassVar[bool] = True
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
-        """See `Memory.client`: along g - G_k."""
+        """See `Memory.client`: the client steps along g - G_k."""
         return ClientInit(offset=client.kept["update"])
 
     def after_client(
@@ -48,17 +49,17 @@ class LatestGradients(UpdateMemory):
     "aggregation",
     "focus",
     "FOCUS",
-    about="sum of p_k times the gradient of each client's last local step; steps less it",
+    about="steps against the sum of p_k times the gradient of each client's last local step",
     order=12,
 )
 @dataclass(frozen=True)
 class Focus(Aggregation):
     """Algorithm 1: Delta of `LatestGradients` with weights p_k.
 
-    The model moves in every round, also in one without clients.
+    The model moves in every round, also in a round without clients.
     """
 
-    # It counts on weights p_k.
+    # The sum needs weights p_k.
     takes: ClassVar[tuple[str, ...]] = ("fedlaavg", "mifa")
 
     @property
@@ -70,7 +71,7 @@ class Focus(Aggregation):
     "algorithm",
     "focus",
     "FOCUS",
-    about="takes all available clients (or K of them) and follows everybody's latest gradient",
+    about="takes all available clients (or K of them) and follows each client's latest gradient",
     order=28,
 )
 @dataclass(frozen=True)

@@ -15,19 +15,19 @@ from f3ast_tff.settings import parameter, register
     "aggregation",
     "mifa",
     "MIFA",
-    about="sum of p_k times the latest update of each client, at once or once all were there",
+    about="sum of p_k times each client's latest update, at once or once all have taken part",
     order=4,
 )
 @dataclass(frozen=True)
 class Mifa(Aggregation):
     """Algorithm 1: Delta of `UpdateMemory` with weights p_k and beta = 1.
 
-    The model moves in every round, also in one without clients. The analysis has everybody there
-    in the first round. Waiting makes up for that, as the model stays until all have been there
-    once; under a client that never comes it stays for good.
+    The model moves in every round, also in a round without clients. The analysis assumes that all
+    clients take part in the first round. With waiting the model instead stays until every client
+    has taken part once; if a client never comes, the model never moves.
     """
 
-    # It counts on weights p_k.
+    # The sum needs weights p_k.
     takes: ClassVar[tuple[str, ...]] = ("fedlaavg",)
 
     mifa_start: str = parameter(
@@ -46,7 +46,7 @@ class Mifa(Aggregation):
     "algorithm",
     "mifa",
     "MIFA",
-    about="takes all available clients (or K of them); latest updates stand in for those absent",
+    about="takes all available clients (or K of them); latest updates stand in for absent clients",
     order=19,
 )
 @dataclass(frozen=True)

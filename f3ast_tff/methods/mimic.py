@@ -1,4 +1,4 @@
-"""MimiC (Sun et al. 2024): each update is moved to where the whole cohort's was."""
+"""MimiC (Sun et al. 2024): corrects each update by its last gap to the whole cohort's step."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from f3ast_tff.settings import register
 
 @dataclass(frozen=True)
 class OffsetMemory(Memory):
-    """How far each client's last update was from Delta in that round, c_k.
+    """c_k, the gap between client k's last update and Delta of that round.
 
         Delta = sum_{k in S} a_k (D_k + c_k),   then c_k = Delta - D_k for k in S
 
-    with sum_{k in S} a_k = 1, and c_k = 0 before k's first round: the method counts on everybody
-    in the first one. Kept over the client learning rate of its round, as in `UpdateMemory`.
+    with sum_{k in S} a_k = 1, and c_k = 0 before k's first participation: the method expects all
+    clients in the first round. The memory holds c_k over the client learning rate of its round, as
+    `UpdateMemory` does.
     """
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"offset": "zero"})
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
-        """See `Memory.client`: D_k + c_k."""
+        """See `Memory.client`: client k sends D_k + c_k."""
         return ClientInit(shift=now.learning_rate * client.kept["offset"])
 
     def after_client(
@@ -44,7 +45,7 @@ class OffsetMemory(Memory):
     "aggregation",
     "mimic",
     "MimiC",
-    about="mean of the updates, each plus what it lacked to the whole step in its last round",
+    about="mean of the updates, each plus the client's last gap to the whole step",
     order=7,
 )
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Mimic(Aggregation):
     "algorithm",
     "mimic",
     "MimiC",
-    about="mean over all available clients (or K of them), each moved to the whole step",
+    about="mean over all available clients (or K of them), each corrected towards the whole step",
     order=22,
 )
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The loss part of Oort (Lai et al., OSDI 2021): high losses, and new clients."""
+"""The loss part of Oort (Lai et al., OSDI 2021): prefers high losses, explores new clients."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from f3ast_tff.methods.parts.strategy import (
 )
 from f3ast_tff.settings import parameter, register
 
-# Utilities are clipped at the value that this share of them is below, as in the released code.
+# Utilities are clipped at this quantile, as in the released code.
 _CLIP = 0.95
 _SMALLEST_SPREAD = 1e-4
 
 
 @dataclass
 class OortLoss(BaseStrategy):
-    """Draws by utility among the clients that have taken part, and explores those that have not.
+    """Draws known clients, which have taken part before, by utility; explores new clients.
 
-    With K places in round t, and e_t = max(e decay^(t-1), least):
+    In round t there are K places, and e_t = max(e decay^(t-1), least):
 
-    - int((1 - e_t) K) places go to clients that took part before, the others to clients that never
-      did, drawn uniformly. Places that one side cannot fill go to the other.
+    - int((1 - e_t) K) places go to known clients, the rest to new clients, drawn uniformly. If one
+      kind cannot fill its places, they go to the other kind.
     - The utility of a client is U_k = n_k sqrt(mean of the squared losses of its examples),
-      Oort's eq. (1), from its last participation. The losses are those of all its examples under
-      the model that it starts from; Oort takes those met in the first pass of its training.
-    - Its score is U_k, clipped at the 95% value and scaled to [0, 1] by the range among those
-      available, as in the released code, plus sqrt(0.1 log t / L_k), L_k the round in which it
-      last took part.
-    - Clients whose score is at least `cutoff` times that of the last who would be taken are drawn
-      with chances proportional to their scores, without replacement.
+      Oort's eq. (1), from its last participation. The losses are taken over all of its examples
+      at the model that it starts from; Oort takes the losses in the first pass of its training.
+    - The score of a client is U_k, clipped at the 95% quantile and scaled to [0, 1] by the range
+      among available known clients, as in the released code, plus sqrt(0.1 log t / L_k), with L_k
+      the round of its last participation.
+    - The bar is `cutoff` times the score that would take the last place. Clients with a score of
+      at least the bar are drawn with chances proportional to their scores, without replacement.
 
     The losses asked for must be mean squares, `mean_squares` of `LOSS_REDUCTIONS`. Left out are
-    Oort's terms for the speed of clients, its pacer, and its list of clients taken too often. Where
-    a constraint does not only count, K is the number that it admits of the available clients in
-    random order; those drawn are admitted first, in random order, then others. The weights are
-    meant for a plain mean.
+    Oort's terms for the speed of clients, its pacer, and its list of clients taken too often. If
+    the constraint is more than a number, K is the number of clients that it admits from the
+    available clients in random order. Then it admits the drawn clients first, in random order, and
+    other clients after them. The weights are meant for a plain mean.
 
     Attributes:
-        sizes: Training examples n_k, `float64 [N]`; a client without any takes no part.
+        sizes: Training examples n_k, `float64 [N]`; a client without examples takes no part.
         exploration: e, share of the places for new clients in round 1, in [0, 1].
-        decay: Its factor from one round to the next, in (0, 1].
+        decay: Factor of this share per round, in (0, 1].
         least: Least share, in [0, 1].
         cutoff: Cut-off factor, in (0, 1].
         seed: Seed of the draws.
@@ -81,7 +81,7 @@ class OortLoss(BaseStrategy):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        # Utility of each client, and the round in which it last took part, 0 for never.
+        # Utility and round of the last participation of each client, 0 for never.
         self._utility = np.zeros(len(self.sizes))
         self._last = np.zeros(len(self.sizes), np.int64)
         # Utilities of this round's cohort, from `weigh` to `observe`.
@@ -106,7 +106,7 @@ class OortLoss(BaseStrategy):
         places = len(now.constraint.admit(candidates))
         known = candidates[self._last[candidates] > 0]
         new = candidates[self._last[candidates] == 0]
-        # The small number: 0.2 of 10 places are two, also in floating point.
+        # The small number makes 0.2 of 10 places two also in floating point.
         for_known = min(int((1 - self.explored_share(now.number)) * places + 1e-9), len(known))
         for_new = min(places - for_known, len(new))
         drawn = self._draw(known, places - for_new, now.number, rng)
@@ -115,7 +115,7 @@ class OortLoss(BaseStrategy):
         return now.constraint.admit(np.concatenate([first, others]))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`; also asks the clients selected for their losses."""
+        """See `Strategy.weigh`; asks the selected clients for their losses."""
         if len(ids):
             squares = now.losses(ids)
             known_loss = np.where(np.isfinite(squares), squares, 0.0)
@@ -139,19 +139,19 @@ class OortLoss(BaseStrategy):
     def _scores(self, known: np.ndarray, round_number: int) -> np.ndarray:
         utility = self._utility[known]
         clip = np.sort(utility)[min(int(_CLIP * len(utility)), len(utility) - 1)]
-        # The released code too leaves the lowest some chance of being drawn.
+        # The lowest utility keeps some chance of being drawn, as in the released code.
         low = 0.999 * utility.min()
         scaled = (np.minimum(utility, clip) - low) / max(utility.max() - low, _SMALLEST_SPREAD)
         return scaled + np.sqrt(0.1 * np.log(round_number) / self._last[known])
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
-        """Notes the utility of those whose update arrived: 0 without a finite loss."""
+        """Stores the utilities of clients whose update arrived; 0 without a finite loss."""
         ids = outcome.ids[outcome.delivered]
         self._last[ids] = round_number
         self._utility[ids] = self._found[ids]
 
     def remembered(self) -> dict[str, np.ndarray]:
-        """Returns the utility of each client, and when it last took part."""
+        """Returns the utility and the round of the last participation of each client."""
         return {"utility": self._utility, "last_participation": self._last}
 
 

@@ -1,4 +1,4 @@
-"""Power-of-Choice (Cho et al. 2020): of d candidates, the K with the highest loss."""
+"""Power-of-Choice (Cho et al. 2020): trains the K of d candidates with the highest loss."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ class PowerOfChoice(BaseStrategy):
         p: Client shares p_k, `float64 [N]`.
         candidates: d, at least K.
         seed: Seed of the draws.
-        replace: Whether candidates are drawn with replacement; one drawn twice may train twice.
+        replace: Whether candidates are drawn with replacement; a client drawn twice may train
+            twice.
         added: Number added to each client's loss, `float64 [N]`; `None` for none.
-        average_weights: Weight of each client in the mean, `float64 [N]`; `None` for a plain one.
+        average_weights: Weight of each client in the mean, `float64 [N]`; `None` for equal weights.
 
     Examples:
         >>> import numpy as np
@@ -74,12 +75,13 @@ class PowerOfChoice(BaseStrategy):
         return frozenset({"repeated"} if self.replace else ())
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`; a constraint goes through the candidates, highest loss first.
+        """See `Strategy.select`; the constraint admits candidates, highest loss first.
 
         Minimum picks of a group are met as far as its clients are among the candidates.
 
         Raises:
-            ValueError: If candidates are drawn with replacement and the constraint is not a number.
+            ValueError: If candidates are drawn with replacement and the constraint is more than a
+                number.
         """
         if self.replace and not now.constraint.counts_only:
             raise ValueError("sampling with replacement knows no constraint but the number")
@@ -89,7 +91,7 @@ class PowerOfChoice(BaseStrategy):
         if len(pool) == 0:
             return pool
         reported = self._losses(pool, now.losses)
-        # A client without a loss comes last, not in no order.
+        # A client without a loss comes last; NaN would have no order.
         reported[np.isnan(reported)] = -np.inf
         return now.constraint.admit(pool[ranked(np.arange(len(pool)), reported, rng)])
 
@@ -145,7 +147,7 @@ class PowerOfChoiceConfig(AlgorithmConfig):
     )
 
     def build(self, world: StrategyContext) -> Strategy:
-        # A mean such as 1.1 x 10 is off by rounding.
+        # A mean such as 1.1 x 10 exceeds 11 by rounding.
         self._check_candidates(math.ceil(world.constraint.mean_k - 1e-9), "the mean of K_t")
         n_k = world.sizes.astype(np.float64)
         replace = self.poc_pool == "with_replacement"

@@ -14,7 +14,7 @@ from f3ast_tff.settings import register
 
 
 def mean_gradient(update: Any, steps: Any, now: RoundContext) -> Any:
-    """Returns the mean of the vectors that a client has stepped along, -D_k / (steps x rate)."""
+    """Returns the mean direction of a client's steps, -D_k / (steps x rate)."""
     return -update / (now.xp.maximum(steps, 1) * now.learning_rate)
 
 
@@ -24,12 +24,12 @@ class Controls(Memory):
 
         client k of S steps along g - c_k + c;   c_k = the mean of these g, for k in S
 
-    which is Option II of Algorithm 1, c_k - c + (w_t - w_k) / (steps x rate), with p_j for 1/N.
+    This is Option II of Algorithm 1, c_k - c + (w_t - w_k) / (steps x rate), with p_j for 1/N.
     """
 
     vectors: ClassVar[Mapping[str, str]] = MappingProxyType({"control": "zero"})
     averages: ClassVar[tuple[str, ...]] = ("control",)
-    # With the model c, with the update what c_k has changed by.
+    # Down: the model and c. Up: the update and the change of c_k.
     vectors_down: ClassVar[int] = 2
     vectors_up: ClassVar[int] = 2
 
@@ -50,12 +50,12 @@ class Controls(Memory):
     "aggregation",
     "scaffold",
     "SCAFFOLD",
-    about="clients correct their gradients by what they and all saw last",
+    about="clients correct their gradients by their own and the average last gradients",
     order=9,
 )
 @dataclass(frozen=True)
 class Scaffold(SumOrMean):
-    """The weighted sum or mean of updates that were made with `Controls`."""
+    """The weighted sum or mean of updates, with `Controls`."""
 
     @property
     def memory(self) -> Controls:

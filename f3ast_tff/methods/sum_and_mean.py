@@ -14,7 +14,7 @@ from f3ast_tff.settings import register
 class WeightedSum(Aggregation):
     """Delta = sum_k w_k v_k; with w_k = p_k / r_k it is unbiased (Lemma B.1)."""
 
-    # Weights meant for a mean need not sum to anything near 1.
+    # Weights for a mean may have any sum, so a sum refuses them.
     takes: ClassVar[tuple[str, ...]] = ("fedlaavg", "mifa", "fedstale")
 
 

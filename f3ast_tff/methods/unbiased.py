@@ -25,7 +25,7 @@ from f3ast_tff.settings import parameter, register
 
 @dataclass
 class FollowsAvailability(BaseStrategy):
-    """Base of strategies whose weights go by what the server knows of availability.
+    """Base of strategies whose weights depend on the server's knowledge of availability.
 
     Attributes:
         p: Client shares p_k, the target importance (alpha_k in CA-Fed), `float64 [N]`; a client of
@@ -47,7 +47,7 @@ class FollowsAvailability(BaseStrategy):
         return self.knowledge.state()
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned."""
+        """Restores a result of `state`."""
         self.knowledge.restore(state)
 
 
@@ -55,13 +55,13 @@ class FollowsAvailability(BaseStrategy):
 class Unbiased(FollowsAvailability):
     """Takes all available clients with q_k = p_k / pi_k (Guideline C).
 
-    In the long run the sum of q_k v_k has sum_k p_k v_k as its expectation, however correlated in
-    time clients are. The weights are meant for a SUM, never a normalised mean. Where K is below the
-    number of those available, K of them are drawn uniformly and weigh accordingly more (see
+    In the long run the sum of q_k v_k has expectation sum_k p_k v_k, for any correlation of clients
+    in time. The weights are meant for a SUM, never a normalised mean. If more than K clients are
+    available, K of them are drawn uniformly, and their weights grow accordingly (see
     `uniform_part`).
 
     Attributes:
-        seed: Seed of the draws where K is short.
+        seed: Seed of the draws in rounds with more than K available clients.
 
     Examples:
         >>> import numpy as np
@@ -86,7 +86,7 @@ class Unbiased(FollowsAvailability):
         """See `Strategy.weigh`.
 
         Raises:
-            ValueError: If a client is selected whose pi_k is said to be 0.
+            ValueError: If a selected client has pi_k = 0 by the server's knowledge.
         """
         self.knowledge = self._known_in(now)
         cohort_ids, factor = ids[delivered], self._drawn(now, self.knowledge)[1]
@@ -108,9 +108,9 @@ class Unbiased(FollowsAvailability):
 class MoreAvailable(Unbiased):
     """Takes the available clients of pi_k at least `least_pi`, with q_k = p_k / pi_k.
 
-    The paper's classes have pi_k = 1/2 + g and 1/2 - g, so 1/2 parts them. It does not say the
-    weights; these are those of CA-Fed (Guideline C) when it excludes all others. With estimates
-    a client may change sides. The weights are meant for a SUM.
+    The paper's classes have pi_k = 1/2 + g and 1/2 - g, so 1/2 separates them. The paper does not
+    give the weights; these are CA-Fed's weights (Guideline C) when it excludes all other clients.
+    With estimates a client may change its class. The weights are meant for a SUM.
 
     Attributes:
         least_pi: Least pi_k of a client that counts as often available, in (0, 1].
@@ -146,9 +146,9 @@ class MoreAvailable(Unbiased):
 class AdaFed(Unbiased):
     """Takes all available clients with q_k proportional to p_k / pi_k, of sum 1 in every round.
 
-    CA-Fed, Sec. V-A c, whose experiments and code cover this case alone; AdaFed's own choice of how
-    many clients to sample is not here. Where K is short, the weights of those drawn sum to 1. They
-    are meant for a SUM; a normalised mean is the same.
+    CA-Fed's experiments (Sec. V-A c) and code have only this case; AdaFed's choice of the number of
+    clients to sample is left out. If more than K clients are available, the weights of the drawn
+    clients sum to 1. The weights are meant for a SUM; a normalised mean gives the same.
 
     Examples:
         >>> import numpy as np
@@ -172,7 +172,7 @@ def check_shares(p: np.ndarray, knowledge: AvailabilityKnowledge) -> None:
     """Checks that shares are a distribution over the clients whose availability is known.
 
     Raises:
-        ValueError: If they are not.
+        ValueError: If the shares are no distribution, or shapes differ.
     """
     if p.shape != knowledge.pi.shape:
         raise ValueError(f"p has shape {p.shape}, pi {knowledge.pi.shape}")
@@ -183,7 +183,7 @@ def inverse_availability(p: np.ndarray, pi: np.ndarray, ids: np.ndarray) -> np.n
     """Returns p_k / pi_k of some clients, `float64 [m]` for ids `int [m]`.
 
     Raises:
-        ValueError: If one of them has a pi_k of 0.
+        ValueError: If a client among `ids` has a pi_k of 0.
     """
     never = ids[pi[ids] <= 0]
     if len(never):
@@ -212,7 +212,7 @@ class UnbiasedConfig(KnowledgeConfig):
     "algorithm",
     "more_available",
     "More available",
-    about="as Unbiased, of clients with pi_k above a bound alone",
+    about="as Unbiased, but only with clients whose pi_k reaches a bound",
     order=9,
 )
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ class MoreAvailableConfig(KnowledgeConfig):
     "algorithm",
     "adafed",
     "AdaFed",
-    about="as Unbiased, the weights of a round scaled to sum to 1",
+    about="as Unbiased, with the weights of each round scaled to sum to 1",
     order=10,
 )
 @dataclass(frozen=True)
@@ -247,10 +247,10 @@ class F3ASTOfCAFed(FollowsAvailability):
 
     Takes the K available clients of largest p_k / r_k, r_k = (1 - beta) pi_k + beta 1_{A_t}.
 
-    F3AST tracks how often it selects a client itself; this rule takes r_k from the client's
-    availability (the true pi_k, or its estimate), anew in every round, and moves it by who is
-    available, not by who is selected. So the same clients win whenever they are there: those
-    "less available". Weights p_k / r_k, for a SUM. Equal p_k / r_k go to the lowest id, as in the
+    F3AST tracks how often it selects a client. This rule instead computes r_k anew in every round
+    from the client's availability (the true pi_k, or its estimate) and from the available clients
+    A_t, not from the selected clients. So the same "less available" clients win whenever they are
+    available. Weights are p_k / r_k, for a SUM. Ties in p_k / r_k go to the lowest id, as in the
     released code.
 
     Attributes:
@@ -280,7 +280,7 @@ class F3ASTOfCAFed(FollowsAvailability):
         """See `Strategy.weigh`.
 
         Raises:
-            ValueError: If a client is available whose pi_k is said to be 0, and beta is 0.
+            ValueError: If beta is 0 and an available client has pi_k = 0 by the server's knowledge.
         """
         self.knowledge = self._known_in(now)
         cohort_ids = ids[delivered]

@@ -11,23 +11,23 @@ from f3ast_tff.methods.parts.memory import Memory, use_of_start
 from f3ast_tff.settings import Derived, parameter
 from f3ast_tff.settings.component import component_of
 
-# Aggregations whose algorithms mean their weights for a sum over the cohort: p_k over a rate.
+# Aggregations with weights for a sum over the cohort: p_k over a rate.
 _OVER_RATES = ("sum", "fedstale")
-# The method that an engine of this name calls.
+# Method of the aggregation that each engine calls, by name of the engine.
 _FORMS = {"fused": "in_jax", "tff": "in_tf"}
 
 
 class Aggregation:
     """Delta = sum_k w_k v_k over the cohort, divided by sum_k w_k if `normalise`; then `in_jax`.
 
-    v_k is the update of client k, w_k its weight in the cohort; updates that are not finite are
-    left out. The server optimizer then steps along Delta. With a `memory` clients may start
-    elsewhere, correct their gradients and send more than v_k, and the server may add to Delta.
-    Base of all aggregations, whose fields are their parameters; pure functions.
+    v_k is the update of client k and w_k its weight in the cohort. Updates that are not finite are
+    left out. The server optimizer then steps along Delta. With a `memory`, clients may start from
+    another model, correct their gradients and send more than v_k, and the server may add to Delta.
+    Base of all aggregations, whose fields are their parameters; the methods are pure functions.
 
     Attributes:
-        engines: The engines that can execute it; `()`: all.
-        takes: See `takes_weights`: the other aggregations whose weights make sense here; `None`:
+        engines: Engines that can execute the aggregation; `()` for all.
+        takes: Further aggregations whose weights make sense here, see `takes_weights`; `None` for
             all.
 
     Examples:
@@ -74,8 +74,7 @@ class Aggregation:
         """Whether an algorithm's weights make sense in this aggregation.
 
         Args:
-            meant_for: Name of the aggregation that they are meant for
-                (`AlgorithmConfig.aggregation`).
+            meant_for: Name of the weights' aggregation (`AlgorithmConfig.aggregation`).
         """
         return self.takes is None or meant_for in (component_of(self).name, *self.takes)
 
@@ -108,7 +107,7 @@ class Aggregation:
 
     @staticmethod
     def _check_late(name: str, memory: Memory) -> None:
-        """Refuses a memory that gives clients a start: their update is read by another one."""
+        """Refuses a memory that sets clients' starts: a late update is read with a later start."""
         start = use_of_start(memory)
         if start.model is not None or start.offset is not None:
             what = "models" if start.model is not None else "corrections of their gradients"
@@ -120,13 +119,13 @@ class Aggregation:
 
     @property
     def reads_gradients(self) -> bool:
-        """Whether it corrects gradients by gradients inferred from a client's update."""
+        """Whether gradients are corrected by gradients inferred from clients' updates."""
         memory = self.build().memory
         return memory is not None and use_of_start(memory).offset is not None
 
     @staticmethod
     def _check_plain_sgd(name: str, settings: Mapping[str, Any]) -> None:
-        """Refuses optimizers without steps of rate times gradient: D_k must give the gradients."""
+        """Refuses clients that do not step by rate times gradient: D_k must give the gradients."""
         allowed = f"with aggregation {name}, which reads gradients off a client's update"
         optimizer, momentum = settings["client_optimizer"], settings.get("client_momentum", 0)
         if optimizer != "sgd":
@@ -142,11 +141,11 @@ def _as_meant(known: Any) -> str:
 
 @dataclass(frozen=True)
 class SumOrMean(Aggregation):
-    """Base of aggregations whose memory goes with any cohort's sum or mean."""
+    """Base of aggregations whose memory works with a sum or a mean over the cohort."""
 
     cohort_weights: str = parameter(
         Derived(_as_meant, "sum where the algorithm weighs by p over a rate, else mean"),
-        "the cohort's weights count as they are (sum), or over their sum (mean)",
+        "the cohort's weights count as they are (sum), or divided by their sum (mean)",
         choices=("mean", "sum"),
     )
 
@@ -155,5 +154,5 @@ class SumOrMean(Aggregation):
         return self.cohort_weights == "mean"
 
     def takes_weights(self, meant_for: str) -> bool:
-        """See `Aggregation.takes_weights`: a mean takes all, a sum those meant for one."""
+        """See `Aggregation.takes_weights`: a mean takes all weights, a sum only those for a sum."""
         return self.normalise or meant_for in (*_OVER_RATES, "fedlaavg", "mifa")

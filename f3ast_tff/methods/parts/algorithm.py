@@ -1,4 +1,4 @@
-"""An algorithm: its strategy, the settings it goes with, and parameters that several share."""
+"""An algorithm: its strategy, its settings, and parameters that several algorithms share."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StrategyContext:
-    """The world that a strategy may look at when it is built.
+    """The world around a strategy, for building it.
 
     Attributes:
         p: Client shares p_k, `float64 [N]`, of sum 1.
         sizes: Training examples of each client, `int64 [N]`.
         availability: Process of the available clients.
-        constraint: How many may take part.
+        constraint: Constraint on the number of participants per round.
         rounds: T, number of rounds.
         seed: Seed of the run.
         train: Training examples by client.
         model: The network.
-        preprocessing: From stored features to the network's input.
+        preprocessing: Function from stored features to the network's input.
 
     Examples:
         >>> from f3ast_tff import Uniform, simulate
@@ -75,18 +75,18 @@ class AlgorithmConfig:
     """Base of an algorithm's `Config`.
 
     Attributes:
-        aggregation: Name of the aggregation that its weights are meant for.
-        server_optimizer: Name of its server optimizer.
-        fixed: Settings that it leaves no choice in, by name.
+        aggregation: Name of the aggregation for the algorithm's weights.
+        server_optimizer: Name of the server optimizer.
+        fixed: Settings that the algorithm fixes, by name.
         pooled: Whether one client holds all data: no federated learning.
-        client_share: The objective of its paper, the default of `--client_share`: `"examples"`
-            for p_k = n_k / n, `"equal"` for 1 / N.
-        corrects: Its own baseline, as settings: the method without what its paper adds; empty for
-            a method that is a baseline itself.
-        published: Its published values by task, then setting, in place of the task's; a value may
-            be a mapping by server optimizer.
-        made: Whether it stands for a function given in Python that makes the strategy, which then
-            says what its weights are meant for.
+        client_share: Objective of the paper, the default of `--client_share`: `"examples"` for
+            p_k = n_k / n, `"equal"` for 1 / N.
+        corrects: Settings of the algorithm's baseline, the method without the paper's addition;
+            empty for a baseline.
+        published: Published values by task, then setting, which replace the task's; a value may be
+            a mapping by server optimizer.
+        made: Whether the algorithm is a Python function that makes the strategy; the strategy then
+            names the aggregation for its weights.
 
     Examples:
         >>> from dataclasses import dataclass
@@ -140,7 +140,7 @@ class AlgorithmConfig:
         process: Any = UnknownAvailability(len(p)) if availability is None else availability
         server = OwnServer(process, rounds)
         config = cls(**server.settings(parameters_of(cls), parameters))
-        absent: Any = None  # Data and model are the server's own.
+        absent: Any = None  # Data and model exist only on the user's server.
         world = StrategyContext(
             p=p,
             sizes=p if sizes is None else np.asarray(sizes),
@@ -156,7 +156,7 @@ class AlgorithmConfig:
         config.check({**vars(config), "num_clients": len(p)})
         meant_for = getattr(strategy, "aggregation", "sum")
         if meant_for != cls.aggregation:
-            # Its selection alone would be another method.
+            # Selection without this aggregation would be another method.
             allowed = (
                 f"needs the aggregation {cls.aggregation} of a run: {type(strategy).__name__}, "
                 f"which selects, is meant for {meant_for}"
@@ -166,7 +166,7 @@ class AlgorithmConfig:
 
     @classmethod
     def depends_on_rounds(cls, settings: Any) -> bool:
-        """Returns whether the first rounds of a longer run are others, as with a policy from T.
+        """Returns whether a longer run has other first rounds, as with a policy made from T.
 
         Args:
             settings: All settings by name.
@@ -190,25 +190,25 @@ class AlgorithmConfig:
             settings: All settings of the experiment by name.
 
         Raises:
-            ParameterError: On the first that cannot be together.
+            ParameterError: On the first contradiction.
         """
 
 
 def require(settings: Mapping[str, Any], name: str, value: Any, when: str) -> None:
-    """Checks that a setting has the only value that makes sense beside another one.
+    """Checks that a setting has the only value that makes sense together with another setting.
 
     Raises:
-        ParameterError: If it has not; `when` says beside what.
+        ParameterError: If the value differs; `when` names the other setting.
     """
     if settings[name] != value:
         raise ParameterError(name, settings[name], f"must be {value} {when}")
 
 
 def require_a_number(world: StrategyContext, name: str, value: Any, allowed: str) -> None:
-    """Checks that the constraint is a number of clients, where a setting can keep to no other.
+    """Checks that the constraint is a number of clients, as a setting requires.
 
     Raises:
-        ParameterError: If it is not; `allowed` is the value to give.
+        ParameterError: If the constraint is another one; `allowed` is the value to give instead.
     """
     if not world.constraint.limit(1).counts_only:
         when = "under a constraint that is more than the number of clients"
@@ -225,9 +225,9 @@ MEAN_OF_AVAILABLE = MappingProxyType({"algorithm": "fedavg_all", "aggregation": 
 
 
 def _objective(known: Any) -> str:
-    """The case of eq. (3): combined clients are available together if those of a part are."""
+    """The case of eq. (3); a combination is correlated if one of its parts is."""
     for config in known.config_classes("availability"):
-        # A process in a server of one's own has no `Config`.
+        # The process of a user's server has no `Config`.
         measured = config.measured(known) if hasattr(config, "measured") else None
         if config.positively_correlated if measured is None else measured.positive:
             return "p"
@@ -236,15 +236,14 @@ def _objective(known: Any) -> str:
 
 @dataclass(frozen=True)
 class ObjectiveConfig(AlgorithmConfig):
-    """Which H(r) is minimised."""
+    """The objective H(r) to minimise."""
 
     availability_objective: str = parameter(
         Reading(
             "R9",
             Derived(
                 _objective,
-                "p where clients are available together, measured on a table or trace; else "
-                "p_squared",
+                "p if clients are available together, measured on a table or trace; else p_squared",
             ),
             "p_squared",
         ),
@@ -255,7 +254,7 @@ class ObjectiveConfig(AlgorithmConfig):
 
 @dataclass(frozen=True)
 class RateBetaConfig(AlgorithmConfig):
-    """How fast participation rates move."""
+    """The step size of participation rates."""
 
     rate_beta: float = parameter(0.001, "step size of F3AST's rates", above=0, below=1)
 
@@ -286,7 +285,7 @@ class KnowledgeConfig(AlgorithmConfig):
 
     @classmethod
     def depends_on_rounds(cls, settings: Any) -> bool:
-        """See `AlgorithmConfig.depends_on_rounds`: rounds after the last are observed."""
+        """See `AlgorithmConfig.depends_on_rounds`: the estimator observes rounds after the last."""
         return (
             settings["availability_knowledge"] == "estimated"
             and settings["availability_history"] > 0
@@ -295,14 +294,14 @@ class KnowledgeConfig(AlgorithmConfig):
     def knowledge(
         self, world: StrategyContext, with_eigenvalue: bool = False
     ) -> AvailabilityKnowledge:
-        """Returns the true pi_k, or an estimator that has seen rounds that the run does not reach.
+        """Returns the true pi_k, or an estimator that has observed rounds after the run.
 
         Args:
             world: The experiment.
             with_eigenvalue: Whether lambda_k is needed too.
 
         Raises:
-            ParameterError: If the truth is asked for and the availability process has none.
+            ParameterError: If the truth is asked for and the availability process does not know it.
         """
         process, n = world.availability, world.num_clients
         if self.availability_knowledge == "estimated":

@@ -1,4 +1,4 @@
-"""Selection of every available client, which most methods with a memory share."""
+"""Selection of every available client, shared by most methods with a memory."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strate
 class AllAvailable(BaseStrategy):
     """Takes all available clients with weights p_k, for a SUM: Delta = sum_{k in S} p_k D_k.
 
-    With everybody there this is FedAvg. Otherwise the step is short, and clients that are there
-    more often count for more, pi_k p_k: the control of those that correct it. Where the constraint
-    admits fewer, they are drawn uniformly (see `uniform_part`), and those not drawn are absent like
-    the others: no weight grows.
+    If all clients are available, this is FedAvg. Otherwise the step is short, and more available
+    clients count for more, pi_k p_k. So this is the baseline of methods that correct this bias. If
+    the constraint admits fewer clients, they are drawn uniformly (see `uniform_part`). Clients not
+    drawn are absent, and no weight grows.
 
     Attributes:
         p: Client shares p_k, `float64 [N]`; a client of share 0 takes no part.
-        seed: Seed of the draws where K is short.
+        seed: Seed of the draws in rounds with more than K available clients.
 
     Examples:
         >>> import numpy as np
@@ -62,7 +62,7 @@ class AllAvailable(BaseStrategy):
 
 @dataclass(frozen=True)
 class AllAvailableConfig(AlgorithmConfig):
-    """Base of methods that select as `AllAvailable`; FedAvg over all is the method corrected."""
+    """Base of methods that select as `AllAvailable`; they correct FedAvg over all clients."""
 
     client_share: ClassVar[str] = "equal"
     corrects: ClassVar[Mapping[str, str]] = MEAN_OF_AVAILABLE

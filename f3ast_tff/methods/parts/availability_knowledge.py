@@ -12,7 +12,7 @@ from f3ast_tff.methods.parts.strategy import check_saved
 
 
 class AvailabilityKnowledge(Protocol):
-    """Each client's availability as a two-state Markov chain, as far as known (CA-Fed, App. F3)."""
+    """Knowledge of each client's availability as a two-state Markov chain (CA-Fed, App. F3)."""
 
     def after(self, round_number: int, available: np.ndarray) -> AvailabilityKnowledge:
         """Returns the knowledge after round t (from 1), given its mask, `bool [N]`."""
@@ -32,23 +32,23 @@ class AvailabilityKnowledge(Protocol):
         ...
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns all that a checkpoint must hold."""
+        """Returns the state for a checkpoint."""
         ...
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned."""
+        """Restores a result of `state`."""
         ...
 
 
 class KnownAvailability:
-    """The oracle of CA-Fed's Sec. V-A: the true parameters, which nothing observed changes."""
+    """The oracle of CA-Fed's Sec. V-A: the true parameters, unchanged by observations."""
 
     def __init__(self, pi: np.ndarray, eigenvalue: np.ndarray | None = None) -> None:
         """Takes the parameters.
 
         Args:
             pi: pi_k, `float [N]`, each in [0, 1].
-            eigenvalue: lambda_k, `float [N]`, each in [-1, 1]; `None` where no strategy asks.
+            eigenvalue: lambda_k, `float [N]`, each in [-1, 1]; `None` if no strategy needs it.
 
         Raises:
             ValueError: If a value is not allowed.
@@ -60,7 +60,7 @@ class KnownAvailability:
             raise ValueError(f"eigenvalue has shape {shapes}")
 
     def after(self, round_number: int, available: np.ndarray) -> KnownAvailability:
-        """Returns itself: an oracle has nothing to learn; checks that the mask has N clients."""
+        """Checks that the mask has N clients; returns itself, as an oracle learns nothing."""
         mask_checked(available, len(self._pi))
         return self
 
@@ -85,7 +85,7 @@ class KnownAvailability:
         return {}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Checks that there is nothing to take back."""
+        """Checks that the state is empty."""
         if state:
             raise ValueError(f"unexpected saved state: {sorted(state)}")
 
@@ -116,11 +116,11 @@ def _checked(name: str, values: np.ndarray, least: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class AvailabilityPrior:
-    """Parameters of three beta priors a client (CA-Fed, Sec. IV-B), each `float64 [N]`, above 0.
+    """Parameters of three beta priors per client (CA-Fed, Sec. IV-B), each `float64 [N]`, above 0.
 
-    Each reads as a number of rounds seen before the first. pi_k has the prior
-    Beta(active, inactive), n_k and m_k of the paper; the chance to stay active, p_1 of App. F3,
-    Beta(stayed_active, left_active); the chance to stay inactive, p_0,
+    Each parameter counts rounds, as if seen before the first. pi_k has the prior
+    Beta(active, inactive), n_k and m_k of the paper. The chance to stay active, p_1 of App. F3, has
+    the prior Beta(stayed_active, left_active). The chance to stay inactive, p_0, has the prior
     Beta(stayed_inactive, left_inactive).
     """
 
@@ -133,21 +133,21 @@ class AvailabilityPrior:
 
     @classmethod
     def uniform(cls, num_clients: int) -> AvailabilityPrior:
-        """Nothing is known: Beta(1, 1) throughout, so that pi_k = 1/2 and lambda_k = 0 at first."""
+        """No knowledge: Beta(1, 1) throughout, so that pi_k = 1/2 and lambda_k = 0 at first."""
         return cls(*(np.ones(num_clients) for _ in fields(cls)))
 
     @classmethod
     def from_chain(cls, pi: np.ndarray, eigenvalue: np.ndarray, rounds: float) -> AvailabilityPrior:
         """The prior of the released code, whose authors set `rounds` to 100.
 
-        As if this many rounds, and as many that left the active and the inactive state, had been
-        seen, with exactly the expected counts. It is made from the true parameters, so
-        what is estimated with it starts from the answer.
+        The counts are the expected counts of `rounds` rounds, of as many transitions from the
+        active state, and of as many from the inactive state. The prior is made from the true
+        parameters, so estimates with it start at the truth.
 
         Args:
             pi: True pi_k, `float [N]`, each in (0, 1).
             eigenvalue: True lambda_k, `float [N]`, such that no transition is certain.
-            rounds: How much weight the prior has, above 0.
+            rounds: Weight of the prior, above 0.
         """
         pi, eigenvalue = (np.asarray(values, np.float64) for values in (pi, eigenvalue))
         after_inactive = (1 - eigenvalue) * pi
@@ -159,11 +159,11 @@ class AvailabilityPrior:
         """Returns the posterior after rounds observed before training (Sec. V-B d).
 
         Args:
-            history: Available clients of consecutive rounds, `bool [T, N]`; its last round is
-                not taken for the one before the first of training.
+            history: Available clients of consecutive rounds, `bool [T, N]`. The transition from
+                its last round into training is not counted.
 
         Raises:
-            ValueError: If the history is of other clients.
+            ValueError: If the history has another number of clients.
         """
         for mask in history:
             mask_checked(mask, len(self.active))
@@ -177,17 +177,18 @@ class AvailabilityPrior:
 class EstimatedAvailability:
     """The Bayesian estimators of CA-Fed's Sec. IV-B, fed with the mask of each round.
 
-    The chances to stay active and inactive, p_1 and p_0, are the shares of transitions, the prior's
-    counts among them; lambda_k = p_0 + p_1 - 1, eq. (238). pi_k is the share of rounds in which
-    client k was available, the prior's among them.
+    The chances to stay active and inactive, p_1 and p_0, are shares of transitions;
+    lambda_k = p_0 + p_1 - 1, eq. (238). pi_k is the share of rounds in which client k was
+    available. All counts include the prior's.
 
-    Two things can be read in two ways:
+    Two points of the paper can be read in two ways:
 
     * Sec. V-B d computes pi_k "analytically" from the transition matrix: `"chain"`, eq. (237).
       Sec. IV-B counts rounds: `"counts"`.
-    * The released code divides the numbers of transitions by the number of rounds, not by how often
-      the state was left, and takes everybody for inactive before the first round: `"round"`. So it
-      estimates joint chances, and its lambda_k tends to P(state kept) - 1, which is no eigenvalue.
+    * Numbers of transitions are divided by the number of visits to the state they start in:
+      `"visit"`. The released code divides them by the number of rounds and treats all clients as
+      inactive before the first round: `"round"`. So it estimates joint chances, and its lambda_k
+      tends to P(state kept) - 1, which is no eigenvalue.
 
     Examples:
         >>> from f3ast_tff.methods.parts import availability_knowledge as knowledge
@@ -204,12 +205,12 @@ class EstimatedAvailability:
         availability_from: str = "counts",
         transitions_per: str = "visit",
     ) -> None:
-        """Starts with the prior alone.
+        """Starts with the prior, before any round.
 
         Args:
             prior: Belief before the first round.
             availability_from: `"counts"` or `"chain"`.
-            transitions_per: `"visit"` or `"round"`, the released code's.
+            transitions_per: `"visit"`, or `"round"` as in the released code.
         """
         self._prior = prior
         self._from_chain = availability_from == "chain"
@@ -218,7 +219,7 @@ class EstimatedAvailability:
         self._rounds = 0
         n = len(prior.active)
         self._last_mask = np.zeros(n, bool)
-        # Transitions by where they start, and those of them that stay there.
+        # Rounds in the active state, and transitions by start: all, and those that keep the state.
         self._active, self._from_active, self._stayed_active = np.zeros((3, n), np.int64)
         self._from_inactive, self._stayed_inactive = np.zeros((2, n), np.int64)
 
@@ -226,11 +227,11 @@ class EstimatedAvailability:
         """Returns the estimates with one more round counted, and the transition into it.
 
         Args:
-            round_number: Round t, above those counted so far.
+            round_number: Round t, later than all rounds counted so far.
             available: Available clients, `bool [N]`.
 
         Raises:
-            ValueError: If the round is not a later one, or the mask is not of these clients.
+            ValueError: If the round is not later, or the mask has another number of clients.
         """
         mask = mask_checked(available, len(self._active))
         if round_number <= self._last_round:
@@ -289,10 +290,10 @@ class EstimatedAvailability:
         }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned.
+        """Restores a result of `state`.
 
         Raises:
-            ValueError: If a part is missing, or is of another number of clients.
+            ValueError: If a part is missing or has another number of clients.
         """
         check_saved(state, self.state(), "availability")
         self._last_round, self._rounds = int(state["last_round"]), int(state["rounds"])

@@ -8,10 +8,10 @@ import numpy as np
 
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 
-# Clients per pass: its arrays stay in the cache.
+# Clients per block, so that the arrays of a block stay in the cache.
 BLOCK = 2**16
 
-# Utility of the clients of a slice, `float64`.
+# Function from a slice of clients to their utilities, `float64`.
 Utility = Callable[[slice], np.ndarray]
 
 
@@ -31,7 +31,7 @@ def draw_by_weight(
         k: Draws wanted, at least 1.
         rng: Source of randomness.
         replace: Whether a client can be drawn again. Without replacement, draws are successive
-            (each proportional among those left) and at most `m` are made.
+            (each proportional among the remaining clients), and there are at most `m`.
 
     Returns:
         Ids in order of the draws, `int64`; empty if there are no candidates.
@@ -47,16 +47,16 @@ def draw_by_weight(
 def uniform_part(
     candidates: np.ndarray, constraint: RoundConstraint, rng: np.random.Generator
 ) -> tuple[np.ndarray, float]:
-    """Returns the clients that take part, all of them if the constraint lets them.
+    """Returns the clients that take part: all candidates if the constraint admits them.
 
-    CA-Fed's App. H2: S_t is drawn uniformly from the clients there are. A sum over S_t, times the
-    factor, has the sum over all of them as its expectation where the constraint is a number;
-    where some clients are likelier to be admitted than others it has not.
+    Otherwise S_t is drawn uniformly from the candidates (CA-Fed, App. H2). If the constraint is a
+    number, a sum over S_t times the factor has the sum over all candidates as its expectation. If
+    the constraint admits some clients more likely than others, this does not hold.
 
     Args:
         candidates: Client ids, increasing, `int [m]`.
-        constraint: The constraint; one that does not only count lets clients in in random order.
-        rng: Source of randomness, untouched if K_t is a number that is large enough.
+        constraint: The constraint; if it is more than a number, it admits clients in random order.
+        rng: Source of randomness; not used if the constraint is a number K_t of at least m.
 
     Returns:
         Ids, increasing, `int64`, and the factor m / |S_t| (1 if there are none).
@@ -81,8 +81,8 @@ def best_feasible(
     Args:
         utility: Utility of a slice of clients, at least 0.
         available: Available clients, `bool [N]`.
-        constraint: The constraint. With a number or with groups the greedy choice is exact; with
-            costs it is worth at least half of the optimum (see `knapsack`).
+        constraint: The constraint. For a number or for groups the greedy choice is exact. For
+            costs it reaches at least half of the optimum (see `knapsack`).
         rng: Breaks ties uniformly; `None` lets the lowest id win.
 
     Returns:
@@ -107,9 +107,9 @@ def admit_by_priority(
     constraint: RoundConstraint,
     rng: np.random.Generator | None,
 ) -> np.ndarray:
-    """Lets available clients in one by one, by falling priority; see `RoundConstraint.admit`.
+    """Admits available clients one by one, by falling priority; see `RoundConstraint.admit`.
 
-    Args and result are those of `best_feasible`, but priorities are compared, never summed.
+    Args and result are as for `best_feasible`, except that priorities are only compared.
     """
     if constraint.counts_only:
         return top_k(priority, available, constraint.k, rng)
@@ -119,7 +119,7 @@ def admit_by_priority(
 def ranked(
     candidates: np.ndarray, utility: np.ndarray, rng: np.random.Generator | None
 ) -> np.ndarray:
-    """Sorts clients; the first K of them are exact for eq. (4), whose objective is additive.
+    """Sorts clients by utility; the first K solve eq. (4) under |S| <= K, its sum being additive.
 
     Args:
         candidates: Client ids, `int [m]`.
@@ -139,14 +139,14 @@ def top_k(
 ) -> np.ndarray:
     """Picks the available clients of largest utility; exact for eq. (4) under |S| <= K.
 
-    One pass in blocks: no array as long as the clients is made, and time is linear in N, whatever
-    the order of the utilities and however many tie. Up to one block of clients it is `ranked`,
-    which orders all candidates and draws a tie-break for each.
+    The pass goes by blocks and makes no array of length N. Its time is linear in N, for any order
+    of the utilities and any number of ties. For at most one block of clients the function uses
+    `ranked`, which orders all candidates and draws a tie-break for each.
 
     Args:
         utility: Utility of a slice of clients, not NaN.
         available: Clients to pick from, `bool [N]`.
-        k: How many to pick, at least 1; fewer if fewer are available.
+        k: Number of clients to pick, at least 1; fewer if fewer are available.
         rng: Breaks ties uniformly; `None` lets the lowest id win.
 
     Returns:
@@ -162,14 +162,14 @@ def top_k(
 
 
 class _Best:
-    """The k best of the clients seen: all above `least`, and some of those that tie with it.
+    """The k best of the clients seen: all above `least`, and some of utility `least`.
 
     Attributes:
-        above, values: Ids and utilities of those above, in the order of ids.
-        least: Utility of the others, `-inf` until k clients have been seen.
-        tied: Ids of the others: a uniform sample of the clients seen of utility `least`, or, with
-            no generator, the lowest ids.
-        num_tied: How many such clients have been seen.
+        above, values: Ids and utilities of clients above `least`, in the order of ids.
+        least: Least utility among the k best, `-inf` until k clients have been seen.
+        tied: Ids of kept clients of utility `least`: a uniform sample of all seen, or, without a
+            generator, the lowest ids.
+        num_tied: Number of clients of utility `least` seen.
     """
 
     def __init__(self, k: int, rng: np.random.Generator | None) -> None:
@@ -200,7 +200,7 @@ class _Best:
                 self.tied = self._some(self.tied, self.k - len(self.above))
 
     def _add_ties(self, start: int, equal: np.ndarray, rng: np.random.Generator) -> None:
-        """Merges two uniform samples into one of both; how many come from the new is random."""
+        """Merges new ties into the uniform sample; the number of new clients in it is random."""
         more, places = int(np.count_nonzero(equal)), len(self.tied)
         entering = int(rng.hypergeometric(more, self.num_tied, places)) if more else 0
         if entering:
@@ -231,10 +231,10 @@ class _Best:
 def _random_places(
     where: np.ndarray, count: int, number: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Returns `number` of the `count` places where `where` holds, uniformly, `int64`."""
+    """Draws `number` of the `count` places where `where` holds, uniformly, `int64`."""
     if 4 * number > count:
         return rng.choice(np.flatnonzero(where), number, replace=False, shuffle=False)
-    # Few of many: places at random, those where it does not hold and repetitions dropped.
+    # Few of many: draw random places; drop repetitions and places where `where` does not hold.
     found = np.zeros(0, np.int64)
     while len(found) < number:
         tried = rng.integers(len(where), size=2 * number * len(where) // count + 1)
@@ -250,22 +250,22 @@ def knapsack(
     budget: float,
     k: int,
 ) -> np.ndarray:
-    """Eq. (4) under a budget: at most k clients, of total cost at most the budget.
+    """Solves eq. (4) approximately under a budget: at most k clients, total cost at most `budget`.
 
-    The problem is NP-hard. For a price x per unit of cost, the k clients of largest
-    `utility - x cost` above 0 are chosen greedily; bisection finds the price where they come to
-    fit the budget. With no k this is the greedy by utility per cost. The choice just inside the
-    budget, filled up with what still fits, or the choice greedy by utility alone if that is worth
-    more, is worth at least half of the best there is. (Lagrangian bound: the first choice that
-    overspends is worth at least the optimum, and but for one client it does not overspend; no
-    client is worth more than the first of the greedy by utility.)
+    The problem is NP-hard. For a price x per unit of cost, take the k clients of largest
+    `utility - x cost` above 0. Bisection finds the least price at which they fit the budget; if k
+    does not bind, this is the greedy choice by utility per cost. The choice at that price is filled
+    up with clients that still fit. A second choice is greedy by utility. The better of the two has
+    at least half of the optimal utility. (Lagrangian bound: the first choice that overspends is
+    worth at least the optimum, and without one of its clients it fits. No client is worth more
+    than the first client of the choice by utility.)
 
     Args:
         candidates: Client ids, `int [m]`; the order decides ties.
         utility: Utility of each candidate, at least 0 and finite, `float [m]`.
         cost: Cost of each candidate, above 0, `float [m]`.
-        budget: Most that the picks may cost, above 0.
-        k: The most clients, at least 1.
+        budget: Largest total cost of the picks, above 0.
+        k: Largest number of picks, at least 1.
 
     Returns:
         Picked ids, best utility first, `int64`.
@@ -308,7 +308,7 @@ def _price_choice(worth: np.ndarray, cost: np.ndarray, budget: float, k: int) ->
 
 
 def _walk(inside: np.ndarray, outside: np.ndarray, cost: np.ndarray, budget: float) -> np.ndarray:
-    """Exchanges clients one at a time towards `outside`, as long as the budget holds."""
+    """Exchanges clients of `inside` for clients of `outside` one by one while the budget holds."""
     chosen = set(inside.tolist())
     leaving = [place for place in inside.tolist() if place not in set(outside.tolist())]
     for new in (place for place in outside.tolist() if place not in chosen):
@@ -322,7 +322,7 @@ def _walk(inside: np.ndarray, outside: np.ndarray, cost: np.ndarray, budget: flo
 def _fill(
     chosen: np.ndarray, merit: np.ndarray, cost: np.ndarray, budget: float, k: int
 ) -> np.ndarray:
-    """Adds clients by falling merit, each that still fits."""
+    """Adds clients by falling merit; skips clients that do not fit."""
     left, taken = budget - cost[chosen].sum(), set(chosen.tolist())
     for place in np.argsort(-merit, kind="stable").tolist():
         if len(taken) >= k:

@@ -12,15 +12,15 @@ class RoundConstraint:
     """A communication constraint of one round; with an available set it is C_t.
 
     A set S of available clients is feasible if |S| is at most `k`, if its costs sum to at most
-    `budget`, and if it holds at least `minimum[g]` clients of every group g, or all of those
-    available where they are fewer. Either costs or groups, not both.
+    `budget`, and if it holds at least `minimum[g]` clients of every group g. If fewer clients of a
+    group are available, it must hold all of these. Costs and groups cannot be combined.
 
     Attributes:
-        k: K_t, the most clients, at least 1.
-        cost: Cost of each client (bytes of its update, say), `float [N]`, each above 0.
-        budget: Most that the picks may cost, above 0, in the unit of `cost`.
+        k: K_t, largest number of clients, at least 1.
+        cost: Cost of each client (bytes of its update, for example), `float [N]`, each above 0.
+        budget: Largest total cost of the picks, above 0, in the unit of `cost`.
         group: Group of each client, `int [N]`, -1 for none.
-        minimum: Fewest clients of each group, `int [G]`, in all at most `k`.
+        minimum: Least number of clients of each group, `int [G]`; their sum is at most `k`.
 
     Examples:
         >>> import numpy as np
@@ -63,13 +63,13 @@ class RoundConstraint:
 
     @property
     def counts_only(self) -> bool:
-        """Whether |S| <= `k` is all there is to the constraint."""
+        """Whether |S| <= `k` is the whole constraint."""
         return self.cost is None and self.group is None
 
     def excess(self, ids: np.ndarray) -> str | None:
-        """Says by what a choice of clients is too many, `None` if it is not.
+        """Describes how a choice of clients exceeds the constraint, `None` if it does not.
 
-        Minima of groups are left out: a method may exclude clients.
+        Minima of groups are not checked, because a method may exclude clients.
 
         Args:
             ids: Chosen clients, `int [m]`; a repeated client counts each time.
@@ -78,24 +78,24 @@ class RoundConstraint:
             return f"{len(ids)} clients: must be at most {self.k}"
         if self.cost is not None and self.budget is not None:
             spent = float(self.cost[ids].sum())
-            # A sum in another order differs in its last digits.
+            # Tolerance, because a sum in another order differs in its last digits.
             if spent > self.budget * (1 + 1e-9):
                 return f"clients of cost {spent:g}: must be at most {self.budget:g}"
         return None
 
     def admit(self, ranked: np.ndarray) -> np.ndarray:
-        """Goes through clients in order of preference and takes whom the constraint lets in.
+        """Goes through clients in order of preference and takes each that fits the constraint.
 
-        With groups, places are kept for those still short of their minimum; with costs, a client
-        too dear for the rest of the budget is passed over.
+        With groups, places are reserved for groups below their minimum. With costs, a client that
+        costs more than the rest of the budget is skipped.
 
         Args:
             ranked: Distinct ids of all available clients, best first, `int [m]`.
 
         Returns:
-            A feasible set, in the order of `ranked`, `int64`. For a sum of utilities that falls
-            along `ranked` it is the best one where there are no costs: the feasible sets of
-            full size are the bases of a matroid.
+            A feasible set, in the order of `ranked`, `int64`. If utilities fall along `ranked` and
+            there are no costs, no feasible set has a larger sum of utilities: the feasible sets
+            of full size are the bases of a matroid.
         """
         ranked = np.asarray(ranked, np.int64)
         if self.cost is not None and self.budget is not None:

@@ -20,7 +20,7 @@ from f3ast_tff.methods.parts.memory import (
     renewed,
 )
 
-# Share of the free memory that tables may take; training needs the rest.
+# Largest share of the free memory for tables; training needs the rest.
 _SHARE_OF_HOST = 0.85
 _ITEM_BYTES = np.dtype(np.float32).itemsize
 
@@ -32,10 +32,10 @@ def table_bytes(memory: Memory, num_clients: int, num_weights: int) -> int:
 
 
 def check_room(needed: int, num_clients: int) -> None:
-    """Checks that so many bytes fit in free memory, so that nothing is swapped out.
+    """Checks that `needed` bytes fit in free memory, to avoid swapping.
 
     Raises:
-        ParameterError: If they do not.
+        ParameterError: If they do not fit.
     """
     room = _SHARE_OF_HOST * available_memory_bytes()
     if needed > room:
@@ -221,7 +221,7 @@ class HostMemory:
         """Restores a result of `state` with checked shapes."""
         self._server = {name: state[f"server_{name}"] for name in self._server}
         for name in list(self._tables):
-            # Freed first, so that only one table is in memory. A round writes into the new one.
+            # Freed first, so that only one table is in memory. Rounds write into the new table.
             del self._tables[name]
             saved = state.pop(f"client_{name}")
             self._tables[name] = saved if saved.flags.writeable else saved.copy()

@@ -1,4 +1,4 @@
-"""Late updates: which of those that have arrived the server takes in, and what staleness costs."""
+"""Late updates: the server's choice among arrived updates, and the weight of stale updates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STALENESS_WEIGHTS = ("constant", "root", "inverse")
 
 
 class Taken(NamedTuple):
-    """The server's choice among the updates that have arrived; the others wait for a later round.
+    """The server's choice among the arrived updates; unchosen updates wait for a later round.
 
     Attributes:
         enters: Updates of this round's aggregate, `bool [m]`.
@@ -37,10 +37,10 @@ class Taken(NamedTuple):
 
 
 def taken_by(strategy: Strategy, now: Round, asked_in: np.ndarray) -> Taken:
-    """Returns a strategy's choice: its method `taken`, or without one every update.
+    """Returns a strategy's choice by its method `taken`; without that method, every update.
 
     Args:
-        strategy: The strategy; it moves no state.
+        strategy: The strategy; its state does not move.
         now: The round.
         asked_in: Round in which the client of each update was asked, `int64 [m]`.
     """
@@ -69,11 +69,11 @@ def staleness_weight(kind: str, staleness: np.ndarray) -> np.ndarray:
 
 
 class Buffered(BaseStrategy):
-    """Base of strategies whose server steps once M updates are there.
+    """Base of strategies whose server steps once M updates have arrived.
 
-    All that are there enter then. Rounds are the clock, so they may be more than M. Staleness is
-    counted as in the papers: the server's steps between the model that the client was sent and the
-    step that its update enters.
+    Then all arrived updates enter. Updates arrive by rounds, so there may be more than M. Staleness
+    is counted as in the papers: the server's steps between the model that the client was sent and
+    the step that its update enters.
 
     Attributes:
         buffer: M, at least 1.
@@ -82,7 +82,7 @@ class Buffered(BaseStrategy):
     buffer: int
 
     def __init__(self, buffer: int) -> None:
-        """Starts without a step."""
+        """Starts before the server's first step."""
         self.buffer = buffer
         # Rounds in which the server has stepped, rising.
         self._stepped = np.zeros(0, np.int64)
@@ -93,14 +93,14 @@ class Buffered(BaseStrategy):
         return Taken(np.full(len(asked_in), full), np.zeros(len(asked_in), bool))
 
     def staleness(self, asked_in: np.ndarray) -> np.ndarray:
-        """Returns the steps made since a client was asked, `int64 [m]`, this round's excluded.
+        """Returns the number of steps since a client was asked, `int64 [m]`, before this round's.
 
         A client asked in a round is sent the model before that round's step.
         """
         return len(self._stepped) - np.searchsorted(self._stepped, asked_in)
 
     def step(self, round_number: int) -> None:
-        """Notes that the server steps in a round."""
+        """Records that the server steps in a round."""
         self._stepped = np.append(self._stepped, np.int64(round_number))
 
     def state(self) -> dict[str, np.ndarray]:
@@ -108,10 +108,10 @@ class Buffered(BaseStrategy):
         return {"stepped": self._stepped.copy()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Takes back a result of `state`.
+        """Restores a result of `state`.
 
         Raises:
-            ValueError: If it is missing.
+            ValueError: If the rounds are missing.
         """
         if "stepped" not in state:
             raise ValueError("saved steps lack stepped")

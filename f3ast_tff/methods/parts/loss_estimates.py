@@ -1,4 +1,4 @@
-"""The clients' losses as the server follows them: smoothed, their minima, and Gamma'."""
+"""The server's estimates of clients' losses: smoothed losses, minima, and Gamma'."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from f3ast_tff.models import SoftmaxRegression
 class LossEstimates:
     """Estimates of F_k, F*_k and Gamma' from the losses that clients report (CA-Fed, Sec. IV-B).
 
-    F_k(t) = (1 - beta) F_k(t-1) + beta * (reported loss) for the clients that report, eq. (17);
-    the others keep theirs. F*_k is the least F_k(s) so far, or known from elsewhere.
+    F_k(t) = (1 - beta) F_k(t-1) + beta * (reported loss) for clients that report, eq. (17); for all
+    other clients F_k(t) = F_k(t-1). F*_k is the least F_k(s) so far, or given.
     """
 
     def __init__(
@@ -26,17 +26,16 @@ class LossEstimates:
         initial: np.ndarray | None = None,
         minima: np.ndarray | None = None,
     ) -> None:
-        """Starts with nothing reported.
+        """Starts before the first report.
 
         Args:
             num_clients: N.
-            beta: Weight of a new report, in (0, 1]. The released code's smoothness is 1 - beta, and
-                so is the "beta = 0" of Sec. V-A: with eq. (17) as printed, 0 would learn nothing.
-            initial: F_k(0), `float [N]`; `None`, as in the released code, starts each of the first
-                to report from its report, and everybody else from their mean.
-            minima: F*_k where they are known, `float [N]`, as in the released code, which trains
-                each client alone; `None` for the paper's running minima (with `initial`, it counts
-                among them).
+            beta: Weight of a new report, in (0, 1]. The released code's smoothness is 1 - beta. So
+                is "beta = 0" of Sec. V-A, because in eq. (17) as printed 0 would learn nothing.
+            initial: F_k(0), `float [N]`. With `None`, as in the released code, the clients that
+                report first start from their reports, and all others from the mean of these.
+            minima: F*_k, `float [N]`, if known, as in the released code, which trains each client
+                alone; `None` for the paper's running minima, which include `initial` if given.
         """
         self._beta = beta
         self._known_minima = minima is not None
@@ -54,7 +53,7 @@ class LossEstimates:
 
         Args:
             ids: Clients that reported, distinct, `int [m]`.
-            losses: Their losses, `float [m]`. A loss that is not finite counts as not reported.
+            losses: Reported losses, `float [m]`; losses that are not finite are ignored.
         """
         ids, reported = np.asarray(ids), np.asarray(losses, np.float64)
         ids, reported = ids[np.isfinite(reported)], reported[np.isfinite(reported)]
@@ -87,17 +86,18 @@ class LossEstimates:
     def gap(self) -> np.ndarray:
         """F_k - F*_k, `float64 [N]`, 0 before the first report; a new array.
 
-        At least 0 with running minima; a report on one batch may be below a known minimum.
+        With running minima the gap is at least 0. With given minima it may be negative, because a
+        report on one batch may be below the minimum.
         """
         return self._values - self._minima if self._started else np.zeros(len(self._values))
 
     @property
     def heterogeneity(self) -> float:
-        """Gamma', the largest gap of all clients, eq. (19), and at least 0 as by its definition."""
+        """Gamma', the largest gap of all clients, eq. (19), cut at 0, as Gamma' is defined."""
         return max(0.0, float(np.max(self.gap)))
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns all that a checkpoint must hold."""
+        """Returns the state for a checkpoint."""
         return {
             "values": self._values.copy(),
             "minima": self._minima.copy(),
@@ -105,10 +105,10 @@ class LossEstimates:
         }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned.
+        """Restores a result of `state`.
 
         Raises:
-            ValueError: If a part is missing, or is of another number of clients.
+            ValueError: If a part is missing or has another number of clients.
         """
         check_saved(state, self.state(), "losses")
         self._values = state["values"].astype(np.float64)
@@ -123,15 +123,15 @@ _LARGEST_SLOPE = 1e-4
 def trained_minima(
     model: SoftmaxRegression, preprocessing: Preprocessing, train: ClientExamples
 ) -> np.ndarray:
-    """Returns each client's loss at the model that is best for it alone.
+    """Returns each client's loss at the minimiser of the client's objective.
 
-    That model minimises the client's objective, mean cross-entropy plus ridge penalty, strongly
-    convex: SciPy's L-BFGS finds it. Its loss is that which clients report to CA-Fed (Algorithm 1,
-    line 3), the mean cross-entropy without the penalty. So a report may fall below it.
+    The objective is mean cross-entropy plus ridge penalty, which is strongly convex; SciPy's
+    L-BFGS minimises it. The loss is the one that clients report to CA-Fed (Algorithm 1, line 3):
+    the mean cross-entropy without the penalty. So a report may fall below it.
 
     Args:
-        model: The model; its ridge is above 0.
-        preprocessing: From stored features to the model's input, without random draws.
+        model: The model, with a ridge above 0.
+        preprocessing: Function from stored features to the model's input, without random draws.
         train: Training examples by client.
 
     Returns:
@@ -145,7 +145,7 @@ def trained_minima(
     minima = np.zeros(train.num_clients)
     for k in np.flatnonzero(train.sizes):
         features, labels = train.client(int(k))
-        # Preprocessing without draws is plain arithmetic, for NumPy as well as for JAX.
+        # Preprocessing without draws is plain arithmetic, so it works on NumPy arrays too.
         x = np.asarray(preprocessing.in_jax(features, None), np.float64).reshape(len(labels), -1)
         try:
             minima[k] = _least_loss(x, labels, model)

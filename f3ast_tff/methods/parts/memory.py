@@ -1,4 +1,4 @@
-"""Memory of an aggregation: rules per client and for the server, in NumPy or JAX alike."""
+"""Memory of an aggregation: rules per client and for the server, for NumPy and JAX arrays."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ class Memory:
         `client` for each of the cohort; local training gives D_k;
         Delta = sum_k w_k (scale_k D_k + shift_k) [over sum_k w_k if `mean`] + `correction`;
         `after_client` for each of the cohort; the server optimizer steps along Delta if `steps`;
-        `after_server_step` for each of the cohort; `end_round`. `evaluated` is what is scored.
+        `after_server_step` for each of the cohort; `end_round`. `evaluated` gives the scored model.
 
-    With an `echo_clip` C the clients' own part is clipped before the shifts are added:
+    If there is an `echo_clip` C, the clients' own part is clipped before the shifts are added:
     Delta = clip_C(sum_k w_k scale_k D_k [over sum_k w_k]) + sum_k w_k shift_k [over sum_k w_k].
 
     Attributes:
@@ -80,12 +80,12 @@ class Memory:
             initial model.
         numbers: Names of numbers kept per client, from 0.
         averages: Names of `vectors` y whose average sum_j p_j y_j over all clients is kept as
-            `server["average_" + name]`, exact over any number of rounds. Renewed after
+            `server["average_" + name]`, exact over any number of rounds. Updated after
             `after_client`.
-        settled_averages: The same, renewed after `after_server_step`.
+        settled_averages: Names of such `vectors` with averages updated after `after_server_step`.
         totals: Names of `numbers` whose sum over all clients is kept as `server["total_" + name]`.
         server_vectors: Vectors kept once; start as in `vectors`.
-        last_step: Whether D_k is a client's last local step alone, not all that it moved by.
+        last_step: Whether D_k is a client's last local step only, not its whole movement.
         vectors_down: Vectors of the model's size sent to a client per round, the model included.
         vectors_up: Vectors sent back, the update included.
 
@@ -128,7 +128,7 @@ class Memory:
         """Returns whether the cohort's weights are divided by their sum.
 
         Args:
-            normalise: The aggregation's own answer.
+            normalise: Whether the aggregation divides them.
             now: The round.
         """
         return normalise
@@ -175,21 +175,21 @@ class Memory:
 
 @dataclass(frozen=True)
 class UpdateMemory(Memory):
-    """Latest update y_k of every client and their average, 0 for one that has not taken part yet.
+    """Latest update y_k of every client, 0 before its first, and the average of all y_k.
 
         Delta = sum_{k in S} a_k (D_k - beta y_k) + beta sum_j p_j y_j,   then y_k = D_k for k in S
 
-    S are the clients whose update D_k came back, a_k their weights in Delta. Updates are kept over
-    the client learning rate of their round, so that Delta moves the model by today's rate times
-    remembered gradients, also where the rate decays (FedLaAvg, eq. (5); MIFA, Algorithm 1).
+    S is the set of clients whose update D_k arrived, with weights a_k in Delta. Updates are stored
+    divided by the client learning rate of their round. So Delta moves the model by the current rate
+    times remembered gradients, also if the rate decays (FedLaAvg, eq. (5); MIFA, Algorithm 1).
 
     Attributes:
-        beta: How much remembered updates count, in [0, 1].
-        first_round: Round from which the model follows the memory; before it updates are noted and
-            the model follows the cohort's weighted mean.
-        waits: Whether the model stays where it is until every client (of p above 0) has taken part
+        beta: Factor of remembered updates, in [0, 1].
+        first_round: Round from which the model follows the memory. Before it, updates are stored
+            and the model follows the cohort's weighted mean.
+        waits: Whether the model stays the same until every client (of p above 0) has taken part
             once.
-        moves_alone: Whether the model follows the memory in a round without any update too.
+        moves_alone: Whether the model follows the memory also in a round without any update.
     """
 
     beta: float = 1.0
@@ -206,17 +206,17 @@ class UpdateMemory(Memory):
         return now.round_number >= self.first_round
 
     def _factor(self, now: RoundContext) -> Any:
-        """Beta over the rate by which updates are divided; 0 before `first_round`."""
+        """Factor of stored updates: beta times the learning rate; 0 before `first_round`."""
         return now.xp.where(self._follows(now), self.beta * now.learning_rate, 0.0)
 
     def client(self, client: Client, server: Values, now: RoundContext) -> ClientInit:
-        """See `Memory.client`: D_k - beta y_k."""
+        """See `Memory.client`: client k sends D_k - beta y_k."""
         return ClientInit(shift=-self._factor(now) * client.kept["update"])
 
     def after_client(
         self, client: Client, update: Any, server: Values, now: RoundContext
     ) -> Values:
-        """See `Memory.after_client`: y_k = D_k, over the rate."""
+        """See `Memory.after_client`: y_k = D_k, divided by the rate."""
         seen = now.xp.where(client.share > 0, 1.0, 0.0)
         return {"update": update / now.learning_rate, "seen": seen}
 
@@ -228,10 +228,11 @@ class UpdateMemory(Memory):
         return normalise | ~self._follows(now)
 
     def steps(self, server: Values, now: RoundContext, present: Any) -> Any:
-        """See `Memory.steps`: with clients always, unless it waits for others.
+        """See `Memory.steps`: a round with updates steps unless the memory `waits` for a client.
 
-        Without any, if it `moves_alone`, from `first_round` on, once there is an update: S is empty
-        and Delta is the average. A round whose clients were all dropped is such a round too.
+        A round without updates steps if the memory `moves_alone`, from `first_round` on, once
+        there is an update: S is empty and Delta is the average. A round whose clients were all
+        dropped counts as a round without updates.
         """
         follows = self.moves_alone & (self.beta > 0) & self._follows(now)
         remembers = follows & (server["total_seen"] > 0)
@@ -300,7 +301,7 @@ def added(values: tuple[Any, Any], term: Any) -> tuple[Any, Any]:
     raw = total + term
     part = raw - total
     error = error + ((total - (raw - part)) + (term - part))
-    # The error is folded into the sum, so that the sum alone is right.
+    # The error is folded into the sum, so that the first part is correctly rounded by itself.
     taken = raw + error
     return taken, error - (taken - raw)
 

@@ -1,4 +1,4 @@
-"""A server of one's own: no run, no data, no law of availability. See `BaseStrategy.start`."""
+"""A method on the user's server: no run, no data, no availability law; `BaseStrategy.start`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from f3ast_tff.settings.defaults import Derived, Reading
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import Parameter
 
-# Settings in place of defaults that need an availability process.
+# Settings that replace defaults which need an availability process.
 _WITHOUT_PROCESS = {"availability_knowledge": "estimated"}
 
 
 @dataclass(frozen=True)
 class UnknownAvailability:
-    """Availability that shows itself round by round: no law, no mask beforehand.
+    """Availability that becomes known round by round: no law, no mask beforehand.
 
     Attributes:
         num_clients: Number of clients N.
@@ -40,10 +40,10 @@ class UnknownAvailability:
 
 
 def constraint_from(name: str, k: Any) -> Any:
-    """Returns the constraint that a number of clients stands for; a constraint as it is.
+    """Returns the constraint for a number of clients; returns a constraint unchanged.
 
     Raises:
-        ParameterError: If it is neither, or the number is below 1; `name` is the parameter's.
+        ParameterError: If `k` is neither, or the number is below 1; `name` is the parameter's.
     """
     if not isinstance(k, (int, np.integer)):
         try:
@@ -60,7 +60,7 @@ class OwnServer:
     """Resolves defaults that follow from other settings; a `settings.defaults.Known`."""
 
     def __init__(self, availability: Any, rounds: int | None) -> None:
-        """Takes the process, `UnknownAvailability` for none, and T, `None` if there is no end."""
+        """Takes the availability process (`None`: unknown) and T (`None`: no end)."""
         self._availability = availability
         self._settings: dict[str, Any] = {"rounds": rounds}
 
@@ -75,15 +75,15 @@ class OwnServer:
         return self._settings.get(name, default)
 
     def config_class(self, kind: str) -> Any:
-        """See `Known.config_class`: a network that is not convex."""
+        """See `Known.config_class`: stands for a network that is not convex."""
         return SimpleNamespace(convex=False)
 
     def config_classes(self, kind: str) -> list[Any]:
-        """Returns the process, whose attributes are those of a `Config` class."""
+        """Returns the process, which has the attributes of a `Config` class."""
         return [self._availability]
 
     def run_name(self) -> str:
-        """Returns no name: there is no run."""
+        """Returns an empty name: there is no run."""
         return ""
 
     def settings(self, known: tuple[Parameter, ...], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Static configuration-dependent policies f_{C,S} (Definition III.1): given C, a draw of S."""
+"""Static configuration-dependent policies f_{C,S} (Definition III.1): draws of S given C."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from f3ast_tff.methods.parts.choosing import ranked
 
 
 class Policy(Protocol):
-    """Picks a set at random, with chances that depend on the round's configuration alone."""
+    """Picks a set at random, with chances that depend only on the round's configuration."""
 
     def choose(self, available: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
         """Returns the ids of a set of at most k available clients, `int64`.
@@ -26,10 +26,10 @@ class Policy(Protocol):
 
 @dataclass(frozen=True)
 class GreedyMixture:
-    """An order of the clients is drawn; its K first available clients are selected.
+    """Draws an order of the clients and selects its first K available clients.
 
-    Every point of the rate region under |S| <= K is the rate of such a policy: greedy choices are
-    its vertices, and a point is a mixture of at most N + 1 of them.
+    Every point of the rate region under |S| <= K is the rate of such a policy. The vertices of the
+    region are the rates of greedy choices, and a point is a mixture of at most N + 1 vertices.
 
     Attributes:
         utilities: Utility of each client in each order, `float64 [V, N]`; the lowest id wins ties,
@@ -62,13 +62,13 @@ class GreedyMixture:
 
 @dataclass(frozen=True)
 class TabularPolicy:
-    """f_{C,S} written out: for each available set and K, sets to select and their chances.
+    """f_{C,S} as a table: for each available set and K, sets to select and their chances.
 
     Attributes:
-        masks: The available sets it knows, `bool [M, N]`.
-        k: K of each, `int [M]`; no two entries share both.
-        subsets: For each of them, the sets S that may be selected, `bool [n, N]`.
-        chances: For each of them, f_{C,S}, `float64 [n]`, at least 0, of sum 1.
+        masks: Available set of each entry, `bool [M, N]`.
+        k: K of each entry, `int [M]`; no two entries share both mask and K.
+        subsets: Sets S to select from, `bool [n, N]` for each entry.
+        chances: f_{C,S}, `float64 [n]` for each entry, at least 0, of sum 1.
 
     Examples:
         >>> import numpy as np
@@ -97,7 +97,7 @@ class TabularPolicy:
             _check_chances(self.chances[place])
             places[mask.tobytes(), int(k)] = place
         if len(places) < len(self.masks):
-            raise ValueError("an available set is there twice with the same K")
+            raise ValueError("an available set occurs twice with the same K")
         object.__setattr__(self, "_places", places)
 
     def choose(self, available: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:

@@ -47,11 +47,11 @@ def variance_bound(r: np.ndarray, p: np.ndarray, objective: str) -> float:
 
 
 def best_if_all_available(p: np.ndarray, k: float, objective: str) -> tuple[np.ndarray, float]:
-    """Returns the r of least H(r) where all clients are always available and K of them train.
+    """Returns the r of least H(r) if all clients are always available and K of them train.
 
-    Rates then are any r of (0, 1]^N whose sum is K, and the least H is at
-    r_k = min(1, s sqrt(c_k)), s such that the sum is K: in proportion to p for `"p_squared"`, to
-    sqrt(p) for `"p"`.
+    Then every r in (0, 1]^N of sum K is a possible rate. The least H is at
+    r_k = min(1, s sqrt(c_k)), with s such that the sum is K: in proportion to p for
+    `"p_squared"`, to sqrt(p) for `"p"`.
 
     Args:
         p: Client shares, `float [N]`, each above 0.
@@ -59,12 +59,13 @@ def best_if_all_available(p: np.ndarray, k: float, objective: str) -> tuple[np.n
         objective: See `numerators`.
 
     Returns:
-        r / s, `float64 [N]`, in which clients that tie do so exactly, and s.
+        r / s, `float64 [N]`, in which equal clients are exactly equal, and s.
     """
     root = root_numerators(np.asarray(p, np.float64), objective)
     if k >= len(p):
         return np.ones(len(p)), 1.0
-    # With the m largest at 1 the others share K - m. The least m that leaves none above 1 is right.
+    # If the m largest rates are 1, the remaining rates sum to K - m. Take the least m with no rate
+    # above 1.
     largest = np.sort(root)[::-1]
     scales = (k - np.arange(len(p))) / np.cumsum(largest[::-1])[::-1]
     scale = float(scales[np.argmax(scales * largest <= 1)])
@@ -72,7 +73,7 @@ def best_if_all_available(p: np.ndarray, k: float, objective: str) -> tuple[np.n
 
 
 def marginal_utility(r: np.ndarray, p: np.ndarray, objective: str) -> np.ndarray:
-    """Returns -dH/dr_k = c_k / r_k^2, what selecting client k is worth (eq. 4); `float [N]`.
+    """Returns -dH/dr_k = c_k / r_k^2, the utility of selecting client k (eq. 4); `float [N]`.
 
     Examples:
         >>> import numpy as np
@@ -87,18 +88,18 @@ def marginal_utility(r: np.ndarray, p: np.ndarray, objective: str) -> np.ndarray
 class ParticipationRates:
     """Exponentially smoothed participation rates r_k(t), one per client (or a cluster of clients).
 
-    `r(t + 1) = (1 - beta) r(t) + beta 1_S`, eq. (5). The decay, which all rates share, is kept as
-    one number: r = scale * unscaled, so that a round touches the selected clients alone, and 8
-    bytes a client are all that is kept. Whenever the scale has fallen below 2^-64, a power of two
-    moves from it into the unscaled rates, which rounds nothing. Rates differ from the recursion
-    carried out client by client by rounding alone (1e-12 of a rate at most, see the tests).
+    `r(t + 1) = (1 - beta) r(t) + beta 1_S`, eq. (5). All rates share the decay, which is kept as
+    one number: r = scale * unscaled. So a round changes only the selected clients, and the state
+    takes 8 bytes per client. Whenever the scale has fallen below 2^-64, a power of two moves from
+    the scale into the unscaled rates, which is exact. Rates differ from the recursion client by
+    client only by rounding (at most 1e-12 of a rate, see the tests).
 
-    In exact arithmetic rates never reach 0; a client absent for some 350 / beta rounds is kept at
-    1e-150, so that p^2 / r^2 stays finite.
+    In exact arithmetic rates never reach 0. Here a rate is at least 1e-150, reached after some
+    350 / beta rounds of absence, so that p^2 / r^2 stays finite.
 
-    With a falling step, round t moves the rates by max(1 / t, beta). While 1 / t is above beta,
+    If the step is falling, round t moves the rates by max(1 / t, beta). While 1 / t is above beta,
     r_k(t) is the share of rounds 1 .. t in which client k was selected, and r(0) only decides the
-    first selection. A client never selected is then at 1e-150 too, below every other.
+    first selection. A client never selected is then at 1e-150, below every other client.
 
     Examples:
         >>> from f3ast_tff import ParticipationRates
@@ -117,13 +118,13 @@ class ParticipationRates:
             initial: r(0) / scale, `float [N]`, such that r(0) is in (0, 1].
             beta: Step size, in (0, 1); the paper's O(1 / T).
             falling: Whether the step of round t is max(1 / t, beta).
-            scale: A factor of all rates, above 0. Clients whose `initial` is in proportion to
-                p tie exactly, which r(0) rounded one by one would not.
+            scale: Factor of all rates, above 0. Clients with `initial` in proportion to p tie
+                exactly; with r(0) rounded one by one they would not.
         """
         if not 0 < beta < 1:
             raise ValueError(f"beta {beta}: must be in (0, 1)")
         values = np.array(initial, np.float64)
-        # A product of 1 / K and K may be above 1 by its rounding.
+        # A product of 1 / K and K may exceed 1 by rounding.
         if not (np.all(values > 0) and np.all(values * scale <= 1 + 1e-15)):
             raise ValueError("initial rates must be in (0, 1]")
         self.beta = beta
@@ -141,7 +142,7 @@ class ParticipationRates:
     def unscaled(self) -> np.ndarray:
         """Rates up to a factor common to all clients, `float64 [N]`; read-only view.
 
-        Ordering clients by p / r needs no more than this.
+        These rates are enough to order clients by p / r.
         """
         view = self._unscaled.view()
         view.flags.writeable = False
@@ -155,10 +156,10 @@ class ParticipationRates:
         """Moves the rates by one round.
 
         Args:
-            selected: Distinct ids of the clients that count, `int [m]`; empty for an empty round,
-                which decays every rate.
-            share: What stands for the 1 of 1_S, in [0, 1], `float [m]` or the same for all: for
-                a cluster, the share of its clients that was selected.
+            selected: Distinct ids of the clients in S, `int [m]`; empty for an empty round, which
+                decays every rate.
+            share: Values in [0, 1] that replace the 1 of 1_S, `float [m]` or one for all; for a
+                cluster, the share of its clients that was selected.
         """
         if self.falling:
             self._rounds += 1
@@ -171,11 +172,11 @@ class ParticipationRates:
         self._unscaled[selected] += self.beta / self._scale * share
 
     def started(self, clients: np.ndarray, rate: float) -> ParticipationRates:
-        """Returns rates where clients that join start as r(0) starts the first.
+        """Returns rates in which joining clients have a first rate, as clients at t = 0 have r(0).
 
         Args:
-            clients: Their ids, `int [m]`.
-            rate: Their rate, in (0, 1].
+            clients: Ids of the joining clients, `int [m]`.
+            rate: First rate of these clients, in (0, 1].
         """
         renewed = copy.copy(self)
         renewed._unscaled = self._unscaled.copy()
@@ -183,7 +184,7 @@ class ParticipationRates:
         return renewed
 
     def _count(self, selected: np.ndarray, share: np.ndarray | float) -> None:
-        # Whole numbers over t: clients selected equally often tie exactly.
+        # Whole numbers over t, so that clients selected equally often tie exactly.
         if self._rounds == 1:
             self._unscaled.fill(_LEAST)
         self._scale = 1 / self._rounds
@@ -200,12 +201,12 @@ class ParticipationRates:
         return np.clip(rates, _LEAST, 1.0, out=rates)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns all that a checkpoint must hold.
+        """Returns the state for a checkpoint.
 
         Returns:
-            `rates`, r(t), for readers; `unscaled_rates` and `rate_scale`, of which r(t) is the
-            product, to go on with, bit for bit; with a falling step `rate_updates`, the number of
-            rounds so far.
+            `rates`, r(t), for readers; `unscaled_rates` and `rate_scale`, whose product is r(t),
+            from which tracking resumes bit for bit; with a falling step also `rate_updates`, the
+            number of rounds so far.
         """
         return {"rates": self.values, **self._parts()}
 
@@ -214,10 +215,10 @@ class ParticipationRates:
         return {**parts, "rate_updates": np.array(self._rounds)} if self.falling else parts
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned.
+        """Restores a result of `state`.
 
         Raises:
-            ValueError: If a part is missing, or is of another number of clients.
+            ValueError: If a part is missing or has another number of clients.
         """
         check_saved(state, self._parts(), "rates")
         self._unscaled[:] = state["unscaled_rates"]
@@ -230,12 +231,12 @@ def check_weight_bound(bound: float | None) -> None:
     """Checks a bound on p_k / r_k.
 
     Raises:
-        ValueError: If it is not above 0.
+        ValueError: If the bound is not above 0.
     """
     if bound is not None and not bound > 0:
         raise ValueError(f"weight_bound {bound}: must be above 0")
 
 
 def bounded(weights: np.ndarray, bound: float | None) -> np.ndarray:
-    """Returns weights p_k / r_k, `float64 [m]`, none above the bound if there is one."""
+    """Returns weights p_k / r_k, `float64 [m]`, cut to the bound, if any."""
     return weights if bound is None else np.minimum(weights, bound)

@@ -1,4 +1,4 @@
-"""The interface of a selection strategy: who trains this round, with what weight."""
+"""The interface of a selection strategy: the clients of a round and their weights."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from f3ast_tff.settings.registry import builtin_registry
 
 _Started = TypeVar("_Started", bound="BaseStrategy")
 
-# Current losses of the clients asked for: ids `int [m]` -> `float [m]`, NaN for a client without a
-# loss (no example, or no full batch), infinity where the model has diverged.
+# Function from ids `int [m]` to the clients' current losses, `float [m]`: NaN for a client without
+# a loss (no example, or no full batch), infinity if the model has diverged.
 Losses = Callable[[np.ndarray], np.ndarray]
 
 
 def no_losses(ids: np.ndarray) -> np.ndarray:
-    """Losses of a `Round` without them: for strategies that ask nobody, see `needs_losses`."""
+    """Raises an error: the losses of a `Round` made without losses, see `needs_losses`."""
     raise RuntimeError(
         f"asked clients {ids} for their losses, but the round has none: "
         "Round(t, available, constraint, losses)"
@@ -27,7 +27,7 @@ def no_losses(ids: np.ndarray) -> np.ndarray:
 
 
 def asked_once(losses: Losses) -> Losses:
-    """Returns a function that asks the same clients once and remembers their answer."""
+    """Returns a function that asks once for the same clients and then repeats the answer."""
     answers: dict[bytes, np.ndarray] = {}
 
     def remembered(ids: np.ndarray) -> np.ndarray:
@@ -46,12 +46,12 @@ class Round:
     Attributes:
         number: Round t, from 1.
         available: Reachable clients, `bool [N]`.
-        constraint: Communication constraint of the round; its `k` is K_t, the most clients that the
-            server can talk to.
-        losses: Asks clients for their current loss, which costs communication. A second call for
-            the same clients returns the first answer, see `asked_once`.
+        constraint: Communication constraint of the round; its `k` is K_t, the largest number of
+            clients that the server can talk to.
+        losses: Function that asks clients for their current loss, which costs communication. A
+            second call for the same clients returns the first answer, see `asked_once`.
         asked_in: Round in which each client of `Strategy.weigh` was asked, `int64 [m]`; `None`
-            where no update is late, and in `Strategy.select`.
+            if updates are never late, and in `Strategy.select`.
 
     Examples:
         >>> import numpy as np
@@ -72,7 +72,7 @@ class Round:
         object.__setattr__(self, "losses", asked_once(self.losses))
 
     def asked_now(self, ids: np.ndarray) -> np.ndarray:
-        """Returns those of the clients of `Strategy.weigh` that were asked in this round."""
+        """Returns the clients among `ids` of `Strategy.weigh` that were asked in this round."""
         return ids if self.asked_in is None else ids[self.asked_in == self.number]
 
 
@@ -83,7 +83,7 @@ class Cohort:
     Attributes:
         ids: Client ids, `int64 [m]`; with-replacement sampling may repeat a client.
         weights: Aggregation weight of each, `float64 [m]`.
-        step: Factor of the server's learning rate in this round; read where updates may be late.
+        step: Factor of the server's learning rate in this round; used if updates may be late.
 
     Examples:
         >>> import numpy as np
@@ -112,11 +112,11 @@ class Outcome:
     """Results of a round's cohort.
 
     Attributes:
-        ids: The cohort as it was selected, `int64 [m]`.
-        delivered: Whether each client's update entered the aggregate, `bool [m]`: it was delivered,
+        ids: The selected cohort, `int64 [m]`.
+        delivered: Whether each client's update entered the aggregate, `bool [m]`: it was delivered
             and finite.
-        losses: Mean loss of the batches that each client trained on, `float64 [m]`; NaN where it
-            had no step, or was not delivered.
+        losses: Mean loss of the batches that each client trained on, `float64 [m]`; NaN without a
+            step or a delivery.
 
     Examples:
         >>> import numpy as np
@@ -137,12 +137,12 @@ class Outcome:
 class Strategy(Protocol):
     """A selection policy over N clients; owns neither data nor model.
 
-    Randomness comes from (seed, round) alone, so that the state below is all there is to save.
+    Randomness comes only from (seed, round), so `state` is the whole state to save.
 
     Attributes:
         needs_losses: Whether `select` asks clients for their losses.
-        needs_outcome: Whether it learns from `observe`. If it needs neither, its cohorts do not
-            depend on the model, and many rounds are selected ahead.
+        needs_outcome: Whether the strategy learns from `observe`. If it needs neither losses nor
+            outcome, its cohorts do not depend on the model, and many rounds are selected ahead.
 
     A run refuses clients that are not available, a client selected twice, and more clients than
     the constraint allows, unless the strategy's attribute `may_select` names it; see
@@ -171,16 +171,16 @@ class Strategy(Protocol):
         """Picks the clients of a round; moves no state.
 
         Returns:
-            Client ids, `int64 [m]`; empty where nobody is available.
+            Client ids, `int64 [m]`; empty if no client is available.
         """
         ...
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """Weighs the updates that arrive and moves the state by one round.
 
-        Called once after each `select`, before anybody trains. Apart from the losses that the
-        strategy asks for, nothing here depends on the model. Where updates may be late, `ids` are
-        the clients selected and then those of earlier rounds whose update is there, see
+        Called once after each `select`, before the clients train. The weights depend on the model
+        only through losses that the strategy asks for. If updates may be late, `ids` holds the
+        selected clients, then the clients of earlier rounds whose update has arrived; see
         `Round.asked_in`.
 
         Args:
@@ -189,29 +189,29 @@ class Strategy(Protocol):
             delivered: Whether each client's update will arrive, `bool [m]`.
 
         Returns:
-            The clients delivered, in their order, with the weights of their updates.
+            The delivered clients, in the order of `ids`, with the weights of their updates.
         """
         ...
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
-        """Learns from the outcome; called after each round if it `needs_outcome`."""
+        """Learns from the outcome; called after each round if the strategy `needs_outcome`."""
         ...
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns all that a checkpoint must hold."""
+        """Returns the state for a checkpoint."""
         ...
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned."""
+        """Restores a result of `state`."""
         ...
 
 
 class BaseStrategy:
-    """Base of strategies: equal weights, no state; a subclass defines `select` and what differs.
+    """Base of strategies: equal weights, no state; a subclass defines at least `select`.
 
     Attributes:
-        aggregation: Name of the aggregation that its weights are meant for. Read where a strategy
-            is given as an object; an `AlgorithmConfig` has its own.
+        aggregation: Name of the aggregation for the strategy's weights. Used if the strategy is
+            given as an object; otherwise `AlgorithmConfig.aggregation` counts.
         method: Name of the algorithm that `start` starts; empty for none.
 
     Examples:
@@ -242,14 +242,15 @@ class BaseStrategy:
         availability: Any = None,
         **parameters: Any,
     ) -> _Started:
-        """Returns a new strategy for a server of one's own; needs NumPy alone.
+        """Returns a new strategy for a user's server; needs only NumPy.
 
-        Each round is `select`, then `weigh` with the updates that arrived, then `observe` if the
+        Each round calls `select`, then `weigh` with the updates that arrived, then `observe` if the
         strategy `needs_outcome`. `state` and `restore` carry the strategy over a restart.
 
         Parameters have the defaults of a run whose network is not convex and whose clients are
-        available independently of each other. So F3AST starts at its best rates if all clients
-        were always available: K clients of weight 1 / K, as in FedAvg, until the rates move.
+        available independently of each other. So F3AST starts at the rates that would be best if
+        all clients were always available: K clients of weight 1 / K, as in FedAvg, until the rates
+        move.
 
         Args:
             p: Client shares p_k, `float [N]`, of sum 1.
@@ -257,14 +258,14 @@ class BaseStrategy:
             seed: Seed of the selection.
             sizes: Training examples of each client, `int [N]`; by default in proportion to p.
             rounds: T, number of rounds, for a method that depends on it.
-            availability: Process of who is available, for a method that looks at it beforehand;
-                `None` where availability shows itself round by round.
+            availability: Availability process, for a method that uses it beforehand; `None` if
+                availability becomes known round by round.
             **parameters: Parameters of the method, such as `rate_beta=0.01`.
 
         Raises:
             ParameterError: If a value is not allowed or missing, or a parameter is unknown.
             ValueError: If p is no distribution.
-            TypeError: If the class is not what its `method` starts; construct it instead.
+            TypeError: If the class's `method` starts another class; construct the object instead.
 
         Examples:
             >>> import numpy as np
@@ -294,45 +295,46 @@ class BaseStrategy:
 
     @property
     def may_select(self) -> frozenset[str]:
-        """Rules that `select` may break; a class attribute does.
+        """Rules that `select` may break; may be a class attribute.
 
         `"unavailable"`: it may return clients that are not available. `"repeated"`: it may return
-        a client more than once. `"too_many"`: it may return more than the constraint allows.
+        a client more than once. `"too_many"`: it may return more clients than the constraint
+        allows.
         """
         return frozenset()
 
     @property
     def client_loss(self) -> str:
-        """Which loss it asks for, as `AlgorithmConfig.client_loss`; read as `aggregation` is."""
+        """The loss to ask for, as `AlgorithmConfig.client_loss`; used as `aggregation` is."""
         return "mean"
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
-        """See `Strategy.observe`: nothing is learnt."""
+        """See `Strategy.observe`; the base class learns nothing."""
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`: every update counts 1."""
         return Cohort(ids[delivered], np.ones(np.count_nonzero(delivered)))
 
     def participation_rates(self) -> np.ndarray | None:
-        """Returns r(t), the rate that stands for each client, `float64 [N]`, for the run's files.
+        """Returns r(t), the tracked rate of each client, `float64 [N]`, for the run's files.
 
-        `None` where the strategy tracks none. A new array.
+        The array is new; `None` if the strategy tracks no rates.
         """
         return None
 
     def remembered(self) -> dict[str, np.ndarray]:
-        """Returns the arrays that rounds move in place, by their names in a checkpoint."""
+        """Returns the arrays that rounds change in place, by their names in a checkpoint."""
         return {}
 
     def state(self) -> dict[str, np.ndarray]:
-        """Returns copies of what is `remembered`."""
+        """Returns copies of the `remembered` arrays."""
         return {name: array.copy() for name, array in self.remembered().items()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned.
+        """Restores a result of `state`.
 
         Raises:
-            ValueError: If a part is missing, unknown, or of another number of clients.
+            ValueError: If a part is missing or unknown, or has another number of clients.
         """
         own = self.remembered()
         if not own and state:
@@ -351,7 +353,7 @@ def cohort_of(strategy: Strategy, now: Round, delivered: np.ndarray | None = Non
         delivered: Clients whose update would arrive, `bool [N]`; `None` for all.
 
     Returns:
-        The clients delivered, with their weights.
+        The delivered clients, with their weights.
 
     Examples:
         >>> import numpy as np
@@ -368,15 +370,15 @@ def cohort_of(strategy: Strategy, now: Round, delivered: np.ndarray | None = Non
 
 
 def check_saved(saved: Mapping[str, np.ndarray], own: Mapping[str, np.ndarray], what: str) -> None:
-    """Checks a saved state before it is taken back.
+    """Checks a saved state before it is restored.
 
     Args:
-        saved: State to take back.
+        saved: State to restore.
         own: State that the object would save now.
         what: Name of the object, as in "saved rates lack rate_scale".
 
     Raises:
-        ValueError: If a part is missing, or has another shape than one's own.
+        ValueError: If a part is missing, or its shape differs from the object's.
     """
     missing = sorted(set(own) - set(saved))
     if missing:

@@ -121,7 +121,7 @@ class Population(Protocol):
     """An availability process whose clients join and leave; `mask` holds present clients only."""
 
     def present(self, round_number: int) -> np.ndarray:
-        """Returns the clients that exist in round t, from 1, `bool [N]`, from (seed, t) alone."""
+        """Returns the clients that exist in round t, from 1, `bool [N]`; pure in (seed, t)."""
         ...
 
 
@@ -172,11 +172,11 @@ class Renewable(Strategy, Protocol):
 
 
 class OfThosePresent(Wrapped):
-    """Gives a strategy p_k(t) = p_k / sum of p_j over present clients, in every round.
+    """Gives a strategy p_k(t) = p_k / sum of p_j over present clients in every round.
 
     A client that joins in round t, or is present in round 1, starts at the rate min(1, K / N_t).
     K is the mean of K_t, N_t the number of present clients. A client that leaves is forgotten.
-    Arrivals and departures follow from (seed, round), so the state is the strategy's alone. In a
+    Arrivals and departures follow from (seed, round), so the only state is the strategy's. In a
     round without present clients the shares stay.
     """
 
