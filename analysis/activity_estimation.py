@@ -20,9 +20,9 @@ from f3ast_tff.availability import FourClassesConfig
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityPrior, EstimatedAvailability
 from f3ast_tff.settings import parameter
 
-# The paper's: 10^1, 10^1.5, ..., 10^4.
+# Numbers of observations in the paper: 10^1, 10^1.5, ..., 10^4.
 OBSERVATIONS = (10, 32, 100, 316, 1000, 3162, 10_000)
-# Estimate -> heading in the table, label in the figure, colour, line, marker.
+# By estimate: heading in the table, label in the figure, colour, line, marker.
 _STYLES = {
     "pi": ("pi counted", r"$\pi_k$, rounds counted", "#0072B2", "-", "o"),
     "pi_chain": ("pi of chain", r"$\pi_k$ of the estimated chain", "#56B4E9", ":", "s"),
@@ -94,7 +94,7 @@ def render(observations: Sequence[int], errors: dict[str, np.ndarray]) -> str:
             cells.append(f"{values.mean():.4f}{spread}")
         lines.append(f"{t:>12}" + "".join(f"{cell:>19}" for cell in cells))
     lines.append(f"mean over clients of |estimate - truth|, Beta(1, 1) priors, runs: {num_runs}")
-    # The last tenfold, where priors no longer matter.
+    # The last factor of ten, where priors no longer matter.
     start = next(place for place, t in enumerate(observations) if 10 * t >= observations[-1])
     if start < len(observations) - 1:
         steps = np.log(observations[-1] / observations[start])

@@ -2,8 +2,9 @@
 
 python -m f3ast_tff.analysis.advice_regret
 
-The advice is the method of highest mean accuracy under the other kinds of availability; its regret
-is the accuracy of the best method there minus its own. Each kind is left out in turn.
+Each kind of availability is left out in turn. The advice is the method of highest mean accuracy
+under the remaining kinds. Its regret is the accuracy of the best method under the left-out kind
+minus the accuracy of the advised method.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from f3ast_tff.analysis.command_line import command
 from f3ast_tff.analysis.texts import markdown_table
 from f3ast_tff.settings import parameter
 
-# Rules that follow no study.
+# Rules that always choose the same method.
 FIXED = ("F3AST", "FedAvg, without replacement", "FedAvg")
 _OBJECTIVES = {"examples": "n_k / n", "equal": "1 / N"}
 

@@ -44,13 +44,12 @@ def differences(first: Run, second: Run) -> tuple[float, bool]:
     """Compares two finished runs.
 
     Returns:
-        The largest relative difference of losses and update norms over all evaluated rounds,
-        infinite where a value of one run is not finite and differs; and whether both selected the
-        same clients in every round.
+        The largest relative difference of losses and update norms over all evaluated rounds
+        (infinite if a value of one run is not finite and differs), and whether both runs selected
+        the same clients in every round.
 
     Raises:
-        RunsError: If one is unfinished or damaged, lacks a column, or they did not evaluate the
-            same rounds.
+        RunsError: If a run is unfinished or damaged, lacks a column, or evaluated other rounds.
     """
     for run in (first, second):
         if run.summary is None:

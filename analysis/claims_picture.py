@@ -32,7 +32,7 @@ class Group:
     """Claims of one figure or table: a is better than b, in each column.
 
     Attributes:
-        title: Figure or table, and what was run.
+        title: Figure or table, and the experiment.
         file: Kept scores, in `analysis/results/`.
         pairs: Algorithms a and b.
         where: Runs that count; see `runs_where`.
@@ -131,7 +131,7 @@ def main(flags: Flags) -> None:
 
 
 def rows_of(group: Group, results: Path = _RESULTS) -> list[Row]:
-    """Returns the claims of a group with what the kept runs in a folder say.
+    """Returns the claims of a group with the differences of the kept runs in a folder.
 
     Raises:
         RunsError: If the file lacks runs.

@@ -2,8 +2,8 @@
 
 python -m f3ast_tff.analysis.cohort_statistics --runs runs/table3_synthetic --out cohorts.csv
 
-Where the aggregation is a sum, the server moves by sum_k w_k v_k: a sum of weights of 2 is a step
-twice as long as that of a mean. An unbiased rule has E[sum_k w_k] = 1.
+If the aggregation is a sum, the server moves by sum_k w_k v_k: if the weights sum to 2, the step is
+twice as long as for a mean. An unbiased rule has E[sum_k w_k] = 1.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from f3ast_tff.analysis.texts import write_csv
 
 # First rounds of the spans over which weights are averaged.
 SPANS = (1, 11, 101, 301, 601)
-# The clients that hold most are this share of all.
+# Share of all clients that count as largest.
 LARGEST_SHARE = 0.1
 
 
@@ -52,9 +52,10 @@ def cohort_statistics(runs: Sequence[Run]) -> pd.DataFrame:
         (1 for a mean), over the rounds from t to the next of `SPANS` (NaN where there are none);
         `largest_p`, max p_k; `largest_clients`, the share of picks that went to the tenth of the
         clients with the largest p_k; `never_picked`, the share of clients that were in no cohort.
-        Where updates may be late, of the updates: `mean_staleness`, rounds from asking to entering;
-        `not_taken`, the share of those asked for that were lost or dropped; `rarest_half`, the
-        share of those entering that came from the half of the clients that entered least often.
+        If updates may be late: `mean_staleness`, mean rounds from asking for an update to its
+        entering; `not_taken`, the share of updates asked for that were lost or dropped;
+        `rarest_half`, the share of entering updates from the half of the clients whose updates
+        entered least often.
 
     Raises:
         RunsError: If a run's `selection.npz` is damaged.

@@ -28,11 +28,11 @@ _Flags = TypeVar("_Flags")
 def command(
     flags: type[_Flags], about: str | None
 ) -> Callable[[Callable[[_Flags], int | None]], Callable[[Sequence[str]], int]]:
-    """Makes a function of flags the `main` of a command, which takes a command line.
+    """Turns a function of flags into the `main` of a command, which takes a command line.
 
-    The function's result is the exit code, `None` for 0. It raises `OSError` only where `flags.out`
-    cannot be written. `main` says errors in one line on stderr, with exit code `BAD_INPUT`, or
-    `FAILED` where the disk is full.
+    The function's result is the exit code, `None` for 0. It raises `OSError` only if `flags.out`
+    cannot be written. `main` prints errors in one line on stderr, with exit code `BAD_INPUT`, or
+    `FAILED` if the disk is full.
 
     Args:
         flags: A dataclass with a field made by `f3ast_tff.settings.parameter` for each flag.
@@ -69,17 +69,17 @@ def runs_flag() -> Any:
 
 
 def out_flag(kind: str = "PNG") -> Any:
-    """Declares the flag of the file to write, of a kind."""
+    """Declares the flag of the file to write; `kind` names its format."""
     return parameter(
         REQUIRED, f"{kind} file to write or replace; its folder must exist", is_path=True
     )
 
 
 def read_finished(folder: str) -> list[Run]:
-    """Reads the finished runs of a folder, and says which are left out.
+    """Reads the finished runs of a folder, and reports runs that are left out.
 
     Raises:
-        RunsError: If there is none, or a run is damaged.
+        RunsError: If there is no finished run, or a run is damaged.
     """
     runs = load_runs(folder)
     finished = finished_runs(runs)
@@ -88,7 +88,7 @@ def read_finished(folder: str) -> list[Run]:
 
 
 def say_left_out(lines: Iterable[str]) -> None:
-    """Says on stderr which runs a command leaves out, a line each."""
+    """Prints the runs that a command leaves out on stderr, one per line."""
     for line in lines:
         print(f"left out: {line}", file=sys.stderr)
 
@@ -97,7 +97,7 @@ def require_ending(flag: str, path: str | Path, *allowed: str) -> None:
     """Checks the ending of a file's name.
 
     Raises:
-        ParameterError: If it is none of those allowed.
+        ParameterError: If the ending is not allowed.
     """
     if Path(path).suffix.lower() not in allowed:
         raise ParameterError(flag, str(path), f"must end in {' or '.join(allowed)}")

@@ -2,7 +2,7 @@
 
 python -m f3ast_tff.analysis.cumulative_importance --runs runs/cafed_fig1a --out importance.csv
 
-The classes are those of the availability `four_classes`, grouped as in the figure.
+The classes come from the availability `four_classes` and are grouped as in the figure.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def cumulative_importance(runs: Sequence[Run]) -> pd.DataFrame:
         for pair, run in sorted(group.runs.items()):
             labels = {**settings, "data_seed": pair.draw, "seed": pair.seed}
             rows += [{**labels, **row} for row in _of_run(run)]
-    # Objects: else a setting of some runs only, 5 and None, would become 5.0 and NaN.
+    # Objects, because otherwise 5 and None of a setting would become 5.0 and NaN.
     table = pd.DataFrame(rows, dtype=object)
     numbers = ["weight", "weight_share", "p", "ratio"]
     return table.astype(dict.fromkeys(numbers, float)).round(6)

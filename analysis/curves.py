@@ -31,12 +31,12 @@ X_AXES = {
 
 
 def positions(group: RunGroup, rounds: np.ndarray, x: str) -> np.ndarray:
-    """Returns where the evaluations of a group are, the mean over its runs, `float64 [n]`.
+    """Returns the x values of a group's evaluations, as means over its runs, `float64 [n]`.
 
-    `rounds` are the evaluated rounds, `int [n]`, `x` is one of `X_AXES`.
+    `rounds` are the evaluated rounds, `int [n]`; `x` is one of `X_AXES`.
 
     Raises:
-        RunsError: If a run does not have it; names the run.
+        RunsError: If a run lacks `x`; names the run.
     """
     if x == "rounds":
         return rounds
@@ -50,7 +50,7 @@ def positions(group: RunGroup, rounds: np.ndarray, x: str) -> np.ndarray:
 
 
 def has_clock(group: RunGroup) -> bool:
-    """Whether all runs of a group know how long their rounds take."""
+    """Whether all runs of a group have a clock."""
     return all(np.isfinite(_values(run, "simulated_seconds")).all() for run in group.runs.values())
 
 
@@ -79,9 +79,9 @@ _PANELS = {
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A line as it was drawn: x, y and spread `[n]`, which is `None` for one run.
+    """A drawn line: x, y and spread, each `[n]`; the spread is `None` for one run.
 
-    `runs` says what it is the mean of: a run's folder, or how many draws or seeds.
+    `runs` names the runs behind the mean: a run's folder, or the number of draws or seeds.
     """
 
     label: str
@@ -101,22 +101,22 @@ def draw_curves(
 ) -> Figure:
     """Draws accuracy over samples and over users, a row of panels for each condition.
 
-    A line is the mean over an algorithm's draws of the data, of each draw's mean over its seeds,
-    the band around it one standard deviation over draws to each side; with one draw both are over
-    its seeds. The title says how many unfinished runs were left out.
+    A line is the mean over an algorithm's draws of the data, of each draw's mean over its seeds.
+    The band is one standard deviation over draws to each side. With one draw both are over its
+    seeds. The title gives the number of unfinished runs that were left out.
 
     Args:
         groups: Finished runs, of `arranged`.
         names: The settings of their conditions.
-        path: The file to write or replace, a picture of the kind that its name ends in; on an error
-            it stays as it was. `None` for none.
-        looks: Looks of the lines; by default that of each algorithm. Groups of one condition and
-            algorithm must look different.
-        num_unfinished: Unfinished runs.
+        path: The picture file to write or replace, in the format of its ending; on an error it
+            stays the same. `None` for no file.
+        looks: Looks of the lines; by default the look of each algorithm. Groups of the same
+            condition and algorithm must look different.
+        num_unfinished: Number of unfinished runs.
         x: Horizontal axis, one of `X_AXES`.
 
     Raises:
-        RunsError: If there are too many conditions, or a run does not have `x`.
+        RunsError: If there are too many conditions, or a run lacks `x`.
         OSError: If the file cannot be written.
     """
     looks = looks_of(groups) if looks is None else looks
@@ -165,7 +165,7 @@ def draw_panel(
             color=look.color,
             linestyle=look.dashes,
             marker=look.marker,
-            # Markers of different algorithms sit at different rounds.
+            # Markers of different algorithms are at different rounds.
             markevery=(number % every, every),
             markersize=5,
             linewidth=1.8,
@@ -195,7 +195,7 @@ def trace_of(group: RunGroup, column: str, label: str, x: str = "rounds") -> Tra
 
 
 def _by_draw(group: RunGroup, column: str) -> pd.DataFrame:
-    """A score by round: a column a draw, its mean over seeds; with one draw a column a seed."""
+    """A score by round: a column per draw, of means over seeds; with one draw a column per seed."""
     by_draw: dict[int, list[pd.Series[Any]]] = {}
     for pair in sorted(group.runs):
         scores = group.runs[pair].metrics.set_index("round")[column]
@@ -213,12 +213,12 @@ def plain(panel: Axes) -> None:
 
 
 def save(figure: Figure, path: Path, dpi: int = DPI) -> None:
-    """Writes a picture of the kind that the file's name ends in, or replaces it.
+    """Writes or replaces a picture, in the format of the file's ending.
 
     The same figure gives the same file.
 
     Raises:
-        OSError: If it cannot be written; it stays as it was.
+        OSError: If the file cannot be written; it then stays the same.
     """
     kind = path.suffix[1:].lower() or "png"
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
@@ -245,7 +245,7 @@ def add_legend(figure: Figure, looks: Iterable[Look], loc: Any = "outside lower 
 
 
 def legend_columns(labels: Sequence[str], width: float = WIDTH) -> int:
-    """Returns how many columns of a legend fit a width in inches: fewer where labels are long."""
+    """Returns the number of legend columns that fit a width in inches, given the labels."""
     fitting = int(_CHARACTERS_PER_INCH * width) // (10 + max(map(len, labels), default=0))
     return max(1, min(len(labels), fitting, _LEGEND_COLUMNS))
 

@@ -1,8 +1,8 @@
-"""Is one method better than another: paired differences of any runs, each with a verdict.
+"""Compares methods: paired differences of any runs, each with a verdict.
 
-Two groups of runs are compared where all settings agree that both have, except the settings that
-methods may differ in. A difference is over the pairs of data draw and seed that both ran. Intervals
-and p values are corrected by Holm's rule for the number of differences in the table.
+Two groups of runs are compared if all their common settings agree, except settings in which methods
+may differ. A difference is over the pairs of data draw and seed that both ran. Intervals and p
+values are corrected by Holm's rule for the number of differences in the table.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from f3ast_tff.analysis.verdicts import (
 )
 from f3ast_tff.core.errors import ParameterError
 
-# Common pairs of data draw and seed, where the data are not generated.
+# Fewest common pairs of data draw and seed for a verdict, if the data are not generated.
 FEWEST_PAIRS = 3
-# More methods are compared with one of them, not each with each.
+# Largest number of methods compared each with each; more are compared with one of them.
 MAX_METHODS = 6
 _MAX_NAMED = 5
 _USUAL_BASELINE = "fedavg"
@@ -72,9 +72,9 @@ _WORDS = {HOLDS: BETTER, REVERSED: WORSE, OPEN: CLOSE, None: NO_VERDICT}
 def compared(
     a: RunGroup, b: RunGroup, metric: str, period: str | int
 ) -> tuple[PairedDifference | None, Divergence]:
-    """Returns a minus b over common pairs, and how often each diverged.
+    """Returns a minus b over common pairs, and the numbers of divergences.
 
-    A score that is not finite is worse than any other; `metric` and `period` as of
+    A score that is not finite is worse than any other; `metric` and `period` are arguments of
     `RunGroup.scores`. The difference is `None` for fewer than 2 common pairs.
     """
     found = difference_of_common(*(ranked(group, metric, period) for group in (a, b)))
@@ -84,14 +84,14 @@ def compared(
 
 
 def ranked(group: RunGroup, metric: str, period: str | int) -> dict[Pair, float]:
-    """Returns scores by pair; one that is not finite is worse than any other."""
+    """Returns scores by pair; a score that is not finite is worse than any other."""
     worst = -math.inf if higher_is_better(metric) else math.inf
     scores = group.scores(metric, period)
     return {pair: value if math.isfinite(value) else worst for pair, value in scores.items()}
 
 
 def _diverged(group: RunGroup, metric: str, period: str | int) -> set[Pair]:
-    """The runs of which the score, or the sample loss at the same time, is not finite."""
+    """The runs whose score, or whose sample loss at the same time, is not finite."""
     every = [group.scores(name, period) for name in (metric, "sample_loss")]
     return {pair for scores in every for pair, value in scores.items() if not math.isfinite(value)}
 
@@ -101,10 +101,10 @@ class Methods:
     """Groups of runs as methods under conditions.
 
     Attributes:
-        groups: Sorted by condition, then in the order of their algorithms.
+        groups: Groups of runs, by condition, then in the order of their algorithms.
         conditions: Settings that two methods must share to be compared, of `arranged`.
         own: Further settings of `arranged`, in which the forms of a method differ.
-        labels: Name of each group's method, with the settings that tell its forms apart.
+        labels: Name of each group's method, with the settings that distinguish its forms.
     """
 
     groups: list[RunGroup]
@@ -135,7 +135,7 @@ def methods_of(groups: Sequence[RunGroup]) -> Methods:
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """Two methods under equal conditions, and a minus b where both ran."""
+    """Two methods under equal conditions, and a minus b over common pairs."""
 
     a: RunGroup
     b: RunGroup
@@ -181,13 +181,13 @@ def differences(
     means = {group: summarised(group.scores(score, period)).mean for group in methods.groups}
 
     def rank(group: RunGroup) -> float:
-        # Not finite: it diverged, and stands last.
+        # A method with a mean that is not finite has diverged and comes last.
         return sign * means[group] if math.isfinite(means[group]) else -math.inf
 
     chosen = []
     for members in partition(methods.groups, methods.conditions):
         here = _baseline(members, labels, baseline)
-        # Two methods of one condition, the better first; or one and the baseline, which is last.
+        # Two methods of a condition, the better first; or a method, then the baseline.
         found = [
             tuple(sorted(pair, key=lambda g: (g in here, -rank(g))))
             for pair in combinations(members, 2)
@@ -299,7 +299,7 @@ def _pair(a: RunGroup, b: RunGroup, score: str, period: str | int) -> _Pair:
 
 
 def _interval(pair: _Pair, verdict: Verdict) -> tuple[float, float]:
-    """Its ends at the corrected level, at 95% without a verdict; NaN for one draw of the data."""
+    """Ends of the interval at the corrected level (95% without a verdict); NaN for one draw."""
     found = pair.found
     one_draw = found is not None and found.num_draws == 1 and pair.a.first.generates_data
     if found is None or one_draw or found.num_diverged or pair.divergence.loser:
@@ -316,7 +316,7 @@ def _where(group: RunGroup, names: Sequence[str]) -> str:
 
 
 def _sentence(row: Mapping[str, Any], pair: _Pair, sign: int) -> str:
-    """The verdict in words; a difference above 0 says that a is better, of losses too."""
+    """The verdict in words; a difference above 0 means that a is better, also for losses."""
     a, b, verdict = row["a"], row["b"], row["verdict"]
     ends = sorted((sign * row["low"], sign * row["high"]))
     size = sign * row["difference"]

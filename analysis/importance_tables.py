@@ -3,8 +3,8 @@
 python -m f3ast_tff.analysis.importance_tables --importance analysis/results/cafed_fig1d.csv
     --rows algorithm,ca_fed_bias --over unbiased
 
-Importance is relative to p: 1 is the importance of an unbiased method. With --picture it draws that
-and prints no tables.
+Importance is relative to p: 1 is the importance of an unbiased method. With --picture the command
+draws it and prints no tables.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def by_method(table: pd.DataFrame, names: Sequence[str], value: str) -> Table:
 
 
 def _place(name: str, value: str) -> tuple[int, float, str]:
-    """Components in their order, numbers rising, then other texts."""
+    """Sort key: components in their order, rising numbers, then other texts."""
     if name in KINDS:
         return order_of(name, value), 0.0, value
     try:
@@ -162,7 +162,7 @@ def _markdown(title: str, names: Sequence[str], table: Table) -> str:
 
 
 def _favoured(names: Sequence[str], ratios: Table) -> str:
-    """By how much the more available clients are ahead of each other group."""
+    """Shows the lead of the more available clients over every other group."""
     first, *others = GROUPS
     rows = [
         [

@@ -1,10 +1,10 @@
-"""How often intervals of few draws hold the true mean, in simulation, and how long they are.
+"""Simulates intervals of few draws: coverage of the true mean, and length.
 
 python -m f3ast_tff.analysis.interval_coverage --out analysis/results/interval_coverage.csv
 
-Every law has a variance. The last one draws again from the 12 kept differences F3AST minus FedAvg
-under `uneven`, reading `released`: one of them is far below all others, and of 12 draws from them
-35% miss it (11/12 to the power of 12).
+Every law has a variance. The last law resamples the 12 kept differences F3AST minus FedAvg under
+`uneven`, reading `released`. One of the 12 is far below all others, and 35% of samples of 12 miss
+it (11/12 to the power of 12).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import parameter
 
 DRAWS = (3, 5, 8, 12)
-# Levels: for one claim, and for the smallest p value among ten.
+# Levels for one claim, and for the smallest p value among ten.
 LEVELS = (0.95, 0.995)
 # The method of `PairedDifference`.
 CHOSEN = "stretched t"
@@ -55,7 +55,7 @@ Ends = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Law:
-    """The law of the differences of draws: its mean, and samples of a shape."""
+    """The law of the differences of draws: the mean, and a sampler for a shape."""
 
     mean: float
     draw: Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
@@ -98,8 +98,7 @@ def interval_coverage(
 
     Returns:
         A row for each law, number of draws, level and method: `coverage`, the share of intervals
-        that hold the law's mean, and `length`, the median of their lengths relative to that of
-        Student's t.
+        that hold the law's mean, and `length`, the median length relative to Student's t.
     """
     rows = []
     for name, law in LAWS.items():
@@ -121,7 +120,7 @@ def interval_coverage(
 def ends(method: str, values: np.ndarray, level: float, resamples: int) -> Ends:
     """Returns the ends of the intervals of studies, of differences of shape [studies, draws >= 3].
 
-    `resamples` are those of bootstrap-t.
+    `resamples` is the number of resamples of bootstrap-t.
     """
     if method == "sign flips":
         return _sign_flips(values, level)
@@ -154,16 +153,16 @@ def _skewness(values: np.ndarray) -> np.ndarray:
 
 
 def _hall(h: float, g: np.ndarray, n: int) -> np.ndarray:
-    """The T of which Hall's cubic is `h` (Hall, "On the removal of skewness", 1992).
+    """The T at which Hall's cubic equals `h` (Hall, "On the removal of skewness", 1992).
 
-    With c = g / (3 sqrt(n)) it is T + c T^2 + c^2 T^3 / 3 + c / 2.
+    The cubic is T + c T^2 + c^2 T^3 / 3 + c / 2 with c = g / (3 sqrt(n)).
     """
     c = np.where(g == 0, 1e-9, g) / (3 * math.sqrt(n))
     return (np.cbrt(1 + 3 * c * (h - c / 2)) - 1) / c
 
 
 def _bootstrap(values: np.ndarray, level: float, resamples: int) -> Ends:
-    """Quantiles of T over resamples of each study; one of equal values counts as 0."""
+    """Quantiles of T over resamples of each study; a resample of equal values counts as 0."""
     n = values.shape[1]
     picks = generator(0, "bootstrap-t", n).integers(n, size=(resamples, n))
     quantiles = []

@@ -2,10 +2,10 @@
 
 python -m f3ast_tff.analysis.kept_pages --page analysis/results/table3_synthetic.md
 
-Each command of `score_tables`, `method_study`, `stated_numbers` and of the others that print
-tables has its own ```sh block on a page. Its output stands below, up to the next heading, the next
+Each command that prints tables, of `score_tables`, `method_study`, `stated_numbers` and other
+modules, has a separate ```sh block on a page. Its output follows, up to the next heading, the next
 ```sh block, or a line `<!-- end -->`. A command that writes a file (--out, --picture) prints no
-tables. Run it from the root of the repository, where the paths in commands start.
+tables. Run this module from the root of the repository, where the paths in commands start.
 """
 
 from __future__ import annotations
@@ -73,25 +73,26 @@ def commands(page: str) -> list[list[str]]:
     """Returns the words of each command in the ```sh blocks of a page, in their order.
 
     Raises:
-        RunsError: If a quote of one is not closed.
+        RunsError: If a quote in a command is not closed.
     """
     return [words for block in _BLOCK.finditer(page) for words in _commands(block[1])]
 
 
 def refreshed(page: str) -> str:
-    """Returns a page with what its commands of tables print today.
+    """Returns a page with the current output of its commands of tables.
 
     Raises:
-        RunsError: If one fails, or stands in a block with other commands, or a quote is not closed.
+        RunsError: If a command fails or shares a block with other commands, or a quote is not
+            closed.
     """
     return _replaced(page, _printed)
 
 
 def without_tables(page: str) -> str:
-    """Returns a page without what its commands of tables print.
+    """Returns a page without the output of its commands of tables.
 
     Raises:
-        RunsError: The same as `refreshed`, except that no command is run.
+        RunsError: See `refreshed`; no command is run.
     """
     return _replaced(page, lambda words: "")
 

@@ -1,4 +1,4 @@
-"""How the line of each method looks, alone and in a sweep of a setting."""
+"""Look of each method's line, alone and in a sweep of a setting."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from matplotlib.colors import to_hex
 
 from f3ast_tff.analysis.run_groups import RunGroup, describe, sortable
 
-# Colour, dashes and marker. Okabe and Ito's colours, which the colour-blind tell apart; dashes and
-# markers also in grey.
+# Colour, dashes and marker. The colours are Okabe and Ito's, which the colour-blind can
+# distinguish; dashes and markers differ also in grey.
 Style = tuple[str, Any, str]
 # A selection rule and its Adam variant share a hue.
 _STYLES: dict[str, Style] = {
@@ -23,7 +23,7 @@ _STYLES: dict[str, Style] = {
     "f3ast_adam": ("#E69F00", "-.", "D"),
     "poc": ("#009E73", (0, (7, 2, 1, 2, 1, 2)), "v"),
 }
-# All others have, in turn, the first that the picture leaves free.
+# All other methods have, in turn, the first colour that the picture leaves free.
 _COLOURS = (
     "#CC79A7",
     "#000000",
@@ -43,7 +43,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "p", "h", "<", ">", "X")
 
 @dataclass(frozen=True)
 class Look:
-    """How a line is drawn and called."""
+    """Style and label of a line."""
 
     color: str
     dashes: Any
@@ -52,7 +52,7 @@ class Look:
 
 
 def styles_of(algorithms: Iterable[str]) -> dict[str, Style]:
-    """Returns the styles of the algorithms of one picture; no two share a colour where 12 do."""
+    """Returns the styles of the algorithms of one picture; up to 12 have different colours."""
     names = list(dict.fromkeys(algorithms))
     found = {name: _STYLES[name] for name in names if name in _STYLES}
     taken = {colour for colour, _, _ in found.values()}
@@ -66,11 +66,12 @@ def looks_of(
     told: Mapping[RunGroup, Mapping[str, Any]] | None = None,
     always: bool = False,
 ) -> dict[RunGroup, Look]:
-    """Returns how the lines of groups look, in the order of a legend.
+    """Returns the looks of the lines of groups, in the order of a legend.
 
-    A method with one line has its own style. Lines of one method that differ in settings, by
-    `told`, have colours by the values of these, over all methods, and the method's dashes. With
-    `always`, a method with a single value has the colour of that value, too.
+    A method with one line has the method's style. If lines of a method differ in settings, by
+    `told`, their colours follow from the values of these settings, over all methods, and their
+    dashes from the method. With `always`, a method with a single value also has the colour of that
+    value.
     """
     members = sorted(groups, key=lambda g: (g.first.order("algorithm"), g.algorithm))
     values = {group: tuple((told or {}).get(group, {}).items()) for group in members}
@@ -100,10 +101,10 @@ def looks_of(
 
 
 def literal(text: str) -> str:
-    r"""Returns a text as matplotlib shows it as it is: `$` would start a formula."""
+    r"""Returns a text escaped so that matplotlib shows it literally: `$` would start a formula."""
     return text.replace("$", r"\$")
 
 
 def labelled(group: RunGroup, told: Mapping[str, Any]) -> str:
-    """Returns the name of a method with the settings that tell it apart."""
+    """Returns the name of a method with its distinguishing settings."""
     return ", ".join(filter(None, (group.display, describe(told, told))))

@@ -30,7 +30,7 @@ from f3ast_tff.analysis.tidy_scores import scores_of
 from f3ast_tff.analysis.verdicts import holm
 from f3ast_tff.settings import builtin_registry
 
-# The objective of each method's paper, beside the client shares.
+# Name of the objective of each method's paper, besides the client shares.
 OWN = "own"
 _COUNTS = ("above", "below", "lost", "runs")
 
@@ -38,17 +38,17 @@ _COUNTS = ("above", "below", "lost", "runs")
 def regime_differences(study: StudyRuns) -> pd.DataFrame:
     """Compares each method with its baselines in each regime.
 
-    Of each method in each objective the study has the runs of one pair of rates.
+    The study must have runs of one pair of rates for each method and objective.
 
     Returns:
         A row per method, objective and regime: `method`, its name; `client_share`; `own`, whether
-        the objective is its paper's; `corrects`, the name of the method that it corrects, `""`
-        where that is itself or not in the study; the rates, where the file has them; `regime` in
-        words; `score` and `other_score`, mean accuracies of the objective and of the other one;
-        `runs`; `lost`, those whose loss is not finite or at least that of a uniform guess;
-        `difference` to the method that it corrects, with `low` and `high`, the ends of its
-        corrected interval; `to_fedavg`, the difference to FedAvg. A difference is NaN without a
-        baseline other than itself or with fewer than 2 common pairs of draw and seed.
+        the objective is its paper's; `corrects`, the name of the method that it corrects, `""` if
+        that is the method itself or not in the study; the rates, if the file has them; `regime` in
+        words; `score`, mean accuracy for the objective; `other_score`, mean accuracy of the other
+        kind; `runs`; `lost`, number of runs whose loss is not finite or at least the loss of a
+        uniform guess; `difference` to the method that it corrects, with `low` and `high`, the ends
+        of the corrected interval; `to_fedavg`, the difference to FedAvg. A difference is NaN
+        without another method as baseline or with fewer than 2 common pairs of draw and seed.
 
     Raises:
         RunsError: If a method has several rates in one objective, or two possible baselines.
@@ -87,11 +87,11 @@ def regime_differences(study: StudyRuns) -> pd.DataFrame:
 
 
 def method_means(differences: pd.DataFrame) -> pd.DataFrame:
-    """Returns the means over regimes of each method in each objective, the highest score first.
+    """Returns the means over regimes of each method in each objective, by falling score.
 
-    A row per method and objective: its columns of `regime_differences`, means of scores and
-    differences, sums of `runs` and `lost`; in place of `low` and `high`: `above` and `below`, the
-    numbers of regimes whose corrected interval lies above and below 0.
+    There is a row per method and objective, with the columns of `regime_differences`: means of
+    scores and differences, sums of `runs` and `lost`. `above` and `below` replace `low` and `high`:
+    the numbers of regimes whose corrected interval lies above and below 0.
     """
     table = differences.assign(above=differences["low"] > 0, below=differences["high"] < 0)
     labels = ["method", SHARE, OWN, "corrects", *(rate for rate in RATES if rate in table)]
@@ -102,7 +102,7 @@ def method_means(differences: pd.DataFrame) -> pd.DataFrame:
 
 
 def guess_loss(task: str) -> float:
-    """Returns ln C, the loss of a uniform guess among a task's C classes; inf if C is not known."""
+    """Returns ln C, the loss of a uniform guess among a task's C classes; inf if C is unknown."""
     found = builtin_registry().components["task"].get(task)
     classes = None if found is None else found.config.num_classes
     return math.inf if classes is None else math.log(classes)
@@ -113,7 +113,7 @@ def corrected_intervals(
 ) -> list[tuple[float, float]]:
     """Returns the ends of the intervals of a family of differences, corrected by Holm's rule.
 
-    The ends are NaN where a difference is `None`.
+    The ends are NaN if a difference is `None`.
     """
     errors = holm([None if each is None else each.p_value for each in family])
     return [
@@ -123,14 +123,14 @@ def corrected_intervals(
 
 
 def _of(runs: pd.DataFrame, method: Method | None) -> pd.DataFrame:
-    """The runs of a method, none for `None`."""
+    """The runs of a method, no runs for `None`."""
     if method is None:
         return runs.iloc[:0]
     return runs[np.all([runs[name] == value for name, value in method.items()], axis=0)]
 
 
 def _means(study: StudyRuns, runs: pd.DataFrame, bound: float) -> pd.DataFrame:
-    """A row a regime of the study, in their order; the scores of one without runs are NaN."""
+    """A row per regime of the study, in order; scores of a regime without runs are NaN."""
     counted = runs.assign(lost=~(runs["loss"] < bound), runs=1)
     found = counted.groupby(list(study.regimes)).agg(
         score=("accuracy", "mean"),

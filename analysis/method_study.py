@@ -3,8 +3,8 @@
 python -m f3ast_tff.analysis.method_study --scores analysis/results/availability_methods.csv
     --objective own
 
-With --out or --picture it writes these, and otherwise prints Markdown tables. The objective `own`
-is that of each method's paper.
+The command writes files with --out or --picture, and otherwise prints Markdown tables. The
+objective `own` is the objective of each method's paper.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ from f3ast_tff.analysis.studies import RATES, SCORES_OF, SHARE, at_tuned_rates, 
 from f3ast_tff.analysis.texts import markdown_table, write_csv
 from f3ast_tff.settings import REQUIRED, parameter
 
-# 900 pixels wide.
+# Resolution and width of the picture, 900 pixels.
 _DPI, _WIDTH = 100, 9.0
 _ROW, _EXTRA = 0.21, 1.5
 _COLOURS = "RdBu"
 _NOTHING = "#dddddd"
-# Limits are multiples of it.
+# Limits are multiples of this step.
 _STEP = 0.05
-# The share of cells within the limits; few lost runs would make the others pale.
+# Share of cells within the limits, so that a few lost runs do not make all other cells pale.
 _WITHIN = 0.95
 
 
 def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
     """Draws methods and regimes, coloured by the difference to the method corrected.
 
-    Rows are ordered by mean score. A dot marks a cell whose corrected interval leaves out 0; a grey
-    cell has no difference, and a method without any is left out.
+    Rows are ordered by mean score. A dot marks a cell whose corrected interval does not contain 0.
+    A grey cell has no difference. A method without differences is left out.
 
     Args:
-        tables: Rows of `method_differences.regime_differences` by title, a panel each.
+        tables: Rows of `method_differences.regime_differences` by title, one panel per title.
         path: The file to write or replace, `.svg` or `.png`.
 
     Raises:
-        ParameterError: If the file's name ends otherwise.
+        ParameterError: If the file's name has another ending.
         RunsError: If no method has a difference.
     """
     require_ending("picture", path, ".svg", ".png")
@@ -79,7 +79,7 @@ def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
     mappable = mpl.cm.ScalarMappable(norm, colours)
     bar = figure.colorbar(mappable, ax=list(panels), extend="both", aspect=40, pad=0.015)
     bar.set_label(f"difference (limits ±{limit:.2f}); dot: interval without 0", fontsize=9)
-    # The same picture again gives the same file: the layout differs in its last digits.
+    # For equal files from equal pictures: a second layout differs in its last digits.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for axes in figure.axes:
@@ -89,13 +89,13 @@ def draw_differences(tables: Mapping[str, pd.DataFrame], path: Path) -> None:
 
 
 def symmetric_limit(differences: pd.Series[Any]) -> float:
-    """Returns the end of the colour scale: 95% of the differences are within, in steps of .05."""
+    """Returns the limit of the colour scale, in steps of .05, that holds 95% of the differences."""
     size = float(differences.abs().quantile(_WITHIN))
     return max(_STEP, math.ceil(round(size / _STEP, 9)) * _STEP)
 
 
 def _with_differences(table: pd.DataFrame) -> pd.DataFrame:
-    """The methods that have a difference, in rows by mean score, with the labels of the rows."""
+    """The methods with a difference, as rows by mean score, with row labels."""
     known = table.groupby("method")["difference"].transform("count") > 0
     mean = table.groupby("method")["score"].transform("mean")
     found = table.assign(mean=mean, label=table["method"] + " − " + table["corrects"])[known]
@@ -125,7 +125,7 @@ _TITLES = {
     "equal": "Objective p_k = 1 / N, the score is user accuracy",
 }
 _SHARES = {"examples": "n_k / n", "batches": "batches", "equal": "1 / N"}
-# By column of `method_means`; a table of one objective does not name it.
+# Headings by column of `method_means`; a table of one objective does not name it.
 _HEADINGS = {
     "method": "method",
     SHARE: "p_k",

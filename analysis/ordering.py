@@ -38,9 +38,9 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import parameter
 
 LAST = "LAST"
-# `str.isdigit` also allows what `int` does not read, such as superscripts.
+# `str.isdigit` also allows characters that `int` cannot read, such as superscripts.
 _ROUND = re.compile(r"[0-9]{1,18}")
-# Settings that methods of one ranking may differ in, beside their own.
+# Settings in which methods of one ranking may differ, besides their own settings.
 _RANKED_TOGETHER = ("reading", "clients_per_round", "constraint")
 _INTERVALS = """\
 differences are over the pairs of data draw and seed of both; their 95% intervals
@@ -61,10 +61,10 @@ class Flags:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Methods under equal conditions, which are in words.
+    """Methods under equal conditions; `condition` describes these in words.
 
-    `methods` has name in words, runs, and score by pair of data draw and seed of each, the best
-    first.
+    `methods` holds the name, the runs, and the scores by pair of data draw and seed of each method,
+    best first.
     """
 
     condition: str
@@ -86,11 +86,11 @@ def rankings(runs: Sequence[Run], score: str, at: str | int) -> list[Ranking]:
     """Ranks comparable finished runs by one of `SCORES`, read as `RunGroup.scores` does.
 
     Returns:
-        A ranking per set of equal conditions, the best method first; methods with a score that is
-        not finite come last.
+        A ranking per set of equal conditions, best method first; methods with a score that is not
+        finite come last.
 
     Raises:
-        RunsError: If a run was not evaluated in that round, or is there twice.
+        RunsError: If a run was not evaluated in that round, or occurs twice.
     """
     groups, settings = comparable_groups(runs)
     free = [n for n in settings if n in _RANKED_TOGETHER or is_own(n, groups)]
@@ -112,10 +112,10 @@ def rankings(runs: Sequence[Run], score: str, at: str | int) -> list[Ranking]:
 
 
 def render(ranking: Ranking, against: str | None) -> str:
-    """Returns a ranking as text, with all methods compared to `against` if that is given.
+    """Returns a ranking as text, with all methods compared to `against` if given.
 
     Raises:
-        RunsError: If there is no such algorithm, or there are several forms of it.
+        RunsError: If there is no such algorithm, or several forms of it.
     """
     every = [scores for _, _, scores in ranking.methods]
     columns = {

@@ -1,12 +1,11 @@
 """The difference of two methods over the pairs (data draw, seed) that both ran, with its interval.
 
-Runs on one draw of the data share what that draw does to a method, so seeds of one draw are no
-sample of the draws. The model has two levels: d_ij = mu + a_i + e_ij for draw i and seed j, with
-a_i ~ (0, tau^2) between draws and e_ij ~ (0, sigma^2) within one.
+Runs on one draw of the data share the effect of that draw on a method, so seeds of one draw are no
+sample of draws. The model has two levels: d_ij = mu + a_i + e_ij for draw i and seed j, with
+a_i ~ (0, tau^2) between draws and e_ij ~ (0, sigma^2) within a draw.
 
-Differences over draws are often skewed, and then Student's t interval covers too seldom. Here its
-end on the side of the longer tail is stretched. How often such intervals hold the
-mean: `interval_coverage.py`.
+Differences over draws are often skewed; then Student's t interval covers the mean too seldom. Here
+its end on the side of the longer tail is stretched. `interval_coverage.py` measures the coverage.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ class PairedDifference:
     Attributes:
         mean: Estimate of mu.
         standard_error: Standard error of `mean`; 0 if all differences are equal.
-        num_pairs: Pairs that both have, at least 2.
-        num_draws: Draws of the data among them.
+        num_pairs: Number of common pairs, at least 2.
+        num_draws: Number of data draws among the pairs.
         confidence: Level of `low` and `high`, in (0, 1).
         skewness: Skewness of the draws' differences (of the seeds' with one draw); 0 for 2 values.
-        num_diverged: Pairs of which a score is not finite.
-        num_above: Draws (seeds with one draw) whose difference is above 0.
-        num_below: Draws (seeds with one draw) whose difference is below 0.
+        num_diverged: Number of pairs with a score that is not finite.
+        num_above: Number of draws (seeds with one draw) whose difference is above 0.
+        num_below: Number of draws (seeds with one draw) whose difference is below 0.
     """
 
     mean: float
@@ -52,7 +51,7 @@ class PairedDifference:
 
     @property
     def num_units(self) -> int:
-        """Number of draws; with one draw, of its seeds."""
+        """Number of draws; with one draw, number of seeds."""
         return self.num_draws if self.num_draws > 1 else self.num_pairs
 
     @property
@@ -74,8 +73,8 @@ class PairedDifference:
     def p_value(self) -> float:
         """P value of the two-sided test of mu = 0, in [0, 1].
 
-        If a run diverged, the exact sign test over draws takes its place: a method is worst in a
-        run in which it diverged. A draw in which both are level counts against either side.
+        If a run diverged, the exact sign test over draws replaces it: a method is worst in a run in
+        which it diverged. A draw in which both are level counts against either side.
         """
         if not self.num_diverged:
             return self.p_of(0.0)
@@ -84,7 +83,7 @@ class PairedDifference:
 
     @property
     def is_above(self) -> bool:
-        """Whether `p_value`, where it is small, speaks for a difference above 0."""
+        """Whether a small `p_value` indicates a difference above 0."""
         return self.num_above > self.num_below if self.num_diverged else self.mean > 0
 
     @property
@@ -97,7 +96,7 @@ class PairedDifference:
     def interval(self, confidence: float) -> tuple[float, float]:
         """Returns the ends of the interval of another level, in (0, 1).
 
-        They are Student's, the one on the side of the longer tail stretched.
+        These are Student's ends; the end on the side of the longer tail is stretched.
         """
         _check(confidence)
         tails = np.array([-self.skewness, self.skewness])
@@ -130,23 +129,24 @@ def paired_difference(
 ) -> PairedDifference:
     """Compares two methods over common pairs, which share data and availability draws.
 
-    With D >= 2 draws, n_i seeds in draw i and mean difference d_i there, the weights are
-    w_i = 1 / (tau^2 + sigma^2 / n_i), the mean is sum w_i d_i / sum w_i and its squared standard
-    error sum w_i (d_i - mean)^2 / ((D - 1) sum w_i) (Hartung and Knapp), with D - 1 degrees of
-    freedom. sigma^2 is the pooled variance within draws; tau^2 = max(0, V - sigma^2 mean(1 / n_i))
-    with V the variance of the d_i. With equal n_i these are mean and standard error of the d_i.
-    With one draw they are of its seeds, and the interval covers nothing else.
+    Let there be D >= 2 draws, n_i seeds in draw i, and mean difference d_i in draw i. The weights
+    are w_i = 1 / (tau^2 + sigma^2 / n_i). The mean is sum w_i d_i / sum w_i, and its squared
+    standard error is sum w_i (d_i - mean)^2 / ((D - 1) sum w_i) (Hartung and Knapp), with D - 1
+    degrees of freedom. sigma^2 is the pooled variance within draws;
+    tau^2 = max(0, V - sigma^2 mean(1 / n_i)) with V the variance of the d_i. If all n_i are equal,
+    these are mean and standard error of the d_i. For a single draw, mean and standard error are
+    over its seeds, and the interval covers only seeds of this draw.
 
     Args:
-        a: Score by pair of the one method.
-        b: Score by pair of the other method. Only common pairs count.
+        a: Scores of method a, by pair.
+        b: Scores of method b, by pair. Only common pairs count.
         confidence: Level of the interval, in (0, 1).
 
     Returns:
-        The mean difference; differences that are all equal have an interval of no width, whose
-        p value is 1 if they are 0 and 0 otherwise. A score that is not finite (training diverged)
-        leaves no mean; the sign test takes its place, for which it should be infinitely bad (`inf`
-        for a loss). A NaN is level with everything.
+        The mean difference. If all differences are equal, the interval has no width, and the p
+        value is 1 if they are 0 and 0 otherwise. With a score that is not finite (training
+        diverged) there is no mean, only the sign test, for which the score should be infinitely bad
+        (`inf` for a loss). A NaN is level with every score.
 
     Raises:
         ValueError: If fewer than 2 pairs are common, or `confidence` is not in (0, 1).
@@ -189,16 +189,16 @@ def difference_of_common(
 
 
 def mean_interval(scores: Mapping[Pair, float]) -> PairedDifference:
-    """Returns the mean of a score over draws with its 95% interval, as of its difference to 0.
+    """Returns the mean of a score over draws with its 95% interval, as a difference to 0.
 
     Raises:
-        ValueError: If it has fewer than 2 pairs.
+        ValueError: If there are fewer than 2 pairs.
     """
     return paired_difference(scores, dict.fromkeys(scores, 0.0))
 
 
 def _estimate(every: np.ndarray, counts: np.ndarray) -> tuple[float, float, float]:
-    """Mean, standard error and skewness of differences, draw by draw, and their number of each."""
+    """Mean, standard error and skewness of differences, given draw by draw with their counts."""
     if np.ptp(every) == 0:
         return float(every[0]), 0.0, 0.0
     if len(counts) == 1:
@@ -226,7 +226,7 @@ def _check(confidence: float) -> None:
 
 
 FACTOR = 2.5
-# Beyond this a normal tail underflows.
+# Distance, in deviations, beyond which a normal tail underflows.
 _MOST = 37.0
 
 
@@ -240,7 +240,7 @@ def skewness(values: np.ndarray, weights: np.ndarray) -> float:
         weights: Shape [n], of sum 1.
 
     Returns:
-        g; 0 for fewer than 3 values or equal ones, which have none.
+        g; 0 for fewer than 3 values or for equal values, which have no skewness.
     """
     n = len(values)
     distances = values - weights @ values
@@ -253,11 +253,11 @@ def skewness(values: np.ndarray, weights: np.ndarray) -> float:
 
 
 def reach(confidence: float, tail: np.ndarray, n: int) -> np.ndarray:
-    """Returns how many standard errors an end of an interval lies away from the mean.
+    """Returns the distance of an end of an interval from the mean, in standard errors.
 
     Args:
         confidence: Level of the interval with both ends, in (0, 1).
-        tail: Skewness towards that end: g for the upper end, -g for the lower one.
+        tail: Skewness towards that end: g for the upper end, -g for the lower end.
         n: Number of values, at least 2.
     """
     p = (1 - confidence) / 2
@@ -266,7 +266,7 @@ def reach(confidence: float, tail: np.ndarray, n: int) -> np.ndarray:
 
 @lru_cache(maxsize=4096)
 def one_sided_p(distance: float, tail: float, n: int) -> float:
-    """Returns the p value p of a value that far from the mean, `reach` of 1 - 2 p.
+    """Returns the p value p of a value at a distance from the mean, where `reach` is of 1 - 2 p.
 
     `distance` is in standard errors beyond the value, `tail` the skewness towards it, `n` the
     number of values, at least 2.

@@ -1,4 +1,4 @@
-"""Judges the claim that a plain mean of whoever comes beats weights against unequal participation.
+"""Judges the claim that a plain mean of available clients beats weights for participation.
 
 python -m f3ast_tff.analysis.plain_mean_claim \
     --scores analysis/results/availability_methods_synthetic.csv
@@ -27,7 +27,7 @@ from f3ast_tff.analysis.verdicts import Question, Verdict, judge_family
 from f3ast_tff.settings import REQUIRED, parameter
 
 PLAIN = {"algorithm": "fedavg_all", "aggregation": "mean", "clients_per_round": "10"}
-# Weights of the other methods, and the settings that tell them apart.
+# Weights of the compared methods, and the settings that identify the methods.
 WEIGHTED: Mapping[str, Mapping[str, str]] = {
     "p_k, absent as 0": {"algorithm": "fedavg_all", "aggregation": "sum"},
     "p_k / pi_k, pi known": {"algorithm": "unbiased"},

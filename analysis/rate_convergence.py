@@ -1,4 +1,4 @@
-"""Theorem III.3 and Lemma III.4 shown: |r(t) - r*| as beta falls, and the variance of the sum.
+"""Shows Theorem III.3 and Lemma III.4: |r(t) - r*| as beta falls, and the variance of the sum.
 
 python -m f3ast_tff.analysis.rate_convergence --out DIR
 """
@@ -44,7 +44,7 @@ VARIANCE_BETA = 1e-3
 # Duality gap of r*, as a share of H.
 TOLERANCE = 1e-6
 N, K, CLUSTERS = 20, 4, 4
-# Of the Markov clients from round to round; the clusters of the third world have none.
+# Correlation of Markov clients from round to round; the clusters of the third world have none.
 CORRELATION = 0.95
 _STYLES = {
     1e-1: ("#E69F00", (0, (1, 1)), "o"),
@@ -57,13 +57,13 @@ _WORLD_STYLES = (("#000000", "-", "o"), ("#D55E00", "--", "s"), ("#0072B2", ":",
 
 @dataclass(frozen=True)
 class World:
-    """An availability process of which the rate region is known exactly.
+    """An availability process with an exactly known rate region.
 
     Attributes:
-        name: For titles and tables.
-        objective: The case of eq. (3) that goes with it.
-        oracle: Its rate region.
-        process: The process of a seed.
+        name: Name in titles and tables.
+        objective: The case of eq. (3) for this process.
+        oracle: The rate region.
+        process: Function from a seed to the process.
     """
 
     name: str
@@ -72,19 +72,19 @@ class World:
     process: Callable[[int], AvailabilityProcess]
 
     def masks(self, rounds: int, seed: int) -> np.ndarray:
-        """Returns who is available in each of so many rounds, `bool [rounds, N]`."""
+        """Returns the masks of the first `rounds` rounds, `bool [rounds, N]`."""
         process = self.process(seed)
         return np.array([process.mask(t) for t in range(1, rounds + 1)])
 
 
 def shares() -> np.ndarray:
-    """Returns p, of very different sizes, `float64 [N]`."""
+    """Returns p with very different shares, `float64 [N]`."""
     sizes = generator(0, "rate_convergence shares").lognormal(0, 1, N)
     return sizes / sizes.sum()
 
 
 def worlds() -> list[World]:
-    """Returns iid, Markov and clustered availability, alike in who is there how often."""
+    """Returns iid, Markov and clustered availability with the same stationary availability."""
     q = generator(0, "rate_convergence availability").uniform(0.2, 0.8, N)
     clusters = np.arange(N) % CLUSTERS
     by_cluster = np.linspace(0.3, 0.7, CLUSTERS)
@@ -119,7 +119,7 @@ def track(
     """Runs F3AST for horizon / beta rounds from r(0) = K / N.
 
     Returns:
-        |r(t) - r*| (Euclidean) at so many equally spaced rounds, the last one included.
+        |r(t) - r*| (Euclidean) at `points` equally spaced rounds, including the last.
     """
     rounds = round(horizon / beta)
     looks = set(np.linspace(rounds / points, rounds, points).astype(int).tolist())
@@ -138,8 +138,8 @@ def convergence(horizon: float, seeds: int) -> tuple[pd.DataFrame, pd.DataFrame]
     """Tracks every world and beta.
 
     Returns:
-        A row a world and beta: mean and largest |r(t) - r*| over t in [horizon / 2, horizon] /
-        beta and seeds; and the curves, a row a world, beta and beta t, mean over seeds.
+        A row per world and beta: mean and largest |r(t) - r*| over t in [horizon / 2, horizon] /
+        beta and seeds; and the curves, a row per world, beta and beta t, as means over seeds.
     """
     rows, curves = [], []
     for world in worlds():
@@ -177,7 +177,7 @@ def convergence(horizon: float, seeds: int) -> tuple[pd.DataFrame, pd.DataFrame]
 
 
 def updates() -> dict[str, np.ndarray]:
-    """Returns clients' updates of norm 1 (4 E^2 G^2 eta^2 = 1), by how they agree, `[N, N]`."""
+    """Returns clients' updates of norm 1 (4 E^2 G^2 eta^2 = 1), by kind of agreement, `[N, N]`."""
     first = np.eye(N)[0]
     signs = np.where(np.arange(N) // CLUSTERS % 2 == 0, 1.0, -1.0)
     return {
@@ -189,11 +189,11 @@ def updates() -> dict[str, np.ndarray]:
 
 
 def variances(rounds: int, beta: float, seed: int) -> pd.DataFrame:
-    """Measures E |Delta - sum_k p_k v_k|^2, and puts the bounds (6) and (7) beside it.
+    """Measures E |Delta - sum_k p_k v_k|^2, beside the bounds (6) and (7).
 
     Returns:
-        A row a world and kind of updates: of fixed-policy F3AST at r* (Algorithm 2) and of F3AST
-        after 10 / beta rounds (Algorithm 1), over so many rounds, and the bounds at r*.
+        A row per world and kind of updates: the variance over `rounds` rounds of fixed-policy F3AST
+        at r* (Algorithm 2) and of F3AST after 10 / beta rounds (Algorithm 1), and the bounds at r*.
     """
     p, rows = shares(), []
     for world in worlds():
@@ -234,7 +234,7 @@ def _weights(strategy: Strategy, masks: np.ndarray, first: int) -> np.ndarray:
 
 
 def draw_convergence(rows: pd.DataFrame, curves: pd.DataFrame, path: Path) -> None:
-    """Draws |r(t) - r*| against beta t, a panel a world, and its late mean against beta."""
+    """Draws |r(t) - r*| against beta t, a panel per world, and its late mean against beta."""
     names = list(dict.fromkeys(rows["availability"]))
     figure = Figure(figsize=(11, 7.4), layout="constrained")
     panels = figure.subplots(2, 2).ravel()
@@ -273,7 +273,7 @@ def draw_convergence(rows: pd.DataFrame, curves: pd.DataFrame, path: Path) -> No
 
 
 def draw_variances(table: pd.DataFrame, path: Path) -> None:
-    """Draws the measured variances and the bounds, a group a world and kind of updates."""
+    """Draws the measured variances and the bounds, grouped by world and kind of updates."""
     figure = Figure(figsize=(11, 5), layout="constrained")
     axes = figure.add_subplot()
     x = np.arange(len(table))

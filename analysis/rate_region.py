@@ -1,4 +1,4 @@
-"""Fig. 1: the achievable rates of two clients, and F3AST on its way to the best of them.
+"""Fig. 1: the achievable rates of two clients, and F3AST's way to the best rates.
 
 python -m f3ast_tff.analysis.rate_region --out fig1.png
 """
@@ -30,7 +30,7 @@ from f3ast_tff.rate_region import (
 )
 from f3ast_tff.settings import parameter
 
-# Table I: independent over rounds and clients; Sec. I: one client a round, equal shares.
+# Table I: independent over rounds and clients; Sec. I: one client per round, equal shares.
 AVAILABILITY = np.array([0.375, 0.8])
 P = np.array([0.5, 0.5])
 K = 1
@@ -55,7 +55,7 @@ class RegionFigure:
         points: Rates of note by name, `float64 [2]` each.
         gap: Duality gap of r*.
         trajectory: F3AST's tracked rates r(t), t = 0 .. rounds, `float64 [rounds + 1, 2]`.
-        participation: Share of the rounds after the first half that each client took part in.
+        participation: Share of the rounds after the first half in which each client took part.
     """
 
     corners: np.ndarray
@@ -94,7 +94,7 @@ def region_figure(rounds: int, beta: float, seed: int) -> RegionFigure:
 
 
 def proportional_rates(rounds: int, seed: int) -> np.ndarray:
-    """Returns the rates that proportional sampling comes to, by simulation, `float64 [2]`."""
+    """Returns the rates of proportional sampling, by simulation, `float64 [2]`."""
     world = IndependentAvailability(AVAILABILITY, seed)
     strategy, took_part = Proportional(P, np.ones(2), seed=seed), np.zeros(2)
     for t in range(1, rounds + 1):
@@ -103,7 +103,7 @@ def proportional_rates(rounds: int, seed: int) -> np.ndarray:
 
 
 def table(found: RegionFigure, simulated: np.ndarray) -> pd.DataFrame:
-    """Returns a row a point: its rates, how far the region reaches along it, and H."""
+    """Returns a row per point: its rates, the reach of the region in its direction, and H."""
     system = configurations(independent_states(AVAILABILITY, K))
     rows = {
         **found.points,
@@ -137,7 +137,7 @@ def draw(found: RegionFigure, beta: float, path: Path) -> None:
     axes.plot(*found.trajectory[0], marker="P", color="#0072B2", markersize=8, linestyle="none")
     axes.annotate("$r(0)$", (START[0], START[1]), (8, -10), textcoords="offset points")
     for name, (short, marker, offset) in _MARKED.items():
-        # r* lies on r^b here: an open ring around it.
+        # r* coincides with r^b here, so it is an open ring.
         ring = marker == "o"
         axes.plot(
             *found.points[name],

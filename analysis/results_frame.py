@@ -1,4 +1,4 @@
-"""Runs as frames: their final scores, and one that draws itself and says which method is better."""
+"""Runs as frames: final scores, and a frame with methods that draw and compare methods."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def final_table(
     Args:
         groups: Finished runs, of `arranged`.
         names: The settings of their conditions.
-        labels: Names of rows in tables, in place of the algorithms'.
+        labels: Names of rows in tables, instead of the algorithms' names.
 
     Returns:
-        A row a condition and algorithm, with columns `algorithm`; `display`, its name in tables;
+        A row per condition and algorithm, with columns `algorithm`; `display`, its name in tables;
         the condition's settings; `runs` and `draws`, the number of runs and of draws of the data;
         and for each period and score the mean, `<period>_<score>`, and the standard deviation
         (n - 1 degrees of freedom), `<period>_<score>_sd`, NaN for one run: over draws, of each
@@ -53,15 +53,15 @@ def final_table(
     if labels is not None:
         table["display"] = [labels[group] for group in groups]
     for name in names:
-        # Otherwise a setting given in some runs only, 5 and None, would become 5.0 and NaN.
+        # Objects, because otherwise 5 and None of a setting would become 5.0 and NaN.
         table[name] = pd.Series([group.condition([name])[name] for group in groups], dtype=object)
     return table
 
 
 def render(table: pd.DataFrame, named: Collection[str] = ()) -> str:
-    """Returns a `final_table` as text, a block a condition, by default at most 100 columns wide.
+    """Returns a `final_table` as text, a block per condition, by default at most 100 columns wide.
 
-    The settings in `named` are no conditions: the labels of the rows name them.
+    The settings in `named` are not conditions, because the labels of the rows name them.
     """
     columns = [str(column) for column in table.columns]
     names = [name for name in columns[2 : columns.index("runs")] if name not in named]
@@ -100,7 +100,7 @@ def _block(part: pd.DataFrame, period: str) -> str:
     for metric in SCORES:
         pairs = zip(part[f"{period}_{metric}"], part[f"{period}_{metric}_sd"])
         columns[metric.replace("_", " ")] = [spread_text(Score(*pair, 0, 0)) for pair in pairs]
-    # Of one width, so that blocks line up.
+    # One width for all blocks, so that they line up.
     width = max(map(len, _HEADINGS.values()))
     names = [name.ljust(width) for name in part["display"]]
     header = pd.Index(columns, name=_HEADINGS[period])
@@ -163,7 +163,7 @@ class Results(pd.DataFrame):
         labels = self.methods.labels
         keys: dict[str, str] = {}
         for group, label in labels.items():
-            # A method looks as everywhere, further forms of it as methods of their own.
+            # A method has its usual look; further forms of it look like other methods.
             taken = {name for other, name in keys.items() if other != label}
             keys[label] = label if group.algorithm in taken else group.algorithm
         styles = styles_of(keys.values())
@@ -178,7 +178,7 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     """Returns the finished runs at or below a folder.
 
     Raises:
-        RunsError: If there is no run, or one is damaged.
+        RunsError: If there is no run, or a run is damaged.
 
     Examples:
         >>> import tempfile
@@ -200,7 +200,7 @@ def results_of(runs: Mapping[str, Sequence[Run]]) -> Results:
         runs: Finished runs by the name of their method; `""` for names that follow from settings.
 
     Raises:
-        RunsError: If there are none.
+        RunsError: If there are no runs.
         ParameterError: If a name stands for several methods under equal settings.
     """
     if not any(runs.values()):

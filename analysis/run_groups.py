@@ -1,4 +1,4 @@
-"""Runs that differ by data draw and seed alone, and which of them may be compared."""
+"""Groups of runs that differ only by data draw and seed, and comparisons of such groups."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONDITION = (
     "engine",
 )
 _WHERE_THERE = ("constraint", "delivery")
-# What tells the runs of a group apart.
+# Settings in which the runs of a group differ.
 _PAIR = ("data_seed", "seed")
 _PHRASES = {
     "task": "{}",
@@ -42,7 +42,7 @@ _PHRASES = {
 
 @dataclass(frozen=True, eq=False)
 class RunGroup:
-    """Finished runs that differ by data draw and seed alone.
+    """Finished runs that differ only by data draw and seed.
 
     Attributes:
         settings: Settings in use that decide the result, except `data_seed` and `seed`.
@@ -71,12 +71,12 @@ class RunGroup:
 
     @property
     def draws(self) -> list[int]:
-        """Its draws of the data, sorted."""
+        """Data draws of the runs, sorted."""
         return sorted({pair.draw for pair in self.runs})
 
     @cached_property
     def world(self) -> dict[str, Any]:
-        """Settings that runs of other methods must share to be compared with these."""
+        """Settings that runs of other methods must share to be compared with these runs."""
         return {n: v for n, v in self.settings.items() if n not in self.method_settings}
 
     @cached_property
@@ -86,15 +86,15 @@ class RunGroup:
 
     @property
     def num_guessing(self) -> int:
-        """How many runs end with a sample loss that is not below a guess's, ln C."""
+        """Number of runs that end with a sample loss that is not below a guess's, ln C."""
         loss = self.first.guess_loss
         if loss is None:
             return 0
-        # Not finite: no better either.
+        # A loss that is not finite is no better either.
         return sum(not value < loss for value in self.scores("sample_loss", "final").values())
 
     def setting(self, name: str) -> Any:
-        """Returns a setting, `None` where the runs do not have it."""
+        """Returns a setting, `None` if the runs do not have it."""
         return self.settings.get(name)
 
     def has(self, name: str) -> bool:
@@ -102,7 +102,7 @@ class RunGroup:
         return name in self.settings or name in self.first.settings
 
     def condition(self, names: Iterable[str]) -> dict[str, Any]:
-        """Returns settings by name: `None` for one not in use, "" for one of other components."""
+        """Returns settings by name: `None` if not in use, "" for settings of other components."""
         return {name: self.setting(name) if self.has(name) else "" for name in names}
 
     def with_own(self, names: Sequence[str]) -> RunGroup:
@@ -113,8 +113,8 @@ class RunGroup:
         """Returns a score by pair of data draw and seed.
 
         Args:
-            metric: One of `f3ast_tff.analysis.runs.SCORES`; `best_<score>` for the best over all
-                evaluations; `converged_<score>` for the mean of the last 10%.
+            metric: A score of `f3ast_tff.analysis.runs.SCORES`; `best_<score>` for the best over
+                all evaluations; `converged_<score>` for the mean of the last 10%.
             at: For a plain score: one of `f3ast_tff.analysis.runs.PERIODS`, or a round.
 
         Returns:
@@ -146,11 +146,11 @@ class Score:
     """Mean and standard deviation over draws of the data; with one draw, over its seeds.
 
     Attributes:
-        mean: Over draws, of each draw's mean over its seeds; NaN if one is not finite.
+        mean: Mean over draws, of each draw's mean over its seeds; NaN if a score is not finite.
         deviation: Standard deviation of the draws' means (of the seeds with one draw), with n - 1
             degrees of freedom; NaN for one run.
-        num_runs: Runs.
-        num_draws: Draws of the data among them.
+        num_runs: Number of runs.
+        num_draws: Number of data draws among the runs.
     """
 
     mean: float
@@ -160,7 +160,7 @@ class Score:
 
 
 def score(group: RunGroup, metric: str, at: str | int) -> Score:
-    """Returns a group's mean score; arguments as of `RunGroup.scores`."""
+    """Returns a group's mean score; see `RunGroup.scores` for the arguments."""
     return summarised(group.scores(metric, at))
 
 
@@ -185,9 +185,9 @@ def higher_is_better(metric: str) -> bool:
 
 
 def group_runs(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
-    """Groups finished runs by everything but data draw and seed.
+    """Groups finished runs by all settings except data draw and seed.
 
-    A setting that names a file to read stands for the file's content, whatever its place.
+    A setting that names an input file stands for the file's content, not for its path.
 
     Returns:
         The groups in the order of their algorithms, and a line per repeated run.
@@ -216,7 +216,7 @@ def group_runs(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
 
 
 def comparable_groups(runs: Iterable[Run]) -> tuple[list[RunGroup], list[str]]:
-    """Groups finished runs and arranges them for a table of conditions, as `arranged`.
+    """Groups finished runs and arranges them for a table of conditions, see `arranged`.
 
     Raises:
         RunsError: If two runs are the same experiment with the same data draw and seed.
@@ -302,7 +302,7 @@ def _further_settings(groups: Sequence[RunGroup]) -> list[str]:
 
 
 def _file_names(runs: Sequence[Run]) -> dict[str, str]:
-    """A name for each input file by its digest: the first that it has, and of the digest."""
+    """A name for each input file by its digest: its first name, and part of the digest."""
     names: dict[str, str] = {}
     for run in runs:
         for setting, digest in run.input_files.items():
@@ -315,8 +315,9 @@ def _data_names(runs: Sequence[Run]) -> dict[Run, str]:
     """Marks the data of tasks whose runs of one draw were made from different files.
 
     Returns:
-        The digest where a draw has several, "" for the task's other runs. Generated data are left
-        out: settings tell them apart, and their last digits depend on the processor.
+        The digest for runs of a draw with several digests, "" for the task's remaining runs.
+        Generated data are left out, because settings identify them and their last digits depend on
+        the processor.
     """
     tasks = builtin_registry().components["task"]
     by_draw: dict[tuple[Any, ...], dict[Run, str]] = {}
@@ -340,7 +341,7 @@ def _at_round(run: Run, column: str, number: int) -> float:
 
 
 def sortable(value: Any) -> tuple[int, float, str]:
-    """Returns the place of a value among others of its setting.
+    """Returns a sort key for a value of a setting.
 
     A setting may be a number in one run and not given (`None`) in another.
     """
@@ -358,7 +359,7 @@ class Collected:
     """The runs of a folder.
 
     Attributes:
-        groups: The finished runs; runs that differ by data draw and seed alone form a group.
+        groups: The finished runs; runs that differ only by data draw and seed form a group.
         unfinished: A line for each run without a summary.
         damaged: A line for each run that cannot be read.
         repeated: A line per repeated run (same settings, data draw and seed), which is left out.
@@ -371,7 +372,7 @@ class Collected:
 
     @property
     def num_finished(self) -> int:
-        """Runs that the report is made of."""
+        """Number of runs in the groups."""
         return sum(len(group.runs) for group in self.groups)
 
 

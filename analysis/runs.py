@@ -1,4 +1,4 @@
-"""Run folders, as `f3ast-tff run` writes them, read and checked."""
+"""Reads and checks run folders, as `f3ast-tff run` writes them."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _COLUMNS = ["round", *(f"test_{score}" for score in SCORES)]
 
 
 class RunsError(ValueError):
-    """Run folders cannot be used: there are none, or one is damaged; says which in one line."""
+    """Run folders cannot be used: none exists, or one is damaged; names it in one line."""
 
 
 class Pair(NamedTuple):
-    """Data draw and seed of a run; runs of one experiment differ in them alone.
+    """Data draw and seed of a run; runs of one experiment differ only in these.
 
     Attributes:
         draw: Draw of the data, setting `data_seed`; 0 for tasks without one.
@@ -63,18 +63,18 @@ class Run:
     """A run of an experiment.
 
     Attributes:
-        path: Its folder.
-        settings: Its settings by name, at least those of `SETTINGS`.
-        metrics: A row an evaluation, with the columns of `metrics.csv`.
+        path: Folder of the run.
+        settings: Settings by name, at least the names in `SETTINGS`.
+        metrics: Metrics with a row per evaluation and the columns of `metrics.csv`.
         summary: The content of `summary.json`; `None` when the run is unfinished.
         components: Entry of `config.json` on the chosen component of each kind.
         method_settings: Settings that runs of other methods may differ in and still be compared.
-        not_compared: Settings that decide no result.
+        not_compared: Settings that do not affect results.
         plugins: SHA-256 of the plug-ins in use, by name.
         method_plugins: Names of the plug-ins that compared methods may differ in: all their
             components in use belong to methods.
         input_files: SHA-256 of the files that settings name, by setting.
-        data_sha256: Digest of the data, clients and all; `None` where it is not recorded.
+        data_sha256: Digest of the data, including clients; `None` if not recorded.
     """
 
     path: Path
@@ -91,7 +91,7 @@ class Run:
 
     @property
     def pair(self) -> Pair:
-        """Its data draw, 0 for a task without one, and its seed."""
+        """Data draw (0 for a task without draws) and seed of the run."""
         return Pair(self.settings.get("data_seed") or 0, self.settings["seed"])
 
     def display(self, kind: str) -> str:
@@ -104,12 +104,12 @@ class Run:
 
     @property
     def generates_data(self) -> bool:
-        """Whether the task generates its data, so that another draw of them can be had."""
+        """Whether the task generates its data, so that there are other draws."""
         return bool(self.components["task"].get("generates_data"))
 
     @property
     def guess_loss(self) -> float | None:
-        """Loss of a guess among the task's C classes, ln C; `None` if C is not known."""
+        """Loss of a guess among the task's C classes, ln C; `None` if C is unknown."""
         num_classes = self.components["task"].get("num_classes")
         return None if num_classes is None else math.log(max(1, num_classes))
 
@@ -161,7 +161,7 @@ def without_own_aggregation(settings: Mapping[str, Any], algorithm: str) -> dict
 
 
 def load_runs(folder: Path | str) -> list[Run]:
-    """Reads every run at or below a folder, unfinished ones too, sorted by their folders' paths.
+    """Reads every run at or below a folder, also unfinished runs, sorted by path.
 
     Raises:
         RunsError: If there is no run, or one is damaged.
@@ -185,7 +185,7 @@ def run_folders(folder: Path | str) -> list[Path]:
 
 
 def unfinished_line(run: Run) -> str:
-    """Returns how far an unfinished run came, and the error that ended it, if one is kept."""
+    """Describes the progress of an unfinished run, and the error that ended it, if recorded."""
     last = int(run.metrics["round"].iloc[-1]) if len(run.metrics) else 0
     line = f"{run.path}: {last} of {run.settings['rounds']} rounds evaluated"
     trace = run.path / ERROR_FILE
@@ -198,7 +198,7 @@ def finished_runs(runs: Sequence[Run]) -> list[Run]:
     """Returns the runs that have a summary.
 
     Raises:
-        RunsError: If none has.
+        RunsError: If no run has a summary.
     """
     finished = [run for run in runs if run.summary is not None]
     if not finished:
@@ -236,7 +236,7 @@ def described(config: Any) -> dict[str, Any]:
     """Returns fields of `Run` from the content of `config.json`.
 
     Raises:
-        ValueError: If it does not say all of them.
+        ValueError: If a field is missing.
     """
     settings = config.get("settings") if isinstance(config, dict) else None
     if not isinstance(settings, dict):
@@ -258,7 +258,7 @@ def described(config: Any) -> dict[str, Any]:
             "method_settings": frozenset(map(str, config["method_settings"])),
             "not_compared": frozenset(map(str, config["not_compared"])),
             "plugins": {str(p["name"]): str(p["sha256"]) for p in plugins},
-            # A plug-in of methods alone: methods may differ in it and still be compared.
+            # Plug-ins with components of methods only, in which compared methods may differ.
             "method_plugins": frozenset(str(p["name"]) for p in plugins if {*p["kinds"]} <= _OWN),
             "input_files": {str(name): str(sha256) for name, sha256 in files.items()},
             "data_sha256": None if digest is None else str(digest),
@@ -280,7 +280,7 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _metrics(file: Path, finished: bool) -> pd.DataFrame:
     if not finished and not file.exists():
-        # A run writes its settings a while before it evaluates.
+        # A run writes its settings before its first evaluation.
         return pd.DataFrame(columns=_COLUMNS, dtype=float)
     metrics = read_metrics(file)
     missing = [column for column in _COLUMNS if column not in metrics]

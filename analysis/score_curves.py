@@ -1,9 +1,9 @@
-"""Draws kept scores against the round, and beside them the gains of some methods over others.
+"""Draws kept scores against the round, and the gains of some methods over others.
 
 python -m f3ast_tff.analysis.score_curves --scores analysis/results/table3_small.csv
     --gain f3ast:fedavg,f3ast_adam:fedadam --out analysis/results/table3_small.png
 
-A row of panels is an availability, a pair of columns a task.
+Each row of panels is an availability, each pair of columns a task.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from f3ast_tff.settings import REQUIRED, parameter
 # Settings whose values are the rows, the columns and the lines.
 _ROW, _COLUMN, _LINE = "availability", "task", "algorithm"
 _PANEL_WIDTH, _PANEL_HEIGHT, _EXTRA_HEIGHT, _DPI = 2.9, 1.9, 0.9, 100
-# Gains of the first rounds, over scores near 0, would make the others flat.
+# Share of rounds left out of the axis: their gains, over scores near 0, would flatten all others.
 _SETTLED = 0.25
 
 
@@ -56,14 +56,14 @@ def main(flags: Flags) -> None:
 def score_curves(table: pd.DataFrame, score: str, gains: Sequence[tuple[str, str]]) -> Figure:
     """Draws a score against the round for each availability, task and algorithm.
 
-    A line is the mean over draws of the data, each the mean over its seeds; the band is one
+    A line is the mean over draws of the data, of each draw's mean over its seeds. The band is one
     standard deviation over draws to each side.
 
     Args:
         table: Scores, of `tidy_scores.read_scores`.
-        score: One of `SCORES`.
-        gains: Pairs (A, B) of algorithms, for the gain (A - B) / B of each draw, in percent. These
-            have panels of their own.
+        score: Score to draw, of `SCORES`.
+        gains: Pairs (A, B) of algorithms, for the gain (A - B) / B of each draw, in percent, drawn
+            in separate panels.
 
     Raises:
         RunsError: If runs of one panel and algorithm differ in another setting.
@@ -104,7 +104,7 @@ def score_curves(table: pd.DataFrame, score: str, gains: Sequence[tuple[str, str
 def _lines(
     by_draw: pd.DataFrame, task: str, availability: str, algorithms: Sequence[str]
 ) -> dict[str, pd.DataFrame]:
-    """Returns the scores of each algorithm that ran there, a row a round, a column a draw."""
+    """Returns the scores of each algorithm that ran, with a row per round and a column per draw."""
     index = by_draw.index
     here = (index.get_level_values(_COLUMN) == task) & (
         index.get_level_values(_ROW) == availability
@@ -130,7 +130,7 @@ def _draw(panel: Axes, lines: dict[str, pd.DataFrame], looks: dict[str, Look]) -
 
 
 def _zoom(panel: Axes, ratios: dict[str, pd.DataFrame]) -> None:
-    """Fits the vertical axis to what follows the first rounds."""
+    """Fits the vertical axis to the values after the first rounds."""
     panel.axhline(0, color="black", linewidth=0.8)
     later = [ratio[ratio.index > _SETTLED * ratio.index.max()] for ratio in ratios.values()]
     values = pd.concat(later).stack() if later else pd.Series([0.0])

@@ -67,13 +67,13 @@ def sweep(runs: pd.DataFrame, x: str, score: str) -> dict[str, dict[float, Paire
     Args:
         runs: A row per run, of `tidy_scores.scores_at`.
         x: The setting.
-        score: One of `SCORES`.
+        score: Score to average, of `SCORES`.
 
     Returns:
         Means by algorithm and rising value; the value is NaN for an algorithm without the setting.
 
     Raises:
-        ParameterError: If a value is no number.
+        ParameterError: If a value is not a number.
         RunsError: If runs of one point differ in another setting, or a point has one run.
     """
     others = [name for name in settings_of(runs) if name not in (x, _LINE, "at_rounds")]

@@ -52,7 +52,7 @@ from f3ast_tff.settings import REQUIRED, parameter
 from f3ast_tff.settings.defaults import PRESETS
 from f3ast_tff.settings.kinds import KINDS
 
-# The first of a pair of rows.
+# Name for every row as the first of a pair of rows.
 EACH = "each"
 # ln 10: the loss of a uniform guess among 10 classes.
 UNIFORM_LOSS = 2.302585
@@ -101,7 +101,7 @@ class Layout:
         scores: Scores, of `SCORES`.
         rows: Settings whose values are the rows.
         columns: Settings whose values are the columns; empty for a column a score.
-        by: Settings with tables of their own for each value.
+        by: Settings with a separate table for each value.
         minus: Pairs of rows, the first minus the second; `EACH` for every other row.
         when: A round, one of `PERIODS`, or `BEST`.
         loss_above: Sample loss above which a run is unstable; `None` for no such table.
@@ -141,11 +141,11 @@ def main(flags: Flags) -> None:
 
 
 def score_tables(runs: pd.DataFrame, layout: Layout) -> str:
-    """Returns the tables of runs, at least one, as Markdown.
+    """Returns the tables of at least one run as Markdown.
 
     A score is shown as mean ± standard deviation over draws of the data (of each draw's mean over
-    its seeds); with one draw, over its seeds. A cell with a score that is not finite says of how
-    many runs, and gives no mean.
+    its seeds); with one draw, over its seeds. A cell with scores that are not finite gives the
+    number of such runs, and no mean.
 
     Raises:
         ParameterError: If there is no row for a part of `layout.minus`.
@@ -164,8 +164,8 @@ def score_tables(runs: pd.DataFrame, layout: Layout) -> str:
 def label(names: Sequence[str], key: Key) -> str:
     """Returns a row or column in words.
 
-    A setting that its runs do not have is left out, and the aggregation of an algorithm that is
-    its own.
+    Left out are settings that the runs do not have, and an aggregation that is the algorithm's
+    default.
     """
     values = {name: value for name, value in zip(names, key) if value}
     values = without_own_aggregation(values, values.get("algorithm", ""))
@@ -174,7 +174,7 @@ def label(names: Sequence[str], key: Key) -> str:
 
 
 def _ordered(values: pd.Series) -> pd.Categorical:
-    """Components in the order of their kind, numbers rising, other texts as they come."""
+    """Components in the order of their kind, rising numbers, other texts in order of appearance."""
     distinct = list(dict.fromkeys(values))
     if values.name in KINDS:
         distinct.sort(key=lambda each: order_of(str(values.name), each))
@@ -185,7 +185,7 @@ def _ordered(values: pd.Series) -> pd.Categorical:
 
 
 def _keys(frame: pd.DataFrame, names: Sequence[str]) -> list[Key]:
-    """The distinct values of settings, in order; one empty key of no settings."""
+    """The distinct values of settings, in order; for no settings, one empty key."""
     if not names:
         return [()]
     distinct = frame[[*names]].drop_duplicates().sort_values([*names])
@@ -193,7 +193,7 @@ def _keys(frame: pd.DataFrame, names: Sequence[str]) -> list[Key]:
 
 
 def _is(frame: pd.DataFrame, names: Sequence[str], key: Key) -> np.ndarray:
-    """Which rows have these values, `bool [n]`."""
+    """Whether each row has these values, `bool [n]`."""
     if not names:
         return np.ones(len(frame), bool)
     return np.all([frame[name] == value for name, value in zip(names, key)], axis=0)
@@ -216,7 +216,7 @@ def _minus(rows: Sequence[Key], pairs: Sequence[tuple[str, str]]) -> list[tuple[
 def _tables(
     block: pd.DataFrame, value: Key, layout: Layout, minus: Sequence[tuple[Key, Key]]
 ) -> str:
-    """The tables of one value of `layout.by`, and a line on what ± is taken over."""
+    """The tables of one value of `layout.by`, and a line on the population of ±."""
     rows, columns = _keys(block, layout.rows), _keys(block, layout.columns)
     cells: dict[tuple[Key, Key], pd.DataFrame] = {}
     for row in rows:
@@ -305,7 +305,7 @@ def _unstable(losses: pd.Series, above: float) -> str:
 
 
 def _population(cells: Iterable[pd.DataFrame], found: Sequence[PairedDifference | None]) -> str:
-    """A line on what ± is taken over and what the intervals cover."""
+    """A line on the populations of ± and of the intervals."""
     ran = [cell for cell in cells if len(cell)]
     parts = [f"± over {counted(by_pair(cell, SCORES[0]) for cell in ran)}"]
     if intervals := of_intervals(found):

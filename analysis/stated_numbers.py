@@ -1,4 +1,4 @@
-"""Lists the phrases of pages that state scores, each with its numbers from the kept CSV.
+"""Lists phrases of pages that state scores, with the numbers from kept CSV files.
 
 python -m f3ast_tff.analysis.stated_numbers
 
@@ -59,24 +59,24 @@ Cells = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Phrase:
-    """A phrase of a page with the query that gives its numbers, as the TOML file has it.
+    """A phrase of a page with the query for its numbers, from the TOML file.
 
     Attributes:
         page: Path of the page.
-        text: The phrase; white space counts as one blank. It stands on the page once.
+        text: The phrase, which occurs once on the page; white space counts as one blank.
         scores: Path of the file of scores.
-        score: One of `SCORES`.
+        score: Score to read, of `SCORES`.
         when: A round, one of `PERIODS`, or `BEST`.
         where: Cells that the runs have.
         a: Further cells of A.
         b: Further cells of B; `None` for the score of A, else A - B paired over draws and seeds.
-        cases: Further cells, of each in turn; the numbers follow one another.
-        mean_over: Settings in whose values runs of a case differ; the scores of a pair of draw and
-            seed are averaged over them first.
-        of: What the phrase states of each case, of `OF_A_CASE`; or, of `OVER_CASES`, the least and
-            greatest mean.
+        cases: Further cells of each case; the numbers of the cases follow one another.
+        mean_over: Settings in which runs of a case differ; the scores of a pair of draw and seed
+            are first averaged over these.
+        of: Quantities stated for each case, of `OF_A_CASE`; or the least and greatest mean, of
+            `OVER_CASES`.
         points: Whether the phrase states points of accuracy, 100 times the score.
-        other: Numbers of the phrase that are from elsewhere, as they stand there.
+        other: Numbers of the phrase from other sources, as written in the phrase.
     """
 
     page: str
@@ -101,7 +101,7 @@ class Elsewhere:
     Attributes:
         page: Path of the page.
         text: The phrase.
-        reason: Where its numbers are from.
+        reason: Source of its numbers.
     """
 
     page: str
@@ -153,7 +153,7 @@ class ScoresFile:
     """A file of scores; its phrases share the means over a period.
 
     Attributes:
-        evaluations: As of `read_scores`.
+        evaluations: Result of `read_scores`.
         settings: The settings that are columns.
     """
 
@@ -179,7 +179,7 @@ def _with(table: pd.DataFrame, cells: Cells) -> pd.DataFrame:
 
 
 def stated(phrase: Phrase) -> list[str]:
-    """Returns the numbers of a phrase, as they stand there, without those from elsewhere."""
+    """Returns the numbers of a phrase as written, except numbers from other sources."""
     found = (_POINTS if phrase.points else _DECIMAL).findall(phrase.text)
     for text in phrase.other:
         if text in found:
@@ -188,11 +188,10 @@ def stated(phrase: Phrase) -> list[str]:
 
 
 def from_scores(phrase: Phrase, runs: ScoresFile) -> list[float]:
-    """Returns the numbers that runs of its file of scores give for a phrase, in their order.
+    """Returns the numbers of a phrase from the runs in its file of scores, in order.
 
     Raises:
-        RunsError: If a case has no runs, or its runs differ in a setting that is not of
-            `mean_over`.
+        RunsError: If a case has no runs, or its runs differ in a setting outside `mean_over`.
     """
     cases = [_case(phrase, runs, {**phrase.where, **case}) for case in phrase.cases]
     scale = 100 if phrase.points else 1
@@ -258,16 +257,16 @@ def _wrong(content: StatedNumbers, from_files: Sequence[Sequence[float]]) -> lis
 
 
 def unlisted_numbers(content: StatedNumbers) -> list[str]:
-    """Returns the numbers of complete pages that are in no phrase, a line each.
+    """Returns the numbers of complete pages that are in no phrase, one per line.
 
-    Numbers of three or four decimals count. Code is left out, and so are tables that the command
-    above them writes.
+    Numbers of three or four decimals count, except in code and in tables that the command above
+    them writes.
     """
     found = []
     for page in content.complete:
         text = _words(_CODE.sub(" ", without_tables(_text(page))))
         for phrase in [phrase for of, phrase in content.texts() if of == page]:
-            # Code is left out of the page, and so it is of the phrase.
+            # Code is removed from the phrase, as from the page.
             text = text.replace(_words(_CODE.sub(" ", phrase)), " … ")
         for number in _SCORE.finditer(text):
             around = text[max(0, number.start() - 60) : number.end() + 20]

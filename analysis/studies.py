@@ -4,7 +4,7 @@ Runs that weigh clients by p_k = n_k / n minimise the mean loss over samples, an
 sample accuracy. With p_k = 1 / N they minimise the mean over clients: user accuracy.
 
 A method is a mapping of settings by name, as texts: its algorithm, and its aggregation and further
-settings where runs of the study differ in them; `""` stands for a setting that it lacks.
+settings if runs of the study differ in them; `""` stands for a setting that it lacks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PLAIN = ("sum", "mean")
 
 
 def method_name(task: str, method: Method) -> str:
-    """Returns a method in few words: its name, then settings that are no defaults of the task."""
+    """Returns a method in few words: its name, then settings that differ from task defaults."""
     algorithm, aggregation = _components(method)
     components = builtin_registry().components
     found = components["algorithm"].get(algorithm)
@@ -43,7 +43,7 @@ def method_name(task: str, method: Method) -> str:
         parts.append(aggregation if correction is None else correction.display)
     for setting in _not_default(task, method):
         word = method[setting].replace("_", " ")
-        # A value that is a word speaks for itself.
+        # A value that is a word needs no setting's name.
         if setting == "clients_per_round":
             parts.append(f"K = {word}")
         else:
@@ -60,9 +60,9 @@ def config_of(method: Method) -> type[AlgorithmConfig]:
 def corrected_by(method: Method) -> Method:
     """Returns settings of the method that a method corrects.
 
-    With an aggregation that is not its algorithm's own, a method corrects the same algorithm with
-    its own aggregation; otherwise it corrects what its algorithm names. The sum and the mean of an
-    algorithm that corrects none are baselines both: no settings.
+    If the aggregation is not the algorithm's default, the method corrects the same algorithm with
+    the default aggregation. Otherwise it corrects the method named by the algorithm. If an
+    algorithm corrects no method, its sum and its mean are both baselines: no settings.
     """
     config = config_of(method)
     aggregation = _components(method)[1]
@@ -74,20 +74,20 @@ def corrected_by(method: Method) -> Method:
 def find_method(
     task: str, wanted: Method, methods: Sequence[Method], beside: Method
 ) -> Method | None:
-    """Returns the method of a study that has some settings, as a baseline of another.
+    """Returns the method of a study with given settings, as a baseline of another method.
 
-    Of several it is the one that shares with the other most settings that are not of its algorithm
-    and aggregation, such as the number of clients per round; then the one with the fewest settings
-    that are not its defaults.
+    If several methods have these settings, the one that shares most settings with `beside` wins;
+    algorithm and aggregation do not count, the number of clients per round does, for example. Ties
+    go to the method with the fewest settings that differ from their defaults.
 
     Args:
         task: Name of the task.
-        wanted: Settings that it must have; without an aggregation, its algorithm's own.
+        wanted: Settings of the baseline; without an aggregation, the algorithm's default counts.
         methods: The methods of the study.
-        beside: The method that is compared with it.
+        beside: The method that is compared with the baseline.
 
     Returns:
-        The method, which may be `beside` itself; `None` if there is none, or none is wanted.
+        The method, which may be `beside` itself; `None` if there is none, or `wanted` is empty.
 
     Raises:
         RunsError: If several are equally near.
@@ -124,7 +124,7 @@ def _distance(task: str, wanted: Method, method: Method, beside: Method) -> tupl
 
 
 def _not_default(task: str, method: Method) -> list[str]:
-    """Settings beside the components that have other values than they have by default."""
+    """Settings, except components, whose values differ from their defaults."""
     defaults = _defaults(task, *_components(method))
     return [
         name
@@ -134,7 +134,7 @@ def _not_default(task: str, method: Method) -> list[str]:
 
 
 def _components(method: Method) -> tuple[str, str]:
-    """The algorithm and the aggregation, which is the algorithm's own where it is not told."""
+    """The algorithm and the aggregation; a missing aggregation is the algorithm's default."""
     return method["algorithm"], method.get("aggregation") or config_of(method).aggregation
 
 
@@ -151,7 +151,7 @@ def _defaults(task: str, algorithm: str, aggregation: str) -> Mapping[str, str]:
 
 SHARE = "client_share"
 RATES = ("client_lr", "server_lr")
-# By client share: the scores of the objective, and the others.
+# Kinds of scores by client share: for the objective, and the other kind.
 SCORES_OF = {
     "examples": ("sample", "user"),
     "batches": ("sample", "user"),
@@ -187,7 +187,7 @@ class StudyRuns:
 
     @property
     def held_out(self) -> list[str]:
-        """The columns that tell the runs of a method at one pair of rates apart."""
+        """The columns that identify a run of a method at one pair of rates."""
         return [*self.regimes, "draw", "seed"]
 
 
@@ -197,10 +197,10 @@ def read_study(path: Path, regimes: Sequence[str], where: str | None = None) -> 
     Args:
         path: CSV file of `tidy_scores`.
         regimes: Settings whose values are the regimes.
-        where: Conditions on the runs to keep, as of `tidy_scores.runs_where`; `None` for all.
+        where: Conditions on the runs to keep, see `tidy_scores.runs_where`; `None` for all.
 
     Raises:
-        RunsError: As `read_studies`, or if it has several tasks.
+        RunsError: See `read_studies`; also if the file has several tasks.
     """
     studies = read_studies(path, regimes, where)
     if len(studies) > 1:
@@ -245,7 +245,7 @@ def read_studies(
     by_task = runs.groupby("task", sort=False)
     found = {}
     for task, part in by_task:
-        # What differs between tasks alone tells no methods apart, such as the rounds.
+        # Settings that differ only between tasks, such as the rounds, do not identify methods.
         own = method if len(by_task) == 1 else _varying(part, method)
         found[str(task)] = StudyRuns(part.reset_index(drop=True), own, list(regimes))
     return found
@@ -261,11 +261,11 @@ def at_tuned_rates(study: StudyRuns, path: Path) -> StudyRuns:
 
     Args:
         study: The runs, at several rates; every method and objective has its choice.
-        path: CSV file of `tuned_rates`. Settings that are columns of both files tell methods apart.
+        path: CSV file of `tuned_rates`. Settings that are columns of both files identify methods.
 
     Raises:
         RunsError: If the file cannot be read or lacks a column, or a method has no choice or no
-            run at the rates chosen.
+            run at the chosen rates.
     """
     try:
         chosen = pd.read_csv(path, dtype=str, keep_default_na=False)

@@ -18,14 +18,14 @@ from f3ast_tff.core.atomic import atomic_write
 
 NOTHING = "–"
 NOT_RUN = "not run"
-# Columns of a page's text and commands.
+# Width of a page's text and commands, in columns.
 _COLUMNS = 100
-# Beyond this a number has two digits: four decimals would make tables too wide.
+# Larger numbers have fewer decimals, because four would make tables too wide.
 _LARGE = 100.0
 
 
 def number(value: float | None) -> str:
-    """Returns a score with four decimals, or why there is none."""
+    """Returns a score with four decimals, or the reason why there is none."""
     if value is None:
         return NOT_RUN
     if math.isnan(value):
@@ -60,7 +60,7 @@ def p_text(found: PairedDifference | None) -> str:
 
 
 def over(found: PairedDifference | Score | None) -> str:
-    """Returns what a number is taken over, such as `12 draws` or `3 seeds`; `–` for nothing."""
+    """Returns the population of a number, such as `12 draws` or `3 seeds`; `–` without a number."""
     if found is None:
         return NOTHING
     if found.num_draws > 1:
@@ -70,7 +70,7 @@ def over(found: PairedDifference | Score | None) -> str:
 
 
 def counted(cells: Iterable[Collection[Pair]]) -> str:
-    """Returns what the means of cells are taken over, such as `12 draws of the data`.
+    """Returns the population of the means of cells, such as `12 draws of the data`.
 
     A cell with several draws counts draws, a cell with one draw counts its seeds.
     """
@@ -96,7 +96,7 @@ def counted(cells: Iterable[Collection[Pair]]) -> str:
 def of_intervals(found: Iterable[PairedDifference | None], shared: bool = False) -> str:
     """Returns the population that the intervals of a table cover, `""` if it has none.
 
-    `shared` says that runs share one draw of the availability (`one_availability`).
+    `shared` tells whether runs share one draw of the availability (`one_availability`).
     """
     there = [each for each in found if each is not None]
     draws = [each.num_draws for each in there if each.num_draws > 1]
@@ -110,7 +110,7 @@ def of_intervals(found: Iterable[PairedDifference | None], shared: bool = False)
 
 
 def of_spread(groups: Sequence[RunGroup]) -> str:
-    """Returns what ± is taken over in a table of these groups, at least one."""
+    """Returns the population of ± in a table of these groups, of which there is at least one."""
     text = f"± over {counted(group.runs for group in groups)}"
     return f"{text}; {ONE_AVAILABILITY}" if one_availability(groups) else text
 
@@ -126,16 +126,16 @@ def one_availability(groups: Iterable[RunGroup]) -> bool:
 
 
 def write_csv(table: pd.DataFrame, path: Path | str) -> None:
-    """Writes a table as UTF-8, see `csv_text`, or replaces a file by it; on an error it stays."""
+    """Writes a table as UTF-8, see `csv_text`; on an error an existing file stays."""
     with atomic_write(Path(path), encoding="utf-8", newline="") as file:
         file.write(csv_text(table))
 
 
 def csv_text(table: pd.DataFrame) -> str:
-    """Returns a table as CSV that no spreadsheet computes; `read_csv` reads it back.
+    """Returns a table as CSV without formulas for spreadsheets; `read_csv` reads it back.
 
-    A text gets an apostrophe in front if a spreadsheet would take it for a formula, or if it has
-    one there already. Numbers stay.
+    A text gets a leading apostrophe if a spreadsheet would take it for a formula, or if it already
+    has one. Numbers stay the same.
     """
     texts = [str(name) for name, dtype in table.dtypes.items() if dtype.kind == "O"]
     plain = table.assign(**{name: table[name].map(_no_formula) for name in texts})
@@ -144,13 +144,13 @@ def csv_text(table: pd.DataFrame) -> str:
 
 
 def read_csv(text: str) -> pd.DataFrame:
-    """Returns the cells of what `csv_text` wrote, as texts; a gap is an empty one."""
+    """Returns the cells of a `csv_text` as texts; gaps are empty texts."""
     table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
     table.columns = table.columns.map(_as_it_was)
     return table.apply(lambda column: column.map(_as_it_was))
 
 
-# How a formula begins; an apostrophe marks texts.
+# First characters of formulas; an apostrophe marks texts.
 _LIVE = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
@@ -187,7 +187,7 @@ def wrapped(page: str) -> str:
 
 
 def broken(command: str) -> str:
-    """Returns a command over as many lines as it needs."""
+    """Returns a command broken into as many lines as needed."""
     return _broken(command, _COLUMNS - len(" \\"), indent="  ").replace("\n", " \\\n")
 
 

@@ -2,7 +2,7 @@
 
 python -m f3ast_tff.analysis.tidy_scores --runs runs/cafed_fig1a --out scores.csv
 
-It is kept when the runs are not.
+The table can be kept without the runs.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ def main(flags: Flags) -> None:
 
 
 def tidy_scores(runs: Sequence[Run], every: int = 1, *, clock: bool = False) -> pd.DataFrame:
-    """Returns the scores of runs, a row an evaluation.
+    """Returns the scores of runs, with a row per evaluation.
 
     Args:
         runs: Finished runs.
-        every: Rounds that are multiples of it are kept, and the last of each run.
-        clock: Whether `simulated_seconds` are kept, empty where a delivery has no clock.
+        every: Rounds that are multiples of it are kept, and the last round of each run.
+        clock: Whether `simulated_seconds` are kept, empty if a delivery has no clock.
 
     Returns:
         Columns `task`, `algorithm`, the further settings that differ between groups of runs,
@@ -102,7 +102,7 @@ def tidy_scores(runs: Sequence[Run], every: int = 1, *, clock: bool = False) -> 
             drawn = {"data_seed": pair.draw} if several else {}
             labels += [{**settings, **drawn, "seed": pair.seed}] * len(scores)
             parts.append(scores)
-    # Objects: else a setting of some runs only, 5 and None, would become 5.0 and NaN.
+    # Objects, because otherwise 5 and None of a setting would become 5.0 and NaN.
     columns = pd.DataFrame(labels, dtype=object)
     return pd.concat([columns, pd.concat(parts, ignore_index=True)], axis="columns")
 
@@ -175,7 +175,7 @@ def scores_at(table: pd.DataFrame, when: When) -> pd.DataFrame:
     """Returns the scores of a round, their means over a period or the best, a row per run.
 
     Returns:
-        The settings, `draw`, `seed`, `at_rounds` (those that are meant, rising), and `SCORES`.
+        The settings, `draw`, `seed`, `at_rounds` (the averaged rounds, rising), and `SCORES`.
 
     Raises:
         RunsError: If the file does not have that round of a run.
@@ -241,7 +241,7 @@ def scores_of(runs: pd.DataFrame, score: str) -> Iterator[tuple[Pair, float]]:
 
 
 def runs_where(table: pd.DataFrame, where: str | None) -> pd.DataFrame:
-    """Returns the runs of `read_scores` that meet conditions, as of `settings.conditions`.
+    """Returns the runs of `read_scores` that meet conditions, see `settings.conditions`.
 
     Raises:
         ParameterError: If no run has a setting, or its value.
@@ -267,7 +267,7 @@ def require_setting(flag: str, name: str, table: pd.DataFrame) -> None:
     """Checks that a table of scores has a setting.
 
     Raises:
-        ParameterError: If it has not; names the flag.
+        ParameterError: If the setting is missing; names the flag.
     """
     names = settings_of(table)
     if name not in names:
@@ -275,7 +275,7 @@ def require_setting(flag: str, name: str, table: pd.DataFrame) -> None:
 
 
 def _run_columns(table: pd.DataFrame) -> list[str]:
-    """What tells runs apart."""
+    """The columns that identify a run."""
     return [*settings_of(table), "draw", _SEED]
 
 

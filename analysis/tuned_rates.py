@@ -34,7 +34,7 @@ from f3ast_tff.settings import REQUIRED, builtin_registry, parameter
 DEFAULT_RATES = (0.01, 1.0)
 BESIDE = "beside"
 TASK = "task"
-# Means of six-decimal scores that differ by less are equal.
+# Decimals of means of six-decimal scores; means that differ by less are equal.
 _DECIMALS = 12
 
 
@@ -168,7 +168,7 @@ def _pair(label: Any) -> tuple[float, float]:
 
 
 def _steps(rate: float) -> tuple[float, float, float]:
-    """A rate between those before and after it of ..., 0.1, 0.3, 1, 3, 10, ..."""
+    """A rate with its neighbours in ..., 0.1, 0.3, 1, 3, 10, ..."""
     power = int(f"{rate:e}".split("e")[1])
     ladder = [float(f"{step}e{power + up}") for up in (-1, 0, 1) for step in (1, 3)]
     below = max(each for each in ladder if each < rate)
@@ -176,7 +176,7 @@ def _steps(rate: float) -> tuple[float, float, float]:
 
 
 def _pairs_beside(chosen: pd.DataFrame) -> pd.DataFrame:
-    """The choices with the pairs of `beside` in place of their rates.
+    """The choices with the pairs of `beside` instead of their rates.
 
     A row holds a list of each rate, and stands for all their pairs.
     """
@@ -197,8 +197,8 @@ def _pairs_beside(chosen: pd.DataFrame) -> pd.DataFrame:
 def as_variants(chosen: pd.DataFrame, method: Sequence[str]) -> str:
     """Returns the choices of `tuned_rates` as `[[variants]]` tables of a campaign's file.
 
-    `method` are the settings that tell methods apart; an aggregation that is its algorithm's own is
-    left out.
+    `method` are the settings that identify methods; an aggregation that is its algorithm's default
+    is left out.
     """
     types = setting_types(builtin_registry())
     tables = []

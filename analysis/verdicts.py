@@ -17,9 +17,9 @@ a "holds" or "reversed" is at most `ERROR`; in a family whose sizes are all the 
 by the interval of level 1 - ERROR / (m - k + 1); from the first whose null hypothesis stands, all
 are judged at the level of that one.
 
-A method that diverges in more than half of the runs loses without a test, and such a claim is no
-member of a family. If fewer diverge and leave no mean, the direction is that of the exact sign test
-over draws, for which a diverged run is worse than any other; there is no size then.
+A method that diverges in more than half of the runs loses without a test, and its claim belongs to
+no family. If fewer runs diverge and there is no mean, the exact sign test over draws decides the
+direction; a diverged run is worse than any other. There is no size then.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Divergence:
 
     @property
     def loser(self) -> str:
-        """`A`, `B` or `AB`, whatever diverged in more than half of the runs; `""` for neither."""
+        """`A`, `B` or `AB`: methods that diverged in more than half of the runs; `""` if none."""
         return "A" * (2 * self.a > self.runs) + "B" * (2 * self.b > self.runs)
 
     def said(self, a: str = "A", b: str = "B") -> str:
@@ -71,12 +71,12 @@ class Question:
     """A claim of a family: A is better than B (the same, not worse).
 
     Attributes:
-        relation: One of `RELATIONS`.
+        relation: Relation claimed, of `RELATIONS`.
         higher_is_better: Whether a higher score is better; a loss is better when lower.
-        paper: The paper's A - B; `None` where it gives no number.
-        found: A - B, ours; `None` for fewer than 2 common pairs.
-        obstacle: Why there can be no verdict, `""` if there can.
-        divergence: How often A and B diverged.
+        paper: The paper's A - B; `None` if it gives no number.
+        found: Our A - B; `None` for fewer than 2 common pairs.
+        obstacle: Reason why there can be no verdict, `""` if there can.
+        divergence: Numbers of runs in which A and B diverged.
     """
 
     relation: str
@@ -97,12 +97,11 @@ class Verdict:
     """The verdicts on a claim.
 
     Attributes:
-        direction: One of `DIRECTIONS`; `None` where the claim has no direction.
-        size: One of `SIZES`; `None` where the paper prints no number.
-        reason: Why, in a few words.
-        confidence: Level of the interval that the direction rests on; `None` where it rests on
-            none.
-        size_confidence: The same of the size.
+        direction: Verdict on the direction, of `DIRECTIONS`; `None` if the claim has no direction.
+        size: Verdict on the size, of `SIZES`; `None` if the paper prints no number.
+        reason: Reason in a few words.
+        confidence: Level of the interval behind the direction; `None` without an interval.
+        size_confidence: Level of the interval behind the size; `None` without an interval.
     """
 
     direction: str | None
@@ -115,7 +114,7 @@ class Verdict:
 def judge_family(family: Sequence[Question]) -> list[Verdict]:
     """Judges the claims of one figure or table, in their order.
 
-    Those without a usable difference count nothing in the correction.
+    Claims without a usable difference do not count in the correction.
     """
     p_values = [_p_values(question) for question in family]
     errors, size_errors = (holm([each[place] for each in p_values]) for place in (0, 1))
@@ -129,8 +128,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Returns the error of the test that judges each claim of a family, in (0, `ERROR`].
 
     Args:
-        p_values: P values of the claims, none of them NaN; `None` for a claim without a test, which
-            counts nothing and has no error.
+        p_values: P values of the claims, not NaN; `None` for a claim without a test, which does not
+            count and has no error.
     """
     errors: list[float | None] = [None] * len(p_values)
     error = ERROR
@@ -163,13 +162,13 @@ def obstacle_to_verdict(
     fewest_pairs: int,
     paper_rounds: int | None = None,
 ) -> str:
-    """Returns why runs can bear no verdict, `""` if they can.
+    """Returns the reason why runs allow no verdict, `""` if they allow one.
 
     Args:
-        groups: The groups compared, at least one, of one task.
+        groups: The compared groups of one task, at least one.
         found: Their difference; `None` for fewer than 2 common pairs.
-        fewest_pairs: Fewest common pairs, where the data are not generated; where they are, it
-            takes `FEWEST_DRAWS` draws.
+        fewest_pairs: Fewest common pairs if the data are not generated; generated data need
+            `FEWEST_DRAWS` draws.
         paper_rounds: The paper's number of rounds; `None` if it gives none, for the task's own.
     """
     first = groups[0]
@@ -183,9 +182,9 @@ def obstacle_to_verdict(
 
 
 def too_few(groups: Sequence[RunGroup], found: PairedDifference | None, fewest_pairs: int) -> str:
-    """Returns how many draws or pairs are common and needed, `""` if they are enough.
+    """Returns the numbers of common and of needed draws or pairs, `""` if there are enough.
 
-    Arguments as of `obstacle_to_verdict`.
+    See `obstacle_to_verdict` for the arguments.
     """
     draws, pairs = (0, 0) if found is None else (found.num_draws, found.num_pairs)
     if found is None:
@@ -201,7 +200,7 @@ def too_few(groups: Sequence[RunGroup], found: PairedDifference | None, fewest_p
 
 
 def published_rounds(task: str) -> int | None:
-    """Returns the rounds of a task in its paper; `None` if they are not known."""
+    """Returns the rounds of a task in its paper; `None` if unknown."""
     component = builtin_registry().components["task"].get(task)
     return None if component is None else component.config.published.get("rounds")
 
@@ -212,7 +211,7 @@ def _can_test(question: Question) -> bool:
 
 
 def _p_values(question: Question) -> tuple[float | None, float | None]:
-    """Of direction and size; `None` for what has no test."""
+    """P values of direction and size; `None` without a test."""
     found = question.found
     if found is None or not _can_test(question):
         return None, None
@@ -233,7 +232,7 @@ def _untested(question: Question) -> Verdict:
 
 
 def _judge(question: Question, error: float | None, size_error: float | None) -> Verdict:
-    """Judges one claim by the tests of these errors; `None` for a test that it has not."""
+    """Judges one claim by tests with these errors; `None` for a missing test."""
     found = question.found
     assert found is not None
     direction = None if error is None else _direction(question, found, error)

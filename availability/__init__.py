@@ -1,6 +1,6 @@
-"""Availability processes (who is reachable) and communication constraints (how many may take part).
+"""Availability processes (reachable clients) and communication constraints (limits on cohorts).
 
-Installed as `f3ast_tff.availability`; a folder of its own in the checkout.
+Installed as `f3ast_tff.availability`; in the checkout, the folder `availability`.
 """
 
 from f3ast_tff.availability.arrivals import ArrivalDepartureConfig, PoissonArrivalsConfig

@@ -11,7 +11,7 @@ from f3ast_tff.availability.stays import FOREVER, Stays, StaysConfig
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import Derived, parameter, register
 
-# More than any number of clients; NumPy draws no Poisson variable of a mean above 9e18.
+# Above any number of clients, below the largest mean of NumPy's Poisson draws, 9e18.
 _MAX_MEAN = 1e15
 
 
@@ -26,10 +26,11 @@ _MAX_MEAN = 1e15
 class ArrivalDepartureConfig(StaysConfig):
     """Client k is available with probability q in rounds first_k .. last_k, else never.
 
-    A share of the clients, drawn, arrives at a round uniform on 1 .. H; the others are there from
-    round 1. A share, drawn independently, departs after a round uniform on first_k .. H; the
-    others stay. Both numbers are rounded. After round H no one comes or goes. The question is that
-    of Ruan et al. (AISTATS 2021, arXiv 2006.06954); the law of the rounds is chosen here.
+    A drawn share of the clients arrives at a round uniform on 1 .. H; all other clients are present
+    from round 1. An independently drawn share departs after a round uniform on first_k .. H; all
+    other clients stay. Both numbers of clients are rounded. After round H no client arrives or
+    departs. Ruan et al. (AISTATS 2021, arXiv 2006.06954) study such clients; the law of the rounds
+    is chosen here.
 
     Examples:
         >>> import numpy as np
@@ -49,7 +50,7 @@ class ArrivalDepartureConfig(StaysConfig):
 
     @classmethod
     def renews_shares(cls, known: Any) -> bool:
-        """See `AvailabilityConfig.renews_shares`: p_k stay those of all clients."""
+        """See `AvailabilityConfig.renews_shares`: p_k stay shares among all clients."""
         return False
 
     def build(self, p: np.ndarray, seed: int) -> Stays:
@@ -73,10 +74,10 @@ class ArrivalDepartureConfig(StaysConfig):
 class PoissonArrivalsConfig(StaysConfig):
     """An M/M/infinity queue, from its stationary law on.
 
-    Poisson(rate x stay) clients are there at time 1, the others arrive, in random order, as a
-    Poisson process; each stays for an exponential time. So Poisson(rate x stay) are present in
-    every round, and their numbers in rounds s and t have covariance
-    rate x stay x exp(-|t - s| / stay), until all N have come. A client comes once.
+    Poisson(rate x stay) clients are present at time 1. All other clients arrive, in random order,
+    as a Poisson process. Each client stays for an exponential time and comes once. So until all N
+    have come, Poisson(rate x stay) clients are present in every round, and their numbers in rounds
+    s and t have covariance rate x stay x exp(-|t - s| / stay).
 
     Examples:
         >>> import numpy as np
@@ -103,8 +104,8 @@ class PoissonArrivalsConfig(StaysConfig):
     def build(self, p: np.ndarray, seed: int) -> Stays:
         """See `AvailabilityConfig.build`.
 
-        A client is present in the rounds at whose start it is there; its last round is below its
-        first for a stay between two of them.
+        A client is present in a round if it is there at the round's start. For a stay between two
+        starts, its last round is below its first.
         """
         n, stay, rate = len(p), self.presence_stay, self.presence_arrivals
         if rate is None:

@@ -1,4 +1,4 @@
-"""Batteries: energy arrives at random, and a round of training costs some (arXiv 2504.12181)."""
+"""Batteries: energy arrives at random, and a round of training costs energy (arXiv 2504.12181)."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Battery:
 
         client k is available if E + a >= c;   then E becomes E + a - c, otherwise E + a.
 
-    Energy is spent in every round in which the client is available, selected or not: it prepares,
-    and waits to be asked. There a client spends energy when the server's schedule lets it train,
-    so that who is available depends on the method; here all methods see the same available sets.
+    A client spends energy in every round in which it is available, selected or not: it prepares and
+    waits to be asked. In the paper a client spends energy when the server's schedule lets it train,
+    so availability depends on the method. Here all methods see the same available sets.
 
     Gaps between available rounds are sums of c geometric times, of mean c / h_k and variance
     c (1 - h_k) / h_k^2: the larger c, the more regular. pi_k = h_k / c. The energy before round 1
-    is uniform on 0 .. c - 1, the stationary law, so that every round has chance pi_k.
+    is uniform on 0 .. c - 1, the stationary law, so every round has chance pi_k.
 
-    A mask is a function of (seed, t) alone. It depends on all arrivals up to round t: a resumed
-    run costs one draw per client and past round, once. The last state is remembered, so the next
-    round costs one draw per client.
+    A mask depends only on (seed, t), through all arrivals up to round t. So resuming costs, once,
+    one draw per client and past round. The last state is remembered, so the next round costs one
+    draw per client.
 
     Examples:
         >>> import numpy as np
@@ -82,7 +82,7 @@ class Battery:
         return self._mask.copy()
 
     def _before_first(self) -> tuple[int, np.ndarray, np.ndarray]:
-        """Round 0, nobody available, and the energy that each client holds."""
+        """Round 0, no client available, and the energy of each client."""
         energy = generator(self.seed, "battery energy").integers(self._cost, size=self.num_clients)
         return 0, np.zeros(self.num_clients, bool), energy.astype(np.int32)
 

@@ -1,4 +1,4 @@
-"""Processes made of others: `Product` and `Mix`."""
+"""Processes made of other processes: `Product` and `Mix`."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _COMBINATORS = ("product", "mix")
 def part_seed(seed: int, part: int) -> int:
     """Returns the seed of one part.
 
-    Parts with one seed would share their draws: two of probability 1/2 would be available
-    together half of the time, not a quarter.
+    Parts with the same seed would share their draws: two parts of probability 1/2 would be
+    available together half of the time, not a quarter.
 
     Args:
-        seed: Seed of the whole.
+        seed: Seed of the combined process.
         part: Number of the part, from 0.
     """
     return int(generator(seed, "availability part", part).integers(2**32))
@@ -48,10 +48,10 @@ def build_process(
         config: The `Config`.
         p: Client shares, `float64 [N]`.
         seed: Seed of all draws.
-        labels: Label distribution of each client, `float64 [N, C]`; `None` where there is no data.
+        labels: Label distribution of each client, `float64 [N, C]`; `None` without data.
 
     Raises:
-        ParameterError: If there is none and the process needs it.
+        ParameterError: If the process needs a label distribution and there is none.
     """
     if config.needs_labels:
         return cast(Any, config).build(p, seed, labels)
@@ -60,14 +60,14 @@ def build_process(
 
 @dataclass(frozen=True)
 class CombinatorConfig(AvailabilityConfig):
-    """Base of the `Config` of a process made of others.
+    """Base of the `Config` of a process made of other processes.
 
     Attributes:
         parts: `Config` of each part, in the order of `availability_parts`.
     """
 
-    # Rule R9 asks the combinator and its parts: `positively_correlated` stays False here, so that
-    # the parts decide. The processes themselves say True: not known in general.
+    # Rule R9 reads `positively_correlated` of the combinator and of its parts. It stays False here,
+    # so that the parts decide. The processes themselves have True: not known in general.
 
     availability_parts: str = parameter(REQUIRED, "names of the parts, separated by commas")
     parts: tuple[AvailabilityConfig, ...] = ()
@@ -77,11 +77,11 @@ class CombinatorConfig(AvailabilityConfig):
         """Returns the names of the parts.
 
         Args:
-            given: Settings given, by name.
+            given: Given settings, by name.
             names: Names of all availability processes.
 
         Raises:
-            ParameterError: If no parts are given, or one is unknown or made of others itself.
+            ParameterError: If no parts are given, or a part is unknown or itself combined.
         """
         text = given.get(_PARTS)
         if not isinstance(text, str):
@@ -92,7 +92,7 @@ class CombinatorConfig(AvailabilityConfig):
 
     @property
     def needs_labels(self) -> bool:
-        """Whether a part does."""
+        """Whether a part needs labels."""
         return any(part.needs_labels for part in self.parts)
 
     def for_clients(self, names: Sequence[str]) -> CombinatorConfig:
@@ -101,7 +101,7 @@ class CombinatorConfig(AvailabilityConfig):
     def build_parts(
         self, p: np.ndarray, seed: int, labels: np.ndarray | None
     ) -> list[AvailabilityProcess]:
-        """Returns the parts' processes, each with a seed of its own; see `build_process`."""
+        """Returns the parts' processes, each with a different seed; see `build_process`."""
         return [
             build_process(part, p, part_seed(seed, i), labels) for i, part in enumerate(self.parts)
         ]
@@ -113,14 +113,14 @@ class CombinatorConfig(AvailabilityConfig):
 
 
 def _stationary_of(parts: Sequence[AvailabilityProcess]) -> list[np.ndarray] | None:
-    """Returns the stationary availability of every part, `None` if one has none."""
+    """Returns the stationary availability of every part, `None` if a part has none."""
     found = [stationary_of(part) for part in parts]
     known = [values for values in found if values is not None]
     return known if len(known) == len(found) else None
 
 
 class Product:
-    """For example reachable over the network, and charging.
+    """A client is available where all parts say so: reachable and charging, for example.
 
     Examples:
         >>> import numpy as np
@@ -154,7 +154,7 @@ class Product:
         return reduce(np.multiply, known)
 
     def present(self, round_number: int) -> np.ndarray:
-        """See `Population.present`: present where all parts say so."""
+        """See `Population.present`: present if all parts say so."""
         present = np.ones(self.num_clients, bool)
         for part in self.parts:
             if isinstance(part, Population):
@@ -192,18 +192,18 @@ class ProductConfig(CombinatorConfig):
 
 
 def draw_members(shares: Sequence[float], num_clients: int, seed: int) -> np.ndarray:
-    """Draws which process each client follows, with group sizes as near the shares as can be.
+    """Draws the process of each client, with group sizes as near the shares as possible.
 
     Args:
         shares: Share of each process, at least 0; only their proportions count.
         num_clients: Number of clients N.
-        seed: Seed of who is in which group.
+        seed: Seed of the assignment.
 
     Returns:
         `int64 [N]`, in 0..len(shares)-1.
 
     Raises:
-        ParameterError: If a share is negative or not finite, or all are 0.
+        ParameterError: If a share is negative or not finite, or all shares are 0.
     """
     weights = np.asarray(shares, float)
     if not (np.all(np.isfinite(weights)) and np.all(weights >= 0) and weights.sum() > 0):
@@ -215,7 +215,7 @@ def draw_members(shares: Sequence[float], num_clients: int, seed: int) -> np.nda
 
 
 class Mix:
-    """For example a third of the clients on home devices, the rest on smartphones.
+    """Each client follows one of several processes: home devices or smartphones, for example.
 
     Attributes:
         members: Number of the process that each client follows, unsigned `int [N]`.
@@ -233,7 +233,7 @@ class Mix:
     positively_correlated = True
 
     def __init__(self, parts: Sequence[AvailabilityProcess], members: np.ndarray) -> None:
-        """Takes the parts and who follows which.
+        """Takes the parts and their clients.
 
         Args:
             parts: Processes over the same clients, each made with a seed of its own: see
@@ -247,7 +247,7 @@ class Mix:
 
     @property
     def stationary(self) -> np.ndarray | None:
-        """That of each client's process, `float [N]`; `None` if a part has none."""
+        """The value of each client's process, `float [N]`; `None` if a part has none."""
         known = _stationary_of(self.parts)
         if known is None:
             return None
@@ -257,7 +257,7 @@ class Mix:
         return chosen
 
     def present(self, round_number: int) -> np.ndarray:
-        """See `Population.present`: what each client's process says, else always."""
+        """See `Population.present`: by each client's process; always present if it does not say."""
         present = np.ones(self.num_clients, bool)
         for number, part in enumerate(self.parts):
             if isinstance(part, Population):

@@ -1,4 +1,4 @@
-"""Traces of real devices: when each was eligible to train."""
+"""Traces of real devices: the times at which each was eligible to train."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ import numpy as np
 
 from f3ast_tff.core.errors import DataError
 
-# Some 30,000 years: no clock in seconds.
+# Some 30,000 years; a later time is not in seconds.
 LATEST = 1e12
 
 
 @dataclass(frozen=True)
 class DeviceTraces:
-    """When each of D devices was eligible, as events on one clock, so that time zones are kept.
+    """Eligible times of D devices, as events on one clock, so that time zones are kept.
 
     Attributes:
         names: Name of each device.
         offsets: `int64 [D + 1]`; events of device d are `offsets[d]:offsets[d + 1]`, at least one.
         times: Time of each event, seconds, `float64 [n]`, never decreasing in a device; of events
-            at the same time the last one counts.
-        eligible: Whether the device is eligible from then until its next event, `bool [n]`. What
-            comes before the first event is not known; a first time of -inf leaves no such gap.
-        spans: When each device's trace begins and when it begins again, seconds,
-            `float64 [D, 2]`: it repeats for ever, both ways. `None`: the last state stays.
+            at the same time the last counts.
+        eligible: Whether the device is eligible from the event until its next event, `bool [n]`.
+            The state before the first event is unknown; a first time of -inf leaves no such gap.
+        spans: Times at which each device's trace begins and begins again, seconds,
+            `float64 [D, 2]`; the trace repeats for ever in both directions. `None`: the last state
+            stays.
     """
 
     names: tuple[str, ...]
@@ -62,12 +63,12 @@ class DeviceTraces:
 
     @property
     def end(self) -> float:
-        """Time of the last event of all, seconds; infinity where traces repeat."""
+        """Time of the last event of all devices, seconds; infinity if traces repeat."""
         return float("inf") if self.spans is not None else float(self.times.max())
 
     @property
     def seen(self) -> np.ndarray:
-        """When each device was first and last seen, seconds, `float64 [D, 2]`."""
+        """First and last time at which each device was seen, seconds, `float64 [D, 2]`."""
         if self.spans is not None:
             return self.spans
         return np.stack([self.times[self.offsets[:-1]], self.times[self.offsets[1:] - 1]], axis=1)
@@ -83,13 +84,13 @@ class DeviceTraces:
         )
 
     def eligible_at(self, times: np.ndarray) -> np.ndarray:
-        """Returns who is eligible at some times, `bool [len(times), D]`.
+        """Returns the eligible devices at given times, `bool [len(times), D]`.
 
         Args:
-            times: Seconds, `float [m]`.
+            times: Times, seconds, `float [m]`.
 
         Raises:
-            DataError: If a state is not known, the time being before the device's first event.
+            DataError: If a state is unknown because the time is before the device's first event.
         """
         found = np.empty((len(times), self.num_devices), bool)
         for d, (device_times, eligible) in enumerate(self._devices()):
@@ -105,7 +106,7 @@ class DeviceTraces:
         return found
 
     def eligible_seconds(self, edges: np.ndarray) -> np.ndarray:
-        """Returns how long each device is eligible between successive times.
+        """Returns the eligible time of each device between successive times.
 
         Args:
             edges: Increasing times, seconds, `float [m + 1]`.
@@ -114,7 +115,7 @@ class DeviceTraces:
             Seconds, `float64 [m, D]`.
 
         Raises:
-            DataError: The same as `eligible_at`.
+            DataError: See `eligible_at`.
         """
         self.eligible_at(edges[:1])
         seconds = np.empty((len(edges) - 1, self.num_devices))
@@ -130,7 +131,7 @@ class DeviceTraces:
         return seconds
 
     def _folded(self, device: int, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Times within a device's trace, and how often it has begun again before them."""
+        """Times folded into a device's trace, and the number of repetitions before each."""
         assert self.spans is not None
         start, end = self.spans[device]
         repeats = np.floor((times - start) / (end - start))

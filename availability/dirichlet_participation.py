@@ -22,10 +22,10 @@ from f3ast_tff.settings import parameter, register
 
 @dataclass(frozen=True)
 class ParticipationConfig(LabelledConfig):
-    """Base of the three: pi_k = min(max(C mean sum_c nu_kc kappa_c, least), 1).
+    """Base of the three processes: pi_k = min(max(C mean sum_c nu_kc kappa_c, least), 1).
 
-    kappa ~ Dirichlet(alpha, .., alpha). As kappa_c is 1 / C in the mean, the pi_k are `mean` in the
-    mean before the bounds. The public code has no upper bound: C mean is 1 there. Equal seeds give
+    kappa ~ Dirichlet(alpha, .., alpha). The mean of kappa_c is 1 / C, so before the bounds pi_k has
+    the mean `mean`. The public code has no upper bound, because there C mean is 1. Equal seeds give
     the three processes equal pi.
     """
 
@@ -103,7 +103,7 @@ class DirichletMarkovConfig(ParticipationConfig, TransitionConfig):
 )
 @dataclass(frozen=True)
 class DirichletCyclicConfig(ParticipationConfig):
-    """One turn per cycle, for the share pi_k of it.
+    """Each client has one turn per cycle, for the share pi_k of the cycle.
 
     Examples:
         >>> import numpy as np

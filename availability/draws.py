@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-# Arrays are worked through in pieces that stay in a core's cache.
+# Arrays are processed in pieces that stay in a core's cache.
 _PIECE = 1 << 15
-# From this many clients on, probabilities are held as float32 and drawn byte by byte.
+# Number of clients from which on probabilities are float32 and drawn byte by byte.
 LEAN_FROM = 1 << 20
 
 
 def lean(values: np.ndarray) -> np.ndarray:
-    """Returns a copy, `float32` if given so or from `LEAN_FROM` entries on, else `float64`."""
+    """Returns a copy: `float32` if given as such or from `LEAN_FROM` entries on, else `float64`."""
     small = values.dtype == np.float32 or len(values) >= LEAN_FROM
     return np.array(values, np.float32 if small else np.float64)
 
 
 def pieces(n: int) -> Iterator[slice]:
-    """Returns the slices that 0..n-1 is worked through in."""
+    """Returns the slices in which 0..n-1 is processed."""
     return (slice(start, min(start + _PIECE, n)) for start in range(0, n, _PIECE))
 
 
@@ -39,16 +39,17 @@ def bernoulli(
     levels: np.ndarray | None = None,
     factor: float | None = None,
 ) -> np.ndarray:
-    """Draws independent yes or no, entry k with probability q_k, times the factor if there is one.
+    """Draws independent booleans, entry k true with probability q_k, times the factor if given.
 
-    `float64`: `rng.random(n) < q`, draw for draw. `float32`: a random byte u per entry says yes
-    if u / 256 < floor(256 q) / 256; the one entry in 256 where it is equal is settled by a second
-    draw against the remainder of 256 q, so the probability is q_k exactly, at a byte an entry.
+    `float64`: `rng.random(n) < q`, draw for draw. `float32`: with a random byte u per entry, the
+    result is true if u / 256 < floor(256 q) / 256. The one entry in 256 with equality is decided by
+    a second draw against the remainder of 256 q. So the probability is exactly q_k, at one byte per
+    entry.
 
     Args:
         q: Probabilities, `float64 [n]` or `float32 [n]`, in [0, 1]; not checked.
         rng: Source of the draws.
-        levels: `byte_levels(q)` where it is at hand; for `float32` without a factor only.
+        levels: `byte_levels(q)`, if known; only for `float32` without a factor.
         factor: Factor of all probabilities, in [0, 1].
 
     Returns:
@@ -80,7 +81,7 @@ def bernoulli(
 
 
 def gather(table: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Returns `table[index]`, quickly for a small table and a long index of a small dtype.
+    """Returns `table[index]`; fast for a small table and a long index of a small dtype.
 
     Args:
         table: `bool [m]`.
@@ -96,5 +97,5 @@ def gather(table: np.ndarray, index: np.ndarray) -> np.ndarray:
 
 
 def smallest_integers(values: np.ndarray) -> np.ndarray:
-    """Returns a copy in the smallest unsigned dtype that holds it; `values` at least 0."""
+    """Returns a copy in the smallest unsigned dtype that holds the values, which are at least 0."""
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))

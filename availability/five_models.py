@@ -68,7 +68,7 @@ class ScarceConfig(AvailabilityConfig):
 class LognormalConfig(AvailabilityConfig):
     """Base of models 3 and 4: q_k = t_k / max t with t_k ~ lognormal(0, s).
 
-    The paper writes s where the variance of log t_k belongs; the released code passes s as its
+    In the paper s is in the place of the variance of log t_k; the released code passes s as the
     standard deviation (reading R4).
     """
 
@@ -111,8 +111,8 @@ def daily_wave(grid: str) -> np.ndarray:
 
     Args:
         grid: `"hourly"`, t = 2 pi j / 24 for j = 1..24 (the paper), or `"endpoints"`, 24 points
-            of [0, 2 pi] with both ends, so that midnight comes twice (the released code, R5). That
-            code indexes by round mod 24: its round 1 is at the second point.
+            of [0, 2 pi] with both ends, so that midnight comes twice (the released code, R5). The
+            released code indexes by round mod 24, so its round 1 is at the second point.
     """
     if grid == "hourly":
         t = 2 * np.pi * np.arange(1, 25) / 24
@@ -162,7 +162,7 @@ class SmartphonesConfig(LognormalConfig):
 class UnevenConfig(AvailabilityConfig):
     """Model 5: the client with the least data is always available.
 
-    With equal shares, such as CIFAR-100's, everybody is always available.
+    If shares are equal, such as CIFAR-100's, all clients are always available.
 
     Examples:
         >>> import numpy as np

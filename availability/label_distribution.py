@@ -46,7 +46,7 @@ def label_distribution(examples: ClientExamples, num_classes: int) -> np.ndarray
 
 
 def drawn_labels(num_clients: int, num_classes: int, alpha: float, seed: int) -> np.ndarray:
-    """Returns label distributions where there is no data, `float64 [N, C]`.
+    """Returns label distributions without data, `float64 [N, C]`.
 
     Each client has 100 labels, drawn with shares that follow Dirichlet(alpha, .., alpha).
     """
@@ -77,7 +77,7 @@ class LabelledConfig(AvailabilityConfig):
 
     @property
     def needs_labels(self) -> bool:
-        """Always."""
+        """Always true."""
         return True
 
     def build(
@@ -92,7 +92,7 @@ class LabelledConfig(AvailabilityConfig):
 
         Raises:
             ParameterError: If there is no label distribution, or a parameter does not fit it.
-            ValueError: If it is of another number of clients.
+            ValueError: If `labels` has another number of clients.
         """
         if labels is None:
             name = component_of(self).name
@@ -102,7 +102,7 @@ class LabelledConfig(AvailabilityConfig):
         return self.build_labelled(labels, seed)
 
     def build_labelled(self, labels: np.ndarray, seed: int) -> AvailabilityProcess:
-        """Returns the process of a label distribution; a subclass says which."""
+        """Returns the process of a label distribution; a subclass defines it."""
         raise TypeError(f"{type(self).__name__} does not say what it builds")
 
 
@@ -118,9 +118,9 @@ class SmallestLabelConfig(LabelledConfig):
     """q_k = p_min + (1 - p_min) min(labels of k) / (C - 1).
 
     Gu et al., "Fast Federated Learning in the Presence of Arbitrary Device Unavailability",
-    NeurIPS 2021, arXiv 2106.04159, Sec. 7: two classes a client. Its public code calls p_min the
-    least participation rate, as here. FLGo reads the text with p_min and 1 - p_min exchanged, so
-    that q_k is at least 0.9.
+    NeurIPS 2021, arXiv 2106.04159, Sec. 7, with two classes per client. In its public code, as
+    here, p_min is the least participation rate. FLGo exchanges p_min and 1 - p_min, so that q_k is
+    at least 0.9.
 
     Examples:
         >>> import numpy as np

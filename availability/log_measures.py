@@ -17,12 +17,12 @@ class LogMeasures:
     Attributes:
         num_online: Clients online in each round, `int64 [T]`.
         share: Share of the rounds in which each client is online, `float64 [N]`.
-        longest_absence: Most rounds in a row without each client, `int32 [N]`; T for one that is
-            never online.
+        longest_absence: Largest number of rounds in a row without each client, `int32 [N]`; T for a
+            client that is never online.
         by_hour: Mean share of clients online in each of the day's rounds, `float64 [H]`; `None`
             for a log shorter than two days.
         lag_one: Correlation of a client's states in successive rounds; NaN if none changes.
-        lag_day: The same of states a day apart; NaN for a log shorter than two days.
+        lag_day: Correlation of a client's states a day apart; NaN for a log shorter than two days.
         together: Correlation across clients.
     """
 
@@ -50,8 +50,8 @@ def measure_log(masks: np.ndarray, rounds_per_day: int = 24, first: int = 0) -> 
 
     Args:
         masks: Available clients by round, `bool [T, N]`.
-        rounds_per_day: Rounds of a day, at least 1.
-        first: Place of round 1 in its day, from 0.
+        rounds_per_day: Rounds per day, at least 1.
+        first: Index of round 1 in its day, from 0.
     """
     rounds, n = masks.shape
     absences = Absences(n)
@@ -74,7 +74,7 @@ def measure_log(masks: np.ndarray, rounds_per_day: int = 24, first: int = 0) -> 
 
 
 def _lagged(masks: np.ndarray, lag: int) -> float:
-    """Correlation of a client's states so many rounds apart, over all clients together."""
+    """Correlation of a client's states `lag` rounds apart, over all clients together."""
     masks = masks[:, shown_clients(masks.shape[1])]
     x = masks - masks.mean(axis=0, dtype=np.float32)
     variance = float(np.mean(x * x))

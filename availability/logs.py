@@ -1,14 +1,14 @@
-"""Logs of who was online when, as they come: tables of rounds, events, spans, device traces.
+"""Logs of online clients in common forms: tables of rounds, events, spans, device traces.
 
 - Masks: a row per round, a column per client, zeros and ones: `.npy`, `.npz`, `.csv` without a
   header (`mask_files`), a DataFrame, or `.csv` with the clients' names in the first line.
 - Events: a row per change, with columns such as `device,time,online`. A device is offline before
-  its first event, and stays in a state until its next one.
-- Spans: a row per visit, with columns such as `device,start,end`. Spans may overlap; one without
+  its first event, and stays in a state until its next event.
+- Spans: a row per visit, with columns such as `device,start,end`. Spans may overlap; a span without
   an end lasts until the log's end.
 - Device traces: `.json` and `.pkl` (`trace_files`).
 
-Times are seconds, milliseconds since 1970, or dates as 2024-06-01T18:00:00Z, on one clock. A
+Times are seconds, milliseconds since 1970, or dates such as 2024-06-01T18:00:00Z, on one clock. A
 client is available in a round if it is online when the round starts.
 """
 
@@ -52,10 +52,10 @@ _WORDS = {
     **dict.fromkeys((*_YES, "avl_train", "avl_eval"), True),
     **dict.fromkeys((*_NO, "disconnected", "un_avl"), False),
 }
-# Seconds beyond are milliseconds: some 5,000 years.
+# Larger times, beyond some 5,000 years in seconds, are milliseconds.
 _MAX_SECONDS = 1e11
 _LOG_FORMS = "device,time,online or device,start,end"
-# A byte each.
+# Limit on states, of a byte each.
 _MAX_STATES = 2**31
 _HEADER_BYTES = 2**24
 
@@ -66,8 +66,8 @@ class AvailabilityLog:
 
     Attributes:
         masks: Available clients by round.
-        clients: Name of each client, N of them; empty where the log has no names.
-        round_seconds: Length of a round; `None` where the log has no clock.
+        clients: Names of the N clients; empty if the log has no names.
+        round_seconds: Length of a round; `None` if the log has no clock.
         start: Time of round 1, seconds since midnight; `None` without a clock.
         events: Number of entries read; 0 for masks.
 
@@ -89,13 +89,14 @@ class AvailabilityLog:
     def of_clients(self, names: Sequence[str]) -> AvailabilityLog:
         """Returns the log of the clients that hold data, in the data's order.
 
-        They are found by name. A log and data without a name in common are matched by place.
+        Clients are found by name. If log and data have no name in common, they are matched by
+        position.
 
         Args:
             names: Name of each client that holds data.
 
         Raises:
-            DataError: If the log has some of these clients and lacks another.
+            DataError: If the log has some of these clients and lacks others.
         """
         column = {name: k for k, name in enumerate(self.clients)}
         missing = [name for name in names if name not in column]
@@ -177,7 +178,7 @@ def log_of_frame(
         name: Name in messages.
 
     Raises:
-        DataError: If a column is missing or has another value; names the column and the row.
+        DataError: If a column is missing or has a wrong value; names the column and the row.
 
     Examples:
         >>> import pandas as pd
@@ -237,7 +238,7 @@ def log_of_frame(
     found, place = np.unique(devices, return_inverse=True)
     order = np.lexsort((times, place))
     place, times, steps = place[order], times[order], steps[order]
-    # Spans sum to 0 in each device; an event of 1 or 0 is the state itself.
+    # Steps of spans sum to 0 in each device; an event of 1 or 0 is the state itself.
     online = np.cumsum(steps) > 0 if start is not None and end is not None else steps > 0
     offsets = np.searchsorted(place, np.arange(len(found) + 1))
     traces = DeviceTraces(
@@ -252,7 +253,7 @@ def _first_line(path: Path) -> str:
 
 
 def _read_csv(path: Path, separator: str) -> Any:
-    """The table as text, its rows numbered by their lines."""
+    """The table as text, with rows numbered by lines of the file."""
     import pandas as pd
 
     try:
@@ -282,7 +283,7 @@ def _of_masks(frame: Any, name: str) -> AvailabilityLog:
 
 
 def _names(column: Any, name: str) -> np.ndarray:
-    """Names of devices, numbers in their order."""
+    """Names of devices; numbers sort as numbers."""
     values = column.to_numpy()
     if values.dtype.kind == "O":
         texts = column.astype(str).str.strip()
@@ -303,7 +304,7 @@ def _names(column: Any, name: str) -> np.ndarray:
 
 
 def _online(column: Any, name: str) -> np.ndarray:
-    """States as yes or no, `bool [n]`."""
+    """States as booleans, `bool [n]`."""
     if column.dtype.kind == "b":
         return np.asarray(column.to_numpy())
     words = column.astype(str).str.strip().str.lower()
@@ -359,7 +360,7 @@ def _row(table: Any, place: int) -> str:
 
 
 def _from_first_sight(traces: DeviceTraces) -> DeviceTraces:
-    """Traces that are known from the log's start on: offline before a device was first seen."""
+    """Traces known from the log's start on: offline before a device was first seen."""
     return traces if traces.spans is not None else traces.once()
 
 
@@ -368,7 +369,7 @@ def _resampled(traces: DeviceTraces, round_seconds: int, name: str) -> Availabil
         finite = traces.times[np.isfinite(traces.times)]
         first, last = float(finite.min()), float(finite.max())
     else:
-        # Each device repeats after its own length.
+        # Devices repeat after different lengths.
         first = float(np.median(traces.spans[:, 0]))
         last = first + float(np.median(np.diff(traces.spans)))
     first = np.floor(first / round_seconds) * round_seconds

@@ -1,4 +1,4 @@
-"""Markov: each client an on-off chain of its own (CA-Fed, App. F3)."""
+"""Markov: each client is an independent on-off chain (CA-Fed, App. F3)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Markov:
     with b = lambda + (1 - lambda) pi. Round 1 is drawn from pi, so every round has that law.
     lambda_k is also the correlation of successive rounds.
 
-    One uniform draw u a client and round moves the chain: active next if u < a (was inactive) or
-    u < b (was active). A u below both, or not below either, forgets the past. So the state at any
-    round t is found backwards: look at the draws of rounds t, t - 1, ... until each client has met
-    one that forgets (coupling from the past; after some log N / (1 - |lambda|) rounds), or until
-    round 1. It is a function of (seed, t) alone, whatever was asked before. The last mask is
+    One uniform draw u per client and round moves the chain: it is active next if u < a (was
+    inactive) or u < b (was active). A u below both, or above both, makes the past irrelevant. So
+    the state at any round t is found backwards, through the draws of rounds t, t - 1, ... until
+    each client has such a draw (coupling from the past; after some log N / (1 - |lambda|) rounds),
+    or until round 1. The state depends only on (seed, t), not on earlier calls. The last mask is
     remembered only so that the next round costs one draw per client.
 
     Examples:
@@ -61,7 +61,7 @@ class Markov:
         if values.shape != self.pi.shape:
             raise ValueError(f"eigenvalue has shape {values.shape}, pi {self.pi.shape}")
         least = least_eigenvalue(self.pi)
-        # Rounding may put a bound computed elsewhere just outside.
+        # Tolerance, because rounding may put a bound computed elsewhere just outside.
         wrong = np.flatnonzero(~((values >= least - 1e-6) & (values <= 1)))
         if len(wrong):
             k = wrong[0]
@@ -96,7 +96,7 @@ class Markov:
         return state.copy()
 
     def _draws(self, round_number: int) -> Iterator[tuple[slice, np.ndarray]]:
-        """The u of a round, piece by piece, in the precision of the probabilities."""
+        """The draws u of a round, piece by piece, in the precision of the probabilities."""
         rng = generator(self.seed, "markov", round_number)
         for piece in pieces(self.num_clients):
             yield piece, rng.random(piece.stop - piece.start, self.pi.dtype)
@@ -121,7 +121,7 @@ class Markov:
             forgets = if_inactive == if_active
             settled = open_ids[forgets]
             state[settled] = if_active[forgets] ^ flipped[settled]
-            # A negative eigenvalue makes the others switch, a positive one makes them stay.
+            # Of the open clients, those of negative eigenvalue switch; all others stay.
             flipped[open_ids[if_inactive & ~if_active]] ^= True
             open_ids = open_ids[~forgets]
             if not len(open_ids):
@@ -129,7 +129,7 @@ class Markov:
         return state
 
     def _draws_of(self, round_number: int, ids: np.ndarray) -> np.ndarray:
-        """The u of some clients, ids increasing."""
+        """The draws u of some clients, with increasing ids."""
         found = np.empty(len(ids), self.pi.dtype)
         for piece, u in self._draws(round_number):
             start, stop = np.searchsorted(ids, (piece.start, piece.stop))

@@ -30,11 +30,11 @@ CLASSES = ("four", "three")
 class FourClassesConfig(AvailabilityConfig):
     """Half of the clients more available, pi = 1/2 + g, half less, pi = 1/2 - g (Sec. V-A).
 
-    Half of each is correlated in time, lambda = nu; the other half weakly, lambda ~ N(0, eps^2),
-    moved to the nearest value that a chain of its pi can have. So says the text. In the released
-    code none of the more available clients is correlated, which leaves three classes, those of
-    Fig. 1d (reading R23). The text does not say who belongs to which class; the released code
-    draws it, and so does the order `"shuffled"`.
+    In the text, one half of each group is correlated in time, lambda = nu. The second half is
+    weakly correlated, lambda ~ N(0, eps^2), moved to the nearest value that a chain of its pi can
+    have. In the released code no more available client is correlated, which leaves the three
+    classes of Fig. 1d (reading R23). The text does not assign clients to classes; the released code
+    draws the assignment, as does the order `"shuffled"`.
 
     Examples:
         >>> import numpy as np
@@ -71,10 +71,11 @@ class FourClassesConfig(AvailabilityConfig):
         """Draws the chains.
 
         Returns:
-            The class of each client, `int64 [N]`: 0 more available and correlated, 1 more and
-            weakly, 2 less and correlated, 3 less and weakly. Quarters of N, the first ones larger
-            by one where N is not a multiple of 4; of three classes, class 1 has the clients of
-            class 0 too. Then pi_k and lambda_k, `float64 [N]`.
+            The class of each client, `int64 [N]`: 0 more available and correlated, 1 more available
+            and weakly correlated, 2 less available and correlated, 3 less available and weakly
+            correlated. Classes are quarters of N; if N is not a multiple of 4, the first are larger
+            by one. With three classes, class 1 also has the clients of class 0. Then pi_k and
+            lambda_k, `float64 [N]`.
         """
         rng = generator(seed, "four_classes")
         client_class = np.sort(np.arange(num_clients) % 4)
@@ -99,8 +100,8 @@ class FourClassesConfig(AvailabilityConfig):
 class MarkovClustersConfig(AvailabilityConfig):
     """Each cluster, a block of ids, follows one chain of `Markov` (Sec. V-B, paragraph e).
 
-    By default clusters 0..4 are more available, without memory; of 5..9, less available, cluster c
-    has lambda = c / 10.
+    Default clusters 0..4 are more available and without memory. Default clusters c = 5..9 are less
+    available and have lambda = c / 10.
 
     Examples:
         >>> import numpy as np
@@ -147,9 +148,9 @@ class TransitionConfig(AvailabilityConfig):
     def chains(self, pi: np.ndarray, seed: int) -> Markov:
         """Returns the chains of stationary probabilities pi_k, `float [N]`.
 
-        From inactive to active with probability a = `transition_largest`, from active to inactive
-        with b = a (1 / pi - 1), so that a / (a + b) = pi. Where b would exceed 1, both are divided
-        by it: b = 1, a = pi / (1 - pi). As a + b = a / pi, lambda = 1 - a - b is
+        A chain turns active with probability a = `transition_largest` and inactive with
+        b = a (1 / pi - 1), so that a / (a + b) = pi. If b would exceed 1, both are divided by b:
+        then b = 1, a = pi / (1 - pi). As a + b = a / pi, lambda = 1 - a - b is
         max(1 - a / pi, -pi / (1 - pi)).
         """
         with np.errstate(divide="ignore"):

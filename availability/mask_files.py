@@ -1,11 +1,10 @@
-"""Files of who is available when: a row per round and a column per client.
+"""Files of availability masks: a row per round and a column per client.
 
 - `.csv`: zeros and ones separated by commas, no header.
 - `.npy`: `bool [T, N]`; read in any boolean or numeric dtype.
 - `.npz`: one array `[T, N]` of any name; or, as written here, the smaller of two forms. Packed:
-  `packed`, `uint8 [T, ceil(N / 8)]`, as `np.packbits` writes a row, and `shape`, `int64 [2]`.
-  Sparse: what `scipy.sparse.save_npz` writes of a CSR matrix with `compressed=False`, and
-  `load_npz` reads.
+  `packed`, `uint8 [T, ceil(N / 8)]`, with rows by `np.packbits`, and `shape`, `int64 [2]`. Sparse:
+  a CSR matrix as `scipy.sparse.save_npz` writes it with `compressed=False`, for `load_npz`.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Masks(Protocol):
         ...
 
     def mean(self) -> np.ndarray:
-        """Returns the share of the rounds that each client is available in, `float64 [N]`."""
+        """Returns the share of rounds in which each client is available, `float64 [N]`."""
         ...
 
 
@@ -68,7 +67,7 @@ class PackedMasks:
 
 @dataclass(frozen=True)
 class ListedMasks:
-    """Masks as lists of those available: round t has `clients[offsets[t - 1] : offsets[t]]`."""
+    """Masks as lists of available clients: `clients[offsets[t - 1] : offsets[t]]` in round t."""
 
     offsets: np.ndarray
     clients: np.ndarray
@@ -89,8 +88,8 @@ def write_masks(path: Path, masks: Iterable[np.ndarray], shape: tuple[int, int])
     """Writes a file of one of the forms above.
 
     Args:
-        path: The file to make or replace, of a name in `FORMS`.
-        masks: The mask of each round, `bool [N]`, T of them.
+        path: The file to make or replace, with an ending in `FORMS`.
+        masks: T masks, one per round, each `bool [N]`.
         shape: T and N.
 
     Raises:
@@ -109,7 +108,7 @@ def write_masks(path: Path, masks: Iterable[np.ndarray], shape: tuple[int, int])
 
 
 def masks_digest(masks: Masks) -> str:
-    """Returns the SHA-256 of masks in hexadecimal: what `sha256sum` says of them as `.csv`."""
+    """Returns the SHA-256 of masks in hexadecimal, equal to `sha256sum` of their `.csv` file."""
     digest = hashlib.sha256()
     for t in range(1, masks.shape[0] + 1):
         digest.update(_line(masks.row(t)))
@@ -147,7 +146,7 @@ def read_masks(path: Path) -> Masks:
     """Reads a file of one of the forms above; a CSV file has at most 256 MiB.
 
     Raises:
-        DataError: If the file is missing or damaged, or has another entry than 0 or 1; says where.
+        DataError: If the file is missing or damaged, or has an entry other than 0 or 1; names it.
     """
     form = path.suffix.lower()
     if form not in FORMS:
@@ -172,7 +171,7 @@ def packed_masks(table: np.ndarray, name: str) -> PackedMasks:
         name: Name in messages.
 
     Raises:
-        DataError: If it is empty, or has another entry than 0 or 1.
+        DataError: If it is empty, or has an entry other than 0 or 1.
     """
     if table.ndim != 2 or 0 in table.shape:
         raise DataError(f"{name}: has shape {table.shape}, must be [rounds, clients], neither 0")
@@ -187,7 +186,7 @@ def packed_masks(table: np.ndarray, name: str) -> PackedMasks:
 
 
 def masks_of_clients(masks: Masks, places: np.ndarray) -> PackedMasks:
-    """Returns the masks of some clients alone, in this order, `int [m]`."""
+    """Returns the masks of some clients only, in the order of `places`, `int [m]`."""
     rounds = masks.shape[0]
     bits = np.stack([np.packbits(masks.row(t)[places]) for t in range(1, rounds + 1)])
     return PackedMasks(bits, (rounds, len(places)))
@@ -213,7 +212,7 @@ def _number(entry: str, row: int) -> float:
 
 def _of_arrays(arrays: dict[str, np.ndarray]) -> Masks:
     if len(arrays) == 1:
-        # Its name is any, as `np.savez(file, masks)` writes it.
+        # One array of any name, as from `np.savez(file, masks)`.
         ((name, table),) = arrays.items()
         return packed_masks(table, f"its array {name!r}")
     found = arrays.get("shape")
@@ -243,7 +242,7 @@ def _of_csr(arrays: dict[str, np.ndarray], shape: tuple[int, int]) -> ListedMask
         if array.ndim != 1 or array.dtype.kind not in "iu":
             form = f"{array.dtype} {list(array.shape)}"
             raise ValueError(f"its {name} must be integers [n], not {form}")
-        # None of uint64 that is in range is lost; SciPy knows signed ones alone.
+        # SciPy takes only signed integers; values of uint64 that are in range are kept.
         parts.append(array.astype(np.int64) if array.dtype.kind == "u" else array)
     try:
         matrix = csr_matrix(tuple(parts), shape)

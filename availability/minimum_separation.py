@@ -21,15 +21,15 @@ class MinimumSeparation:
     The condition is that of Sun et al., "Debiasing Federated Learning with Correlated Client
     Participation", ICLR 2025; clients are independent here. Gaps between available rounds are
     R + Geometric(q_k), of mean R + 1 / q_k, so that pi_k = 1 / (R + 1 / q_k) = q_k / (1 + R q_k)
-    (renewal theorem): the larger R, the less pi_k differ.
+    (renewal theorem). The larger R, the less the pi_k differ.
     Round 1 is drawn from the stationary law: j rounds left to wait with probability pi_k for
     j = 1 .. R, and none with 1 / (1 + R q_k). So every round has chance pi_k.
 
-    A mask is a function of (seed, t) alone. A client whose draws said no in R rounds in a row is
-    free after them whatever was before: a round is found by going back until every client has
-    had such R rounds, or to round 1, and forward again. Where R q is large that is round 1: a
-    resumed run costs two draws a client and past round, once. The last one is remembered, so
-    the next round costs one draw per client.
+    A mask depends only on (seed, t). A client that has failed its draws in R rounds in a row is
+    free afterwards, regardless of its past. So a mask is found by going back until every client has
+    had R such rounds, or to round 1, and then forward. For large R q this is round 1, and resuming
+    costs, once, two draws per client and past round. The last state is remembered, so the next
+    round costs one draw per client.
 
     Examples:
         >>> import numpy as np
@@ -48,7 +48,7 @@ class MinimumSeparation:
         Args:
             q: q_k, `float [N]`, in [0, 1].
             seed: Seed of the draws.
-            separation: R, rounds away after an available one, at least 0.
+            separation: R, rounds away after an available round, at least 0.
 
         Raises:
             ValueError: If a probability is not in [0, 1].
@@ -82,14 +82,14 @@ class MinimumSeparation:
         return bernoulli(self.q, generator(self.seed, "minimum separation", round_number))
 
     def _first_wait(self) -> np.ndarray:
-        """Rounds left to wait before round 1, `int64 [N]`, of the stationary law."""
+        """Rounds left to wait before round 1, `int64 [N]`, from the stationary law."""
         u = generator(self.seed, "minimum separation", 0).random(self.num_clients)
         pi = self.stationary
         waits = np.ceil(np.divide(u, pi, out=np.full(len(u), np.inf), where=pi > 0))
         return np.where(waits <= self._separation, waits, 0).astype(np.int64)
 
     def _restart(self, round_number: int) -> int:
-        """A round before which it need not be known who waits; 1 if there is none later."""
+        """A round before which the waiting clients need not be known; 1 if none is later."""
         refused = np.zeros(self.num_clients, np.int64)
         free = np.full(self.num_clients, self._separation == 0)
         t = round_number

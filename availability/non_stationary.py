@@ -2,7 +2,7 @@
 
 Xiang et al., "Efficient Federated Learning against Heterogeneous and Non-stationary Client
 Unavailability", NeurIPS 2024. Client k is available in round t with probability p_k f_t, where
-p_k follows its labels. Periods and the law of phi are those of the public code.
+p_k follows its labels. Periods and the law of phi are taken from the public code.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class StationaryConfig(LabelledConfig):
     """Independent availability with p_k = sum_c nu_kc phi_c.
 
     phi_c ~ U(0, 1) for the first half of the classes, rounded up, and U(0, `phi_second_half`) for
-    the others. Equal seeds give equal phi: the four dynamics share their p_k.
+    the second half. Equal seeds give equal phi, so the four dynamics share their p_k.
 
     Examples:
         >>> import numpy as np

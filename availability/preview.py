@@ -23,8 +23,8 @@ _BINS = [i / 25 for i in range(26)]
 class Absences:
     """Rounds in a row without each client.
 
-    With tau_k(t) the number of rounds since client k was last available, 0 in a round in which it
-    is and t if it has not been yet,
+    Let tau_k(t) be the number of rounds since client k was last available: 0 if it is available in
+    round t, and t if it has not been available yet. Then
 
         tau_max = max over k, t of tau_k(t),   tau_avg = mean over k, t of tau_k(t).
 
@@ -39,7 +39,7 @@ class Absences:
         self._total = self._rounds = 0
 
     def add(self, mask: np.ndarray) -> None:
-        """Takes in who is available in the next round, `bool [N]`."""
+        """Adds the available clients of the next round, `bool [N]`."""
         self._running += 1
         self._running[mask] = 0
         np.maximum(self.longest, self._running, out=self.longest)
@@ -58,25 +58,25 @@ class Absences:
         return self._total / counted if counted else float("nan")
 
 
-# More rows than this a picture cannot show.
+# Largest number of rows that a picture can show.
 MAX_SHOWN = 400
 
 
 @dataclass(frozen=True)
 class Preview:
-    """Rounds 1..T of a process, not kept in full: it may have millions of clients.
+    """Rounds 1..T of a process; masks are kept only for some of perhaps millions of clients.
 
     Attributes:
-        num_available: Clients available in each round, `int64 [T]`.
-        num_present: Clients that exist in each round, `int64 [T]`.
+        num_available: Number of available clients in each round, `int64 [T]`.
+        num_present: Number of present clients in each round, `int64 [T]`.
         k: K_t of each round, `int64 [T]`, `None` without a constraint.
-        frequency: Share of the rounds each client was available in, `float64 [N]`.
-        stationary: What that share tends to, `float [N]`, `None` if it is not known.
+        frequency: Share of rounds in which each client was available, `float64 [N]`.
+        stationary: Limit of that share, `float [N]`, `None` if unknown.
         autocorrelation: Correlation of a client's availability in successive rounds, over all
             clients together; NaN if no client ever changed.
-        absences: How long clients were away.
-        shown: Ids of the clients kept, all or evenly spaced, `int64 [n]`.
-        masks: Their availability, `bool [T, n]`.
+        absences: Absences of the clients.
+        shown: Ids of the kept clients, all or evenly spaced, `int64 [n]`.
+        masks: Availability of the kept clients, `bool [T, n]`.
 
     Examples:
         >>> import numpy as np
@@ -108,7 +108,7 @@ def preview(
     Args:
         process: The process.
         rounds: T, at least 1.
-        constraint: Where K_t is of interest.
+        constraint: Constraint to show K_t of, if any.
 
     Raises:
         ComponentError: If a mask is not `bool [N]`.
@@ -158,7 +158,7 @@ def preview(
 
 
 def _autocorrelation(both: np.ndarray, earlier: np.ndarray, later: np.ndarray, pairs: int) -> float:
-    """Sums covariances and variances over clients; counts are over all but one round."""
+    """Sums covariances and variances over clients; counts leave out one round."""
     if pairs == 0:
         return float("nan")
     x, y = earlier / pairs, later / pairs
@@ -192,7 +192,7 @@ def report(seen: Preview) -> str:
 
 
 def draw(seen: Preview, title: str, path: Path) -> None:
-    """Draws who is available when, how many are, and how often each is.
+    """Draws the masks, the number of available clients, and the frequency of each client.
 
     Args:
         seen: The preview to draw.
@@ -202,7 +202,7 @@ def draw(seen: Preview, title: str, path: Path) -> None:
     Raises:
         OSError: If the file cannot be written.
     """
-    # Here, as every module of this folder is imported in search of components.
+    # Imported here, because every module of this folder is imported in the search for components.
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch

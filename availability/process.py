@@ -15,16 +15,16 @@ from f3ast_tff.core.randomness import generator
 
 
 class AvailabilityProcess(Protocol):
-    """Who is reachable in each round: A_t of Sec. III-A, a function of (seed, round) alone.
+    """The available clients of each round: A_t of Sec. III-A, which depends only on (seed, round).
 
-    A process whose clients join and leave is a `methods.parts.wrappers.Population` too.
+    A process whose clients join and leave is also a `methods.parts.wrappers.Population`.
 
     Attributes:
         num_clients: Number of clients N.
-        positively_correlated: Whether one client being available makes another likelier to be,
-            over the rounds; decides the case of eq. (3). True also where it is not known: the
-            paper's p / r then bounds the variance in all cases (below eq. (3)).
-        periodic: Whether its law changes with the round, as over a day.
+        positively_correlated: Whether the availability of a client makes another client more likely
+            to be available, over the rounds; decides the case of eq. (3). True also if unknown,
+            because the paper's p / r bounds the variance in all cases (below eq. (3)).
+        periodic: Whether the law changes with the round, as over a day.
 
     Examples:
         >>> import numpy as np
@@ -44,11 +44,11 @@ class AvailabilityProcess(Protocol):
 
     @property
     def stationary(self) -> np.ndarray | None:
-        """Long-run fraction of rounds each client is available in, `float [N]`, if it is known."""
+        """Long-run fraction of rounds in which each client is available, `float [N]`, if known."""
         ...
 
     def mask(self, round_number: int) -> np.ndarray:
-        """Returns who is available in round t (from 1), `bool [N]`, the caller's to change."""
+        """Returns the available clients of round t (from 1), `bool [N]`; callers may change it."""
         ...
 
 
@@ -59,10 +59,10 @@ def stationary_of(process: AvailabilityProcess) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class AvailabilityConfig:
-    """Base of an availability process's `Config`: its parameters, and how they make the process.
+    """Base of an availability process's `Config`: parameters, and `build` for the process.
 
-    `build` computes arrays from the parameters, N, p and the seed, and returns one of the laws of
-    this folder (`IndependentAvailability`, `Markov`, `Turns` ...), or any `AvailabilityProcess`.
+    `build` computes arrays from the parameters, N, p and the seed. It returns a process of this
+    folder (`IndependentAvailability`, `Markov`, `Turns` ...), or any `AvailabilityProcess`.
 
     Attributes:
         positively_correlated: See `AvailabilityProcess`; known before the process is built.
@@ -92,10 +92,10 @@ class AvailabilityConfig:
         return False
 
     def for_clients(self, names: Sequence[str]) -> AvailabilityConfig:
-        """Returns the `Config` for data whose clients have names; of a log, its clients of these.
+        """Returns the `Config` for data with named clients; a log is restricted to these clients.
 
         Args:
-            names: Name of each client, N of them.
+            names: Names of the N clients.
         """
         return self
 
@@ -114,24 +114,24 @@ class AvailabilityConfig:
 
     @classmethod
     def measured(cls, known: Any) -> Together | None:
-        """Returns how far clients are available together, where a log of theirs tells.
+        """Returns a measure of joint availability, if there is a log of the clients.
 
         Args:
             known: All settings, resolved when asked for (`settings.defaults.Known`).
 
         Returns:
-            The measure; `None` where `positively_correlated` declares it.
+            The measure; `None` if `positively_correlated` declares the case.
         """
         return None
 
     @classmethod
     def num_clients_of(cls, known: Any) -> int | None:
-        """Returns N where a file of who is available when decides it, else `None`."""
+        """Returns N if a file of masks decides it, else `None`."""
         return None
 
     @classmethod
     def renews_shares(cls, known: Any) -> bool:
-        """Returns whether, by default, p_k are shares among those present in a round.
+        """Returns whether, by default, p_k are shares among the present clients of a round.
 
         Args:
             known: All settings, resolved when asked for (`settings.defaults.Known`).
@@ -146,7 +146,7 @@ def numbers(name: str, text: str) -> tuple[float, ...]:
     """Returns the numbers of a comma-separated list.
 
     Raises:
-        ParameterError: If it is not one.
+        ParameterError: If the text is no such list.
     """
     try:
         return tuple(float(entry) for entry in text.split(","))
@@ -158,7 +158,7 @@ def probabilities_checked(name: str, values: np.ndarray) -> np.ndarray:
     """Returns `lean(values)`, read-only, checked to be probabilities.
 
     Raises:
-        ValueError: If it is not a vector, or an entry is not in [0, 1].
+        ValueError: If `values` is not a vector, or an entry is not in [0, 1].
     """
     checked = lean(np.asarray(values))
     if checked.ndim != 1:
@@ -173,8 +173,8 @@ def probabilities_checked(name: str, values: np.ndarray) -> np.ndarray:
 class IndependentAvailability:
     """Clients available independently, client k in every round with probability q_k.
 
-    The draws of a round depend on (seed, round) alone, so every algorithm sees the same available
-    sets (reading R13). From a million clients on, q is `float32`: 5 bytes per client in all.
+    The draws of a round depend only on (seed, round), so every algorithm sees the same available
+    sets (reading R13). From a million clients on, q is `float32`, and a client takes 5 bytes.
 
     Examples:
         >>> import numpy as np
@@ -221,10 +221,10 @@ class IndependentAvailability:
 
 
 class NonStationary(IndependentAvailability):
-    """q_kt = f_t q_k, and 0 where that is below the cut; f has a period.
+    """q_kt = f_t q_k, with periodic f; probabilities below the cut become 0.
 
-    Clients are independent given the round, but share f_t: over the rounds their availability is
-    positively correlated.
+    Clients are independent given the round. They share f_t, so over the rounds their availability
+    is positively correlated.
 
     Examples:
         >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Stays: each client joins at a round, leaves after a later one and does not come back."""
+"""Stays: each client joins at a round, leaves after a later round and does not come back."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Stays:
 
     Attributes:
         first: First round of each client, `int64 [N]`.
-        last: Its last round, `int64 [N]`; `FOREVER` for one that stays, below `first` for one
-            that is never there.
+        last: Last round of each client, `int64 [N]`; `FOREVER` for a client that stays, below
+            `first` for a client that is never present.
 
     Examples:
         >>> import numpy as np
@@ -41,7 +41,7 @@ class Stays:
         ([[True, False], [True, True], [False, True]], [0.8, 0.6])
     """
 
-    # All depend on the round: who is there in the middle may be absent at the ends.
+    # Presence depends on the round for all clients: fewer may be present at the ends.
     positively_correlated = True
     periodic = True
 
@@ -52,9 +52,9 @@ class Stays:
 
         Args:
             first: First round of each client, `int [N]`, at least 1.
-            last: Its last round, `int [N]`.
-            seed: Seed of the availability of those present.
-            horizon: H, the rounds that `stationary` is the mean over, at least 1.
+            last: Last round of each client, `int [N]`.
+            seed: Seed of the availability of present clients.
+            horizon: H, number of rounds for the mean of `stationary`, at least 1.
             q: Probability to be available while present, in [0, 1].
         """
         self.first, self.last = first, last
@@ -82,8 +82,8 @@ class Stays:
 def read_stays(path: Path, num_clients: int) -> tuple[np.ndarray, np.ndarray]:
     """Reads a CSV file of stays: a header `client,first,last`, then a line per client.
 
-    Clients are numbered from 0 and rounds from 1; without a last round a client stays. One that
-    is not listed is there throughout.
+    Clients are numbered from 0 and rounds from 1. A client without a last round stays. A client
+    that is not listed is always present.
 
     Args:
         path: The file, at most 256 MiB.
@@ -144,7 +144,7 @@ class StaysConfig(AvailabilityConfig):
 
     @classmethod
     def renews_shares(cls, known: Any) -> bool:
-        """See `AvailabilityConfig.renews_shares`: they are."""
+        """See `AvailabilityConfig.renews_shares`: always true."""
         return True
 
 

@@ -1,4 +1,4 @@
-"""Table: who is available when, given outright."""
+"""Table: masks given as data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from f3ast_tff.settings import REQUIRED, parameter, register
 
 
 class Table:
-    """Round t takes row (t - 1) mod T; `measure_together` says whether its clients correlate.
+    """Round t takes row (t - 1) mod T; `measure_together` measures whether clients correlate.
 
     Examples:
         >>> import numpy as np
@@ -41,12 +41,12 @@ class Table:
         """Takes the matrix.
 
         Args:
-            table: Zeros and ones (or booleans), `[T, N]`, masks, a log, or a file that `read_log`
-                reads.
+            table: Zeros and ones (or booleans), `[T, N]`; or masks, a log, or a file for
+                `read_log`.
             round_seconds: Length of a round, for a file with a clock.
 
         Raises:
-            DataError: If it cannot be read, is empty, or has another entry than 0 or 1.
+            DataError: If it cannot be read, is empty, or has an entry other than 0 or 1.
         """
         if isinstance(table, (str, Path)):
             table = _log(Path(table), round_seconds)
@@ -62,11 +62,11 @@ class Table:
 
     @cached_property
     def together(self) -> Together:
-        """How far its clients are available together; the objective that follows is logged."""
+        """Measure of joint availability of the clients; logs the objective that follows."""
         return measured_and_said(self.masks, "masks")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Its identity, which leaves out the measure."""
+        """The state without the measure, as identity."""
         return {"masks": self.masks, "clients": self.log.clients}
 
     @property
@@ -80,7 +80,7 @@ class Table:
 
 
 def _log(path: Path, round_seconds: int) -> AvailabilityLog:
-    """The log in a file, read once: settings and process both follow from it."""
+    """The log in a file, read once for both settings and process."""
     return _read(path, round_seconds, *file_state(path))
 
 
@@ -91,7 +91,7 @@ def _read(path: Path, round_seconds: int, *_: int) -> AvailabilityLog:
 
 @lru_cache(maxsize=16)
 def _measured(path: Path, round_seconds: int, *state: int) -> Together:
-    """Said once per file."""
+    """The measure, logged once per file."""
     return measured_and_said(_read(path, round_seconds, *state).masks, str(path))
 
 
@@ -133,7 +133,7 @@ class TableConfig(AvailabilityConfig):
         try:
             return _measured(path, seconds, *file_state(path))
         except DataError:
-            # The run will say so.
+            # The run will report the error.
             return None
 
     @classmethod

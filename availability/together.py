@@ -13,23 +13,24 @@ _LOGGER = logging.getLogger(__name__)
 _BLOCKS = 8
 # Student's t of 7 degrees, 97.5%.
 _QUANTILE = 2.365
-# A block then has 4 rounds.
+# With these a block has 4 rounds.
 _FEWEST_ROUNDS = 32
-# Independent built-in processes stay below in 1000 rounds, all others are above.
+# Least correlation that counts: in 1000 rounds independent built-in processes stay below, all
+# others are above.
 _LEAST = 0.01
-# More clients would need more than some 30 MB of pairs.
+# Largest number of clients to measure; their pairs take some 30 MB.
 _MAX_CLIENTS = 1000
 
 
 @dataclass(frozen=True)
 class Together:
-    """How far clients are available together.
+    """Measure of joint availability.
 
     Attributes:
-        correlation: Mean correlation over all pairs of clients, of pairs that are together in
-            other parts of the log; NaN if the log is too short.
-        low: Lower end of its 95% interval over parts of the log.
-        high: Upper end of it.
+        correlation: Summed correlation of the pairs that are together in other parts of the log,
+            over the number of all pairs; NaN if the log is too short.
+        low: Lower end of the 95% interval over parts of the log.
+        high: Upper end of the 95% interval.
     """
 
     correlation: float
@@ -38,7 +39,7 @@ class Together:
 
     @property
     def positive(self) -> bool:
-        """Whether the clients count as positively correlated; true where that is not clear.
+        """Whether the clients count as positively correlated; true if unclear.
 
         The paper's p / r bounds the variance in all cases (below eq. (3)).
         """
@@ -46,7 +47,7 @@ class Together:
 
     @property
     def objective(self) -> str:
-        """The case of eq. (3): `"p"` where clients may come together, else `"p_squared"`."""
+        """The case of eq. (3): `"p"` if clients may come together, else `"p_squared"`."""
         return "p" if self.positive else "p_squared"
 
     def __str__(self) -> str:
@@ -61,21 +62,21 @@ class Together:
 
 
 def shown_clients(num_clients: int) -> np.ndarray:
-    """Returns the clients that are measured, at most 1000, evenly spaced, `int64 [n]`."""
+    """Returns the clients to measure, at most 1000, evenly spaced, `int64 [n]`."""
     shown = min(num_clients, _MAX_CLIENTS)
     return np.unique(np.linspace(0, num_clients - 1, shown).astype(np.int64))
 
 
 def measure_together(masks: np.ndarray) -> Together:
-    """Measures whether one client being available makes another likelier to be.
+    """Measures whether the availability of a client makes another more likely to be available.
 
-    The log is cut into 8 parts. In each part the correlations of those pairs are summed that are
-    positive over the 7 other parts. Chance alone sums to 0: a pair that goes together by accident
-    does not do so again. Pairs that are never together, as in groups that take turns, do not
-    cancel pairs that are. The sum is over the number of all pairs.
+    The log is cut into 8 parts. For each part, the correlations of the pairs that are positive over
+    the remaining 7 parts are summed. By chance alone the sum is 0, because a pair that is together
+    by accident is not so again. Pairs that are never together, as in groups that take turns, do not
+    cancel pairs that are. The sum is divided by the number of all pairs.
 
     Args:
-        masks: Available clients by round, `bool [T, N]`; of more than 1000 clients, 1000 count.
+        masks: Available clients by round, `bool [T, N]`; at most 1000 clients are measured.
 
     Returns:
         The mean over the parts with its Student interval; NaN with fewer than 32 rounds.
@@ -84,7 +85,7 @@ def measure_together(masks: np.ndarray) -> Together:
     x = x - x.mean(axis=0)
     spread = x.std(axis=0)
     n = x.shape[1]
-    # A client that is always or never available goes with nobody.
+    # A client that is always or never available correlates with no client.
     x = x[:, spread > 0] / spread[spread > 0]
     if len(x) < _FEWEST_ROUNDS:
         return Together(np.nan, np.nan, np.nan)
@@ -109,7 +110,7 @@ class _Masks(Protocol):
 
 
 def measured_and_said(masks: _Masks, name: str) -> Together:
-    """Measures masks, and logs the objective that follows.
+    """Measures masks and logs the objective that follows.
 
     Args:
         masks: Available clients by round.

@@ -27,9 +27,9 @@ ASSIGNMENTS = ("balanced", "with_replacement", "in_order")
 SHIFTS = ("none", "days")
 WHEN = ("at_start", "throughout")
 PRESENCE = ("always", "seen")
-# A byte each.
+# Limit on states, of a byte each.
 _MAX_STATES = 2**31
-# Seconds that sums of seconds may be off.
+# Largest rounding error of sums of seconds, seconds.
 _ROUNDING = 1e-6
 
 
@@ -42,10 +42,9 @@ def assign_devices(
         num_clients: Number of clients N.
         num_devices: Number of devices D.
         seed: Seed of the assignment.
-        assignment: `"balanced"`: one random order of the devices, over and over: no device a
-            second time before each had its turn, so without replacement for N <= D.
-            `"with_replacement"`: a random device for each client. `"in_order"`: client k follows
-            device k mod D.
+        assignment: `"balanced"`: a random order of the devices, repeated, so no device is used
+            twice before every device is used once. `"with_replacement"`: a random device for each
+            client. `"in_order"`: client k follows device k mod D.
         stream: Name of the stream of draws; one for each purpose.
     """
     rng = generator(seed, stream)
@@ -56,7 +55,7 @@ def assign_devices(
 
 
 class Trace:
-    """Round t takes row (t - 1 + shift_k) mod T of what client k's device does.
+    """Client k in round t takes row (t - 1 + shift_k) mod T of its device's states.
 
     Devices share day and night: positively correlated.
 
@@ -89,9 +88,9 @@ class Trace:
 
         Args:
             eligible: Whether each device is eligible, `bool [T, D]`.
-            seen: Whether it is present, `bool [T or 1, D]`.
+            seen: Whether each device is present, `bool [T or 1, D]`.
             device_of: Device of each client, `int [N]`.
-            shift_of: Number of each client's shift, `int [N]`.
+            shift_of: Index of each client's shift, `int [N]`.
             shifts: The shifts, rounds, `int [m]`.
         """
         self._eligible, self._seen, self._shifts = eligible, seen, shifts
@@ -123,7 +122,7 @@ class Trace:
 
 
 def _named(traces: DeviceTraces, clients: Sequence[str], num_clients: int) -> np.ndarray:
-    """Devices of the first N clients by their names, `int64 [N]`."""
+    """Devices of the first N clients, by name, `int64 [N]`."""
     if len(clients) < num_clients:
         allowed = f"must name a device for each of {num_clients} clients"
         raise ParameterError("trace_clients", f"{len(clients)} names", allowed)
@@ -136,7 +135,7 @@ def _named(traces: DeviceTraces, clients: Sequence[str], num_clients: int) -> np
 
 
 def read_clients(path: Path) -> list[str]:
-    """Reads each client's device: a JSON list of names, as FLHetBench's sampled cases.
+    """Reads each client's device from a JSON list of names, as in FLHetBench's sampled cases.
 
     Raises:
         DataError: If the file is missing or holds anything else.
@@ -157,10 +156,10 @@ def read_clients(path: Path) -> list[str]:
 class TraceConfig(AvailabilityConfig):
     """Round t stands for the seconds [start + (t - 1) d, start + t d) of the trace's clock.
 
-    A client is available if its device is eligible at the round's start (or throughout it). After
-    `trace_days` the trace begins again; as rounds fit into it exactly, a device keeps its time of
-    day. With shifts each client starts on a random day of the trace: that keeps its time of day,
-    too, and two clients on one device differ.
+    A client is available if its device is eligible at the round's start (or throughout the round).
+    After `trace_days` the trace begins again; rounds fit into it exactly, so a device keeps its
+    time of day. With shifts each client starts on a random day of the trace. This also keeps its
+    time of day, and two clients on one device differ.
 
     Examples:
         >>> import numpy as np
@@ -206,7 +205,7 @@ class TraceConfig(AvailabilityConfig):
 
     @classmethod
     def renews_shares(cls, known: Any) -> bool:
-        """See `AvailabilityConfig.renews_shares`: where clients are present while seen."""
+        """See `AvailabilityConfig.renews_shares`: true if clients are present while seen."""
         return known["trace_presence"] == "seen"
 
     def build(self, p: np.ndarray, seed: int) -> Trace:
@@ -218,18 +217,18 @@ class TraceConfig(AvailabilityConfig):
 
     @classmethod
     def measured(cls, known: Any) -> Together | None:
-        """See `AvailabilityConfig.measured`: of all devices, without shifts."""
+        """See `AvailabilityConfig.measured`: measures all devices, without shifts."""
         path = Path(known["trace_file"])
         settings = {p.name: known[p.name] for p in parameters_of(cls)}
         settings.update(trace_clients=None, trace_assignment="in_order", trace_shift="none")
         try:
             return _measured(cls(**settings), *file_state(path))
         except (DataError, ParameterError):
-            # The run will say so.
+            # The run will report the error.
             return None
 
     def masks(self) -> PackedMasks:
-        """Returns when each device of the file is available."""
+        """Returns the masks of the file's devices."""
         traces = self._traces()
         trace = self.follow(traces, traces.num_devices, 0)
         rounds = range(1, trace.rounds_per_cycle + 1)
@@ -239,9 +238,8 @@ class TraceConfig(AvailabilityConfig):
         """Resamples traces to rounds.
 
         Raises:
-            ParameterError: If the trace ends before the part to repeat does, or has too many
-                states.
-            DataError: If a device's state is not known at the start.
+            ParameterError: If the trace is shorter than the part to repeat, or has too many states.
+            DataError: If a device's state is unknown at the start.
         """
         d, start, seen, end = self.trace_round_seconds, self.trace_start, traces.seen, traces.end
         if self.trace_presence == "seen":
@@ -297,13 +295,13 @@ class TraceConfig(AvailabilityConfig):
 
 @lru_cache(maxsize=1)
 def _read(path: Path, states: str, eligible: str, *_: int) -> DeviceTraces:
-    """The traces in a file, read once: settings and process both follow from them."""
+    """The traces in a file, read once for both settings and process."""
     return read_traces(path, states, eligible)
 
 
 @lru_cache(maxsize=16)
 def _measured(config: TraceConfig, *_: int) -> Together:
-    """Said once per file."""
+    """The measure, logged once per file."""
     return measured_and_said(config.masks(), config.trace_file)
 
 

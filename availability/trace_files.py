@@ -1,29 +1,31 @@
 """Reads device traces from files.
 
-JSON: `{"devices": {NAME: TRACE, ...}, ...}`, other keys ignored, TRACE being one of
+JSON: `{"devices": {NAME: TRACE, ...}, ...}`; other keys are ignored. TRACE is one of
 
-- a list of `[time, "state"]`, a state holding until the next entry;
+- a list of `[time, "state"]`; a state holds until the next entry;
 - an object of several such lists by name, `{"2st": [...], "3st_50": [...]}`, one to be chosen;
-- a list of `[start, duration]`: intervals in which the device is not eligible; it is otherwise.
+- a list of `[start, duration]`: intervals in which the device is not eligible; it is eligible at
+  all other times.
 
-CSV: a header line `device,time,state`, then a line an entry, as in the first JSON form; devices may
-be interleaved. Times are in seconds, on one clock for all devices, never decreasing in a device.
-A file has at most 256 MiB.
+CSV: a header line `device,time,state`, then a line per entry, as in the first JSON form; devices
+may be interleaved. Times are in seconds, on one clock for all devices, never decreasing in a
+device. A file has at most 256 MiB.
 
-JSON and pickles as FLASH, FLHetBench and FedScale distribute them:
+JSON and pickles in the forms of FLASH, FLHetBench and FedScale:
 
-- FLASH (github.com/PKU-Chengxu/FLASH), `data/state_traces.json`: `{ID: {"messages": TEXT, ...}}`, a
-  message a line, a time as 2020-01-29 18:00:00, a tab and what happened.
+- FLASH (github.com/PKU-Chengxu/FLASH), `data/state_traces.json`: `{ID: {"messages": TEXT, ...}}`,
+  with a message per line: a time such as 2020-01-29 18:00:00, a tab and the event.
 - FLASH's `cached_timers.json`, which FLHetBench (github.com/Carkham/FLHetBench) distributes in
   `data/`: `{ID: {"isSuccess": BOOL, "trace_start": T, "trace_end": T, "ready_time": SPANS}}`, SPANS
   a list of `[T, T]`.
 - FedScale (github.com/SymbioticLab/FedScale), `client_behave_trace`, a pickle of
   `{ID: {"active": [T, ...], "inactive": [T, ...], "finish_time": T, ...}}`, also as JSON: eligible
-  from the i-th time of the one list to that of the other.
+  from the i-th time of `active` to the i-th time of `inactive`.
 
-All repeat each device's trace after its own length, as is done here. Times are seconds, FLASH's
-from 2020-01-02 00:00:00 of its clock on. Devices that these simulators pass over are left out:
-nothing is known of them, they are never eligible, or their times are damaged or out of order.
+These simulators repeat each device's trace after the device's length, as is done here. Times are
+seconds; FLASH's count from 2020-01-02 00:00:00 of its clock. Devices that these simulators skip are
+left out: their states are unknown, they are never eligible, or their times are damaged or out of
+order.
 """
 
 from __future__ import annotations
@@ -46,10 +48,10 @@ from f3ast_tff.core.plain_pickle import PlainPickle
 
 _PICKLE_BYTES = 2**26
 _OPCODES = 2**24
-# A pickle can name one list many times.
+# Limit on events, because a pickle can name one list many times.
 _MAX_EVENTS = 2**25
 _FLASH_ZERO = datetime(2020, 1, 2)
-# States that FLASH asks of a device, by the names used here.
+# States in which FLASH trains on a device, by the names used here.
 FLASH_READY = frozenset({"charging", "locked", "wifi"})
 _MESSAGES = {
     **{"battery_charged_on": ("charging", True), "battery_charged_off": ("charging", False)},
@@ -61,13 +63,13 @@ _MESSAGES = {
 
 
 class PublishedTrace(NamedTuple):
-    """The trace of a device that repeats.
+    """The repeating trace of a device.
 
     Attributes:
-        start: When it begins, seconds.
-        end: When it begins again, above `start`.
-        events: Times and states, as of one word (`trace_files.is_eligible`) or eligible or not; the
-            first at `start`.
+        start: Time of the beginning, seconds.
+        end: Time at which the trace begins again, above `start`.
+        events: Times and states, the first at `start`. A state is a word for
+            `trace_files.is_eligible`, or whether the device is eligible.
     """
 
     start: float
@@ -76,7 +78,7 @@ class PublishedTrace(NamedTuple):
 
 
 def published(content: Any) -> dict[str, PublishedTrace] | None:
-    """Returns the devices of a file of one of these forms; `None` if it is of none of them.
+    """Returns the devices of a file of one of these forms; `None` for other forms.
 
     Args:
         content: The value in the file.
@@ -195,7 +197,7 @@ def _fedscale(entry: Mapping[str, Any]) -> PublishedTrace | None:
 
 
 def _of_spans(start: Any, end: Any, spans: list[Any]) -> PublishedTrace | None:
-    """The trace of a device that is eligible in these spans alone; `None` if they do not rise."""
+    """The trace of a device that is eligible only in these spans; `None` if they do not rise."""
     if not (_is_time(start) and _is_time(end)):
         raise DataError("it does not say from when to when it was seen")
     times = [start, *(time for span in spans for time in span), end]
@@ -214,7 +216,7 @@ def _is_time(value: Any) -> bool:
 CSV_HEADER = ["device", "time", "state"]
 ELIGIBLE = "AVL_TRAIN,AVL_EVAL"
 FEDSCALE_NAME = "client_behave_trace"
-# How many names of lists a message has.
+# Largest number of list names in a message.
 _NAMED = 10
 
 
@@ -222,9 +224,9 @@ def is_eligible(state: str, rule: str) -> bool:
     """Returns whether a state makes a device eligible.
 
     Args:
-        state: One word, or conditions joined by `+`, as in `charging+wifi`.
-        rule: Alternatives separated by commas, each one or more conditions joined by `+`: some
-            alternative must have all its conditions in the state.
+        state: A word, or conditions joined by `+`, as in `charging+wifi`.
+        rule: Alternatives separated by commas. An alternative is one or more conditions joined by
+            `+`; for some alternative, the state must have all conditions.
 
     Examples:
         >>> from f3ast_tff.availability.trace_files import is_eligible
@@ -239,9 +241,9 @@ def read_traces(path: Path, states: str = "", eligible: str = ELIGIBLE) -> Devic
     """Reads a file of one of the forms above.
 
     Args:
-        path: A `.json` or `.csv` file, or FedScale's pickle, of a name that ends in `.pkl` or in
+        path: A `.json` or `.csv` file, or FedScale's pickle, with a name that ends in `.pkl` or in
             `client_behave_trace`.
-        states: Name of the list to take where a device has several; else unused.
+        states: Name of the list to use if a device has several; else unused.
         eligible: The rule of `is_eligible`; unused for intervals.
 
     Raises:
@@ -302,7 +304,7 @@ def _traces(found: dict[str, _Events], spans: np.ndarray | None = None) -> Devic
 
 
 def _of_published(found: dict[str, PublishedTrace], rule: str) -> DeviceTraces:
-    """The rule says nothing of a device that is known by spans alone."""
+    """Returns traces; `rule` does not apply to devices that are known only by spans."""
     events: dict[str, _Events] = {}
     for name, trace in found.items():
         events[name] = [
@@ -356,7 +358,7 @@ def _of_csv(text: str, rule: str) -> dict[str, _Events]:
     if next(lines, None) != CSV_HEADER:
         raise DataError(f"line 1 must be {','.join(CSV_HEADER)}")
     for number, line in enumerate(lines, 2):
-        # A quotation mark too many hides the lines up to the next.
+        # A surplus quotation mark hides the lines up to the next mark.
         if len(line) != 3 or not line[2] or any("\n" in entry for entry in line):
             raise DataError(f"line {number}: must be a device, a time and a state")
         device, time, state = line

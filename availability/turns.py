@@ -52,7 +52,7 @@ class Turns:
 
 
 class Grouped:
-    """All clients of a group are available together: positively correlated within it.
+    """All clients of a group are available together, so they are positively correlated.
 
     Attributes:
         groups: A process over the groups.
@@ -99,14 +99,14 @@ class Grouped:
 
 
 def blocks(num_clients: int, num_groups: int) -> np.ndarray:
-    """Returns the group of each client, blocks of ids as equal as can be, `int64 [N]`."""
+    """Returns the group of each client, in blocks of ids as equal as possible, `int64 [N]`."""
     return np.arange(num_clients) * num_groups // max(num_clients, 1)
 
 
 def blocks_by_label(labels: np.ndarray, num_groups: int) -> np.ndarray:
     """Returns the group of each client, blocks in the order of their main labels, `int64 [N]`.
 
-    A client's main label is its most frequent one, of equals the smallest. Clients of the same
+    A client's main label is its most frequent label; ties go to the smallest. Clients with the same
     main label are in the order of their ids.
 
     Args:
@@ -121,13 +121,13 @@ def blocks_by_label(labels: np.ndarray, num_groups: int) -> np.ndarray:
 @register("availability", "alternating", "Alternating", about="two groups take turns", order=6)
 @dataclass(frozen=True)
 class AlternatingConfig(AvailabilityConfig):
-    """The first half of the ids (rounded up) for E rounds, then the second for ratio E, and again.
+    """Alternates: the first half of the ids (rounded up) for E rounds, the second for ratio E.
 
-    A regular day and night: clients of two regions (FedLaAvg, Sec. 5.1 and Example 1). In its
-    experiment the groups are the clients of the first five classes and of the other five; its
-    Table 3 takes E from 1 to 15. The text, as we have it, has lost the formulas of its Sec. 5.1. In
-    the authors' code (`diurnal_available`) E counts the rounds of the first group and ratio E,
-    alpha E there, those of the second; its defaults are E = 10 and alpha = 0.5.
+    This is a regular day and night for clients of two regions (FedLaAvg, Sec. 5.1 and Example 1).
+    In the paper's experiment one group has the clients of the first five classes, and the second
+    group all other clients; Table 3 takes E from 1 to 15. The text available to us lacks the
+    formulas of Sec. 5.1. In the authors' code (`diurnal_available`) the first group has E rounds
+    and the second alpha E, here ratio E; the defaults are E = 10 and alpha = 0.5.
 
     Examples:
         >>> import numpy as np
@@ -175,12 +175,12 @@ class PeriodicGroupsConfig(AvailabilityConfig):
     """Group g is available in round t if (t - 1 + o - g on) mod (on + off) is below `on`.
 
     Wang and Ji, "A Unified Analysis of Federated Learning with Arbitrary Client Participation",
-    NeurIPS 2022, arXiv 2205.13648: five groups, each 100 rounds on and 400 off, so that there is
-    always one. The common offset o is drawn from 0 .. on - 1, as in the public code.
+    NeurIPS 2022, arXiv 2205.13648: five groups, each 100 rounds on and 400 off, so that always one
+    group is available. The common offset o is drawn from 0 .. on - 1, as in the public code.
 
-    There, and in the public code of Amplified SCAFFOLD, clients are numbered by the label that most
-    of their examples have, so that a group holds two of ten classes. `groups_by` labels gives such
-    groups on any data.
+    In that code, and in the public code of Amplified SCAFFOLD, clients are numbered by the most
+    frequent label of their examples, so that a group holds two of ten classes. `groups_by` labels
+    gives such groups on any data.
 
     Examples:
         >>> import numpy as np
@@ -206,14 +206,14 @@ class PeriodicGroupsConfig(AvailabilityConfig):
 
     @property
     def needs_labels(self) -> bool:
-        """If groups follow labels."""
+        """Whether groups follow labels."""
         return self.groups_by == "labels"
 
     def build(self, p: np.ndarray, seed: int, labels: np.ndarray | None = None) -> Grouped:
         """See `AvailabilityConfig.build`.
 
         Raises:
-            ParameterError: If groups follow labels and there are none.
+            ParameterError: If groups follow labels and there are no labels.
         """
         number, on = self.groups_number, self.groups_on
         group = blocks(len(p), number)
@@ -229,12 +229,12 @@ class PeriodicGroupsConfig(AvailabilityConfig):
 def cyclic(pi: np.ndarray, seed: int, cycle: int) -> Turns:
     """Returns one turn of a_k = max(1, round(c pi_k)) rounds per client and cycle (FedAU).
 
-    The first turn starts s_k rounds after the first, s_k uniform on 0 .. c - a_k - 1 (0 where the
-    turn fills the cycle): every turn lies within a cycle, as in the public code. With few rounds
-    of a cycle for each client, those in its middle have more clients than those at its ends.
+    The first turn starts s_k rounds after round 1, with s_k uniform on 0 .. c - a_k - 1 (0 if the
+    turn fills the cycle). So every turn lies within a cycle, as in the public code. The middle
+    rounds of a cycle have more available clients than the rounds at its ends.
 
     Args:
-        pi: Share of the cycle that each client is available for, `float [N]`, in [0, 1].
+        pi: Share of the cycle in which each client is available, `float [N]`, in [0, 1].
         seed: Seed of the starts.
         cycle: c, rounds of a cycle, at least 1.
     """

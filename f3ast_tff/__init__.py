@@ -1,6 +1,6 @@
 """F3AST: federated learning when clients come and go.
 
-Selection, availability, participation rates and the rate region need NumPy alone; the exact region
+Selection, availability, participation rates and the rate region need only NumPy; the exact region
 of small systems needs SciPy. Each name is imported on first use.
 """
 
@@ -62,7 +62,7 @@ __all__ = [
 ]
 
 
-# The module of each name; imported when it is asked for, so that a command starts at once.
+# The module of each name; imported on first use, so that a command starts at once.
 _MODULES = {
     "ClientExamples": "core.federated_data",
     "ClusterF3AST": "methods.cluster_f3ast",

@@ -21,9 +21,9 @@ from f3ast_tff.run.selecting import select_clients, weigh_updates
 
 
 class AvailableUsers(FederatedDatasetBase):
-    """Users that a selection method picks among the available ones; every cohort is a round.
+    """Users that a selection method picks among the available users; every cohort is a round.
 
-    pfl has no round without users: rounds in which nobody is selected go by before the next cohort.
+    pfl has no round without users, so rounds without a selected user are skipped.
 
     Attributes:
         weights: Weight of each user of the last cohort, by the user's id.
@@ -40,8 +40,8 @@ class AvailableUsers(FederatedDatasetBase):
         """Starts before round 1.
 
         Args:
-            make_dataset: Makes the pfl dataset of a user id, whose `user_id` it is.
-            strategy: A method that has been started, such as `F3AST.start(p, k)`.
+            make_dataset: Function from a user id to the user's pfl dataset, whose `user_id` it is.
+            strategy: A started method, such as `F3AST.start(p, k)`.
             availability: The availability process of the N clients.
             users: Id of each client; by default 0 .. N - 1.
 
@@ -59,7 +59,7 @@ class AvailableUsers(FederatedDatasetBase):
         self._users = range(availability.num_clients) if users is None else users
 
     def __next__(self) -> tuple[Any, int]:
-        """Returns the one user of a cohort of size 1, and a seed."""
+        """Returns the user of a cohort of size 1, and a seed."""
         return next(iter(self.get_cohort(1)))
 
     def get_cohort(self, cohort_size: int) -> Iterator[tuple[Any, int]]:
@@ -71,7 +71,7 @@ class AvailableUsers(FederatedDatasetBase):
             now = Round(self.round_number, mask, RoundConstraint(cohort_size))
             ids = select_clients(self._strategy, now)
             cohort = weigh_updates(self._strategy, now, ids, np.ones(len(ids), bool))
-            # A user that was drawn twice trains twice.
+            # A user drawn twice trains twice.
             members = [self._users[k] for k in cohort.ids]
         self.weights = dict(zip(members, cohort.weights.tolist()))
         seeds, workers = [self._get_seed() for _ in members], self._get_ops().distributed
@@ -83,12 +83,12 @@ class AvailableUsers(FederatedDatasetBase):
 class CohortWeights(WeightingStrategy):
     """Weighs each user's statistics by `AvailableUsers.weights`; the last postprocessor.
 
-    With a method that sums, as F3AST does, the statistics leave the server with weight 1: dividing
-    by the sum of the weights would undo p_k / r_k.
+    If the method's weights are for a sum, as F3AST's are, the statistics leave the server with
+    weight 1, because dividing by the sum of the weights would undo p_k / r_k.
     """
 
     def __init__(self, users: AvailableUsers) -> None:
-        """Takes the dataset that trains."""
+        """Takes the training dataset."""
         self._users = users
 
     def postprocess_one_user(self, *, stats: Any, user_context: Any) -> tuple[Any, Metrics]:

@@ -1,1 +1,1 @@
-"""The leaderboard: the kept methods of each task and regime in order, and one's own among them."""
+"""The leaderboard: the kept methods of each task and regime in order, and the user's methods."""

@@ -1,7 +1,7 @@
 """The boards of the leaderboard: the kept scores of each task and regime, as groups of runs.
 
-A kept file of scores says what differs between its runs. All other settings follow from the
-campaign of the same name, which made them, so that runs of one's own can be held against them.
+A kept file of scores holds the settings that differ between its runs. All other settings follow
+from the campaign of the same name, which made the runs, so a user's runs can be compared with them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from f3ast_tff.settings.configuration import Configuration
 
 RESULTS = Path(__file__).parents[1] / "results"
 _SHARES = {"examples": "p_k = n_k / n", "batches": "p_k by batches", "equal": "p_k = 1 / N"}
-# Of settings in a board's title.
+# Words for settings in a board's title.
 _WORDS = {
     "clients_per_round": "K =",
     "late_by": "late by",
@@ -43,10 +43,10 @@ class Study:
 
     Attributes:
         name: Name of the file without `.csv`, and of its campaign.
-        title: Its title.
-        tuned: Whether rates were tuned for each method; otherwise they are the same for all with
-            the same optimizers.
-        where: Conditions on the runs that are ranked, as of `tidy_scores.runs_where`.
+        title: Title of the study.
+        tuned: Whether rates were tuned for each method; otherwise all methods with the same
+            optimizers have the same rates.
+        where: Conditions on the ranked runs, see `tidy_scores.runs_where`.
         period: Time of a run's score, of `runs.PERIODS`.
     """
 
@@ -90,10 +90,10 @@ class Method:
     """A method of a board.
 
     Attributes:
-        name: Its name.
-        group: Its runs.
-        where: Conditions that choose its runs among those of the board; `""` for one's own.
-        configuration: Of its first draw; `None` for one's own.
+        name: Name of the method.
+        group: Runs of the method.
+        where: Conditions that choose its runs among the board's runs; `""` for a user's method.
+        configuration: Configuration of the first draw; `None` for a user's method.
     """
 
     name: str
@@ -107,9 +107,9 @@ class Board:
     """The methods of a task and regime.
 
     Attributes:
-        study: Where they were kept.
+        study: The kept study.
         title: The regime in words.
-        where: Conditions that choose its runs among the study's.
+        where: Conditions that choose the board's runs among the study's.
         methods: The methods, in the file's order.
     """
 
@@ -120,7 +120,7 @@ class Board:
 
     @property
     def first(self) -> RunGroup:
-        """The runs of the first method, which share their world with all."""
+        """The runs of the first method; runs of all methods share their world."""
         return self.methods[0].group
 
     @property
@@ -138,9 +138,9 @@ class Board:
         return summarised(group.scores(self.score, self.study.period)).mean
 
     def ordered(self, further: Sequence[Method] = ()) -> list[Method]:
-        """Returns the methods and further ones, the highest mean score first.
+        """Returns the methods and further methods, by falling mean score.
 
-        One with a score that is not finite stands last.
+        Methods with a score that is not finite come last.
         """
 
         def place(method: Method) -> float:
@@ -166,7 +166,7 @@ def read_boards(study: Study, folder: Path = RESULTS) -> list[Board]:
         ): run.configuration
         for run in planned
     }
-    # Sorted once: a table sorted per method is slow.
+    # Sorted once, because sorting per method is slow.
     order = table.groupby(names, sort=False).ngroup().to_numpy()
     by_run = np.lexsort((table["round"], table["seed"], table["draw"], order))
     found = []
@@ -176,7 +176,7 @@ def read_boards(study: Study, folder: Path = RESULTS) -> list[Board]:
         (group,), _ = group_runs(_runs(configuration, rows))
         found.append((group, texts, configuration))
     worlds = {group: tuple(sorted(group.world.items())) for group, _, _ in found}
-    # The rounds follow from the task.
+    # Left out, because the rounds follow from the task.
     world = found[0][0].world.keys() - {"rounds"}
     regime = [name for name in names if name in world and table[name].nunique() > 1]
     boards = []
@@ -209,7 +209,7 @@ def _board(study: Study, members: Sequence[Any], regime: Sequence[str]) -> Board
 
 
 def _told(one: Mapping[str, str], every: Sequence[Mapping[str, str]], names: Sequence[str]) -> str:
-    """The fewest conditions that choose one of several methods, or all that it has."""
+    """The fewest conditions that choose one of several methods; all conditions if none suffice."""
     chosen: list[str] = []
     left = list(every)
     for name in ("algorithm", *names):
@@ -221,7 +221,7 @@ def _told(one: Mapping[str, str], every: Sequence[Mapping[str, str]], names: Seq
 
 
 def _runs(configuration: Configuration, rows: pd.DataFrame) -> list[Run]:
-    """The runs of a method, a run per draw of the data and seed; rows are in their order."""
+    """The runs of a method, one per draw of the data and seed; rows are in their order."""
     settings = dict(configuration.settings)
     facts = described({**configuration.describe(), "settings": settings, "data_sha256": None})
     kept = ["round", *SCORES, *({CLOCK} & {*rows})]
@@ -235,7 +235,7 @@ def _runs(configuration: Configuration, rows: pd.DataFrame) -> list[Run]:
         last = end - count_of_last_10_percent(end - start)
         summary = {
             "final": {name: values[end - 1] for name, values in columns.items()},
-            # Not pandas' mean, which leaves out a score that is not finite.
+            # Not pandas' mean, which ignores NaN scores.
             "mean_of_last_10_percent": {
                 name: sum(values[last:end]) / (end - last) for name, values in columns.items()
             },

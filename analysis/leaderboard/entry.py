@@ -1,4 +1,4 @@
-"""Runs of one's own on the boards: which board they are of, or why they are of none."""
+"""A user's runs on the boards: the board of each run, or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from f3ast_tff.settings import builtin_registry
 from f3ast_tff.settings.configuration import Configuration
 
 Masks = Mapping[tuple[str, str], Mapping[Pair, Published]]
-# Of the last digits alone.
+# Settings that affect only the last digits.
 _IGNORED = {"device"}
 _TABLE = "table"
 _OPTIMIZERS = ("client_optimizer", "server_optimizer", *RATES)
@@ -28,7 +28,7 @@ _MOST_NAMED = 4
 
 @dataclass(frozen=True, eq=False)
 class Entered:
-    """A method of one's own on a board, with its runs of the board's draws."""
+    """A user's method on a board, with its runs of the board's draws."""
 
     board: Board
     method: Method
@@ -42,10 +42,10 @@ class Entered:
 def enter(
     boards: Sequence[Board], runs: Iterable[Run], masks: Masks
 ) -> tuple[list[Entered], list[str]]:
-    """Finds the boards of finished runs: world, masks, and rates that all share are the board's.
+    """Finds the boards of finished runs: world, masks and common rates must match the board's.
 
     Returns:
-        The methods entered, in the order of the boards, and a line per group or run left out.
+        The entered methods, in the order of the boards, and a line per group or run left out.
     """
     said: list[str] = []
     groups, repeated = group_runs(_as_regimes(runs, boards, masks, said))
@@ -74,13 +74,13 @@ def _where(board: Board) -> str:
 
 
 def _nearest(group: RunGroup, boards: Sequence[Board]) -> tuple[Board, list[str]]:
-    """The board that differs in the fewest settings, and those, with its value and the group's."""
+    """The board with the fewest differing settings, and these with both values."""
 
     def differing(board: Board) -> list[str]:
         ours, theirs = group.world, board.first.world
         names = [n for n in {**theirs, **ours} if n not in _IGNORED]
         different = [n for n in names if ours.get(n) != theirs.get(n)]
-        # What a task or a regime brings along says less than that it is another one.
+        # Task, regime and rounds first: they explain more than settings that follow from them.
         different.sort(key=lambda name: name not in ("task", "availability", "rounds"))
         return [f"{n} {theirs.get(n, 'not set')}, not {ours.get(n, 'set')}" for n in different]
 
@@ -90,7 +90,7 @@ def _nearest(group: RunGroup, boards: Sequence[Board]) -> tuple[Board, list[str]
 
 
 def _refused(group: RunGroup, board: Board) -> str:
-    """Why runs of a board's world cannot enter; `""` if they can."""
+    """The reason why runs of a board's world cannot enter; `""` if they can."""
     for method in board.methods:
         if method.group.own == group.own:
             return f"these settings are those of its row {method.name}"
@@ -106,7 +106,7 @@ def _refused(group: RunGroup, board: Board) -> str:
 
 
 def _of_board(group: RunGroup, board: Board, masks: Masks, said: list[str]) -> RunGroup:
-    """The group without runs of other draws or other masks."""
+    """The group without runs whose draws or masks differ from the board's."""
     there = masks.get((board.study.name, board.where), {})
     configuration = board.methods[0].configuration
     assert configuration is not None
@@ -132,7 +132,7 @@ def _of_board(group: RunGroup, board: Board, masks: Masks, said: list[str]) -> R
 
 
 def _digest(run: Run, configuration: Configuration) -> str | None:
-    """SHA-256 of a run's masks: as it wrote them, else as its settings give them here."""
+    """SHA-256 of a run's masks, from its file or, without a file, from its settings."""
     try:
         for path in masks_there(run.path):
             return masks_digest(read_masks(path))
@@ -145,7 +145,7 @@ def _digest(run: Run, configuration: Configuration) -> str | None:
 def _as_regimes(
     runs: Iterable[Run], boards: Sequence[Board], masks: Masks, said: list[str]
 ) -> list[Run]:
-    """The runs; those on a table of published masks as runs of the regime whose masks they are."""
+    """The runs; runs on a table of published masks become runs of that regime."""
     components = builtin_registry().components["availability"]
     places = {
         (of_run.digest, pair, board.first.settings["task"]): board
@@ -180,7 +180,7 @@ def _as_regimes(
 
 
 def _with_one_pair_of_rates(found: Sequence[Entered], said: list[str]) -> list[Entered]:
-    """Those whose method has one pair of rates in all regimes of a study and objective."""
+    """Entries of methods with one pair of rates in all regimes of a study and objective."""
     rates: dict[tuple[str, ...], set[tuple[float, ...]]] = {}
 
     def key(each: Entered) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""Writes who is available in the runs of each board: the masks' SHA-256, and how to get them.
+"""Writes the SHA-256 of the masks of each board's runs, and the commands that write the masks.
 
 python -m f3ast_tff.analysis.leaderboard.masks --out analysis/results/leaderboard_masks.csv
 
-The digest is what `sha256sum` says of the masks as `.csv`. It needs the data of the tasks.
+The digest equals `sha256sum` of the masks as `.csv`. The command needs the data of the tasks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.resolve import resolve
 
 FILE = RESULTS / "leaderboard_masks.csv"
-# Where a run's masks begin: its task, who holds which data, and the seed.
+# Settings from which every run's masks follow.
 _ALWAYS = ("task", "availability", "rounds", "data_seed", "seed")
 
 
@@ -77,7 +77,7 @@ def masks_of_run(configuration: Configuration, pair: Pair) -> tuple[str, int]:
     """Returns the digest of the masks of a run's draw, and the bytes of its model.
 
     Raises:
-        DataError: If the task's data are not there.
+        DataError: If the task's data are missing.
     """
     builder = Builder(_drawn(configuration, pair))
     process, rounds = builder.world.availability, configuration.settings["rounds"]
@@ -86,7 +86,7 @@ def masks_of_run(configuration: Configuration, pair: Pair) -> tuple[str, int]:
 
 
 def published(path: Path = FILE) -> dict[tuple[str, str], dict[Pair, Published]]:
-    """Returns what is published, by study and conditions of a board, then by draw.
+    """Returns the published masks, by study and conditions of a board, then by draw.
 
     Raises:
         RunsError: If the file cannot be read.
@@ -110,7 +110,7 @@ def _drawn(configuration: Configuration, pair: Pair) -> Configuration:
 
 
 def _flags(configuration: Configuration, pair: Pair) -> str:
-    """The settings that masks follow from, where they are not the default."""
+    """The settings that decide the masks and differ from their defaults, as flags."""
     settings = _drawn(configuration, pair).settings
     plain = resolve({name: settings[name] for name in ("task", "availability")}).settings
     components = (configuration.components[kind] for kind in ("task", "availability"))

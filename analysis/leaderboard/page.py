@@ -1,4 +1,4 @@
-"""The leaderboard as a page: one's own verdict first, then every board with its rows in order."""
+"""The leaderboard as a page: verdicts on the user's methods, then every board, rows in order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_CLOCK = "no clock"
 
 @dataclass(frozen=True)
 class Standing:
-    """A row of a board: its cells by heading, as texts, and whether the method is one's own.
+    """A row of a board: its cells by heading, as texts, and whether it is the user's method.
 
     A line break within a cell is a newline.
     """
@@ -37,11 +37,11 @@ class Standing:
 
 
 def standings(board: Board, own: Sequence[Entered] = (), model_bytes: int = 0) -> list[Standing]:
-    """Returns the methods of a board, the highest mean score first.
+    """Returns the methods of a board, by falling mean score.
 
     A method is level with the first (`1=`) if their difference is too close to call; the intervals
-    of the differences are corrected for their number. Entries that lack draws stand last.
-    `model_bytes` are those of a copy of the model; 0 if they are not known.
+    of the differences are corrected for their number. Entries that lack draws come last.
+    `model_bytes` is the size of a copy of the model, 0 if unknown.
     """
     mine = {each.method.group for each in own}
     ranked = board.ordered([each.method for each in own if each.complete])
@@ -122,7 +122,7 @@ def to_target(board: Board, group: RunGroup, target: float) -> str:
 
 
 def counted(verdicts: Sequence[str]) -> str:
-    """Returns how often one is better, worse, or neither."""
+    """Returns the counts of verdicts in words: better, worse, or neither."""
     words = (BETTER, WORSE, CLOSE)
     parts = [f"{word} in {verdicts.count(word)}" for word in words]
     others = sum(verdict not in words for verdict in verdicts)
@@ -140,7 +140,7 @@ def _bytes(method: Method, model_bytes: int) -> str:
         return f"{sum(sent) / len(sent):,.0f}"
     config = type(configuration.configs["algorithm"])
     if not model_bytes or config.client_loss is not AlgorithmConfig.client_loss:
-        # It asks further clients for their losses.
+        # The method asks further clients for their losses.
         return "not kept"
     memory = configuration.configs["aggregation"].build().memory
     vectors = 2 if memory is None else memory.vectors_down + memory.vectors_up
@@ -170,8 +170,8 @@ def document(
 ) -> Document:
     """Builds the page of all boards.
 
-    `entered` are methods of one's own, `left_out` lines on runs that are left out, `masks` what is
-    published of the boards' masks.
+    `entered` are the user's methods, `left_out` lines on runs that are left out, `masks` the
+    published masks of the boards.
     """
     verdicts = own_verdicts(entered)
     sections = [_verdict_section(verdicts, left_out, bool(entered))]
@@ -198,7 +198,7 @@ def document(
 
 
 def own_verdicts(entered: Sequence[Entered]) -> pd.DataFrame:
-    """Compares one's own methods with the best kept one and FedAvg of each board.
+    """Compares the user's methods with the best kept method and FedAvg of each board.
 
     Returns:
         A row per method, board and comparison: `study`, `board`, `score`, `against` of `COMPARED`,
@@ -241,7 +241,7 @@ def summary_lines(verdicts: pd.DataFrame) -> list[str]:
 
 
 def said_of(board: Board) -> str:
-    """Returns what a board's numbers are over."""
+    """Returns the number of draws and rounds of a board, in words."""
     group = board.first
     rounds = group.setting("rounds")
     return f"{len(group.runs)} draws of the data, {rounds} rounds"
@@ -253,12 +253,12 @@ def command_of(study: str) -> str:
 
 
 def model_bytes(there: Mapping[Pair, Published]) -> int:
-    """Returns the bytes of a board's model, 0 if they are not published."""
+    """Returns the bytes of a board's model, 0 if not published."""
     return max((each.model_bytes for each in there.values()), default=0)
 
 
 def frame_of(board: Board, rows: Sequence[Standing]) -> pd.DataFrame:
-    """Returns the rows of a board as a frame, of the same columns for all boards."""
+    """Returns the rows of a board as a frame, with the same columns for all boards."""
     frame = pd.DataFrame([[c.replace("\n", " ") for c in row.cells.values()] for row in rows])
     frame.columns = [
         "method", "place", "value", "minus_first", "rounds_to_target", "bytes_per_round", "rates",

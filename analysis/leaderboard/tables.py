@@ -43,7 +43,7 @@ def main(flags: Flags) -> None:
 
 
 def tables(boards: Sequence[Board], masks: Masks) -> str:
-    """Returns the tables of the boards of a study, with what is published of their masks."""
+    """Returns the tables of the boards of a study, with their published masks."""
     there = {board: masks.get((board.study.name, board.where), {}) for board in boards}
     rows = {board: standings(board, (), model_bytes(there[board])) for board in boards}
     overview = [_overview(board, of_board) for board, of_board in rows.items()]
@@ -82,7 +82,7 @@ def _masks(board: Board, masks: Masks) -> str:
         return "Masks: not published."
     first = there[min(there)]
     command = broken(f"{first.command} --write=masks.csv")
-    # No ```sh block, at which the tables of a kept page end.
+    # Not a ```sh block, which would end the tables of a kept page.
     return f"Masks, SHA-256 `{first.digest[:16]}...` for draw 0:\n\n```text\n{command}\n```"
 
 

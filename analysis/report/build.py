@@ -32,7 +32,7 @@ def build(
 ) -> Document:
     """Builds the report of all runs of a folder.
 
-    `period`, of `PERIODS`, says when a run's score is read; methods are compared by `score`, with
+    `period`, of `PERIODS`, is the time of a run's score. Methods are compared by `score`, with
     `baseline` if given.
     """
     pure = [group for group in collected.groups if not switched(group)]
@@ -130,7 +130,7 @@ def _selections(groups: Sequence[RunGroup]) -> tuple[dict[RunGroup, Selections],
 
 
 def _groups_frame(groups: Sequence[RunGroup]) -> pd.DataFrame:
-    """Every group of runs, a row each, with what sets it apart."""
+    """Every group of runs as a row, with its distinguishing settings."""
     always = ["task", "availability", "reading", "algorithm"]
     shown = [*always, *(name for name in varying(groups) if name not in always)]
     table = final_table(groups, [name for name in shown if name != "algorithm"])
@@ -145,7 +145,7 @@ _MAX_ROWS = 30
 def summary(
     collected: Collected, filled: Sequence[tuple[str, FilledTable]], damaged: Sequence[str]
 ) -> Section:
-    """Returns the head of the report: runs read, runs left out, and a line for each claim judged.
+    """Returns the head of the report: runs read, runs left out, and a line per judged claim.
 
     `filled` are the papers' tables, each with the name of its table of comparisons, `damaged` a
     line for each selection that cannot be read.
@@ -174,13 +174,13 @@ def summary(
 
 
 def _shortened(lines: Sequence[str]) -> list[str]:
-    """Returns the first lines, and how many follow: campaigns may share hundreds of runs."""
+    """Returns the first lines and the number of further lines, which may be hundreds."""
     rest = len(lines) - _MAX_LINES
     return [*lines[:_MAX_LINES], f"and {rest} more"] if rest > 1 else list(lines)
 
 
 def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
-    """Counts of verdicts by network, and a line for each claim of which both sides were run."""
+    """Counts of verdicts by network, and a line for each claim whose both sides were run."""
     verdicts: dict[str, list[Verdict]] = {PUBLISHED: []}
     families: dict[tuple[str, str], list[Verdict]] = {}
     ran: set[object] = set()
@@ -244,7 +244,7 @@ def _counted(network: str, verdicts: Sequence[Verdict], num_not_run: int) -> str
 
 
 def _families(families: Mapping[tuple[str, str], Sequence[Verdict]]) -> list[str]:
-    """A line on the families of directions, and one on those of sizes, with their numbers."""
+    """A line on the families of directions and a line on the families of sizes, with numbers."""
     labels = {label for label, _ in families}
     texts = []
     for what, level in (("direction", "confidence"), ("size", "size_confidence")):

@@ -21,7 +21,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Listing:
-    """A list of lines under a title; folded away where a reader must open it."""
+    """A list of lines under a title; if folded, a reader must open it."""
 
     title: str
     lines: tuple[str, ...]
@@ -30,18 +30,18 @@ class Listing:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A table as it is read.
+    """A table.
 
     Attributes:
         name: Unique name of the LaTeX file, without `.tex`, and of the rows' anchors.
         caption: Caption.
         head: Heads of the columns.
-        rows: Cells, the first of each a heading of its row; a line break is a newline.
+        rows: Cells of each row, the first being the row's heading; a line break is a newline.
         folded: Whether a reader must open it.
-        groups: A heading for each row, shown where it changes; empty for none.
+        groups: Group heading of each row, shown where it changes; empty for none.
         links: Target of each row's heading, `NAME-NUMBER` for a row of a grid, from 0; empty for
             no links.
-        marked: Rows to stand out, from 0.
+        marked: Rows to highlight, from 0.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Panel:
         box: Left, top, right and bottom, as shares of the figure's width and height from its upper
             left corner.
         x: Limits of the horizontal axis, which is linear.
-        y: Limits of the vertical one.
+        y: Limits of the vertical axis.
         log: Whether the vertical axis is logarithmic.
         over: Quantity on the x axis, in a word.
         traces: The lines.
@@ -80,7 +80,7 @@ class Panel:
 class Picture:
     """A figure with its caption and the panels that show values.
 
-    `name` is that of the files, without `.svg`.
+    `name` is the name of the files, without `.svg`.
     """
 
     name: str

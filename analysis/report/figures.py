@@ -32,7 +32,7 @@ DPI = 100
 # Widths of a figure and its panels, in inches: two figures side by side on a page, one on a phone.
 WIDTH, PANEL_WIDTH = 4.95, 4.0
 _COLUMNS = {"test_sample_accuracy": "sample accuracy", "test_sample_loss": "sample loss"}
-# Beyond this ratio a loss is drawn on a log scale.
+# Ratio of values beyond which a loss is drawn on a log scale.
 _WIDE = 30.0
 
 
@@ -46,8 +46,8 @@ def new_figure(
 ) -> tuple[Figure, np.ndarray]:
     """Returns a figure and its panels, placed by hand: automatic layout takes seconds.
 
-    A panel's width and height are in inches; `legend_rows` is the room to leave below. Panels that
-    share an axis have no labels in between.
+    A panel's width and height are in inches; `legend_rows` is the space for a legend below. Panels
+    that share an axis have no labels in between.
     """
     left, right, top, bottom = 0.8, 0.15, 0.35, 0.6 + 0.3 * legend_rows
     gap_x = 0.2 if sharey else 0.8
@@ -75,8 +75,8 @@ def curves(
 ) -> list[Picture]:
     """Draws accuracy and loss against the round, a panel for each availability model of a task.
 
-    Where all runs have a clock, accuracy against simulated time too. `what` is the subject of the
-    caption, `told` the settings that tell groups of one method apart.
+    If all runs have a clock, it also draws accuracy against simulated time. `what` is the subject
+    of the caption, `told` the settings that distinguish groups of one method.
     """
     rows = in_order(groups, "availability")
     looks = looks_of(groups, told)
@@ -103,7 +103,7 @@ def curves(
         panels[-1, 0].set_xlabel(X_AXES[x])
         add_legend(figure, looks.values(), "lower center")
         caption = f"{what}: {label} on test data against the {X_AXES[x]}; {over} over them."
-        # Panels share their limits, which the last one changes.
+        # Panels share their limits, which are final only after the last panel.
         boxes = tuple(to_show(panel, X_AXES[x], traces) for panel, traces in drawn)
         more = "" if not found else "_time" if x != "rounds" else "_loss"
         found.append(Picture(f"{name}{more}", caption, figure, boxes))
@@ -123,7 +123,7 @@ def _widen(panel: Axes, traces: Sequence[Trace]) -> None:
 
 
 def to_show(panel: Axes, over: str, traces: Iterable[Trace]) -> Panel:
-    """Returns where the lines of a drawn panel are, once its limits are final."""
+    """Returns the positions of the lines of a drawn panel with final limits."""
     left, bottom, right, top = panel.get_position().extents
     return Panel(
         box=(left, 1 - top, right, 1 - bottom),
@@ -182,7 +182,7 @@ def against_k(name: str, filled: FilledTable) -> Picture:
 
 
 NAMED = ("reading", "clients_per_round", "constraint", "rounds")
-# More lines in one panel cannot be told apart.
+# Largest number of distinguishable lines in one panel.
 _MAX_LINES = 12
 _FEWEST_VALUES = 3
 Told = Mapping[RunGroup, Mapping[str, Any]]
@@ -191,10 +191,10 @@ Told = Mapping[RunGroup, Mapping[str, Any]]
 def curve_figures(task: str, groups: Sequence[RunGroup], free: Sequence[str] = ()) -> list[Picture]:
     """Returns the learning curves of a task.
 
-    All lines of an availability model share a panel where they are few. Where they are many, each
-    setting of which a method has at least three values, all else equal, has a figure with a panel
-    for all values, and each set of runs that may be compared one with a line per method. `free` are
-    settings that methods may differ in here, beside their own.
+    If the lines of an availability model are few, they share a panel. If they are many, there is a
+    figure for each setting with at least three values of a method, all else equal, with a panel for
+    all values. In addition, each set of comparable runs has a figure with a line per method. `free`
+    are further settings in which methods may differ here.
     """
     found: list[Picture] = []
     for network, members in by_network(groups).items():
@@ -237,10 +237,10 @@ def _several(
 
 
 def sweeps(groups: Sequence[RunGroup], told: Told) -> dict[str, list[RunGroup]]:
-    """Returns groups of one task that differ in one setting alone, by that setting.
+    """Returns groups of one task that differ only in one setting, by that setting.
 
-    For each method and availability model the largest such set, if it has three values. `told` is
-    the result of `told_apart`.
+    The result has the largest such set for each method and availability model, if it has three
+    values. `told` is the result of `told_apart`.
     """
     found: dict[str, list[RunGroup]] = {}
     for setting in dict.fromkeys(name for each in told.values() for name in each):

@@ -1,4 +1,4 @@
-"""Values laid out as text, grids and data frames; no number stands where nothing was run."""
+"""Lays out values as text, grids and data frames; cells without runs have no number."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from f3ast_tff.analysis.verdicts import Verdict
 from f3ast_tff.settings.kinds import KINDS
 
 _HEADS = {"synthetic_alpha": "alpha", "clients_per_round": "K"}
-# Limits of a table that fits 1280 pixels.
+# Limits for a table that fits 1280 pixels.
 _MAX_COLUMNS = 5
 _NO_CLAIM = "no claim"
 _SIGNS = {"better": ">", "same": "=", "not worse": "≥"}
@@ -54,7 +54,8 @@ def heading(filled: FilledTable, value: Any) -> str:
 def table_grids(name: str, filled: FilledTable) -> list[Grid]:
     """Returns a filled table as the paper lays it out: ours, then the paper's number.
 
-    The paper's columns come first; many further ones have tables of their own, which fit a page.
+    The paper's columns come first. If there are many further columns, these have separate tables
+    that fit a page.
     """
     filled_in = {at for (*_, at), c in filled.cells.items() if c.ours or c.paper is not None}
     columns = [at for at in filled.columns if at in filled_in]
@@ -75,7 +76,7 @@ def table_grids(name: str, filled: FilledTable) -> list[Grid]:
             for task in filled.tasks
             for algorithm in filled.algorithms(task)
         ]
-        # A row of which there is neither a run nor a number of the paper says nothing.
+        # A row without a run or a number of the paper is left out.
         rows = [row for row in rows if any(c and (c.ours or c.paper is not None) for c in row[2])]
         if not rows:
             continue
@@ -111,7 +112,7 @@ def _cell_text(cell: Cell | None, counted: bool) -> str:
 
 
 def comparison_grid(name: str, filled: FilledTable) -> Grid:
-    """Returns a table's comparisons that were run, a row each."""
+    """Returns a table's comparisons that were run, one per row."""
     head = (
         "claim",
         "paper: A − B",
@@ -151,12 +152,12 @@ def claim_text(filled: FilledTable, each: Comparison) -> str:
 
 
 def direction_text(verdict: Verdict) -> str:
-    """Returns the verdict on the direction, and on a line of its own why."""
+    """Returns the verdict on the direction, and its reason on a second line."""
     return f"{verdict.direction or '–'}{_level(verdict.confidence)}\n{verdict.reason}"
 
 
 def size_text(verdict: Verdict) -> str:
-    """Returns the verdict on the size, `–` where the paper prints none."""
+    """Returns the verdict on the size, `–` if the paper prints no size."""
     return f"{verdict.size or '–'}{_level(verdict.size_confidence)}"
 
 
@@ -165,7 +166,7 @@ def _level(confidence: float | None) -> str:
 
 
 def table_frame(tables: Sequence[FilledTable]) -> pd.DataFrame:
-    """Returns all variants of a table, a row a cell; a cell not run has no number."""
+    """Returns all variants of a table, a row per cell; a cell that was not run has no number."""
     rows = []
     for filled in tables:
         for (task, algorithm, at), cell in filled.cells.items():
@@ -191,7 +192,7 @@ def table_frame(tables: Sequence[FilledTable]) -> pd.DataFrame:
 
 
 def comparison_frame(tables: Sequence[FilledTable]) -> pd.DataFrame:
-    """Returns all comparisons, a row each."""
+    """Returns all comparisons, one per row."""
     rows = []
     for filled in tables:
         for each in filled.comparisons:

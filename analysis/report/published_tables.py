@@ -28,9 +28,9 @@ class Claim:
         b: The other algorithm.
         task: The task.
         at: Column of the table; `None` for every column.
-        relation: One of `verdicts.RELATIONS`.
-        paper: The paper's a - b; `None` where it gives no number.
-        seeds: Fewest common pairs of data draw and seed to judge by, where the data are not
+        relation: Relation claimed, of `verdicts.RELATIONS`.
+        paper: The paper's a - b; `None` if it gives no number.
+        seeds: Fewest common pairs of data draw and seed for a verdict, if the data are not
             generated.
         what: Quantity claimed, if it is not the score itself.
     """
@@ -48,7 +48,7 @@ class Claim:
 
     @property
     def title(self) -> str:
-        """Where and what, such as `Fig. 4, gap widens`."""
+        """Source and quantity, such as `Fig. 4, gap widens`."""
         return ", ".join(filter(None, [self.source, self.what]))
 
 
@@ -66,9 +66,9 @@ def from_baselines(
     baselines: Mapping[str, str],
     across: str = "availability",
 ) -> tuple[Claim, ...]:
-    """Reads claims off a printed table: each algorithm better than its baseline in each cell.
+    """Makes claims from a printed table: each algorithm better than its baseline in each cell.
 
-    Where the paper prints no gain the claim is that both are the same (F3AST Sec. IV-A: "for all
+    If the paper prints no gain, the claim is that both are the same (F3AST Sec. IV-A: "for all
     but the Uneven model where the accuracy remains the same").
     """
     sign = 1 if metric.endswith("accuracy") else -1
@@ -166,17 +166,17 @@ class PaperTable:
         across: The setting whose values head the columns.
         columns: Values of that setting; empty for all values of the runs, at least 2. Further
             availability models follow if they were run.
-        tasks: A block of rows each; some have no numbers in the paper.
-        algorithms: Rows of a block; further ones follow if they were run.
-        baselines: Algorithm -> the one it is compared with.
+        tasks: Tasks, each with a block of rows; some have no numbers in the paper.
+        algorithms: Rows of a block; further algorithms follow if they were run.
+        baselines: Baseline of each algorithm.
         fixed: Settings that a run must have.
         follows: Settings that must equal the column's value.
         rounds: Number of rounds in the paper, by task.
         values: The paper's numbers by task, column and algorithm.
-        free: Further settings that rows may differ in, beside an algorithm's own.
+        free: Further settings in which rows may differ, besides an algorithm's own settings.
         claims: The paper's claims.
         note: Note for the reader.
-        further_tasks: Whether blocks of tasks of no paper follow.
+        further_tasks: Whether blocks of further tasks follow.
     """
 
     name: str
@@ -197,7 +197,7 @@ class PaperTable:
     further_tasks: bool = False
 
     def takes_task(self, task: str) -> bool:
-        """Whether runs of a task belong into it."""
+        """Whether runs of a task belong into the table."""
         of_no_paper = task not in (*_F3AST_TASKS, *_CA_FED_TASKS, *_FEDLAAVG_TASKS)
         return task in self.tasks or (self.further_tasks and of_no_paper)
 

@@ -1,8 +1,8 @@
-"""Which reading of an unclear point moves the result, and by how much.
+"""The effect of each reading of an unclear point on the result.
 
 Runs under a preset (`--reading=paper`, `released`, `textbook`) are compared, pair by pair of data
-draw and seed, with runs that differ in one reading alone, and with runs under the other presets.
-The quantities compared are an algorithm's score and F3AST's lead over FedAvg.
+draw and seed, with runs that differ only in one reading, and with runs under different presets.
+The compared quantities are an algorithm's score and F3AST's lead over FedAvg.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ALPHAS = (0, 0.5, 1)
 _COLUMN = ("synthetic_alpha", "synthetic_beta")
 # Groups by preset, switches and algorithm.
 Members = Mapping[tuple[str, Settings, str], RunGroup]
-# Common pairs of data draw and seed, where the data are not generated.
+# Fewest common pairs of data draw and seed for a verdict, if the data are not generated.
 FEWEST_PAIRS = 3
 
 
@@ -42,16 +42,16 @@ class Effect:
     """Effect of a switch.
 
     Attributes:
-        place: Task, availability and what else names the base.
+        place: Task, availability and further settings of the base.
         preset: The reading of the base.
         what: An algorithm's name; `"lead"` for F3AST minus FedAvg.
-        display: The same in words.
+        display: `what` in words.
         switch: The reading that differs, such as `R1 rate_init: p`; or `all: released`.
         base: Mean score (or lead) of the base.
         found: Switched minus base; `None` for fewer than 2 common pairs.
         obstacle: Reason why no verdict is possible, `""` if one is.
-        moves: `yes` if the interval leaves out 0 at the level that Holm's rule gives it among all
-            leads (all scores); else `not seen`, or `not enough runs`.
+        moves: `yes` if the interval does not contain 0 at the level that Holm's rule gives it among
+            all leads (all scores); else `not seen`, or `not enough runs`.
     """
 
     place: str
@@ -66,20 +66,20 @@ class Effect:
 
     @property
     def size(self) -> float:
-        """How large it is, whatever its sign; 0 if it is not known."""
+        """Absolute size of the effect; 0 if unknown."""
         return 0.0 if self.found is None else abs(self.found.mean)
 
 
 @dataclass(frozen=True)
 class Ordering:
-    """Table IX under one reading: is F3AST above FedAvg for every alpha?
+    """Table IX under one reading: whether F3AST is above FedAvg for every alpha.
 
     Attributes:
-        reading: The preset, and what differs from it.
-        leads: F3AST minus FedAvg by alpha; `None` where it was not run, or for one pair alone.
+        reading: The preset, and departures from it.
+        leads: F3AST minus FedAvg by alpha; `None` if not run, or for a single pair.
         reproduced: `yes` if every lead's interval lies above 0 at the level that Holm's rule gives
-            it among all leads of the table, `no` if one lies below, `not shown` if all can be
-            judged and one contains 0, else `not enough runs`.
+            it among all leads of the table, `no` if an interval lies below, `not shown` if all can
+            be judged and an interval contains 0, else `not enough runs`.
     """
 
     reading: str
@@ -88,9 +88,9 @@ class Ordering:
 
 
 def effects(forms: Mapping[Form, RunGroup], metric: str, period: str) -> list[Effect]:
-    """Returns what each single switch, and each other preset, does to scores and leads.
+    """Returns the effects of single switches and of other presets on scores and leads.
 
-    For each base, the largest first.
+    Effects are listed for each base, the largest first.
     """
     by_place: dict[Settings, dict[tuple[str, Settings, str], RunGroup]] = {}
     for form, group in forms.items():
@@ -112,7 +112,7 @@ def effects(forms: Mapping[Form, RunGroup], metric: str, period: str) -> list[Ef
 
 
 def _moves(family: Sequence[Effect]) -> list[str]:
-    """Which effects of a family leave out 0, corrected for their number."""
+    """Returns `Effect.moves` for a family of effects, corrected for their number."""
     levels = _levels([None if e.obstacle else e.found for e in family])
     found = []
     for effect, level in zip(family, levels):
@@ -125,20 +125,20 @@ def _moves(family: Sequence[Effect]) -> list[str]:
 
 
 def _levels(family: Sequence[PairedDifference | None]) -> list[float | None]:
-    """The level by which each difference is judged against 0; `None` for one that cannot be."""
+    """The level at which each difference is judged against 0; `None` if it cannot be judged."""
     errors = holm([each.p_value if each and math.isfinite(each.mean) else None for each in family])
     return [error and 1 - error for error in errors]
 
 
 def _one_reading(names: Sequence[str]) -> bool:
-    """Whether switches are of one number: R3 is two settings."""
+    """Whether switches belong to one reading number; R3 has two settings."""
     return len({readings()[name].reading.number for name in names}) == 1
 
 
 def _linear(place: Settings) -> Settings:
     """The place of Synthetic(1, 1) with the generator of App. C (R6)."""
     settings = dict(place)
-    # Settings that App. C's generator lacks, with the values that it corresponds to.
+    # Settings that App. C's generator lacks, with the corresponding values.
     plain = {"synthetic_alpha": 1, "synthetic_beta": 1, "data_generator": "generator"}
     found = [settings.pop(name, value) for name, value in plain.items()]
     if settings["task"] != "synthetic" or found != list(plain.values()) or "size_limit" in settings:
@@ -149,7 +149,7 @@ def _linear(place: Settings) -> Settings:
 def _of_base(
     preset: str, members: Members, linear: Members, metric: str, period: str
 ) -> list[Effect]:
-    """The effects on a preset's base at one place; `linear` is that of App. C's generator."""
+    """The effects on a preset's base at one place; `linear` holds runs of App. C's generator."""
     base: dict[str, RunGroup] = {}
     candidates: dict[tuple[str, tuple[str, ...]], dict[str, RunGroup]] = {}
     for (other, switches, algorithm), group in members.items():
@@ -186,7 +186,7 @@ def _of_base(
                 )
         full = dict(switched)
         for algorithm in LEAD:
-            # A reading that does not concern an algorithm leaves its runs as they are.
+            # A reading that does not concern an algorithm does not change its runs.
             concerned = any(readings()[n].concerns(algorithm) for n in names) or not names
             if algorithm not in full and not concerned and algorithm in base:
                 full[algorithm] = base[algorithm]
@@ -208,10 +208,10 @@ def _of_base(
 
 
 def table9_orderings(forms: Mapping[Form, RunGroup], period: str) -> list[Ordering]:
-    """Returns Table IX's ordering under every reading that has runs of it.
+    """Returns Table IX's ordering under every reading with runs of it.
 
-    Runs that differ in more than alpha, beta and readings (in the number of rounds, say) have
-    orderings of their own, where both methods ran.
+    Runs that differ in further settings than alpha, beta and readings (the number of rounds, for
+    example) have separate orderings, if both methods ran.
     """
     rows: dict[tuple[Settings, str, Settings], dict[float, dict[str, RunGroup]]] = {}
     for form, group in forms.items():
@@ -252,7 +252,7 @@ def table9_orderings(forms: Mapping[Form, RunGroup], period: str) -> list[Orderi
 def _lead_interval(
     members: dict[str, RunGroup], period: str
 ) -> tuple[PairedDifference | None, str]:
-    """F3AST minus FedAvg, and why it bears no verdict."""
+    """F3AST minus FedAvg, and the reason if there can be no verdict."""
     if any(algorithm not in members for algorithm in LEAD):
         return None, "not run"
     groups = [members[algorithm] for algorithm in LEAD]

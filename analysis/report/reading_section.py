@@ -1,4 +1,4 @@
-"""The section on readings: which one moves the result, which reproduces Table IX's ordering."""
+"""The section on readings: their effects, and Table IX's ordering under each."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from f3ast_tff.analysis.texts import (
 )
 
 _METRIC = "sample_accuracy"
-# Of a table that need not be opened.
+# Largest number of rows of an unfolded table.
 _MAX_ROWS = 40
-# Those that no setting switches.
+# Readings that no setting switches.
 ONE_FORM = {
     "R7": "the LSTM has one form here",
     "R8": "Shakespeare's clients and sequences have one form here",
     "R14": "local steps are a setting of the task in both",
     "R15": "a round without clients is the same in both",
 }
-# Two tasks.
+# A reading whose two values are two tasks.
 _OTHER_TASK = "R6"
 
 
 def reading_section(
     groups: Sequence[RunGroup], period: str
 ) -> tuple[Section, dict[str, pd.DataFrame]]:
-    """Builds the section, and its tables as CSV by name, of all runs, switched readings too."""
+    """Builds the section of all runs, with switched readings, and its tables as CSV by name."""
     by_form, left_out = forms(groups)
     found = effects(by_form, _METRIC, period)
     orderings = table9_orderings(by_form, period)
@@ -97,9 +97,9 @@ def reading_section(
 def by_reading(found: Sequence[Effect]) -> list[tuple[str, ...]]:
     """Returns a row per switched reading, in the order of their numbers.
 
-    Its cells: the number; `yes` if any effect moves the result, `not seen` if one was judged and
-    none does, or `not enough runs`; in how many cases leads are moved, and the largest effect on
-    them; the same of scores.
+    The cells of a row: the number; `yes` if any effect moves the result, `not seen` if effects were
+    judged and none moves it, or `not enough runs`; the number of cases in which leads are moved,
+    and the largest effect on leads; then the number and the largest effect for scores.
     """
     cases = [e for e in found if e.found is not None and not e.switch.startswith("all:")]
     frame = pd.DataFrame(
@@ -126,7 +126,7 @@ def by_reading(found: Sequence[Effect]) -> list[tuple[str, ...]]:
 
 
 def _not_switched(rows: Sequence[tuple[str, ...]]) -> str:
-    """The readings that presets differ in, or that have one form here, and that no run switches."""
+    """The readings in which presets differ, or that have one form, and that no run switches."""
     every = [each.reading for each in readings().values()]
     presets = ("released", "textbook")
     differ = {r.number for r in every if any(r.value(name) != r.paper for name in presets)}
@@ -149,7 +149,7 @@ def _summary(found: Sequence[Effect]) -> str:
 
 
 def _summary_blocks(found: Sequence[Effect], groups: Sequence[RunGroup]) -> list[Block]:
-    """A row per reading that was switched, and a line on the others."""
+    """A row per switched reading, and a line on readings that were not switched."""
     head = ("reading", "moves a result", "the lead in", "most", "scores in", "most")
     rows = by_reading(found)
     caption = "Each reading alone (in how many cases it moves the result)"

@@ -1,4 +1,4 @@
-"""Readings of unclear points: their settings, and which form of an experiment runs are."""
+"""Readings of unclear points: their settings, and the form of an experiment that runs have."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from f3ast_tff.settings.resolve import applicable, resolve
 
 @dataclass(frozen=True)
 class ReadingSetting:
-    """A setting that papers and released code leave at different values.
+    """A setting with different values in papers and released code.
 
-    It concerns `algorithms`; all if there are none.
+    It concerns `algorithms`; if empty, all algorithms.
     """
 
     reading: Reading
@@ -63,7 +63,7 @@ def _preset(group: RunGroup, recorded: Mapping[str, Any]) -> dict[str, Any]:
     values = {n: readings()[n].reading.value(group.settings["reading"]) for n in recorded}
     derived = [name for name, value in values.items() if isinstance(value, Derived)]
     if derived:
-        # Groups have names beside settings: digests of plug-ins and of data.
+        # Groups have further entries besides settings: digests of plug-ins and of data.
         of_run = group.first.settings
         given = {n: v for n, v in group.settings.items() if n in of_run and n not in derived}
         try:
@@ -85,11 +85,11 @@ class Form:
     """Identity of a group among groups that may differ by a reading.
 
     Attributes:
-        place: Settings that comparable runs share: those of the world except readings, and the
-            methods' own that `departures` names. F3AST with another step size is at another place
+        place: Settings that comparable runs share: settings of the world except readings, and the
+            method's own settings in `departures`. F3AST with another step size is at another place
             than FedAvg.
         preset: Setting `reading`.
-        switches: The readings that depart from it, with their values.
+        switches: The readings that depart from the preset, with their values.
         algorithm: Name of the algorithm.
     """
 
@@ -103,8 +103,8 @@ def forms(groups: Iterable[RunGroup]) -> tuple[dict[Form, RunGroup], list[str]]:
     """Returns the group of each form, and the forms that several groups claim.
 
     Returns:
-        The groups by form, in their order; and a line for each form that several groups are, such
-        as runs of a plug-in whose defaults are not known here.
+        The groups by form, in their order; and a line for each form claimed by several groups, such
+        as runs of a plug-in with unknown defaults.
     """
     every: dict[Form, list[RunGroup]] = {}
     for group in groups:
@@ -131,14 +131,14 @@ def switch_text(switches: Settings) -> str:
 
 
 def place_text(place: Settings, places: Iterable[Settings]) -> str:
-    """Returns a place in words: task, availability, and what tells it from other places."""
+    """Returns a place in words: task, availability, and its distinguishing settings."""
     settings = dict(place)
     always = [f"{settings[name]}" for name in _ALWAYS_NAMED]
     return ", ".join([*always, *told_apart(place, places)])
 
 
 def told_apart(place: Settings, places: Iterable[Settings]) -> list[str]:
-    """Returns what tells a place from others beside task and availability, such as `rounds 300`."""
+    """Returns the distinguishing settings of a place in words, such as `rounds 300`."""
     settings = dict(place)
     others = [dict(other) for other in places]
     same = [o for o in others if all(o.get(n) == settings.get(n) for n in _ALWAYS_NAMED)]

@@ -27,7 +27,7 @@ from f3ast_tff.core.data_files import hash_of, read_json
 FORMATS = ("svg", "png", "pdf")
 _PNG_DPI = 150
 _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-# Longer lines of a cell may be broken.
+# Length of a cell's line above which it may be broken.
 _LONG = 34
 _CLASSES = {
     "holds": "holds",
@@ -40,15 +40,15 @@ _CLASSES = {
 def write(
     document: Document, out: Path, formats: Sequence[str] = ("svg",), name: str = "report"
 ) -> None:
-    """Writes `report.md`, `report.html`, a CSV and a LaTeX file a table, and the figures.
+    """Writes `report.md`, `report.html`, a CSV and a LaTeX file per table, and the figures.
 
-    Files of an earlier report that this one does not have are removed, as `report_files` says.
+    Surplus files of an earlier report, listed in `report_files.json`, are removed.
 
     Args:
         document: The report.
-        out: The folder; made if it is not there.
-        formats: Formats of the figures' files, of `FORMATS`. Markdown shows the first picture.
-        name: Name of the two pages, in place of `report`.
+        out: The folder; made if missing.
+        formats: Formats of the figures' files, of `FORMATS`. Markdown shows the first format.
+        name: Name of the two pages, instead of `report`.
 
     Raises:
         OSError: If a file cannot be written.
@@ -69,7 +69,7 @@ def write(
 def drawn(picture: Picture, kind: str) -> bytes:
     """Returns a figure as a file of a kind of `FORMATS`, drawn once (`savefig` draws twice)."""
     buffer = io.BytesIO()
-    # Text stays text; the same figure gives the same file.
+    # Settings that keep text as text and give equal files for equal figures.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.name}):
         if kind == "svg":
             FigureCanvasSVG(picture.figure).print_svg(buffer, metadata={"Date": None})
@@ -113,7 +113,7 @@ def _cell_class(text: str) -> str:
 
 
 def _panels(picture: Picture) -> str:
-    """Values of a figure's lines as JSON; null if not finite."""
+    """Values of a figure's lines as JSON; null for values that are not finite."""
     panels = [
         {
             "box": _short(panel.box),
@@ -138,7 +138,7 @@ def _panels(picture: Picture) -> str:
 
 
 def _short(values: Iterable[float]) -> list[float | None]:
-    """Numbers with five digits, whole ones without a point."""
+    """Numbers with five digits; whole numbers have no point."""
     found: list[float | None] = []
     for value in values:
         number = float(f"{value:.5g}") if math.isfinite(value) else None
@@ -189,7 +189,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _in_reading_order(value: Any) -> Any:
-    """Shows characters that turn the reading order of what follows as `?`."""
+    """Replaces characters that change the reading order of the following text by `?`."""
     is_text = isinstance(value, str) and not isinstance(value, markupsafe.Markup)
     return _DIRECTIONS.sub("?", value) if is_text else value
 
@@ -240,9 +240,9 @@ LISTING = "report_files.json"
 
 
 def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Writes the files of a report, and removes files of the previous report alone.
+    """Writes the files of a report, and removes surplus files of the previous report.
 
-    A file is known as ours by its name and SHA-256 in `LISTING`: a file that somebody has changed
+    A file belongs to the previous report if its name and SHA-256 are in `LISTING`; a changed file
     stays.
 
     Raises:
@@ -252,7 +252,7 @@ def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
         if name not in files and _is_ours(folder / name, digest):
             (folder / name).unlink()
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    # Written first: a file that is then missing or old does not match its digest.
+    # Written first; a file that is then missing or old does not match its digest.
     listing = json.dumps(digests, indent=2, sort_keys=True) + "\n"
     for name, content in {LISTING: listing.encode(), **files}.items():
         with atomic_write(folder / name, "wb") as file:
@@ -260,7 +260,7 @@ def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _listed(folder: Path) -> dict[str, str]:
-    """The names and digests of an earlier report; none where the list is no such list."""
+    """The names and digests of an earlier report; empty if there is no valid list."""
     try:
         found = read_json(folder / LISTING)
     except (OSError, ValueError):

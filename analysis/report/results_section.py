@@ -1,4 +1,4 @@
-"""The sections of the runs: is one method better, then tables and curves of each task."""
+"""The sections of the runs: comparisons of methods, then tables and curves of each task."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from f3ast_tff.analysis.runs import SCORES
 from f3ast_tff.analysis.texts import NOTHING, of_spread, over, spread_text
 from f3ast_tff.analysis.verdicts import ERROR, FEWEST_DRAWS
 
-# Longer lists and tables are folded; a picture ends there.
+# Number of rows above which lists and tables are folded; a picture shows at most as many.
 _MAX_ROWS = 40
 _ROW_HEIGHT = 0.42
 _CHARACTERS = 58
 _NO_WHERE = "None of the settings below"
 _COLOURS = {BETTER: "#0072B2", WORSE: "#D55E00"}
 _OPEN_COLOUR = "#777777"
-# A client drawn more than once is the papers' own sampling with replacement.
+# A repeated client is not listed, because the papers sample with replacement.
 _MAY = {
     "too_many": "more clients than the constraint allows",
     "unavailable": "clients that are not available",
@@ -56,7 +56,7 @@ def differences_section(
     """Builds the section; without blocks if no two methods ran under equal conditions.
 
     Returns:
-        The section, and the table of `differences.differences`, whose arguments these are.
+        The section, and the table of `differences.differences` for these arguments.
     """
     methods = methods_of(groups)
     table = differences(methods, score=score, period=period, baseline=baseline)
@@ -123,7 +123,7 @@ def _number(value: float) -> str:
 
 
 def _forest(table: pd.DataFrame, name: str) -> Picture:
-    """Draws the differences and their intervals, a line each under its name."""
+    """Draws the differences and their intervals, each on a line under its name."""
     shown = table[table["difference"].notna()].head(_MAX_ROWS)
     conditions = list(dict.fromkeys(shown["where"]))
     headings = len(conditions) if len(conditions) > 1 else 0
@@ -180,9 +180,9 @@ def results_sections(
     tables: Sequence[PaperTable],
     period: str,
 ) -> list[Section]:
-    """Returns a section for each task: a table of all runs, and curves of those in `pure`.
+    """Returns a section for each task: a table of all runs, and curves of the groups in `pure`.
 
-    The papers' tables say what methods may differ in.
+    The papers' tables define the settings in which methods may differ.
     """
     sections = []
     for task in in_order(groups, "task"):

@@ -1,4 +1,4 @@
-"""Figures of selections: who was picked how often, and F3AST's rates over time."""
+"""Figures of selections: selection frequency of clients, and F3AST's rates over time."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Selections:
     """Selections of a group's runs on its lowest data draw: draws differ in p_k.
 
     Attributes:
-        pair: Data draw and lowest seed there.
+        pair: Lowest data draw and the lowest seed of that draw.
         picked: Share of the rounds in which a client was selected, mean over the seeds of that
             draw, `float64 [N]`.
         shares: p_k of that draw, `float64 [N]`.
-        rates: r(t) in the run of `pair`, a row per round from 0, a column per client; `None` if it
-            tracks none, or N is too large.
+        rates: r(t) in the run of `pair`, a row per round from 0, a column per client; `None` if the
+            run tracks no rates, or N is too large.
     """
 
     pair: Pair
@@ -46,7 +46,7 @@ def selections_of(group: RunGroup) -> Selections:
     """Reads the selections of a group's runs on its lowest data draw.
 
     Raises:
-        RunsError: If the file of one is missing or damaged.
+        RunsError: If a run's file is missing or damaged.
     """
     first = min(group.runs)
     picked = []
@@ -60,7 +60,7 @@ def selections_of(group: RunGroup) -> Selections:
 
 
 def _each_once(selected: np.ndarray) -> np.ndarray:
-    """Clients of all rounds, each once per round: FedAvg may draw a client several times."""
+    """Distinct clients of each round, concatenated; FedAvg may draw a client several times."""
     ordered = np.sort(selected, axis=1)
     again = np.zeros(ordered.shape, bool)
     again[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
@@ -79,9 +79,9 @@ _CLIENTS = 5
 _MAX_POINTS = 4000
 _COLUMNS, _MAX_PANELS = 3, 60
 _TITLE_WIDTH = 20
-# Lower ones are drawn here: a client never selected falls below any scale.
+# Lower rates are drawn at this value; the rate of a client never selected is below any scale.
 _LEAST_RATE = 1e-12
-# Beyond this ratio rates are drawn on a log scale.
+# Ratio of rates beyond which they are drawn on a log scale.
 _WIDE = 10.0
 _RANKS = ("largest", "upper quartile", "median", "lower quartile", "smallest")
 # Darkest for the client with the most data.
@@ -97,7 +97,7 @@ _RATE_STYLES = (
 def picked(name: str, what: str, found: Mapping[RunGroup, Selections]) -> Picture:
     """Draws the share of rounds in which a client was picked, against its share of the data.
 
-    A panel for each group of one task, at least one; `what` is the subject of the caption.
+    There is a panel for each group of one task; `what` is the subject of the caption.
     """
     groups = list(found)[:_MAX_PANELS]
     rows = -(-len(groups) // _COLUMNS)
@@ -106,7 +106,7 @@ def picked(name: str, what: str, found: Mapping[RunGroup, Selections]) -> Pictur
     )
     told = told_apart(groups)
     styles = styles_of(group.algorithm for group in groups)
-    # Thousands of separate marks would make a large file.
+    # Thousands of separate markers would make a large file.
     many = sum(len(found[g].picked) for g in groups) > _MAX_POINTS
     for panel in panels.flat[len(groups) :]:
         panel.set_visible(False)
@@ -118,7 +118,7 @@ def picked(name: str, what: str, found: Mapping[RunGroup, Selections]) -> Pictur
         p = found[group].shares
         style = {"marker": marker, "markersize": 3, "color": color, "rasterized": many}
         panel.plot(p, found[group].picked, linestyle="none", **style)
-        # Clients without training data have no place on a log scale.
+        # Clients without training data cannot be on a log scale.
         panel.set_xscale("log", nonpositive="mask")
         if p[p > 0].min() == p.max():
             panel.set_xlim(p.max() / 2, 2 * p.max())
@@ -146,7 +146,7 @@ def _left_out(found: Collection[RunGroup]) -> str:
 
 
 def _draws(groups: Sequence[RunGroup], found: Mapping[RunGroup, Selections]) -> str:
-    """Names the draws that are drawn, and how many there are of which they are one."""
+    """Names the data draws in the figure, and the number of all data draws."""
     shown = sorted({found[g].pair.draw for g in groups})
     text = f"data draw{'s' * (len(shown) > 1)} {', '.join(map(str, shown))}"
     most = max(len(g.draws) for g in groups)
@@ -157,7 +157,7 @@ def rates(name: str, what: str, found: Mapping[RunGroup, Selections]) -> list[Bl
     """Draws the rates r_k(t) of five clients, from the largest to the smallest p_k.
 
     Returns:
-        The figure, if any run holds rates; and a line on the runs of F3AST that hold none.
+        The figure, if any run has rates; and a line on the runs of F3AST without rates.
     """
     kept = {group: each.rates for group, each in found.items() if each.rates is not None}
     without = [g for g in found if g not in kept and g.algorithm == _TRACKS_RATES]
@@ -215,6 +215,6 @@ def rates(name: str, what: str, found: Mapping[RunGroup, Selections]) -> list[Bl
         f"{what}: rates r_k(t) of five clients, from the largest to the smallest p_k, in the run "
         f"with seed {', '.join(map(str, seeds))} on {_draws(groups, found)}{_left_out(kept)}."
     )
-    # Panels share their limits, which the last one changes.
+    # Panels share their limits, which are final only after the last panel.
     boxes = tuple(to_show(panel, "round", traces) for panel, traces in drawn)
     return [Picture(name, caption, figure, boxes), *blocks]

@@ -29,12 +29,12 @@ class Comparison:
     """A row of a table of claims.
 
     Attributes:
-        claim: The claim; source "" for a comparison that no paper claims.
+        claim: The claim; its source is "" for a comparison that no paper claims.
         at: The column.
-        found: A - B over common pairs of data draw and seed; `None` for fewer than 2.
-        obstacle: Why there can be no verdict, `""` if there can.
-        divergence: Number of common runs in which A and B diverged.
-        verdict: The verdicts; `None` for what no paper claims, and before `judged`.
+        found: A - B over common pairs of data draw and seed; `None` for fewer than 2 pairs.
+        obstacle: Reason why there can be no verdict, `""` if there can.
+        divergence: Numbers of common runs in which A and B diverged.
+        verdict: The verdicts; `None` for a comparison that no paper claims, and before `judged`.
     """
 
     claim: Claim
@@ -96,7 +96,8 @@ def judged(
 ) -> tuple[Comparison, ...]:
     """Returns the comparisons of one table with verdicts; the claims of a source are a family.
 
-    With `direction_alone` the paper's difference is of another network: it judges nothing then.
+    With `direction_alone` the paper's difference is of another network, so there is no verdict on
+    the size.
     """
     verdicts: dict[int, Verdict] = {}
     for source in dict.fromkeys(each.claim.source for each in comparisons if each.claim.source):
@@ -120,7 +121,7 @@ def _question(each: Comparison, direction_alone: bool) -> Question:
     )
 
 
-# Synthetic(1, 1), and runs that do not say.
+# Synthetic(1, 1), and runs without these settings.
 _ONE_ONE = ((1, 1), (None, None))
 
 
@@ -128,8 +129,8 @@ _ONE_ONE = ((1, 1), (None, None))
 class Cell:
     """A cell of a table: the paper's number and ours, each with its improvement over the baseline.
 
-    Improvements are relative to the baseline's score. `None` stands for what was not run or
-    printed.
+    Improvements are relative to the baseline's score. Values that were not run or printed are
+    `None`.
     """
 
     paper: float | None
@@ -144,10 +145,10 @@ class FilledTable:
 
     Attributes:
         table: The published table.
-        variant: Which runs; `None` for the tasks that were not run at all.
+        variant: The runs; `None` for the tasks that were not run at all.
         columns: Heads of the columns.
         cells: Cells by task, algorithm and column, in the order of the rows.
-        comparisons: Claims, then what no paper claims.
+        comparisons: Comparisons of claims, then comparisons that no paper claims.
     """
 
     table: PaperTable
@@ -158,7 +159,7 @@ class FilledTable:
 
     @property
     def tasks(self) -> list[str]:
-        """Tasks of its blocks."""
+        """Tasks of the blocks."""
         return list(dict.fromkeys(task for task, _, _ in self.cells))
 
     def algorithms(self, task: str) -> list[str]:
@@ -167,7 +168,7 @@ class FilledTable:
 
     @property
     def of_paper(self) -> bool:
-        """Whether runs of at least the paper's rounds stand beside a number or a claim of it."""
+        """Whether runs of at least the paper's rounds are beside a number or claim of the paper."""
         if self.variant is None:
             return False
         needed = {task: rounds_of(self.table, self.variant.network, task) for task in self.tasks}
@@ -182,12 +183,12 @@ class FilledTable:
 
     @property
     def ran(self) -> list[Comparison]:
-        """Comparisons whose both sides were run."""
+        """Comparisons with runs of both sides."""
         return [each for each in self.comparisons if each.obstacle != NOT_RUN]
 
     @property
     def label(self) -> str:
-        """Which runs it is of."""
+        """The table's runs in words."""
         return NOT_RUN if self.variant is None else self.variant.label
 
     def display(self, name: Any, kind: str = "algorithm") -> str:
@@ -201,8 +202,8 @@ def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[Fil
     """Fills a published table from runs; groups outside the table are ignored.
 
     Returns:
-        One filled table for each set of runs that may be compared, then one of the paper's tasks
-        that no run with the published network is of, if any.
+        A filled table for each set of runs that may be compared, then a table of the paper's tasks
+        without published-network runs, if any.
     """
     fitting = [g.with_own(table.free) for g in groups if column_of(table, g) is not None]
     filled = []
@@ -229,13 +230,13 @@ def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[Fil
 
 
 def rounds_of(table: PaperTable, network: str, task: str) -> int | None:
-    """Returns the rounds that a claim on a task needs; `None` if they are not known."""
+    """Returns the rounds that a claim on a task needs; `None` if unknown."""
     own = {**table.rounds, **(SMALL_ROUNDS if network == SMALL else {})}
     return own.get(task) or published_rounds(task)
 
 
 def column_of(table: PaperTable, group: RunGroup) -> Any | None:
-    """Returns the column that a group of runs belongs into, `None` if it does not."""
+    """Returns the column that a group of runs belongs into, `None` if there is no such column."""
     task = group.settings["task"]
     if not table.takes_task(task):
         return None
@@ -282,7 +283,7 @@ def _of_tasks(
     for task in tasks:
         further = [a for t, a, _ in found if t == task and a not in table.algorithms]
         for algorithm in dict.fromkeys((*table.algorithms, *further)):
-            # Sequential SGD has no clients, hence a column of its own.
+            # Sequential SGD has no clients, hence a separate column.
             own = [at for at in columns if (algorithm == "sequential_sgd") == (at == "none")]
             for at in own:
                 cells[task, algorithm, at] = _cell(table, found, (task, algorithm, at), period)

@@ -1,4 +1,4 @@
-"""Which runs fit into one table: their networks, and the settings that tell them apart."""
+"""Sets of runs that fit into one table: their networks and distinguishing settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from f3ast_tff.settings import builtin_registry
 PUBLISHED = ""
 SMALL = "small networks"
 OTHER = "other networks"
-# Small enough for all of Table III on two cores; rounds that a verdict on them needs.
+# Networks small enough for all of Table III on two cores, with the rounds for a verdict on them.
 _SMALL: dict[str, dict[str, object]] = {
     "cifar100": {"model": "small_cnn"},
     "shakespeare": {"model": "character_lstm", "lstm_units": 32},
@@ -23,10 +23,10 @@ SMALL_ROUNDS = {"cifar100": 500, "shakespeare": 300}
 
 
 def network_of(group: RunGroup) -> str:
-    """Returns `PUBLISHED` for the network that the task has by itself, else `SMALL` or `OTHER`.
+    """Returns `PUBLISHED` for the task's default network, else `SMALL` or `OTHER`.
 
-    A network is another one if it is another model, or a parameter of it that neither the
-    reading nor the task decides is not the default. Tasks of plug-ins have no published network.
+    A network differs if it is another model, or if a parameter that neither the reading nor the
+    task decides differs from its default. Tasks of plug-ins have no published network.
     """
     components = builtin_registry().components
     task = components["task"].get(group.settings["task"])
@@ -38,7 +38,7 @@ def network_of(group: RunGroup) -> str:
     plain = all(
         group.settings.get(p.name, p.default) == p.default
         for p in declared
-        # Others follow from the reading or the task.
+        # All other defaults follow from the reading or the task.
         if isinstance(p.default, (int, float, str))
     )
     if name == task.config.model and plain:
@@ -50,7 +50,7 @@ def network_of(group: RunGroup) -> str:
 
 
 def by_network(groups: Iterable[RunGroup]) -> dict[str, list[RunGroup]]:
-    """Returns groups by `network_of`, the published ones first."""
+    """Returns groups by `network_of`, published networks first."""
     found: dict[str, list[RunGroup]] = {}
     for group in groups:
         found.setdefault(network_of(group), []).append(group)
@@ -63,9 +63,9 @@ _CELL = ("algorithm", "task", "availability")
 def told_apart(groups: Sequence[RunGroup]) -> dict[RunGroup, dict[str, Any]]:
     """Returns by group the settings that differ between groups of its method.
 
-    An aggregation that is not the algorithm's own is told in any case.
+    An aggregation that is not the algorithm's own is always included.
 
-    Readings that follow from the preset are left out where presets differ: the preset names them.
+    If presets differ, readings that follow from the preset are left out: the preset names them.
     """
     found: dict[RunGroup, dict[str, Any]] = {}
     for members in partition(groups, ["algorithm"]):
@@ -88,7 +88,7 @@ def _differing(groups: Sequence[RunGroup]) -> list[str]:
         having = {n: [g for g in members if g.has(n)] for n in every}
         differing = [n for n in every if varying(having[n], [n])]
         if len({repr([g.setting(n) for n in differing]) for g in members}) < len(members):
-            # Some have a setting that others have not.
+            # A setting that only some groups have.
             differing = varying(members)
         names.update(dict.fromkeys(differing))
     return sorted(names, key=lambda name: any(name in group.own for group in groups))
@@ -99,7 +99,7 @@ class Variant:
     """Groups of runs that fit into one table: at most one in each cell.
 
     Attributes:
-        settings: Settings that tell this variant from the others of its table.
+        settings: Settings that distinguish this variant from other variants of its table.
         common: Settings of `run_groups.CONDITION` that all its groups share.
         groups: The groups.
         network: Network of the runs, see `network_of`.
@@ -121,11 +121,11 @@ class Variant:
 def variants(
     groups: Sequence[RunGroup], cell: Sequence[str], named: Sequence[str] = ("reading",)
 ) -> list[Variant]:
-    """Splits groups into the fewest sets of one network that hold at most one group a cell.
+    """Splits groups into the fewest sets of one network with at most one group per cell.
 
-    Algorithms whose own settings do not vary stand in every set of the same world. The runs must
+    Algorithms whose own settings do not vary are in every set of the same world. The runs must
     have the readings of a preset; sets are named by the preset. `cell` are the settings that, with
-    the algorithm, name a cell of the table; `named` those to name in any case.
+    the algorithm, name a cell of the table; `named` are settings to name always.
     """
     found = [
         replace(variant, network=network)
@@ -169,7 +169,7 @@ def _of_network(
 def _split(
     groups: Sequence[RunGroup], names: Sequence[str]
 ) -> list[tuple[dict[str, Any], list[RunGroup]]]:
-    """Splits groups by settings; a group without a setting stands beside each of its values."""
+    """Splits groups by settings; a group without a setting is in the set of each value."""
     having = {group: _having(group, group.world, names) for group in groups}
     distinct = {tuple(settings.items()): settings for settings in having.values()}.values()
     result: dict[tuple[Any, ...], tuple[dict[str, Any], list[RunGroup]]] = {}
@@ -188,7 +188,7 @@ def _split(
 
 
 def _having(group: RunGroup, settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The settings that the components of these runs have; `None` for what is not in use."""
+    """The settings of the components of these runs; `None` for settings not in use."""
     return {name: settings.get(name) for name in names if group.has(name)}
 
 

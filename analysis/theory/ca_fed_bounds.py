@@ -25,7 +25,7 @@ from f3ast_tff.methods.unbiased import MoreAvailable, Unbiased
 KAPPAS = (1, 2, 4, 8, 16)
 CORRELATIONS = (0.0, 0.5, 0.8, 0.9, 0.95)
 PI = np.array([0.9, 0.8, 0.6, 0.5, 0.4, 0.2])
-# Terms of the infinite sums of Theorem 2 that are added up; an integral stands for the others.
+# Number of added terms in the infinite sums of Theorem 2; an integral replaces the rest.
 _TERMS = 10**6
 
 
@@ -49,8 +49,8 @@ def two_clients(alpha: float, kappa: float = 1.0) -> Quadratics:
 def tightness() -> list[dict[str, Any]]:
     """Theorems 1 and 3 for two clients of curvature 1, p near alpha: bias over bound, by alpha.
 
-    With p = (b, 1 - b) the ratios are b (1 - b) / max(alpha, 1 - alpha)^2 and
-    1 / (4 max(b, 1 - b)^2): both reach 1 at 1/2.
+    For p = (b, 1 - b) the ratios are b (1 - b) / max(alpha, 1 - alpha)^2 and
+    1 / (4 max(b, 1 - b)^2). Both reach 1 at 1/2.
     """
     found = []
     for alpha in np.linspace(0.05, 0.95, 19):

@@ -53,7 +53,7 @@ def step_sizes(problem: Quadratics, rounds: int, steps: int) -> tuple[float, np.
 def bound(
     problem: Quadratics, r: np.ndarray, steps: int, start: np.ndarray, g2: float, rounds: np.ndarray
 ) -> np.ndarray:
-    """Returns the bound of III.5 after so many rounds; see the head of this file."""
+    """Returns the bound of III.5 after the given rounds; see the module docstring."""
     gamma = max(8 * problem.smoothness / problem.mu, steps)
     optimum = problem.optimum()
     var_1 = float(problem.p**2 @ np.full(len(problem.p), problem.variance))
@@ -119,8 +119,8 @@ def convergence(draws: int, rounds: int) -> list[dict[str, Any]]:
 def two_clients() -> tuple[Quadratics, FixedPolicy]:
     """Returns the smallest counterexample: optima -1 and 1, and the policy of the best rates.
 
-    With K = 1, p = (1/2, 1/2), client 0 always available and client 1 half of the rounds, the best
-    rates are (1/2, 1/2): client 1 whenever it is available. Both weights are 1.
+    Let K = 1, p = (1/2, 1/2), client 0 always available and client 1 in half of the rounds. The
+    best rates are (1/2, 1/2): client 1 whenever it is available. Both weights are 1.
     """
     half = np.array([0.5, 0.5])
     policy = GreedyMixture(np.array([[1.0, 2.0]]), np.ones(1))

@@ -1,10 +1,9 @@
 """FedLaAvg's Lemma 1 and Corollary 1 on quadratics: the longest absence, and the speed-up in N.
 
-The formulas of both are missing from the text that was read. Lemma 1's proof gives its bound: a
-client that is passed over stands behind K others each time, and none of them comes twice. So it
-is selected at the latest when it is available for the ceil(N / K)-th time, within E ceil(N / K)
-rounds.
-Of Corollary 1 the rate is known, E^(1/2) / (N^(1/4) T^(1/2)); its step size is not.
+The formulas of both are missing from the text that was read. Lemma 1's proof gives its bound: each
+time a client is passed over, K clients are before it, and no client is so twice. So it is selected
+at the latest when it is available for the ceil(N / K)-th time, within E ceil(N / K) rounds. The
+rate of Corollary 1 is known, E^(1/2) / (N^(1/4) T^(1/2)); its step size is not.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ PERIOD = 4
 
 
 def longest_absence(process: AvailabilityProcess, k: int, rounds: int, seed: int) -> int:
-    """Returns the most rounds from a participation, or the start, to the client's next one."""
+    """Returns the longest time from the start or a participation to the next, in rounds."""
     n = process.num_clients
     strategy = LongestAbsent(np.full(n, 1 / n), seed=seed)
     longest = 0
@@ -40,7 +39,7 @@ def longest_absence(process: AvailabilityProcess, k: int, rounds: int, seed: int
 
 
 def absences(draws: int, rounds: int) -> list[dict[str, Any]]:
-    """Lemma 1: clients all there in one round of E, or each in a round of its own choice."""
+    """Lemma 1: all clients available in the same round of E, or each in another round."""
     found = []
     for n, k, window in SIZES:
         at_most, together = window * math.ceil(n / k), np.full(n, window - 1)
@@ -62,8 +61,8 @@ def absences(draws: int, rounds: int) -> list[dict[str, Any]]:
 def mean_square(num_clients: int, rounds: int, seed: int) -> float:
     """Returns the mean of |grad F(w_t)|^2 over the rounds, with K = N / 4.
 
-    f_k(w) = |w - c_k|^2 / 2 in four dimensions with sigma^2 = 4. The clients of each half are there
-    for `PERIOD` rounds, then the others. The step is N^(1/4) (E T)^(-1/2), at most 1 / E.
+    f_k(w) = |w - c_k|^2 / 2 in four dimensions with sigma^2 = 4. The two halves of the clients are
+    available in turn, for `PERIOD` rounds each. The step is N^(1/4) (E T)^(-1/2), at most 1 / E.
     """
     n, window = num_clients, PERIOD + 1
     random = generator(seed, "fedlaavg noise", n)
@@ -84,7 +83,7 @@ def mean_square(num_clients: int, rounds: int, seed: int) -> float:
 
 
 def _update(targets: np.ndarray, rate: float, k: int, model: np.ndarray, offset: Any) -> np.ndarray:
-    """One step of client k towards its optimum, which noise has moved."""
+    """Returns a step of client k towards its optimum, which noise has moved."""
     return -rate * (model - targets[k])
 
 

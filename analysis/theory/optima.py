@@ -1,4 +1,4 @@
-"""Where each method comes to rest under each kind of availability, against F's optimum.
+"""The model at which each method rests under each kind of availability, against F's optimum.
 
 Clients have f_k(w) = (w - c_k)^2 / 2 with c_k from 0 to 1 and take one exact local step. If S_t
 does not depend on the model, a method whose weights have the means omega_k rests, up to the first
@@ -69,7 +69,7 @@ class Regime:
 
 
 def regimes(sizes: np.ndarray) -> list[Regime]:
-    """Returns seven kinds that differ in who is there, how long, and with whom."""
+    """Returns seven kinds of availability with different rates, durations and correlations."""
     one, night = np.ones(1), np.where(HALVES == 0, 6, 2)
     turns = Turns(6 * HALVES, night, 8)
     wave = 0.5 + 0.4 * np.sin(2 * np.pi * np.arange(24) / 24)
@@ -178,10 +178,10 @@ def path(
 
 
 def results(draws: int, rounds: int) -> list[dict[str, Any]]:
-    """Returns the distance to F's optimum, in its mean and its root mean square, of every method.
+    """Returns mean and root mean square of every method's distance to F's optimum.
 
-    Of the second half of `rounds` 3 / 5 rounds; optima span 1. `exact` is the closed form where
-    there is one.
+    They are over the second half of `rounds` 3 / 5 rounds; optima span 1. `exact` is the closed
+    form, if there is one.
     """
     found, rounds = [], rounds * 3 // 5
     methods = [name for name in builtin_registry().names("algorithm") if name not in LEFT_OUT]

@@ -1,4 +1,4 @@
-"""Clients with quadratic losses of their own, and rounds of a method on them."""
+"""Clients with different quadratic losses, and rounds of a method on them."""
 
 from __future__ import annotations
 
@@ -96,13 +96,13 @@ def play(
         problem: The clients.
         strategy: Selection and weights; moves by all rounds.
         process: Clients available per round.
-        k: Most clients per round.
+        k: Largest number of clients per round.
         rates: Rate of each local step, `float64 [T, E]`.
         start: First model, `float64 [d]`.
         seed: Seed of the gradients' noise.
 
     Returns:
-        The first model and that after each round, `float64 [T + 1, d]`.
+        The first model and the model after each round, `float64 [T + 1, d]`.
     """
     random, constraint = generator(seed, "gradient noise"), RoundConstraint(k)
     path = [np.asarray(start, float)]
@@ -157,12 +157,12 @@ def slope_row(
     }
 
 
-# From id, model and what is added to gradients, to D_k; all vectors `[num_weights]`.
+# Function from id, model and offset of gradients to D_k; all vectors `[num_weights]`.
 Train = Callable[[int, np.ndarray, Any], np.ndarray]
 
 
 def updates_of(table: np.ndarray) -> Train:
-    """Clients whose update is their row of a table, wherever they start."""
+    """Clients whose update is their row of a table, for any start."""
     return lambda k, model, offset: table[k]
 
 
@@ -189,7 +189,7 @@ class RulesInNumpy:
     def round(
         self, t: int, cohort: Cohort, train: Train, rate: float = 1.0, steps: int = 1
     ) -> tuple[np.ndarray, Advanced | None]:
-        """Executes a round; returns Delta and, with a memory, what became of it."""
+        """Executes a round; returns Delta and, with a memory, the result of the round."""
         ids = cohort.ids.astype(np.int64)
         if self.memory is None:
             return self._plain(ids, cohort.weights, train), None

@@ -1,4 +1,4 @@
-"""Communication constraints: which of the available clients the server can talk to at once."""
+"""Communication constraints: the sets of available clients that the server can talk to at once."""
 
 from .byte_budget import ByteBudget
 from .constraint import CommunicationConstraint, ConstraintConfig

@@ -25,9 +25,9 @@ from .constraint import ConstraintConfig
 class ByteBudget(ConstraintConfig):
     """C_t holds the sets of available clients whose updates sum to at most B_t bytes.
 
-    Eq. (4) is then a knapsack problem, see `RoundConstraint`. A budget holds the largest update, so
-    that no client is shut out and K_t is at least 1. `build` takes the size of all updates, or of
-    each client's, `int64 [N]`.
+    Eq. (4) is then a knapsack problem, see `RoundConstraint`. Every budget holds the largest
+    update, so no client is excluded and K_t is at least 1. `build` takes one size for all updates,
+    or the size of each client's update, `int64 [N]`.
 
     Examples:
         >>> import numpy as np
@@ -42,7 +42,7 @@ class ByteBudget(ConstraintConfig):
 
     @cached_property
     def budgets(self) -> tuple[int, ...]:
-        """B_1, B_2, ..., repeated from the first; one for a constant budget."""
+        """B_1, B_2, ..., repeated from the first; a single value for a constant budget."""
         return tuple(int(float(entry)) for entry in self.arguments.split(","))
 
     @cached_property
@@ -60,13 +60,13 @@ class ByteBudget(ConstraintConfig):
 
     @cached_property
     def largest_k(self) -> int:
-        """How many of the smallest updates the largest budget holds."""
+        """Number of the smallest updates that the largest budget holds."""
         totals = np.cumsum(np.sort(self.sizes))
         return int(np.searchsorted(totals, max(self.budgets), side="right"))
 
     @cached_property
     def mean_k(self) -> float:
-        """Mean over the budgets of how many updates of average size fit."""
+        """Mean over the budgets of the number of average updates that fit."""
         fitting = np.asarray(self.budgets) // np.mean(self.sizes)
         return float(np.mean(np.minimum(fitting, self.num_clients)))
 

@@ -15,7 +15,7 @@ _Config = TypeVar("_Config", bound="ConstraintConfig")
 
 
 class CommunicationConstraint(Protocol):
-    """Which sets of available clients may take part (C_t of Sec. III-A); by (seed, round) alone.
+    """The sets of available clients that may take part (C_t of Sec. III-A), by (seed, round).
 
     Examples:
         >>> from f3ast_tff.availability import HoldK
@@ -26,12 +26,12 @@ class CommunicationConstraint(Protocol):
 
     @property
     def largest_k(self) -> int:
-        """The most clients of any round, for buffers of a fixed size."""
+        """Largest K_t of all rounds, for buffers of a fixed size."""
         ...
 
     @property
     def mean_k(self) -> float:
-        """Long-run mean of K_t, in the first rates that depend on K."""
+        """Long-run mean of K_t, for first rates that depend on K."""
         ...
 
     def limit(self, round_number: int) -> RoundConstraint:
@@ -41,17 +41,18 @@ class CommunicationConstraint(Protocol):
 
 @dataclass(frozen=True)
 class ConstraintConfig:
-    """Base of a constraint's `Config`, which is the constraint once `build` has bound it.
+    """Base of a constraint's `Config`; once bound by `build`, it is the constraint.
 
-    The setting `constraint` is the component's name, a colon and the arguments. A subclass reads
-    these in a `cached_property`, raises `ValueError` for another form, and overrides `require`.
+    The setting `constraint` is the component's name, a colon and the arguments. A subclass parses
+    the arguments in a `cached_property`, raises `ValueError` for another form, and overrides
+    `require`.
 
     Attributes:
-        form: The text in general, such as `"cycle:K,K,..."`.
+        form: General form of the text, such as `"cycle:K,K,..."`.
         arguments: Text after the first colon.
-        num_clients: Number of clients N, bound.
-        seed: Seed of random K_t, bound.
-        update_bytes: Bytes of a client's update, bound; 0 if not known.
+        num_clients: Number of clients N, set by `build`.
+        seed: Seed of random K_t, set by `build`.
+        update_bytes: Bytes of a client's update, set by `build`; 0 if unknown.
 
     Examples:
         >>> from dataclasses import dataclass
@@ -103,7 +104,7 @@ class ConstraintConfig:
         Args:
             num_clients: Number of clients N.
             seed: Seed of random K_t.
-            update_bytes: Bytes of a client's update, 0 if not known.
+            update_bytes: Bytes of a client's update, 0 if unknown.
 
         Raises:
             ParameterError: If the arguments are not allowed, or a K_t exceeds N.
@@ -116,7 +117,7 @@ class ConstraintConfig:
         return bound
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """See `AlgorithmConfig.check`; a budget may still turn out too small for an update."""
+        """See `AlgorithmConfig.check`; `build` may still find a budget too small for an update."""
         num_clients = settings.get("num_clients")
         if num_clients is None:
             self._required()
@@ -124,7 +125,7 @@ class ConstraintConfig:
             self.build(num_clients)
 
     def refused(self, allowed: str) -> ParameterError:
-        """Returns an error about the text; `allowed` says the valid form."""
+        """Returns an error about the text; `allowed` describes the valid form."""
         text = f"{component_of(self).name}:{self.arguments}"
         return ParameterError("constraint", text, allowed)
 

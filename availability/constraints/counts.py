@@ -20,7 +20,7 @@ from .constraint import ConstraintConfig
 @register("constraint", "fixed", "Fixed K", about="K: the same K in every round", order=1)
 @dataclass(frozen=True)
 class FixedK(ConstraintConfig):
-    """The usual setting of federated averaging; the constraint where `constraint` is not given.
+    """The usual setting of federated averaging; the default constraint.
 
     K is the setting `clients_per_round`; the text has no arguments.
 
@@ -293,10 +293,10 @@ class PoissonK(ConstraintConfig):
 class MarkovK(ListedK):
     """K_t stays as it is with probability MEMORY, else is drawn anew, uniformly from the list.
 
-    MEMORY is the second eigenvalue of the chain, so the correlation of successive K_t; the
-    stationary law is uniform, so `mean_k` is the list's mean. A number that is repeated weighs
-    more. K_t is the level of the last round that drew anew, found by looking back from t: a
-    function of (seed, t) alone, at some 1 / (1 - MEMORY) draws a call.
+    MEMORY is the second eigenvalue of the chain, and so the correlation of successive K_t. The
+    stationary law is uniform, so `mean_k` is the list's mean. A repeated number weighs more. K_t is
+    the value of the last round that drew anew, found by looking back from t. So it depends only on
+    (seed, t), at some 1 / (1 - MEMORY) draws per call.
 
     Examples:
         >>> from f3ast_tff.availability import MarkovK

@@ -14,12 +14,12 @@ from .constraint import CommunicationConstraint
 
 @dataclass(frozen=True)
 class GroupMinimum:
-    """At least `minimum` clients of each group, or all of those available where they are fewer.
+    """At least `minimum` clients of each group, or all available clients of it if fewer.
 
-    In a round whose K_t is below the sum of the minimums, they are met in the order of the groups.
+    If K_t is below the sum of the minimums, they are met in the order of the groups.
 
     Attributes:
-        count: The constraint that says K_t, on the number alone.
+        count: The constraint on the number of clients, for K_t.
         group: Group of each client, `int [N]` in 0..G-1, or -1 for none.
         minimum: Least picks of each group, `[G]`, each at least 0; their sum at most
             `count.largest_k`.

@@ -28,11 +28,11 @@ _LARGEST = 1e15
 
 @dataclass(frozen=True)
 class Signal:
-    """A value that holds from each time until the next, and begins again after the last.
+    """A periodic step function of time: each value holds until the next time.
 
     Attributes:
-        edges: Times, seconds, `float64 [n + 1]`, rising; the last one is where it begins again.
-        values: `float64 [n]`, finite.
+        edges: Rising times, seconds, `float64 [n + 1]`; at the last the signal begins again.
+        values: Finite values, `float64 [n]`.
     """
 
     edges: np.ndarray
@@ -42,7 +42,7 @@ class Signal:
         """Returns the mean over each round until the signal begins again, `float64 [T]`.
 
         Raises:
-            ParameterError: If that is not a whole number of rounds.
+            ParameterError: If the length of the signal is not a whole number of rounds.
         """
         length = float(self.edges[-1] - self.edges[0])
         rounds = length / round_seconds
@@ -55,10 +55,10 @@ class Signal:
 
 
 def read_signal(path: Path) -> Signal:
-    """Reads a signal: a line `time,value`, then a line a value, of rising times.
+    """Reads a signal: a line `time,value`, then a line per value, with rising times.
 
-    A time is a number of seconds, or a date and time as 2024-01-31T18:00:00 (ISO 8601; of UTC
-    where it names no zone). The last value holds as long as the one before it.
+    A time is a number of seconds, or a date and time such as 2024-01-31T18:00:00 (ISO 8601; UTC if
+    it names no zone). The last value holds as long as the value before it.
 
     Args:
         path: A CSV file of at most 64 MiB, two values or more.
@@ -117,9 +117,9 @@ def _seconds(text: str) -> float:
 class SignalK(FixedK):
     """K_t follows a signal s_t, its mean over round t, between `signal_least_k` and K.
 
-    - `threshold`: K where s_t is at most `signal_threshold`, else the least;
-    - `proportion`: K where s_t is lowest, the least where it is highest, linear between, rounded;
-    - `budget`: as many as fit, floor(`signal_budget` / s_t): K_t s_t is what a round may cost.
+    - `threshold`: K if s_t is at most `signal_threshold`, else the least K;
+    - `proportion`: K at the lowest s_t, the least K at the highest, linear between, rounded;
+    - `budget`: floor(`signal_budget` / s_t), so that the cost of a round, K_t s_t, fits the budget.
 
     Examples:
         >>> import pandas as pd

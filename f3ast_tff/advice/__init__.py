@@ -1,4 +1,4 @@
-"""Which method, which K, which objective for a log of who was available when."""
+"""Advice on method, K and objective, from a log of available clients."""
 
 from __future__ import annotations
 
@@ -27,18 +27,17 @@ def advise(
     Args:
         masks: Available clients by round, `bool [T, N]`, an `AvailabilityLog`, or a DataFrame of
             masks, events or spans (`availability.logs`).
-        p: Client shares p_k, `float [N]`, above 0; by default 1 / N. They are divided by their
-            sum.
+        p: Client shares p_k, `float [N]`, above 0; by default 1 / N. They are normalised to sum 1.
         ks: Numbers of clients per round, each at least 1.
-        rounds_per_day: Rounds of a day; by default as the log's clock says, 24 without a clock.
-            A day that is no whole number of rounds is not measured.
+        rounds_per_day: Rounds per day; by default from the log's clock, 24 without a clock. A day
+            that is no whole number of rounds is not measured.
 
     Returns:
         The advice: print it, or read its attributes.
 
     Raises:
         DataError: If the log cannot be read.
-        ParameterError: If p does not fit the log, a K is not at least 1, or nobody is ever online.
+        ParameterError: If p does not fit the log, a K is below 1, or no client is ever online.
 
     Examples:
         >>> import numpy as np

@@ -12,7 +12,7 @@ from f3ast_tff.advice.study import Study, read_studies
 from f3ast_tff.availability.log_measures import LogMeasures
 
 _BARS = "▁▂▃▄▅▆▇█"
-# Aggregations for which clients keep nothing between rounds.
+# Aggregations without state on clients between rounds.
 _PLAIN = ("sum", "mean")
 # Largest ratio of H(r*) to the least H with all clients always online.
 _DEAR = 1.25
@@ -27,11 +27,11 @@ class Advice:
     Attributes:
         measures: Online clients by round and by client.
         p: Client shares, `float64 [N]`.
-        clients: Name of each client; its number where the log has no names.
+        clients: Name of each client; its number if the log has no names.
         unreachable: Clients that are never online, `int64 [m]`; no method trains them.
         fedavg: Weight that FedAvg gives to each client in the long run, `float64 [N]`.
         plans: Rates, H and biases for each K, among the clients that are ever online.
-        round_seconds: Length of a round; `None` if it is not known.
+        round_seconds: Length of a round; `None` if unknown.
 
     Examples:
         >>> import numpy as np
@@ -52,12 +52,12 @@ class Advice:
 
     @property
     def objective(self) -> str:
-        """The case of eq. (3) that the correlation asks for: `"p"` or `"p_squared"`."""
+        """The case of eq. (3) for the log's correlation: `"p"` or `"p_squared"`."""
         return self.measures.together.objective
 
     @property
     def fedavg_bias(self) -> float:
-        """Total variation between p and what FedAvg trains, among the clients ever online."""
+        """Total variation between p and FedAvg's weights, among the clients ever online."""
         p = self.p[self.reached]
         return total_variation(p / p.sum(), self.fedavg[self.reached])
 
@@ -68,7 +68,7 @@ class Advice:
 
     @property
     def k(self) -> int:
-        """The K to take.
+        """The recommended K.
 
         It is the largest K whose H(r*) is at most 1.25 times the least H with all clients always
         online. A larger K mostly adds updates of clients that train often enough already.
@@ -96,7 +96,7 @@ class Advice:
 
 
 def page(advice: Advice) -> str:
-    """Returns who is online, the objective, what each K reaches, and the method to begin with."""
+    """Returns the page: online clients, objective, plans for each K, and a method to begin with."""
     return "\n".join(
         [*_online(advice), "", *_objective(advice), "", *_plans(advice), "", *_method(advice)]
     )

@@ -12,12 +12,12 @@ from f3ast_tff.methods.parts.rates import ParticipationRates, best_if_all_availa
 from f3ast_tff.methods.parts.strategy import Round
 from f3ast_tff.rate_region import StatesOracle, optimal_rates, sampled_states
 
-# Rounds in which rates settle, in 1 / beta.
+# Rounds until rates have settled, in units of 1 / beta.
 _SETTLING = 4
-# Gap of H(r*), as a share of it: the page shows three digits.
+# Relative gap of H(r*); the page shows three digits.
 _TOLERANCE = 1e-3
 _MAX_STEPS = 3000
-# Rounds times clients that the best rates are computed on; of more, rounds evenly spaced.
+# Limit on rounds times clients for the best rates; longer logs use evenly spaced rounds.
 _MAX_STATES = 2_000_000
 
 
@@ -29,12 +29,13 @@ class Plan:
         k: K.
         short_rounds: Share of the rounds with fewer than K clients online.
         rates: r*, the best participation rates, `float64 [N]`.
-        bound: H(r*), by which the sampling variance is bounded (eq. 3).
-        gap: H(r*) is at most so far above the least H.
+        bound: H(r*), which bounds the sampling variance (eq. 3).
+        gap: Largest distance of H(r*) from the least H.
         bound_if_always: Least H if all clients were always online.
-        largest_weight: Largest p_k / r*_k: what one update may weigh.
-        bias_at_first: Total variation between p and what F3AST trains in rounds 1 to 1 / beta.
-        bias_later: The same once its rates have settled, after 4 / beta rounds.
+        largest_weight: Largest weight of an update, max of p_k / r*_k.
+        bias_at_first: Total variation between p and the weights of F3AST's updates in rounds 1 to
+            1 / beta.
+        bias_later: The same after the rates have settled, after 4 / beta rounds.
     """
 
     k: int
@@ -56,12 +57,12 @@ def total_variation(p: np.ndarray, q: np.ndarray) -> float:
 def trained_by_fedavg(masks: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Returns the weight that FedAvg gives to each client in the long run, `float64 [N]`.
 
-    It samples from the available set A_t in proportion to p, with replacement, and averages. So a
-    client's weight is the mean over rounds of p_k 1{k in A_t} / sum of p over A_t, whatever K.
-    FedAvg converges towards the optimum of the losses weighted so.
+    FedAvg samples from the available set A_t in proportion to p, with replacement, and averages. So
+    a client's weight is the mean over rounds of p_k 1{k in A_t} / sum of p over A_t, for any K.
+    FedAvg converges towards the optimum of the losses with these weights.
 
     Args:
-        masks: Available clients by round, `bool [T, N]`; rounds without any do not count.
+        masks: Available clients by round, `bool [T, N]`; rounds without clients do not count.
         p: Client shares, `float [N]`.
     """
     there = masks @ p
@@ -71,7 +72,7 @@ def trained_by_fedavg(masks: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def plan(masks: np.ndarray, p: np.ndarray, k: int, objective: str) -> Plan:
-    """Computes the best rates under a log, and follows F3AST through it, again and again.
+    """Computes the best rates under a log, and simulates F3AST's selection on the repeated log.
 
     Args:
         masks: Available clients by round, `bool [T, N]`, each client in at least one round.
@@ -80,7 +81,7 @@ def plan(masks: np.ndarray, p: np.ndarray, k: int, objective: str) -> Plan:
         objective: `"p"` or `"p_squared"`, the case of eq. (3).
     """
     spaced = np.unique(np.linspace(0, len(masks) - 1, max(_MAX_STATES // len(p), 1)).astype(int))
-    # Clients that these rounds miss add their first round.
+    # For each client absent from these rounds, add the client's first round.
     unseen = ~masks[spaced].any(axis=0)
     rounds = np.union1d(spaced, masks[:, unseen].argmax(axis=0))
     found = optimal_rates(
@@ -108,11 +109,11 @@ def plan(masks: np.ndarray, p: np.ndarray, k: int, objective: str) -> Plan:
 def _trained_by_f3ast(
     masks: np.ndarray, p: np.ndarray, k: int, objective: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The weights of its updates, of sum 1, in rounds 1 to 1 / beta and after they settle."""
+    """Weights of F3AST's updates, of sum 1: in rounds 1 to 1 / beta, and after the rates settle."""
     beta = F3ASTConfig.rate_beta
     strategy = F3AST(p, ParticipationRates(p, beta), objective)
     first, settled = int(1 / beta), int(_SETTLING / beta)
-    # Whole turns of the log, so that no hour counts twice.
+    # Whole repetitions of the log, so that every hour counts equally often.
     turns = -(-first // len(masks)) * len(masks)
     totals = np.zeros((2, len(p)))
     for t in range(1, settled + turns + 1):

@@ -1,4 +1,4 @@
-"""The kept study of methods: the best method, and its regret where it was not chosen."""
+"""The kept study of methods: the best method, and its regret under other availability."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ class Study:
     """Mean accuracies of methods under kinds of availability, in one objective.
 
     Attributes:
-        scores: Mean accuracy over draws; a row per method, by name, a column per availability.
-        settings: Algorithm, aggregation and tuned learning rates; a row per method.
+        scores: Mean accuracy over draws, with a row per method (by name) and a column per
+            availability.
+        settings: Algorithm, aggregation and tuned learning rates, with a row per method.
     """
 
     scores: pd.DataFrame
@@ -32,11 +33,11 @@ class Study:
         return str(self.scores.mean(axis="columns").idxmax())
 
     def regrets(self, followed: str | None = None) -> pd.Series[float]:
-        """Returns the regret under each availability: the best score minus that of the choice.
+        """Returns the regret under each availability: the best score minus the chosen method's.
 
         Args:
-            followed: Name of a method; `None` for the advice: the method of highest mean score
-                under all other kinds of availability.
+            followed: Name of the chosen method; `None` to choose by the advice, the method of
+                highest mean score under all other kinds of availability.
         """
         found = {}
         for name in map(str, self.scores.columns):

@@ -1,4 +1,4 @@
-"""Candidate methods on a task under a log, over draws, ranked: or too close to call."""
+"""A trial of methods on a task under a log, over draws: ranked, or too close to call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from f3ast_tff.run.simulation import simulate
 METHODS = ("fedavg", "f3ast", "f3ast+scaffold", "fedau", "mifa")
 DRAWS = 5
 ROUNDS = 500
-# The kept study's, whose learning rates are used.
+# Local steps of the kept study, whose learning rates are used.
 _LOCAL_STEPS = 5
 _TASK = "synthetic"
 
@@ -32,8 +32,8 @@ class Trial:
     Attributes:
         scores: Score by method, then draw; 0 for a run that diverged.
         score: Name of the score, a column of `metrics.csv`.
-        differences: Best method minus each other one; ends of the interval corrected over the
-            methods (Holm).
+        differences: Best method minus each other method, with intervals corrected over the methods
+            (Holm).
     """
 
     scores: Mapping[str, Mapping[Pair, float]]
@@ -42,7 +42,7 @@ class Trial:
 
     @property
     def ranked(self) -> list[str]:
-        """Methods by mean score, the best first."""
+        """Methods by mean score, best first."""
         return sorted(self.scores, key=self._mean, reverse=True)
 
     @property
@@ -81,9 +81,9 @@ def settings_of(method: str, task: str, share: str) -> dict[str, Any]:
     """Returns the settings of a candidate.
 
     Args:
-        method: An algorithm, or an algorithm and an aggregation as `f3ast+scaffold`.
-        task: On Synthetic a method of the kept study has its tuned learning rates; elsewhere all
-            have the task's.
+        method: An algorithm, or an algorithm and an aggregation such as `f3ast+scaffold`.
+        task: Name of the task. On Synthetic the methods of the kept study have their tuned learning
+            rates; on other tasks all methods have the task's rates.
         share: Client share, `"examples"` or `"equal"`.
     """
     algorithm, _, aggregation = method.partition("+")
@@ -114,7 +114,7 @@ def trial(
         k: Clients per round.
         methods: Candidates, at least 2, as `f3ast` or `f3ast+scaffold`.
         draws: Number of draws, at least 2; draw d is data seed and seed d.
-        share: Objective, `"examples"` or `"equal"`: it decides the score.
+        share: Objective, `"examples"` or `"equal"`, which decides the score.
         on_run: Called with method and draw before each run.
         **settings: Further settings of all runs, such as `task`, `rounds` and `data_file`.
 

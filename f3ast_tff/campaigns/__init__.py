@@ -1,4 +1,4 @@
-"""Campaigns: a grid of runs, declared as data, executed side by side, killed and gone on with."""
+"""Campaigns: a grid of runs, declared as data, executed in parallel and resumable."""
 
 from __future__ import annotations
 

@@ -48,9 +48,9 @@ from f3ast_tff.run.run_folder import RunFolder, lock_folder
 from f3ast_tff.settings import Registry
 
 FAILED = 1
-# `EX_TEMPFAIL`: call again.
+# Exit code `EX_TEMPFAIL`: call again.
 LEFT = 75
-# Opening data files takes less; a longer time includes fetching them once.
+# Opening data files takes less; a longer time includes fetching, which happens once.
 _OPENING_S = 30.0
 
 
@@ -61,8 +61,8 @@ def run_campaign(
 
     Args:
         options: Options of the command.
-        given: Settings for all runs, by name, that replace the campaign's; `draw` too, and as
-            `ray_address` the cluster that executes them.
+        given: Settings for all runs, by name, that replace the campaign's. They may hold `draw`,
+            and `ray_address` for the cluster that executes the runs.
         registry: Known components.
         stop: Request to stop, polled every half second.
 
@@ -165,7 +165,7 @@ def _run(campaign: Campaign, options: Options, ray_address: str | None, stop: St
 
 
 def _add_outputs(name: str, finished: Sequence[PlannedRun]) -> None:
-    """Gives finished runs what is asked for now and they can still get."""
+    """Adds newly requested outputs to finished runs, as far as still possible."""
     left_out: Counter[str] = Counter()
     for run in finished:
         if lacks_outputs(run.folder, run.settings):
@@ -230,7 +230,7 @@ def _report(
 ) -> None:
     finished = sum(manifest.state(run) == FINISHED for run in campaign.runs)
     failed = len(campaign.runs) - finished - len(left)
-    # Each was named with its error when it failed.
+    # Each failed run was named with its error when it failed.
     named = " (named above)" if failed else ""
     print(
         f"{campaign.folder}: {finished} of {len(campaign.runs)} runs finished "
@@ -240,7 +240,7 @@ def _report(
 
 
 def _still(left: Sequence[PlannedRun]) -> str:
-    """The work left for the next go after a time budget."""
+    """Describes the work left for the next call after a time budget."""
     if not left:
         return ""
     begun = [done for done in map(rounds_done, left) if done]

@@ -22,14 +22,14 @@ from f3ast_tff.run.provenance import cores, package_versions
 from f3ast_tff.settings import parameters_of
 
 _REFERENCE = Path(__file__).with_name("reference_costs.json")
-# Settings, summary, logs and scalars of a run.
+# Bytes of settings, summary, logs and scalars of a run.
 _RUN_BYTES = 20e3
 _CPUINFO = Path("/proc/cpuinfo")
 _GPUS = Path("/proc/driver/nvidia/gpus")
 
 
 def machine() -> dict[str, Any]:
-    """Returns processor, cores at hand, GPUs (Linux) and versions, as JSON values."""
+    """Returns processor, usable cores, GPUs (Linux) and versions, as JSON values."""
     return {
         "processor": _processor(),
         "cores": cores(),
@@ -48,7 +48,7 @@ def _processor() -> str:
 
 
 def _field(path: Path, name: str) -> str:
-    """The first value of a file of lines `name : value`; empty if there is none."""
+    """The first value of `name` in a file of lines `name : value`; empty if missing."""
     for line in path.read_text().splitlines():
         key, _, value = line.partition(":")
         if key.strip() == name:
@@ -57,11 +57,11 @@ def _field(path: Path, name: str) -> str:
 
 
 _BY_ALL = ("task", "model", "constraint", "delivery", "engine")
-# Their numbers with a fraction are rates and thresholds; whole numbers, choices and yes or no may
-# decide how much is computed.
+# Kinds whose fractional parameters (rates, thresholds) do not decide a run's cost; their whole
+# numbers, choices and booleans may.
 _BY_WHOLE = ("algorithm", "aggregation", "client_optimizer", "server_optimizer")
 _TRAINING = ("batch_size", "local_epochs", "local_steps", "last_batch")
-# What a step and an evaluation cost depends on these alone.
+# Kinds that decide the cost of a step and of an evaluation.
 _STEP_KINDS = ("task", "model", "engine", "client_optimizer")
 _WRITTEN = ("checkpoint_every", "checkpoint_seconds", "client_scores", "write_masks", "logger")
 _NOT = ("data_seed", "data_dir")
@@ -100,7 +100,7 @@ def key_of(kind: Mapping[str, Any]) -> str:
 
 
 def labels(kinds: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns a name for each kind: task, model and algorithm, and what else tells them apart."""
+    """Returns a name for each kind: task, model, algorithm, and further differing settings."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for kind in kinds:
         groups.setdefault(_short(kind), []).append(kind)
@@ -124,14 +124,15 @@ class Cost:
     """Costs of the runs of one kind.
 
     Attributes:
-        process_seconds: From the start of a process to its first run: imports.
-        first_seconds: A run's start and end, the first of its kind in a process, which compiles.
-        start_seconds: The same for the later runs of the kind in that process.
-        round_seconds: A round, its share of selection and checkpoints included.
-        evaluation_seconds: An evaluation.
-        memory_mib: The most memory that the process held at once.
-        checkpoint: Bytes of a checkpoint before the first round, and what each round adds.
-        results: The same of all other files.
+        process_seconds: Time from the start of a process to its first run: imports.
+        first_seconds: Time of a run's start and end for the first run of its kind in a process,
+            which compiles.
+        start_seconds: The same time for later runs of the kind in that process.
+        round_seconds: Time of a round, with its share of selection and checkpoints.
+        evaluation_seconds: Time of an evaluation.
+        memory_mib: Peak memory of the process.
+        checkpoint: Bytes of a checkpoint before the first round, and bytes added per round.
+        results: Bytes of all other files before the first round, and bytes added per round.
     """
 
     process_seconds: float
@@ -144,10 +145,10 @@ class Cost:
     results: tuple[float, float]
 
     def seconds(self, rounds: int, eval_every: int, done: int = 0, first: bool = False) -> float:
-        """Returns how long a run takes after the rounds `done`.
+        """Returns the seconds that a run takes after the rounds `done`.
 
-        `first` says that no run of its kind was in that process before. The last round is always
-        evaluated.
+        `first` tells whether it is the first run of its kind in the process. The last round is
+        always evaluated.
         """
         evaluations = -(-rounds // eval_every) - done // eval_every
         working = (rounds - done) * self.round_seconds + evaluations * self.evaluation_seconds
@@ -173,12 +174,12 @@ class DataShape:
 
     Attributes:
         features: Shape of an example's features.
-        dtype: Their type.
+        dtype: Type of the features.
         labels: Shape of an example's label; empty for a single class.
-        num_classes: Classes of the labels.
-        num_clients: Clients N.
+        num_classes: Number of classes.
+        num_clients: Number of clients N.
         client_sizes: Training examples of some clients, evenly spaced in the order of sizes.
-        test_examples: Examples that an evaluation scores.
+        test_examples: Number of examples that an evaluation scores.
     """
 
     features: tuple[int, ...]
@@ -194,18 +195,18 @@ class DataShape:
 class StepCost:
     """Measured costs of the steps and evaluations of one model on one task.
 
-    Seconds are those of one core that does nothing else, or of a GPU.
+    Times are seconds of one otherwise idle core, or of a GPU.
 
     Attributes:
-        process_seconds: From the start of a process to its first run: imports.
-        first_seconds: A round's compilation.
-        start_seconds: Building the parts of a run.
-        round_seconds: A round, its clients' steps not counted.
-        step_seconds: A step of a client: one batch.
-        example_seconds: Scoring one example.
-        memory_mib: The most memory that the process held at once.
-        num_weights: Weights of the model.
-        state_bytes: State of the engine, without its memory of clients.
+        process_seconds: Time from the start of a process to its first run: imports.
+        first_seconds: Time to compile a round.
+        start_seconds: Time to build the parts of a run.
+        round_seconds: Time of a round without the clients' steps.
+        step_seconds: Time of a client's step: one batch.
+        example_seconds: Time to score one example.
+        memory_mib: Peak memory of the process.
+        num_weights: Number of weights of the model.
+        state_bytes: Bytes of the engine's state, without its memory of clients.
         shape: Shape of the task's data.
     """
 
@@ -260,11 +261,11 @@ class StepCost:
 class CostFile:
     """The step costs measured on this machine, with these versions of the libraries.
 
-    They are in `path`, a JSON file in the user's cache folder.
+    They are stored in `path`, a JSON file in the user's cache folder.
     """
 
     def __init__(self) -> None:
-        """Reads the file if there is one; a damaged one is measured anew."""
+        """Reads the file if there is one; ignores a damaged file, so costs are measured anew."""
         self.machine = machine()
         text = json.dumps(self.machine, sort_keys=True)
         name = f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
@@ -279,7 +280,7 @@ class CostFile:
             return {}
 
     def find(self, run: PlannedRun) -> StepCost | None:
-        """Returns the costs of a run's steps; `None` if they are not known."""
+        """Returns the costs of a run's steps; `None` if unknown."""
         return _step_cost(self._entries.get(key_of(step_kind(run))))
 
     def add(self, run: PlannedRun, cost: StepCost) -> None:
@@ -296,7 +297,7 @@ class ReferenceCosts:
     """The shapes of data and the costs of steps that come with the package.
 
     Attributes:
-        machine: The machine that they were measured on.
+        machine: The machine of the measurements.
     """
 
     def __init__(self) -> None:
@@ -307,11 +308,11 @@ class ReferenceCosts:
         self._steps: list[dict[str, Any]] = content["steps"]
 
     def shape(self, run: PlannedRun) -> DataShape | None:
-        """Returns the shape of a run's data if it is known without the data."""
+        """Returns the shape of a run's data; `None` if unknown without the data."""
         for entry in self._tasks:
             if _has(run.settings, entry["settings"]):
                 n = run.settings["num_clients"]
-                # Where any number of clients share the examples: their mean.
+                # If any number of clients share the examples, use the mean size.
                 mean = max(entry.get("train_examples", 0) // n, 1)
                 return _shape({"num_clients": n, "client_sizes": [mean], **entry["shape"]})
         return None
@@ -329,7 +330,7 @@ def _has(settings: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def _step_cost(entry: Mapping[str, Any] | None) -> StepCost | None:
-    """A cost as JSON has it, where lists stand for tuples."""
+    """A cost from JSON, which has lists for tuples."""
     try:
         if entry is None:
             return None

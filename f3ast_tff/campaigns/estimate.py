@@ -1,6 +1,6 @@
 """A campaign's remaining cost in hours, memory and disk; and its time budget.
 
-With a budget no run starts that it cannot carry to a checkpoint, and runs stop at its end.
+Under a time budget a run starts only if it can reach a checkpoint, and runs stop at the end.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from f3ast_tff.run.checkpoint import KEPT_WHILE_RUNNING
 
 _MIB = 2**20
 _NAME_WIDTH = 40
-# Share of the cores that other work takes, from which it is said.
+# Share of the cores taken by other work from which a warning is printed.
 _BUSY = 0.25
 
 
 @dataclass
 class _Process:
-    """A process of the campaign, as the estimate goes through its runs."""
+    """State of a process of the campaign while the estimate goes through its runs."""
 
     seconds: float
     environment: tuple[str, str] | None
@@ -51,10 +51,10 @@ class _Process:
 
 
 def print_estimate(runs: Sequence[PlannedRun], processes: int, folder: Path, stop: Stop) -> None:
-    """Measures unknown steps and prints the cost of the runs left, in their order.
+    """Measures unknown steps and prints the cost of the remaining runs, in their order.
 
     Raises:
-        MeasurementError: If steps cannot be measured, or not in time and come with no reference.
+        MeasurementError: If steps cannot be measured, or not in time and without a reference.
         Interrupted: If `stop` was requested; measurements are kept.
     """
     by_kind: dict[str, list[PlannedRun]] = {}
@@ -77,7 +77,7 @@ def print_estimate(runs: Sequence[PlannedRun], processes: int, folder: Path, sto
 def _measured(
     firsts: Sequence[PlannedRun], file: CostFile, processes: int, stop: Stop
 ) -> dict[str, StepCost]:
-    """The costs of steps by `step_kind`, from the file, measured now, or by reference."""
+    """The costs of steps by `step_kind`: from the file, measured now, or from a reference."""
     found: dict[str, StepCost] = {}
     unknown: dict[str, PlannedRun] = {}
     ratios: list[float] = []
@@ -118,7 +118,7 @@ def _measured(
 def campaign_seconds(
     runs: Sequence[PlannedRun], costs: Mapping[str, Cost], processes: int
 ) -> float:
-    """Returns how long runs take (costs by run name), each by the process that is free first."""
+    """Returns the duration of all runs, given costs by run name; free processes take the next."""
     pool = [_Process(0.0, None, set()) for _ in range(processes)]
     for run in by_environment(runs):
         cost, kind = costs[run.name], key_of(kind_of(run))
@@ -203,15 +203,15 @@ def _disk(runs: Sequence[PlannedRun], costs: Mapping[str, Cost]) -> int:
     )
 
 
-# Seconds that must be left to start a run of an unmeasured kind; half of a shorter budget.
+# Least remaining seconds to start a run of an unmeasured kind; at most half of the budget.
 _UNKNOWN_S = 30.0
 
 
 class Budget:
-    """The minutes of one go, as a `Stop` that is requested when they are over."""
+    """A time budget of one call of the command, as a `Stop` requested when it is over."""
 
     def __init__(self, minutes: float | None, stop: Stop) -> None:
-        """Starts the clock; `minutes` is `None` for no limit, `stop` another reason to stop."""
+        """Starts the clock; `minutes` is `None` for no limit; `stop` may request a stop earlier."""
         self._minutes = minutes
         self._started = time.monotonic()
         seconds = math.inf if minutes is None else 60 * minutes
@@ -226,7 +226,7 @@ class Budget:
         return time.monotonic() >= self._deadline
 
     def allows(self, run: PlannedRun) -> bool:
-        """Returns whether a run that starts now gets as far as a checkpoint."""
+        """Returns whether a run that starts now reaches a checkpoint."""
         if self._costs is None:
             return True
         return time.monotonic() + self._need(run, self._costs) <= self._deadline
@@ -236,12 +236,12 @@ class Budget:
         return self._unknown if steps is None else steps.of_run(run).least_seconds
 
     def refuse_too_short(self, runs: Sequence[PlannedRun], once: float = 0.0) -> None:
-        """Refuses a time in which none of the runs left would start, now or in any later go.
+        """Refuses a budget in which no remaining run would start, now or in any later call.
 
-        `once` is the time of this go that a later one will not need, in seconds.
+        `once` is the time of this call that later calls do not need, in seconds.
 
         Raises:
-            ParameterError: If there is no run that the time allows; says how long it takes.
+            ParameterError: If the budget allows no run; names the time needed.
         """
         costs = self._costs
         if self._minutes is None or costs is None:
@@ -251,7 +251,7 @@ class Budget:
         if any(self._need(run, costs) <= left for run in runs):
             return
         need = min(self._need(run, costs) for run in runs)
-        # Half of a longer time is longer.
+        # Half of a longer budget is longer.
         need = _UNKNOWN_S if need == self._unknown else need
         enough = (math.floor((before + need) / 6) + 1) / 10
         allowed = f"must be at least {enough:g}: no run would reach a checkpoint before"

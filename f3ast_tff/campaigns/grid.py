@@ -1,4 +1,4 @@
-"""Plans a campaign: from its file to runs, all resolved before the first one starts."""
+"""Plans a campaign: from its file to runs, all resolved before the first run starts."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.resolve import applicable, resolve
 
 _SETTINGS, _GRID, _VARIANTS, _VALUE = "[settings]", "[grid]", "[[variants]]", "[[value]]"
-# All runs are resolved before the first one starts.
+# Limit on the runs, all of which are resolved before the first run starts.
 _MAX_RUNS = 10_000
 _NOWHERE = "applies to no run of this campaign"
 
 
-# Where a run goes is the campaign's to say.
+# Settings that the campaign decides, not its runs.
 _NOT_OF_A_RUN = ("output_dir", "run_name")
 _WORDS = {str: "a text", int: "an integer", float: "a number", bool: "true or false"}
 
 
 def setting_types(registry: Registry) -> dict[str, type]:
-    """Returns the type of every setting by name; those of kinds are texts."""
+    """Returns the type of every setting by name; settings that choose components are texts."""
     of_all = [parameter for group in GROUPS.values() for parameter in parameters_of(group)]
     parameters = [*of_all, *registry.parameters().values()]
     return {DRAW: int, **dict.fromkeys(KINDS, str), **{p.name: p.kind for p in parameters}}
 
 
 def with_draw(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the settings with the seeds that a draw stands for in its place.
+    """Returns the settings with a draw replaced by the seeds that it stands for.
 
     Raises:
         ParameterError: If there are both a draw and a seed.
@@ -56,10 +56,10 @@ def with_draw(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def one(types: Mapping[str, type], name: str, value: Any) -> Any:
-    """Returns a value of a setting, as the setting's type; of an unknown setting, as it is.
+    """Returns a value in its setting's type; for an unknown setting, unchanged.
 
     Raises:
-        ValueRefused: If the value is of another type, or not to be said here.
+        ValueRefused: If the value has another type, or only the campaign decides the setting.
     """
     if name in _NOT_OF_A_RUN:
         raise ValueRefused("is the campaign's to say")
@@ -75,7 +75,7 @@ def several(types: Mapping[str, type], name: str, value: Any) -> list[Any]:
     """Returns the values along an axis.
 
     Raises:
-        ValueRefused: If there is none, one twice, or one that `one` refuses.
+        ValueRefused: If there is no value, a value twice, or a value that `one` refuses.
     """
     if isinstance(value, str) and types.get(name) is int:
         value = integer_range(value)
@@ -84,7 +84,7 @@ def several(types: Mapping[str, type], name: str, value: Any) -> list[Any]:
     if not 1 <= len(value) <= MAX_VALUES:
         raise ValueRefused(f"must name at least one value and at most {MAX_VALUES}")
     values = [one(types, name, item) for item in value]
-    # A value of an unknown setting may be anything.
+    # By `repr`, because a value of an unknown setting may have any type.
     if len({repr(value) for value in values}) < len(values):
         raise ValueRefused("names a value twice")
     return values
@@ -92,7 +92,7 @@ def several(types: Mapping[str, type], name: str, value: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A planned campaign; its runs are in the order of the file's `value`, then of its grid."""
+    """A planned campaign; runs are in the order of the file's `value`, then of its grid."""
 
     name: str
     about: str
@@ -102,7 +102,7 @@ class Campaign:
 
 @dataclass(frozen=True)
 class _Point:
-    """One combination of the grid's values.
+    """A combination of the grid's values.
 
     Attributes:
         label: Label of the variant, if any.
@@ -157,7 +157,7 @@ def plan(
     runs: dict[str, PlannedRun] = {}
     for point in _points(content, overrides, setting_types(registry)):
         run = planner.run(point)
-        # Points that differ only in settings that do not apply, or are overridden, are one run.
+        # Points that differ only in inapplicable or overridden settings are one run.
         if runs.setdefault(run.name, run).settings != run.settings:
             raise CampaignError(f"{path}: two runs would be named {run.name}; label [[variants]]")
     planner.refuse_idle()
@@ -322,7 +322,7 @@ class _Planner:
             if name not in self._used:
                 raise ParameterError(name, value, _NOWHERE)
         if not self._overrides.keys().isdisjoint(KINDS):
-            # With another component, the file's settings for its own component apply to no run.
+            # Overrides may choose another component, to which the file's settings do not apply.
             return
         for (name, _), (place, value) in self._idle.items():
             raise CampaignError(f"{self._path}: {place} {name} = {value!r}: {_NOWHERE}")
@@ -334,7 +334,7 @@ def _name(point: _Point, given: Mapping[str, Any]) -> str:
 
 
 def _refuse_twins(path: Path, runs: Mapping[str, PlannedRun]) -> None:
-    """Refuses two names of one experiment, which would be averaged as two runs."""
+    """Refuses two names for one experiment, which would be averaged as two runs."""
     seen: dict[str, str] = {}
     for name, run in runs.items():
         key = json.dumps(run.configuration.identity, sort_keys=True)

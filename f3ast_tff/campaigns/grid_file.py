@@ -1,4 +1,4 @@
-"""The TOML files that describe campaigns, read and checked in shape, not in values."""
+"""Reads the TOML files that describe campaigns and checks their form, not their values."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class GridFile:
         path: The file.
         about: Purpose.
         settings: Settings of all runs, by name.
-        grid: Lists of values, or a range such as `"0-9"`, by setting: every combination is run.
-        variants: Tables of settings; the grid is run with each. `name` is a label.
-        value: Tables of settings with a value or a list of them: runs that the first describes
-            are executed first, then those of the second, and so on, then all others.
+        grid: Lists of values, or a range such as `"0-9"`, by setting; every combination is run.
+        variants: Tables of settings; the grid is run with each table. `name` is a label.
+        value: Tables of settings with a value or a list of values. Runs that match the first table
+            are executed first, then runs that match the second, and so on, then all other runs.
     """
 
     name: str
@@ -64,7 +64,7 @@ def find_grid_file(name_or_file: str) -> Path:
         return _FOLDER / f"{name_or_file.lower()}.toml"
     path = Path(name_or_file).expanduser()
     if path.suffix == ".toml" and path.stem in (".", ".."):
-        # It names the campaign's folder.
+        # The stem names the campaign's folder.
         raise ParameterError("campaign", name_or_file, "must have a name before .toml")
     if path.suffix == ".toml" and os.path.isfile(path):
         return path
@@ -77,10 +77,10 @@ def find_grid_file(name_or_file: str) -> Path:
 
 
 def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
-    """Reads a campaign's file; with `may_refer` it may name another beside it for its runs.
+    """Reads a campaign's file; with `may_refer` it may refer to another file for its runs.
 
     Raises:
-        CampaignError: If it cannot be read, is not TOML, or has something else in it.
+        CampaignError: If it cannot be read, is not TOML, or has other content.
     """
     try:
         content = read_toml(path)
@@ -89,7 +89,7 @@ def read_grid_file(path: Path, *, may_refer: bool = True) -> GridFile:
     except ValueError as error:
         raise CampaignError(f"{path}: is not TOML: {' '.join(str(error).split())}") from error
     if may_refer and set(content) == {"about", _ALIAS}:
-        # Tables of the same runs share them.
+        # Campaigns of the same runs share a file.
         shared = read_grid_file(_beside(path, content[_ALIAS]), may_refer=False)
         return replace(shared, about=str(content["about"]).strip())
     for key, value in content.items():

@@ -1,4 +1,4 @@
-"""Runs one experiment in a worker process; its failures stay with it."""
+"""Runs one experiment in a worker process; a failure of the run does not spread."""
 
 from __future__ import annotations
 
@@ -33,18 +33,19 @@ from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.settings.resolve import resolve
 
 COMPILED = ".compiled"
-# A campaign killed a moment ago may still be letting go of the folder.
+# Time to wait for a folder that a recently killed campaign may still hold.
 _PATIENCE_S = 30.0
 # Compositions whose programs a process keeps in JAX's caches before it empties them.
 _MAX_COMPOSITIONS = 8
 
 
 def keep_compiled_programs(campaign: Path, environment: MutableMapping[str, str]) -> None:
-    """Has JAX keep its programs on disk, as most runs of a campaign compile the same ones.
+    """Makes JAX keep its programs on disk, as most runs of a campaign compile the same programs.
 
-    Before JAX is imported; entries of `environment` stay. In a folder of this process alone: JAX
-    writes entries in place, so another process could read half of one, and programs are made for
-    the processor of this machine. The campaign removes `COMPILED` at its start and end.
+    Call it before importing JAX; existing entries of `environment` stay. The folder belongs to this
+    process only: JAX writes entries in place, so another process could read half an entry, and
+    programs are made for this machine's processor. The campaign removes `COMPILED` at its start and
+    end.
     """
     own = campaign.absolute() / COMPILED / f"{platform.node()}-{os.getpid()}"
     environment.setdefault("JAX_COMPILATION_CACHE_DIR", str(own))
@@ -58,7 +59,7 @@ def run_order(
     worker: str,
     stop: Stop | None = None,
 ) -> Outcome:
-    """Resolves what another process has planned, a `PlannedRun.order`, and runs it isolated.
+    """Resolves a `PlannedRun.order`, planned by another process, and runs it isolated.
 
     Raises:
         Interrupted: If `stop` was requested.
@@ -72,7 +73,7 @@ def run_order(
 
 
 def resolve_order(order: Mapping[str, Any]) -> Configuration:
-    """Resolves what another process has planned; see `PlannedRun.order`.
+    """Resolves a `PlannedRun.order`, planned by another process.
 
     Raises:
         ComponentError: If a plug-in or an input file has changed since.
@@ -103,19 +104,19 @@ def run_isolated(
     worker: str,
     stop: Stop | None = None,
 ) -> Outcome:
-    """Runs one experiment, or goes on with it; a finished one gets no more than `add_outputs`.
+    """Runs or resumes one experiment; to a finished one only outputs are added (`add_outputs`).
 
     Returns:
-        How it ended: every exception is a failed run, its traceback in the run's `error.txt`.
+        The outcome. Every exception is a failed run, with its traceback in the run's `error.txt`.
 
     Raises:
-        Interrupted: If `stop`, asked between rounds, was requested; the run has a checkpoint.
+        Interrupted: If `stop`, polled between rounds, was requested; the run has a checkpoint.
     """
     started, clock = now(), time.monotonic()
     trace = configuration.folder / ERROR_FILE
     error = None
     try:
-        # The campaign reads how far a run is from its checkpoints.
+        # The campaign reads a run's progress from its checkpoints.
         run_experiment(
             configuration,
             configuration.folder,
@@ -128,7 +129,7 @@ def run_isolated(
         raise
     except RunFolderError as caught:
         error = _in_one_line(caught)
-    except Exception as caught:  # No failure of a run may end others.
+    except Exception as caught:  # A failed run must not end other runs.
         error = _in_one_line(caught)
         with contextlib.suppress(OSError):
             trace.parent.mkdir(parents=True, exist_ok=True)
@@ -139,8 +140,8 @@ def run_isolated(
 
 
 def _forget_programs() -> None:
-    """Frees what a run leaves behind, so that the process does not grow."""
-    # Engines hold data and programs in cycles of references.
+    """Frees leftovers of runs, so that the process does not grow."""
+    # Engines hold data and programs in reference cycles.
     gc.collect()
     programs = sys.modules.get("f3ast_tff.engines.jax.programs")
     if programs is None:

@@ -1,4 +1,4 @@
-"""Measures what steps and evaluations cost, on made-up examples in the shape of a task's data."""
+"""Measures the cost of steps and evaluations, on random examples in the shape of a task's data."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from f3ast_tff.settings.configuration import Configuration
 
 
 class MeasurementError(RuntimeError):
-    """Steps that were to be measured have failed; says why in one line."""
+    """A measurement of steps has failed; says why in one line."""
 
 
-# After this a process is ended, and what it was to measure counts as unknown.
+# Time limit of a process; the costs that it has not measured then count as unknown.
 LIMIT_S = 45.0
 _POLL_S = 0.5
-# Each part is repeated so often, or until so much time has passed.
+# Each part is repeated at most this often and at most for this time.
 _MAX_REPEATS, _REPEATS_S = 20, 3.0
-# Rounds of one client: of a step, several at once, and of many steps.
+# Steps of a long round of one client, and number of short rounds executed at once.
 _STEPS, _BLOCK = 8, 5
 _ONE_STEP, _MANY_STEPS = (Cohort(np.array([k]), np.ones(1)) for k in (0, 1))
 _MAX_SIZES = 100
@@ -46,13 +46,14 @@ def measure(
     stop: Stop,
     measured: Callable[[PlannedRun, StepCost], None],
 ) -> None:
-    """Measures the steps of runs, each in a process of its own, for `LIMIT_S` at most.
+    """Measures the steps of runs, each run in a new process, for at most `LIMIT_S`.
 
-    `measured` receives a run and the costs of its steps; it is not called for what takes too long.
+    `measured` receives a run and the costs of its steps; it is not called for a run that takes too
+    long.
 
     Raises:
         MeasurementError: If a run's steps fail.
-        Interrupted: If `stop`, asked every half second, was requested.
+        Interrupted: If `stop`, polled every half second, was requested.
     """
     spawn = multiprocessing.get_context("spawn")
     waiting, deadline = list(runs), time.monotonic() + LIMIT_S
@@ -96,7 +97,7 @@ def _answer(pipe: Connection, order: Mapping[str, Any]) -> None:
         configuration = resolve_order(order)
         load_framework(configuration)
         pipe.send(_measure(configuration))
-    except Exception as error:  # Said by the process that asked.
+    except Exception as error:  # The calling process reports it.
         pipe.send(f"{type(error).__name__}: {one_line(error)}")
 
 
@@ -158,10 +159,10 @@ def _measure(configuration: Configuration) -> StepCost:
 
 
 class _Clock:
-    """Seconds since the last look: of one core that does nothing else, or of a GPU.
+    """Seconds since the last reading, of one otherwise idle core or of a GPU.
 
     Attributes:
-        on_cpu: Whether this process computes itself; then what others do beside it does not count.
+        on_cpu: Whether this process computes; then only its processor time counts.
     """
 
     def __init__(self) -> None:
@@ -186,7 +187,7 @@ def _mean_seconds(clock: _Clock, what: Callable[[], object]) -> float:
 
 
 def _is_on_cpu(engine: Engine) -> bool:
-    """Whether this process computes; clients of TFF's worker and of actors train elsewhere."""
+    """Whether this process trains the clients; TFF's worker and actors train them elsewhere."""
     said = engine.statistics()
     if "num_workers" in said or said.get("tff_runtime") == "worker":
         return False
@@ -209,7 +210,7 @@ def _shape_of(data: FederatedData) -> DataShape:
 
 
 def _made_up(shape: DataShape, batch_size: int) -> FederatedData:
-    """Two clients: one of a batch, and one of `_STEPS`."""
+    """Returns two clients with examples for one batch and for `_STEPS` batches."""
     train = _examples(shape, [batch_size, _STEPS * batch_size])
     return FederatedData(train, train, shape.num_classes)
 
@@ -219,7 +220,7 @@ def _examples(shape: DataShape, sizes: Sequence[int]) -> ClientExamples:
     dtype = np.dtype(shape.dtype)
     features: np.ndarray = rng.normal(size=(n, *shape.features))
     if dtype.kind != "f":
-        # Pixels, or the classes of a sequence's places.
+        # Pixels, or the classes along a sequence.
         features = rng.integers(0, shape.num_classes, (n, *shape.features))
     labels = rng.integers(0, shape.num_classes, (n, *shape.labels))
     return ClientExamples(features.astype(dtype), labels, np.cumsum([0, *sizes]))

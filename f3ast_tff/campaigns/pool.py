@@ -1,4 +1,4 @@
-"""Keeps the workers of a campaign busy; one that is lost is replaced."""
+"""Keeps the workers of a campaign busy and replaces lost workers."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ if TYPE_CHECKING:
     from f3ast_tff.campaigns.progress import Watch
 
 _TICK_S = 0.5
-# A run whose process died may have had bad luck; one that kills its process again has not.
+# Number of attempts: a run whose process died is retried once.
 _ATTEMPTS = 2
 
 
 class Worker(Protocol):
-    """A process, of this machine or of a cluster, that executes one run after the other.
+    """A process, of this machine or of a cluster, that executes runs one by one.
 
     Attributes:
-        name: For people.
+        name: Name for messages.
     """
 
     name: str
 
     def submit(self, run: PlannedRun) -> None:
-        """Starts a run; the one before must have ended."""
+        """Starts a run; the previous run must have ended."""
         ...
 
     def outcome(self) -> Outcome:
-        """Returns how the run ended; waits for that. `LOST` if the process is gone."""
+        """Waits for the end of the run and returns its outcome; `LOST` if the process is gone."""
         ...
 
     def close(self) -> None:
-        """Ends the process, a run in it too, which can be gone on with; again does nothing."""
+        """Ends the process and its run, which can be resumed; a second call does nothing."""
         ...
 
 
 class Workers(Protocol):
-    """Where worker processes come from: at most `slots` at a time."""
+    """Source of worker processes, at most `slots` at a time."""
 
     slots: int
 
@@ -51,12 +51,12 @@ class Workers(Protocol):
         ...
 
     def ended(self, busy: Sequence[Worker], seconds: float) -> list[Worker]:
-        """Returns those whose run has ended, after waiting at most so long for one."""
+        """Returns the workers whose run has ended; waits at most `seconds` for one."""
         ...
 
 
 def by_environment(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
-    """Returns runs so that those of one environment follow one another, else in their order."""
+    """Returns runs grouped by environment, otherwise in their order."""
     order = {env: i for i, env in enumerate(dict.fromkeys(run.environment for run in runs))}
     return sorted(runs, key=lambda run: order[run.environment])
 
@@ -67,10 +67,10 @@ def execute_all(
     watcher: Watch,
     allows: Callable[[PlannedRun], bool] = lambda run: True,
 ) -> None:
-    """Executes runs in this order, except that those of one environment follow one another.
+    """Executes runs grouped by environment, otherwise in their order.
 
-    As many run at a time as there are slots. Exceptions of the watcher, and Ctrl-C, end all
-    workers. A run that `allows` refuses is left.
+    There are at most as many runs at a time as slots. Exceptions of the watcher, and Ctrl-C, end
+    all workers. Runs that `allows` refuses are left out.
     """
     waiting = deque(by_environment(runs))
     attempts: dict[str, int] = {}
@@ -89,7 +89,7 @@ def execute_all(
                 attempts[run.name] = attempts.get(run.name, 0) + 1
                 worker.submit(run)
                 begun.append((run, worker))
-            # Only now, so that no worker waits for the bookkeeping.
+            # After starting new runs, so that no worker waits for the bookkeeping.
             _tell(watcher, ended, begun)
             ended = []
             if not busy:
@@ -131,13 +131,13 @@ def _worker_for(
     for i, (environment, _) in enumerate(idle):
         if environment == run.environment:
             return idle.pop(i)[1]
-    # Runs are sorted by environment: what is idle has had its time.
+    # Runs are sorted by environment, so idle workers of an environment are not needed again.
     while idle:
         idle.pop()[1].close()
     return workers.start(run.environment)
 
 
 def _close_all(workers: Sequence[Worker]) -> None:
-    # Together: each may take seconds.
+    # In parallel, because each may take seconds.
     with ThreadPoolExecutor(max(1, len(workers))) as pool:
         list(pool.map(lambda worker: worker.close(), workers))

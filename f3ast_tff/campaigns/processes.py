@@ -1,4 +1,4 @@
-"""Worker processes of this machine, and its GPUs; none outlives the campaign, however that ends."""
+"""Worker processes of this machine, and its GPUs; all processes end with the campaign."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from f3ast_tff.core.errors import Interrupted
 from f3ast_tff.core.signals import Signals
 
 LOG = "workers.log"
-# For the round in progress and its checkpoint.
+# Time for the round in progress and its checkpoint.
 _UNWIND_S = 30.0
-# A terminal sends these to all its processes; the campaign ends its workers. Blocked from before a
-# worker starts, until it ignores them.
+# Signals that a terminal sends to all its processes. Workers ignore them, as the campaign ends its
+# workers; the signals are blocked from before a worker starts until it ignores them.
 _OF_A_TERMINAL = (signal.SIGINT, signal.SIGHUP)
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 FRACTION = "XLA_PYTHON_CLIENT_MEM_FRACTION"
@@ -73,10 +73,10 @@ class LocalProcesses(Workers):
 
 
 class LocalProcess(Worker):
-    """One spawned process.
+    """A spawned process.
 
-    `pipe` takes orders and gives outcomes; it is readable once a run has ended, or the process.
-    `gpu` is the GPU that it was given; empty for none.
+    `pipe` takes orders and gives outcomes; it becomes readable when a run or the process has ended.
+    `gpu` is the GPU given to the process; empty for none.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class LocalProcess(Worker):
         provenance: Mapping[str, Any],
         variables: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Starts it, with variables added to its environment; `LOG` has its output."""
+        """Starts the process with `variables` added to its environment; `LOG` holds its output."""
         self.gpu = variables.get(VISIBLE, "")
         self._log = campaign / LOG
         check_appendable(self._log)
@@ -96,7 +96,7 @@ class LocalProcess(Worker):
             args=(theirs, campaign, dict(provenance), dict(variables)),
             daemon=True,
         )
-        # It unblocks Ctrl-C when it starts.
+        # Started first, because its start unblocks Ctrl-C.
         resource_tracker.ensure_running()
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _OF_A_TERMINAL)
         try:
@@ -118,7 +118,7 @@ class LocalProcess(Worker):
         try:
             self.pipe.send(run.order)
         except BrokenPipeError:
-            # It has died meanwhile, as `outcome` will find.
+            # The process has died meanwhile; `outcome` will report it.
             return
 
     def outcome(self) -> Outcome:
@@ -143,13 +143,13 @@ class LocalProcess(Worker):
 
     def close(self) -> None:
         if not self._busy:
-            # It then ends by itself, and TensorFlow removes its files in the temporary folder.
+            # The process then ends normally, and TensorFlow removes its temporary files.
             self.pipe.close()
             self._process.join(_UNWIND_S)
         self._process.terminate()
         self._process.join(_UNWIND_S)
         if self._process.is_alive():
-            # Inside a compilation, Python does not see signals.
+            # During a compilation Python does not handle signals.
             self._process.kill()
             self._process.join()
         self.pipe.close()
@@ -224,13 +224,13 @@ def default_processes(environments: Iterable[tuple[str, str]]) -> int:
 def gpu_variables(
     gpus: Sequence[str], taken: Sequence[str], slots: int, environment: Mapping[str, str]
 ) -> dict[str, str]:
-    """Returns the environment variables that give a new process a GPU of its own, or a share.
+    """Returns the environment variables that give a new process a whole GPU, or a share of one.
 
     Args:
-        gpus: All, at least one.
-        taken: The GPU of each process that lives.
-        slots: Most processes at a time; each has an equal part of its GPU's memory.
-        environment: A memory fraction that it sets stays.
+        gpus: All GPUs, at least one.
+        taken: GPU of each living process.
+        slots: Largest number of processes at a time; each has an equal part of its GPU's memory.
+        environment: Environment; a memory fraction that it sets stays.
     """
     on_each = Counter(taken)
     found = {VISIBLE: min(gpus, key=lambda gpu: on_each[gpu])}

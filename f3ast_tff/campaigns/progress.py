@@ -1,4 +1,4 @@
-"""How far a campaign is: in its manifest, and in one live line on a terminal or a log's lines."""
+"""Progress of a campaign: its manifest, and a live line on a terminal or lines in a log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from f3ast_tff.run.results import SEALED
 NAME = "manifest.json"
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
 _SAVE_EVERY_S = 1.0
-# The file of a large campaign takes long to write: seldom enough that it costs 2% at most.
+# Least time between two writes, in times of a write, so that a large manifest costs at most 2%.
 _SAVE_EVERY_COSTS = 50
 _PROVENANCE = ("python", "packages", "git_commit", "git_modified")
 # Fields of an earlier manifest that a run's folder does not hold.
@@ -30,16 +30,16 @@ _KEPT = ("started", "ended", "seconds", "worker")
 
 
 class Manifest:
-    """The manifest of a campaign while it runs.
+    """The manifest of a running campaign.
 
-    A crash loses at most its last second (more in a campaign of thousands of runs); the next start
-    reads that from the runs' folders.
+    A crash loses at most the last second (more in a campaign of thousands of runs); the next start
+    recovers it from the runs' folders.
     """
 
     def __init__(self, campaign: Campaign, provenance: Mapping[str, Any]) -> None:
-        """Takes stock of the runs' folders, and of the manifest before if there is one.
+        """Reads the runs' folders and the earlier manifest, if any.
 
-        Entries of runs that left the campaign stay, at the end.
+        Entries of runs that are no longer in the campaign stay, at the end.
 
         Raises:
             CampaignError: If a folder holds another run, or a file is damaged.
@@ -73,17 +73,17 @@ class Manifest:
         return str(self._entries[run.name]["state"])
 
     def error(self, run: PlannedRun) -> str | None:
-        """Returns why a run failed, if it did."""
+        """Returns the error of a failed run; `None` for other runs."""
         error: str | None = self._entries[run.name]["error"]
         return error
 
     def started(self, run: PlannedRun, worker: str) -> None:
-        """Says that a run has begun."""
+        """Records that a run has begun."""
         self._entries[run.name].update(state=RUNNING, worker=worker, started=now(), error=None)
         self._changed = True
 
     def ended(self, run: PlannedRun, outcome: Outcome) -> None:
-        """Says how a run ended."""
+        """Records the outcome of a run."""
         entry = self._entries[run.name]
         entry.update(
             state=outcome.state,
@@ -104,9 +104,9 @@ class Manifest:
                 self._changed = True
 
     def save(self, only_if_due: bool = False) -> None:
-        """Writes the file, atomically; `only_if_due`: unless that was done a moment ago.
+        """Writes the file atomically if it has changed.
 
-        Nothing is written if nothing has changed.
+        With `only_if_due` it is not written if it was written a moment ago.
         """
         started = time.monotonic()
         if not self._changed or (only_if_due and started < self._due):
@@ -135,20 +135,20 @@ def _entry(run: PlannedRun, before: Mapping[str, Any]) -> dict[str, Any]:
         return {**entry, **{name: before.get(name) for name in _KEPT}}
     if before.get("state") == FINISHED:
         logging.warning("%s: results are not those that %s recorded", run.folder, NAME)
-    # Finished just before the campaign was killed: the files' times are what is left.
+    # The run finished just before the campaign was killed: only the times of files are known.
     times = [runs.modified(run.folder / name) for name in ("config.json", "summary.json")]
     started, ended = (None if stamp is None else at(stamp) for stamp in times)
     return {**entry, "started": started, "ended": ended}
 
 
 def _results(entry: Mapping[str, Any]) -> list[Any]:
-    """SHA-256 of a run's results; the summary changes when it seals masks that are added."""
+    """SHA-256 of a run's sealed results; the summary is left out, as added masks change it."""
     files = entry.get("files")
     return [files.get(name) for name in SEALED] if isinstance(files, dict) else []
 
 
 def _ended(entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry of the manifest before; what ran then was stopped, as the folder is locked now."""
+    """An entry of the earlier manifest; active runs were stopped, as the folder is locked now."""
     return {**entry, "state": INTERRUPTED} if entry.get("state") == RUNNING else entry
 
 
@@ -168,7 +168,7 @@ class CampaignProgress:
     """Counts of runs, rounds done, time left; failures as they happen."""
 
     def __init__(self, name: str, num_runs: int, rounds: int, done_before: int) -> None:
-        """Starts the clock; rounds are of all runs, `done_before` of them done in earlier goes."""
+        """Starts the clock; `rounds` counts all runs, `done_before` the rounds of earlier calls."""
         self._name = name
         self._num_runs = num_runs
         self._rounds = rounds
@@ -182,7 +182,7 @@ class CampaignProgress:
         )
 
     def show(self, done: int, running: int, failed: int, rounds: int, now: bool = False) -> None:
-        """Shows counts of runs and rounds done; unless `now`, not if it did a moment ago."""
+        """Shows counts of runs and rounds done, but seldom unless `now`."""
         clock = time.monotonic()
         every = _LINE_EVERY_S if self._bar is None else _DRAW_EVERY_S
         if not now and clock - self._shown < every:
@@ -207,7 +207,7 @@ class CampaignProgress:
         return duration(passed / done * (self._rounds - rounds))
 
     def failure(self, run: str, error: str) -> None:
-        """Says at once that a run has failed."""
+        """Reports a failed run at once."""
         say(f"{self._name}: {run} failed: {error}")
 
     def close(self) -> None:
@@ -217,7 +217,7 @@ class CampaignProgress:
 
 
 class Watch:
-    """Is told of what happens, and counts the runs that have finished, or failed in this go."""
+    """Records events, and counts the runs that have finished, or failed in this call."""
 
     def __init__(self, campaign: Campaign, manifest: Manifest, stop: Stop) -> None:
         """Takes stock."""
@@ -242,12 +242,12 @@ class Watch:
         )
 
     def started(self, run: PlannedRun, worker: str) -> None:
-        """Takes note that a worker has begun a run, or goes on with it."""
+        """Records that a worker has begun or resumed a run."""
         self._running[run.name] = run
         self._manifest.started(run, worker)
 
     def ended(self, run: PlannedRun, outcome: Outcome) -> None:
-        """Takes note that a run has finished or failed."""
+        """Records that a run has finished or failed."""
         del self._running[run.name]
         self._manifest.ended(run, outcome)
         if outcome.state == FINISHED:
@@ -258,7 +258,7 @@ class Watch:
             self._progress.failure(run.name, outcome.error or "")
 
     def tick(self) -> None:
-        """Shows and saves where things stand, now and then.
+        """Shows and saves the progress now and then.
 
         Raises:
             Interrupted: If a stop was requested.
@@ -280,7 +280,7 @@ class Watch:
         )
 
     def close(self) -> None:
-        """Shows and records where things stand."""
+        """Shows and saves the progress."""
         self._manifest.interrupted()
         self._manifest.save()
         self._running.clear()

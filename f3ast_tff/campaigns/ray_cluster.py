@@ -21,7 +21,7 @@ class RunActor:
     def __init__(self, campaign: Path, command: Sequence[str]) -> None:
         """Takes the campaign's folder and its command line."""
         keep_compiled_programs(campaign, os.environ)
-        # Versions are those of the node.
+        # With the versions on the node.
         self._provenance = {**provenance(), "command": command}
 
     def run(self, order: Mapping[str, Any]) -> Outcome:
@@ -34,7 +34,7 @@ class RunActor:
 
 
 class RayCluster(Workers):
-    """Processes of a Ray cluster, a core each, and a GPU each for runs whose device is `gpu`.
+    """Processes of a Ray cluster, each with a core, and with a GPU for runs of device `gpu`.
 
     Attributes:
         slots: See `Workers`.
@@ -48,7 +48,7 @@ class RayCluster(Workers):
         `slots` is the number of processes at a time; `None` for as many as the cluster has cores.
 
         Raises:
-            ParameterError: If Ray is not installed, or no cluster answers there.
+            ParameterError: If Ray is not installed, or no cluster answers at the address.
         """
         self._ray = ray = connect(address)
         self.slots = slots or max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -72,7 +72,7 @@ class RayCluster(Workers):
 
 
 class RayWorker(Worker):
-    """One actor; `running` is Ray's promise of the outcome."""
+    """An actor; `running` is Ray's reference to the outcome."""
 
     def __init__(self, ray: Any, actor: Any) -> None:
         """Takes the module and the actor."""
@@ -90,7 +90,7 @@ class RayWorker(Worker):
         try:
             return self._ray.get(self.running)
         except self._ray.exceptions.RayError as error:
-            # Ray's account runs over many lines.
+            # The first line only: Ray's message has many lines.
             reason = str(error).strip().partition("\n")[0]
             text = f"{self.name} was lost: {type(error).__name__}: {reason}"
             return Outcome(LOST, text, self._since, now(), 0.0, self.name)

@@ -23,11 +23,11 @@ from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.resolve import plugin_sources
 
-# An axis whose value d stands for `data_seed` d and `seed` d: data, availability and all else.
+# An axis whose value d stands for `data_seed` d and `seed` d, so for all random draws.
 DRAW = "draw"
 FINISHED = "finished"
 FAILED = "failed"
-# The process that ran it is gone.
+# State of a run whose process is gone.
 LOST = "lost"
 RESULTS = (*SEALED, SUMMARY)
 _ROUND = re.compile("[0-9]{1,18}")
@@ -35,24 +35,24 @@ _ROUND = re.compile("[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run of a campaign: its name, unique there and its folder's, and its configuration."""
+    """A run of a campaign: its unique name, also of its folder, and its configuration."""
 
     name: str
     configuration: Configuration
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Its settings by name."""
+        """The run's settings by name."""
         return self.configuration.settings
 
     @property
     def folder(self) -> Path:
-        """Its folder."""
+        """The run's folder."""
         return Path(self.settings["output_dir"]) / self.name
 
     @property
     def environment(self) -> tuple[str, str]:
-        """Runs that differ in it, engine or device, share no process: frameworks start once."""
+        """Engine and device; a process only executes runs of one environment."""
         return self.settings["engine"], self.settings.get("device") or ""
 
     @property
@@ -67,13 +67,13 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended, and where.
+    """End of a run.
 
     Attributes:
         state: `FINISHED`, `FAILED` or `LOST`.
-        error: One line if it did not finish.
-        started: When it began or went on, ISO 8601, UTC.
-        ended: When it ended.
+        error: The error in one line, if the run did not finish.
+        started: Time of the start or the resumption, ISO 8601, UTC.
+        ended: Time of the end, ISO 8601, UTC.
         seconds: Duration without the start of the process.
         worker: The process that ran it.
     """
@@ -87,12 +87,12 @@ class Outcome:
 
 
 def now() -> str:
-    """Returns the time as manifests have it: ISO 8601, UTC, to the millisecond."""
+    """Returns the time in the format of manifests: ISO 8601, UTC, to the millisecond."""
     return at(datetime.now(timezone.utc).timestamp())
 
 
 def at(timestamp: float) -> str:
-    """Returns a time, seconds since 1970, as manifests have it."""
+    """Returns a time, seconds since 1970, in the format of manifests."""
     time = datetime.fromtimestamp(timestamp, timezone.utc)
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -149,12 +149,12 @@ def checksums(run: PlannedRun) -> dict[str, str]:
 
 
 def modified(path: Path) -> float | None:
-    """Returns when a file was written, seconds since 1970; `None` if it is not there."""
+    """Returns the time of a file's last write, seconds since 1970; `None` for a missing file."""
     return path.stat().st_mtime if path.exists() else None
 
 
 def with_own_draw(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a run's settings with the draw that both its seeds are; `None` if they differ."""
+    """Returns a run's settings with the draw equal to both seeds; `None` if the seeds differ."""
     seed = settings["seed"]
     same = settings.get("data_seed", seed) == seed
     return {**settings, DRAW: seed if same else None}
@@ -168,12 +168,12 @@ def runs_where(
 ) -> tuple[PlannedRun, ...]:
     """Returns the runs that meet all conditions, in their order; see `conditions`.
 
-    A run that has no such setting meets none on it; `DRAW` is a run's `data_seed` and `seed` where
-    they are one number.
+    A run without a setting meets no condition on it. `DRAW` is a run's `data_seed` and `seed` if
+    the two are equal.
 
     Raises:
-        ParameterError: On a condition that is none or that no run meets, a setting there is not, or
-            if no run is left.
+        ParameterError: If a condition is malformed or unmet by every run, if a setting does not
+            exist, or if no run is left.
     """
     allowed = conditions(where)
     settings = [with_own_draw(run.settings) for run in runs]
@@ -206,7 +206,7 @@ def _named(there: Sequence[Any]) -> str:
 
 
 def _is(name: str, setting: Any, text: str) -> bool:
-    """Whether a text says a setting's value: 0.10 says 0.1, and FedAvg says fedavg."""
+    """Whether a text means a setting's value: 0.10 means 0.1, and FedAvg means fedavg."""
     if isinstance(setting, bool) or name in KINDS:
         return str(setting).lower() == text.lower()
     if isinstance(setting, (int, float)):
@@ -217,12 +217,12 @@ def _is(name: str, setting: Any, text: str) -> bool:
     return bool(setting == text)
 
 
-# Other seeds draw other clients from the same files.
+# Runs with other seeds draw other clients from the same files.
 _SAME_FILES = "data_seed"
 
 
 def check_data(runs: Sequence[PlannedRun]) -> None:
-    """Opens the data of every task with files of its own, which prepares or fetches what can be.
+    """Opens the data of every task that reads files; prepares data and fetches missing files.
 
     Raises:
         DataError: If a file is missing or damaged; names it, and the missing files of all tasks.
@@ -240,9 +240,9 @@ def check_data(runs: Sequence[PlannedRun]) -> None:
 
 
 def missing_files(runs: Sequence[PlannedRun]) -> list[str]:
-    """Returns a line for each file that the runs read and that is not there yet.
+    """Returns a line for each missing file that the runs read.
 
-    Each names the file, its size, the folder that it belongs into, and its address.
+    A line names the file, its size, its folder and its address.
     """
     lines = []
     for task in _tasks(runs).values():
@@ -254,14 +254,14 @@ def missing_files(runs: Sequence[PlannedRun]) -> list[str]:
 
 
 def tasks_without_data(runs: Sequence[PlannedRun]) -> list[str]:
-    """Returns the names of the tasks of which a file is missing."""
+    """Returns the names of the tasks with a missing file."""
     tasks = _tasks(runs).values()
     lacking = (t for t in tasks if not all(source.is_in(t.folder) for source in t.sources))
     return list(dict.fromkeys(component_of(task).name for task in lacking))
 
 
 def _tasks(runs: Sequence[PlannedRun]) -> dict[str, DownloadedTaskConfig]:
-    """The tasks that are read from files, once each."""
+    """The distinct tasks that read files."""
     found: dict[str, DownloadedTaskConfig] = {}
     for run in runs:
         task = run.configuration.configs["task"]

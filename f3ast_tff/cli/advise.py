@@ -23,7 +23,7 @@ from f3ast_tff.settings import builtin_registry, parameter, parameters_of
 if TYPE_CHECKING:
     from f3ast_tff.advice import Advice
 
-# Settings of a run that differ between the runs of a trial, or are the log itself.
+# Settings of a run that vary within a trial, or that the log sets.
 _OF_THE_TRIAL = frozenset(
     {"aggregation", "algorithm", "availability", "data_seed", "seed", "table_file"}
 )
@@ -105,7 +105,7 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any]) -> None:
     try:
         log = read_log(path, options.round_seconds, options.states, options.eligible)
     except ParameterError as error:
-        # A trace's settings; their flags have no prefix here.
+        # Settings of a trace; here their flags have no prefix.
         name = error.name.removeprefix("trace_")
         raise ParameterError(name, error.value, error.allowed) from error
     p = None
@@ -127,7 +127,7 @@ def _advise(path: Path, options: Options, given: Mapping[str, Any]) -> None:
 
 def _print_command(path: Path, found: Advice, options: Options, given: Mapping[str, Any]) -> None:
     if options.states or options.eligible != ELIGIBLE:
-        # A table reads a trace's usual states alone.
+        # A table reads only a trace's usual states.
         print(f"\nFlags of a run\n  {found.flags}")
         return
     task = {name: value for name, value in given.items() if name not in ("rounds", "client_share")}
@@ -169,7 +169,7 @@ def _numbers(text: str) -> list[int]:
 def _with_data(
     log: AvailabilityLog, p: np.ndarray | None, given: Mapping[str, Any]
 ) -> tuple[AvailabilityLog, np.ndarray | None]:
-    """The log of the clients with data of one's own, and their shares."""
+    """The log of the clients in the user's data, and their shares."""
     if given.get("task") != "file":
         return log, p
     from f3ast_tff.run.build import Builder
@@ -183,7 +183,7 @@ def _with_data(
 
 
 def _with_shares(path: Path, log: AvailabilityLog) -> tuple[AvailabilityLog, np.ndarray]:
-    """The log of the clients that have a share, and the shares in its order, `float64 [N]`."""
+    """The log of the clients with a share, and their shares in its order, `float64 [N]`."""
     try:
         frame = read_csv(path, header=None, dtype=str, keep_default_na=False)
         if str(frame.iat[0, -1]).strip().isidentifier():

@@ -151,7 +151,7 @@ def _settings(options: Options, given: Mapping[str, Any]) -> dict[str, Any]:
     if options.constraint:
         settings["constraint"] = options.constraint
     elif "clients_per_round" not in given:
-        # The task's would be too many for a few clients.
+        # The task's default may be too large for a few clients.
         settings["clients_per_round"] = 1
     common = ["availability", "num_clients", "rounds", "seed"]
     if options.task:

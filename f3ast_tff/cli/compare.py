@@ -1,4 +1,4 @@
-"""Compares the methods of a folder of runs: a table, who is better, and a picture of the curves.
+"""Compares the methods of a folder of runs: a table, verdicts, and a picture of the curves.
 
 f3ast-tff compare --runs runs/demo --out runs/demo/accuracy.png --baseline fedavg
 """
@@ -89,7 +89,7 @@ def main(flags: Flags) -> None:
 
 
 def _looks(methods: Methods, colour: str | None) -> dict[RunGroup, Look]:
-    """Looks of the lines: forms of a method by their settings, or by the values of `colour`."""
+    """Looks of the lines: by method and varying settings, or by the values of `colour`."""
     told = told_apart(methods.groups)
     names = [colour] if colour else methods.own
     shown = {

@@ -56,9 +56,9 @@ def main(flags: Flags) -> None:
 def runs_table(runs: Mapping[str, Run]) -> pd.DataFrame:
     """Returns the evaluations of runs, by their names, as one table; unfinished runs too.
 
-    A row an evaluation: `run`, the name; `finished`; every setting that a run has, missing where a
-    run has it not; the columns of `metrics.csv`. A setting whose values are of several types
-    becomes text.
+    There is a row per evaluation. Columns are `run` (the name), `finished`, every setting of any
+    run (missing for runs without it), and the columns of `metrics.csv`. A setting with values of
+    several types becomes text.
     """
     names = list(dict.fromkeys(name for run in runs.values() for name in run.settings))
     parts = []

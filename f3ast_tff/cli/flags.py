@@ -1,6 +1,6 @@
-"""The flags of `run` and `campaign`: one for each kind and parameter, plug-ins' included.
+"""The flags of `run` and `campaign`: one per kind and parameter, also of plug-ins.
 
-`f3ast_tff.settings` says how a flag reaches its component.
+`f3ast_tff.settings` describes how a flag reaches its component.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FLAGFILES = Path(__file__).resolve().parent.parent / "flagfiles"
 
 @dataclass(frozen=True)
 class Parsed:
-    """A parsed command line: given settings, flags of `CAMPAIGN`, and the components at hand.
+    """A parsed command line: given settings, flags of `CAMPAIGN`, and known components.
 
     Several values of a setting are a list; `draw` is among the settings.
     """
@@ -66,7 +66,7 @@ def parse(arguments: Sequence[str]) -> Parsed:
 
 
 def _typed(parameter: Parameter, texts: Sequence[str]) -> list[Any]:
-    """The values of a list, in the type of their flag."""
+    """Returns the values of a list in the type of their flag."""
     found: list[Any] = []
     if not all(texts):
         raise ParameterError(parameter.name, ",".join(texts), "has an empty value")
@@ -81,7 +81,7 @@ def _typed(parameter: Parameter, texts: Sequence[str]) -> list[Any]:
 
 
 def _integers(name: str, text: str) -> list[str]:
-    """The integers of a range such as `0-9`; any other text as it is."""
+    """Returns the integers of a range such as `0-9`; any other text unchanged."""
     if not _RANGE.fullmatch(text):
         return [text]
     try:
@@ -93,7 +93,7 @@ def _integers(name: str, text: str) -> list[str]:
 def split_lists(
     words: Sequence[str], parameters: Mapping[str, Parameter]
 ) -> tuple[list[str], dict[str, list[str]]]:
-    """Takes lists out of a command line, such as `--algorithm=f3ast,fedavg` and `--seed=0-4`.
+    """Separates lists such as `--algorithm=f3ast,fedavg` and `--seed=0-4` from other arguments.
 
     Args:
         words: The arguments; a value may follow its flag as a separate word.
@@ -102,8 +102,8 @@ def split_lists(
             value. Integers take ranges too.
 
     Returns:
-        The other words, and the values of each list by name. Of a setting given several times the
-        last value or list holds.
+        The other words, and the values of each list by name. If a setting is given several times,
+        its last value or list counts.
     """
     rest: list[str] = []
     lists: dict[str, list[str]] = {}
@@ -148,7 +148,7 @@ def setting_flags(registry: Registry) -> dict[str, Parameter]:
 
 
 def expand_flagfiles(arguments: Sequence[str], folder: Path) -> list[str]:
-    """Returns the arguments with the content of `--flagfile`s in their places.
+    """Returns the arguments with every `--flagfile` replaced by the file's content.
 
     Paths are relative to `folder`; built-in flag files are found from anywhere.
 
@@ -184,7 +184,7 @@ def _flagfile(value: str, folder: Path) -> Path:
     given = Path(value).expanduser()
     built_in = _FLAGFILES / (given.name if given.suffix == ".flags" else f"{given.name}.flags")
     for path in (folder / given, given, built_in):
-        # Unlike `Path.is_file`, false of a name that is too long.
+        # Unlike `Path.is_file`, `False` for a name that is too long.
         if value and os.path.isfile(path):
             return path.resolve()
     raise ParameterError("flagfile", value, "not found")

@@ -54,7 +54,7 @@ COMMON = (
 
 
 def short_help(command: str, registry: Registry) -> str:
-    """Returns the help page of `run` or `campaign`: common flags, and those of plug-ins."""
+    """Returns the help page of `run` or `campaign`: common flags, and flags of plug-ins."""
     if command == "campaign":
         lines = [_CAMPAIGN.strip(), ""]
         for p in CAMPAIGN.values():

@@ -1,4 +1,4 @@
-"""The kept methods of each task and regime in order, and one's own among them.
+"""The kept methods of each task and regime in order, and the user's methods among them.
 
 f3ast-tff leaderboard --out leaderboard
 f3ast-tff leaderboard --add runs/mine --out leaderboard

@@ -16,7 +16,7 @@ from f3ast_tff.core.plugin_errors import plugins_named
 from f3ast_tff.core.signals import Signals
 
 SHORT_HELP = ("--help", "-help", "-h", "--helpshort")
-# Each with its line in the help.
+# Each command with its line in the help.
 COMMANDS = {
     "run": "one experiment, or several: its folder has scores, selections and weights",
     "campaign": "a grid of runs, one of the papers' or your own",
@@ -42,8 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command.
 
     Args:
-        argv: The program's name and its arguments; by default of the process, with signals
-            handled.
+        argv: The program's name and its arguments; by default the process's, and then signals
+            are handled.
 
     Returns:
         The exit code: 0, `BAD_INPUT` for errors of the user, 1 for a failure, 128 plus the
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     signals = Signals()
     if argv is None:
         print_any_character()
-        # Before anything slow is imported.
+        # Before slow imports.
         signals.install()
     try:
         with plugins_named():
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (MemoryError, OSError) as error:
         from f3ast_tff.cli.parameter_flags import fail_of_machine
 
-        # Commands report files that they cannot write; this is stdout on a full disk.
+        # Commands report unwritable files themselves, so this is stdout on a full disk.
         _discard_output()
         code = fail_of_machine(error)
     except PluginError as error:
@@ -99,7 +99,7 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
         return fail(f"{command!r} is no command; {allowed}")
     if command in ("run", "campaign"):
         return _run(arguments, command, signals)
-    # The other commands are not imported.
+    # Imports only this command.
     return importlib.import_module(f"f3ast_tff.cli.{command}").main([program, *arguments])
 
 

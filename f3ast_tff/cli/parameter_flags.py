@@ -1,4 +1,4 @@
-"""The one parser: absl flags from declared parameters, their lines of help, errors in one line."""
+"""The parser of all commands: absl flags from declared parameters, help lines, one-line errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INDENT = " " * 6
 
 
 class UsageError(ValueError):
-    """The command line is wrong; says in one line how."""
+    """The command line is wrong; the message explains it in one line."""
 
 
 def parse_flags(
@@ -70,7 +70,7 @@ def wants_help(words: Sequence[str]) -> bool:
 
 
 def help_topic(words: Sequence[str]) -> str | None:
-    """Returns what a command line asks help on: `"all"` or a name; `None` for the short page."""
+    """Returns the topic of the help asked for: `"all"` or a name; `None` for the short page."""
     named = [word.partition("=")[2] for word in words if word.startswith(_HELP_ON)]
     return "all" if "--helpfull" in words else next(iter(named), None)
 
@@ -98,8 +98,8 @@ FAILED = 1
 def fail(error: Exception | str, code: int = BAD_INPUT, names: Container[str] | None = None) -> int:
     """Prints an error in one line and returns the exit code.
 
-    A `ParameterError` of a flag is printed as the flag; with `names` as `None` each parameter is
-    one.
+    A `ParameterError` of a parameter in `names` is printed as a flag; with `None`, of any
+    parameter.
     """
     text = str(error)
     if isinstance(error, ParameterError) and (names is None or error.name in names):
@@ -111,7 +111,7 @@ def fail(error: Exception | str, code: int = BAD_INPUT, names: Container[str] | 
 
 
 def fail_of_machine(error: OSError | MemoryError) -> int:
-    """Prints what this machine did not let a run do, in one line, and returns the exit code."""
+    """Prints an error of the machine (files, memory) in one line; returns the exit code."""
     if isinstance(error, MemoryError):
         return fail(f"not enough memory: {error}", FAILED)
     path = error.filename2 or error.filename

@@ -1,4 +1,4 @@
-"""Is one method better: differences with verdicts, curves, and the papers' tables beside theirs.
+"""Tells which methods are better: differences with verdicts, curves, and the papers' tables.
 
 f3ast-tff report --runs runs --out report --format pdf,svg
 """

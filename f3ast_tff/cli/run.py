@@ -1,4 +1,4 @@
-"""`f3ast-tff run` and `campaign`: runs with their progress, one line each, exit codes."""
+"""`f3ast-tff run` and `campaign`: progress, a result line per run, exit codes."""
 
 from __future__ import annotations
 
@@ -39,13 +39,12 @@ _AT_START = "interrupted before a round was done: the same command starts or goe
 
 
 def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = None) -> int:
-    """Runs the experiment that the settings describe, or goes on with it.
+    """Runs or resumes the experiment that the settings describe.
 
     Args:
-        given: Settings by name. Several values in a list are several runs: every combination, one
-            after the other.
-        registry: The components at hand.
-        signals: Asked between rounds whether to stop; by default nothing asks for that.
+        given: Settings by name. A list of values means several runs: every combination, in order.
+        registry: Known components.
+        signals: Request to stop, polled between rounds; none by default.
 
     Returns:
         The exit code: 0, `BAD_INPUT` for errors of the user, 128 plus the number of a signal,
@@ -61,7 +60,7 @@ def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = 
     code = 0
     with warnings_said():
         try:
-            # All, before the first starts: another may be refused.
+            # Resolve all runs before the first starts, because a later run may be refused.
             configurations = [
                 resolve({**given, **dict(zip(lists, values))}, registry)
                 for values in itertools.product(*lists.values())
@@ -77,8 +76,8 @@ def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = 
 
 
 def campaign(parsed: Parsed, signals: Signals) -> int:
-    """Runs a campaign, or goes on with it; returns the exit code."""
-    # Here, so that a single run does without them.
+    """Runs or resumes a campaign; returns the exit code."""
+    # Imported here, because a single run does not need them.
     from f3ast_tff.campaigns.command import run_campaign
     from f3ast_tff.campaigns.grid_file import CampaignError
     from f3ast_tff.campaigns.measurement import MeasurementError
@@ -133,7 +132,7 @@ def _report(folder: Path, result: RunResult) -> None:
     if result.not_added:
         say(f"{folder}: {', '.join(result.not_added)}: not added to a finished run")
     summary = result.summary
-    # JSON has no NaN: a summary read back holds null.
+    # JSON has no NaN; a summary holds null instead.
     final = {k: float("nan") if v is None else v for k, v in summary["final"].items()}
     print(
         f"{folder} {'already finished' if result.finished_before else 'finished'}: "
@@ -161,7 +160,7 @@ _WINDOW_S = 10.0
 class ProgressBar:
     """Round, seconds per round, time left and accuracy.
 
-    Without a terminal it is a line per evaluation, and one every 30 s where rounds are slow.
+    Without a terminal it prints a line per evaluation, and every 30 s if rounds are slow.
     """
 
     def __init__(self, name: str, rounds: int) -> None:
@@ -173,7 +172,7 @@ class ProgressBar:
         self._done = 0
         self._first = True
         self._shown = 0.0
-        # Times at which so many rounds were done.
+        # Pairs of a time and the number of rounds done at that time.
         self._past: deque[tuple[float, int]] = deque()
 
     def start(self, first_round: int) -> None:
@@ -211,7 +210,7 @@ class ProgressBar:
                 self._shown = now
 
     def _seconds_per_round(self, now: float) -> float:
-        """Over the last seconds; without the first block, which compiles, once there are others."""
+        """Mean over the last seconds; leaves out the first block, which compiles, if possible."""
         past = self._past
         past.append((now, self._done))
         if len(past) > 2 and (self._first or past[1][0] < now - _WINDOW_S):
@@ -221,7 +220,7 @@ class ProgressBar:
         return (after - before) / (now_done - done)
 
     def close(self) -> None:
-        """Draws the bar a last time and ends its line; again does nothing."""
+        """Draws the bar a last time and ends its line; a second call does nothing."""
         if self._bar is not None and not self._bar.disable:
             with contextlib.suppress(OSError):
                 self._bar.close()

@@ -1,4 +1,4 @@
-"""Reads `.npy` and `.npz` files of others: no pickles, and no more bytes than a stated limit.
+"""Reads foreign `.npy` and `.npz` files: no pickles, and no more bytes than a stated limit.
 
 Writes `.npz` files too.
 """
@@ -16,9 +16,9 @@ import numpy as np
 
 from f3ast_tff.core.data_files import open_regular
 
-# More than any run's record of its clients.
+# Limit above any run's record of its clients.
 _MAX_ARRAYS_BYTES = 2**32
-# Raised by NumPy and zipfile for a damaged file.
+# Errors of NumPy and zipfile for a damaged file.
 _DAMAGED = (
     EOFError,
     KeyError,
@@ -54,27 +54,26 @@ def load_npz(path: Path) -> dict[str, np.ndarray]:
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: If it is damaged, too large, or holds something else than plain arrays.
+        ValueError: If it is damaged, too large, or holds anything except plain arrays.
     """
     with open_regular(path) as file:
         return _read(file, _MAX_ARRAYS_BYTES)
 
 
 def read_npz(file: IO[bytes]) -> dict[str, np.ndarray]:
-    """Returns the arrays of a seekable, uncompressed archive, together no larger than itself.
+    """Returns the arrays of a seekable, uncompressed archive; their bytes must fit in its size.
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: The same as `load_npz`.
+        ValueError: See `load_npz`.
     """
     return _read(file, file.seek(0, 2))
 
 
 def write_npz(file: IO[bytes], arrays: Mapping[str, Any], *, compressed: bool = False) -> None:
-    """Writes what `np.savez` or `np.savez_compressed` would.
+    """Writes arrays as `np.savez` or `np.savez_compressed` does, and closes the archive on errors.
 
-    Closed on an error too: NumPy leaves that to the collection of garbage, which prints a
-    traceback where the disk is full.
+    NumPy leaves closing to garbage collection, which prints a traceback if the disk is full.
 
     Raises:
         OSError: If it cannot be written.

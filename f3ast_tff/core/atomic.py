@@ -1,4 +1,4 @@
-"""Files that are either the old one or the new one, never half of the new one."""
+"""Atomic writes: a file has its old or its new content, never a part of the new."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import IO, Any
 
 @contextmanager
 def atomic_write(path: Path, mode: str = "w", **kwargs: Any) -> Iterator[IO[Any]]:
-    """Opens a file that takes the place of `path` only once it is written and on disk.
+    """Opens a file that replaces `path` only after it is written and on disk.
 
     Args:
         path: The file to replace or make; its folder must exist.
         mode: `"w"` or `"wb"`.
-        **kwargs: As of `open`.
+        **kwargs: Arguments of `open`.
 
     Yields:
         The open file; on an exception `path` stays as it was.
 
     Raises:
-        OSError: If it cannot be written, or is a device, which a file would take the place of.
+        OSError: If it cannot be written, or is a device, which must not be replaced by a file.
     """
     if _is_device(path):
         raise OSError(errno.EPERM, "it is a device", str(path))
@@ -42,7 +42,7 @@ def atomic_write(path: Path, mode: str = "w", **kwargs: Any) -> Iterator[IO[Any]
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Has errors that name no file, such as that of a full disk, name this one."""
+    """Adds this path to errors that name no file, such as the error of a full disk."""
     try:
         yield
     except OSError as error:
@@ -53,7 +53,7 @@ def naming(path: Path) -> Iterator[None]:
 
 @contextmanager
 def made_folder(path: Path) -> Iterator[None]:
-    """Makes a folder, and those above it; after a failure the new ones that are empty are gone.
+    """Makes a folder and its parents; after a failure removes new folders that are empty.
 
     Raises:
         OSError: If it cannot be made.
@@ -73,12 +73,12 @@ def _is_device(path: Path) -> bool:
     try:
         mode = path.lstat().st_mode
     except OSError:
-        # Not there, or to be told of when it is written.
+        # The path is missing, or writing to it will raise the error.
         return False
     return stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
 
 
 def remove_temporaries(folder: Path) -> None:
-    """Removes what killed processes left of `atomic_write` in a folder, which must be locked."""
+    """Removes leftovers of killed `atomic_write` calls in a folder, which must be locked."""
     for path in folder.glob(".*.tmp"):
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Reads files of others as data: regular files only, and no more bytes than a stated limit."""
+"""Reads foreign files as data: regular files only, and no more bytes than a stated limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_TEXT_BYTES = 2**28
 MAX_TOML_BYTES = 2**20
 # The time to read a dotted key of TOML grows with the square of its parts.
 _MAX_DOTS = 100
-# Texts, closed or not, and comments: in one pass, whatever the file holds.
+# Texts, closed or not, and comments; matched in one pass for any content.
 _TOML_TEXTS = re.compile(
     r""""{3}(?:\\.|[^\\])*?(?:"{3}|\Z)|'{3}.*?(?:'{3}|\Z)"""
     r"""|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|#[^\n]*""",
@@ -33,7 +33,7 @@ def open_regular(path: Path | str) -> io.FileIO:
 
     Raises:
         OSError: If it cannot be opened.
-        ValueError: If it is a pipe, a device or the like, whose reading could wait for ever.
+        ValueError: If it is a pipe, a device or the like, where reading could wait for ever.
     """
     file = io.FileIO(path, "rb", opener=_without_waiting)
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -43,7 +43,7 @@ def open_regular(path: Path | str) -> io.FileIO:
 
 
 def file_state(path: Path) -> tuple[int, ...]:
-    """Returns what changes when a file does: time and size; nothing if it is not there."""
+    """Returns time and size of a file, which differ after a change; `()` for a missing file."""
     try:
         seen = path.stat()
     except OSError:
@@ -52,10 +52,10 @@ def file_state(path: Path) -> tuple[int, ...]:
 
 
 def check_appendable(path: Path) -> None:
-    """Checks that a file can be appended to, where it is there.
+    """Checks that a file, if it exists, can be appended to.
 
     Raises:
-        OSError: If it is a pipe, whose opening could wait for ever, a device, a folder or the like.
+        OSError: If it is a pipe, where opening could wait for ever, a device, a folder or the like.
     """
     if path.exists() and not path.is_file():
         raise OSError(errno.EEXIST, "it is not a regular file", str(path))
@@ -66,11 +66,11 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def read_bytes(path: Path | str, most: int) -> bytes:
-    """Returns the content of a file of at most so many bytes.
+    """Returns the content of a file of at most `most` bytes.
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: If it is larger, which is known before it is read, or no regular file.
+        ValueError: If it is larger, which is checked before reading, or no regular file.
     """
     with open_regular(path) as file:
         _check_size(file, most)
@@ -88,7 +88,7 @@ def read_text(path: Path | str, most: int = MAX_TEXT_BYTES) -> str:
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: If it is no such text, larger than `most` bytes or no regular file.
+        ValueError: If it is not UTF-8, larger than `most` bytes or no regular file.
     """
     return read_bytes(path, most).decode("utf-8-sig")
 
@@ -98,8 +98,8 @@ def read_json(path: Path | str, most: int = MAX_TEXT_BYTES) -> Any:
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: As `read_text`, if it is not JSON, is nested too deeply, or names a member
-            of an object twice.
+        ValueError: See `read_text`; also if it is not JSON, is nested too deeply, or names a
+            member of an object twice.
     """
     text = read_text(path, most)
     try:
@@ -115,8 +115,8 @@ def read_toml(path: Path | str, most: int = MAX_TOML_BYTES) -> dict[str, Any]:
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: As `read_text`, or if it is not TOML, is nested too deeply or has a key of very
-            many parts.
+        ValueError: See `read_text`; also if it is not TOML, is nested too deeply or has a key of
+            very many parts.
     """
     if sys.version_info >= (3, 11):
         import tomllib
@@ -160,9 +160,9 @@ def hash_of(path: Path, algorithm: str = "sha256", start: int = 0, most: int | N
 
 
 class Limited(io.RawIOBase):
-    """A stream, of a decompressor for example, that yields no more bytes than a limit.
+    """A stream, for example of a decompressor, that yields at most a limit of bytes.
 
-    Forward only; reading beyond the limit is a `ValueError`.
+    It only goes forward; reading beyond the limit raises `ValueError`.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class Limited(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """See `io.RawIOBase.readinto`."""
-        # A further byte tells the end of the file from the limit.
+        # One more byte distinguishes the end of the file from the limit.
         found = self._stream.read(min(len(buffer), self._left + 1)) or b""
         if len(found) > self._left:
             raise ValueError(f"{self._what} more than {self._most} bytes")

@@ -1,4 +1,4 @@
-"""The errors that a user can cause or meet, each said in one line."""
+"""The errors that a user can cause or meet; each has a message of one line."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _OF_A_PATH = frozenset(
 
 
 def is_of_a_path(error: OSError) -> bool:
-    """Whether a path cannot be used, as opposed to a full disk and the like."""
+    """Whether the error means that a path cannot be used, unlike a full disk and the like."""
     return error.errno in _OF_A_PATH
 
 
 class ParameterError(ValueError):
     """A parameter has a value that is not allowed.
 
-    The command line says `--name=value` where that is a flag.
+    The command line shows it as `--name=value` if the parameter is a flag.
 
     Attributes:
         name: Name of the parameter.
@@ -104,7 +104,7 @@ class DataError(RuntimeError):
     """
 
 
-# What says all there is to say in one line.
+# Errors whose message needs no traceback.
 EXPECTED = (
     CheckpointError,
     ComponentError,
@@ -117,10 +117,10 @@ EXPECTED = (
 
 
 class Interrupted(Exception):
-    """A run was asked to stop, and has.
+    """A run was asked to stop and has stopped.
 
     Attributes:
-        round_number: Round of its last checkpoint; 0 without one.
+        round_number: Round of its last checkpoint; 0 without a checkpoint.
     """
 
     def __init__(self, round_number: int = 0) -> None:

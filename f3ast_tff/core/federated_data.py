@@ -12,23 +12,23 @@ import numpy as np
 from f3ast_tff.core import frame_columns
 from f3ast_tff.core.randomness import generator
 
-# A model has weights of every class, up to the largest label.
+# Largest number of classes; a model has weights for every class up to the largest label.
 _MAX_CLASSES = 2**20
 
 
 @dataclass(frozen=True)
 class ClientExamples:
-    """Examples of all clients, one client after the other.
+    """Examples of all clients, in the order of clients.
 
     Attributes:
         features: `[num_examples, ...]`, any dtype.
-        labels: Integer class ids, `[num_examples]`, or `[num_examples, length]` for sequences; a
-            negative label does not count, in no loss and no accuracy (the pads of a sequence).
+        labels: Integer class ids, `[num_examples]`, or `[num_examples, length]` for sequences.
+            Negative labels (the pads of a sequence) count neither in losses nor in accuracies.
         offsets: `int64 [num_clients + 1]`; client k holds rows `offsets[k]:offsets[k + 1]`.
-        names: Name of each client, `[num_clients]`; `None` where clients are mere numbers.
+        names: Name of each client, `[num_clients]`; `None` if clients are only numbered.
 
     Raises:
-        ValueError: If the arrays contradict each other, or labels are no integers.
+        ValueError: If the arrays contradict each other, or labels are not integers.
 
     Examples:
         >>> import numpy as np
@@ -74,12 +74,12 @@ class ClientExamples:
         return self.features[rows], self.labels[rows]
 
     def __repr__(self) -> str:
-        """N, number and shape of the examples."""
+        """Shows N, and number and shape of the examples."""
         shape = self.features.shape[1:]
         return f"ClientExamples(N={self.num_clients}, examples={len(self.labels)}, shape={shape})"
 
     def take(self, ids: np.ndarray) -> ClientExamples:
-        """Returns the examples of these clients alone, in this order, `int [m]`."""
+        """Returns the examples of these clients only, in the order of `ids`, `int [m]`."""
         sizes = self.sizes[ids]
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[ids] - offsets[:-1], sizes)
@@ -89,16 +89,16 @@ class ClientExamples:
         )
 
     def pooled(self) -> ClientExamples:
-        """Returns the same examples, all held by one client."""
+        """Returns the same examples, held by one client."""
         everything = np.array([0, len(self.labels)], np.int64)
         return ClientExamples(self.features, self.labels, everything)
 
     def name_of_row(self, row: int) -> str:
-        """Returns the name, or else the number, of the client that holds a row."""
+        """Returns the name of the client that holds a row; without names, its number."""
         return self.name(int(np.searchsorted(self.offsets, row, side="right")) - 1)
 
     def name(self, k: int) -> str:
-        """Returns the name, or else the number, of client `k`."""
+        """Returns the name of client `k`; without names, its number."""
         return str(k if self.names is None else self.names[k])
 
 
@@ -108,11 +108,11 @@ class FederatedData:
 
     Attributes:
         train: Training examples by client.
-        test: Test examples by client (for a task whose test clients are other clients, theirs).
-        num_classes: Number of classes, labels being `0 .. num_classes - 1`.
+        test: Test examples by client; a task may have other clients for testing.
+        num_classes: Number of classes; labels are `0 .. num_classes - 1`.
 
     Raises:
-        ValueError: If a label is too large, or training and test features have other shapes.
+        ValueError: If a label is too large, or training and test features differ in shape.
 
     Examples:
         >>> import pandas as pd
@@ -144,7 +144,7 @@ class FederatedData:
             raise ValueError(f"training features have shape {shapes[0]}, test features {shapes[1]}")
 
     def _repr_html_(self) -> str:
-        """Clients, examples and their shape, for a notebook."""
+        """Shows clients, examples and their shape in a notebook."""
         rows = "".join(
             f"<tr><th>{name}</th><td>{part.num_clients}</td><td>{len(part.labels)}</td>"
             f"<td>{part.features.shape[1:]}</td></tr>"
@@ -173,22 +173,22 @@ class FederatedData:
         num_classes: int | None = None,
         seed: int = 0,
     ) -> FederatedData:
-        """Returns the data of examples in any order, each with the client that holds it.
+        """Returns the data of examples in any order, each with the id of its client.
 
-        Clients are put in the order of their ids, a client's examples stay in theirs.
+        Clients are sorted by id; the examples of a client keep their order.
 
         Args:
             features: `[n, ...]`; floating-point numbers become `float32`, integers stay.
-            labels: Integers, `[n]`, or `[n, length]` with negative ones for pads.
+            labels: Integers, `[n]`, or `[n, length]` with negative labels for pads.
             clients: Integers or texts, `[n]`.
-            test: Share of each client's examples that is for testing, rounded, a client keeping
-                one for training at least; or `bool [n]`, true for test examples; or `None`: the
-                training examples are the test examples too.
-            num_classes: Number of classes; by default the largest label and one.
-            seed: Seed of which examples are for testing.
+            test: Share of each client's examples for testing, rounded; a client keeps at least
+                one example for training. Or `bool [n]`, true for test examples. Or `None`: the
+                training examples are also the test examples.
+            num_classes: Number of classes; by default the largest label plus one.
+            seed: Seed of the choice of test examples.
 
         Raises:
-            ValueError: If an array is no such array, or a feature is not finite; names the row
+            ValueError: If an array has another form, or a feature is not finite; names the row
                 and the client.
 
         Examples:
@@ -199,7 +199,7 @@ class FederatedData:
             (['a', 'b'], [2, 1], 2)
         """
         if not isinstance(clients, np.ndarray):
-            # An array would merge 1 and "1".
+            # An array of texts would merge 1 and "1".
             given = np.asarray(clients, object)
             clients = np.asarray(clients)
             if clients.ndim == 1 and clients.dtype.kind in "US":
@@ -243,15 +243,16 @@ class FederatedData:
             frame: A pandas DataFrame, from a CSV or parquet file or `datasets.Dataset.to_pandas()`.
             client: Column of client ids, integers or texts.
             label: Column of classes: integers from 0, or texts, numbered in their sorted order.
-            split: Column that says `train` or `test`; without it `test_fraction` of each client's
+            split: Column of `train` or `test`; without it, `test_fraction` of each client's
                 examples are for testing.
-            features: Columns that a model reads: numbers, or one of arrays or lists of equal
-                shape. By default all other columns of numbers, or else the one of arrays.
-            test_fraction: See `from_arrays`; not read with `split`.
+            features: Columns for the model: columns of numbers, or one column of arrays or lists
+                of equal shape. By default all other columns of numbers; if there are none, the
+                only column of arrays.
+            test_fraction: See `from_arrays`; ignored with `split`.
             seed: See `from_arrays`.
 
         Raises:
-            ValueError: If a column is missing or holds something else; names column and row.
+            ValueError: If a column is missing or has other content; names column and row.
         """
         known = [client, label, *([split] if split is not None else [])]
         used = [*known, *(features or ())]
@@ -275,7 +276,7 @@ def _form(array: np.ndarray) -> str:
 def _checked_features(features: np.ndarray, clients: np.ndarray) -> np.ndarray:
     if features.ndim < 2 or features.dtype.kind not in "biuf":
         raise ValueError(f"features must be numbers [n, ...], not {_form(features)}")
-    # Beyond int32 a program without 64-bit integers would wrap around.
+    # Larger integers than int32 would wrap around in a program without 64-bit integers.
     if features.dtype.kind in "iu" and _fits_int32(features):
         return features
     if features.dtype.kind in "iu":
@@ -314,7 +315,7 @@ def _checked_labels(labels: np.ndarray, clients: np.ndarray) -> np.ndarray:
 
 
 def _drawn(clients: np.ndarray, fraction: float, seed: int) -> np.ndarray:
-    """Returns which examples are for testing, `bool [n]`."""
+    """Draws the test examples, `bool [n]`."""
     if not 0 < fraction < 1:
         raise ValueError(f"test {fraction}: must be above 0 and below 1")
     owners, sizes = np.unique(clients, return_inverse=True, return_counts=True)[1:]

@@ -1,4 +1,4 @@
-"""Columns of a pandas DataFrame as arrays; duck-typed, so that pandas need not be there."""
+"""Columns of a pandas DataFrame as arrays; duck-typed, so that pandas need not be installed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 _NUMBERS = "biuf"
-# Floating-point numbers beyond are not told apart from their neighbours.
+# Largest integer that a float64 distinguishes from its neighbours.
 _MAX_INTEGER = 2**53
-# Up to here single precision tells all integers apart.
+# Largest integer up to which single precision distinguishes all integers.
 _MAX_EXACT = 2**24
-# NumPy gives every text of an array the length of the longest.
+# Limit on a text's length, as NumPy gives all texts of an array the length of the longest.
 _MAX_TEXT = 1000
 
 
@@ -36,10 +36,10 @@ def ids(frame: Any, column: str) -> np.ndarray:
 
 
 def classes(frame: Any, column: str) -> np.ndarray:
-    """Returns labels: integers `[n]` as they are, texts as their places in sorted order.
+    """Returns labels `[n]`: integers unchanged, texts as their index in sorted order.
 
     Raises:
-        ValueError: If a number is no integer; names the row.
+        ValueError: If a number is not an integer; names the row.
     """
     values = _values(frame, column)
     if values.dtype.kind not in _NUMBERS:
@@ -56,10 +56,10 @@ def classes(frame: Any, column: str) -> np.ndarray:
 
 
 def is_test(frame: Any, column: str) -> np.ndarray:
-    """Returns which rows say `test`, `bool [n]`.
+    """Returns whether each row is `test`, `bool [n]`.
 
     Raises:
-        ValueError: If one says something beside `train` and `test`; names the row.
+        ValueError: If a row is neither `train` nor `test`; names the row.
     """
     values = _values(frame, column).astype(str)
     known = np.isin(values, ("train", "test"))
@@ -73,10 +73,11 @@ def is_test(frame: Any, column: str) -> np.ndarray:
 def features(frame: Any, columns: Sequence[str] | None, known: Sequence[str]) -> np.ndarray:
     """Returns features `[n, d]`, or `[n, ...]` of one column of arrays.
 
-    Without `columns` these are all of numbers, or else the one of arrays, except those `known`.
+    Without `columns` these are all columns of numbers or, if there are none, the only column of
+    arrays; `known` columns are left out.
 
     Raises:
-        ValueError: If there are no such columns, or arrays have different shapes.
+        ValueError: If there are no such columns, or arrays differ in shape.
     """
     # All columns at once: a frame may have a column per pixel.
     numbers = {c for c, dtype in zip(frame.columns, frame.dtypes) if _is_of_numbers(dtype)}
@@ -94,13 +95,13 @@ def features(frame: Any, columns: Sequence[str] | None, known: Sequence[str]) ->
     if odd or not columns:
         what = f"column {odd[0]!r} holds neither" if odd else "no other column holds either"
         raise ValueError(f"features must be columns of numbers, or one of arrays: {what}")
-    # A gap becomes NaN, which is refused with its row.
+    # A gap becomes NaN; a later check refuses it and names its row.
     _refuse_collapsed(frame, columns)
     return np.ascontiguousarray(frame[list(columns)].to_numpy(np.float32, na_value=np.nan))
 
 
 def _refuse_collapsed(frame: Any, columns: Sequence[str]) -> None:
-    # Made once: `dtypes` is a new Series each time.
+    # Made once, because `dtypes` is a new Series on each access.
     kinds = {column: dtype.kind for column, dtype in zip(frame.columns, frame.dtypes)}
     of_integers = [column for column in columns if kinds[column] in "iu"]
     whole = frame[of_integers]
@@ -112,7 +113,7 @@ def _refuse_collapsed(frame: Any, columns: Sequence[str]) -> None:
 
 
 def refuse_collapsed(integers: np.ndarray, what: str) -> None:
-    """Raises `ValueError` if two integers are one number in single precision; names both."""
+    """Raises `ValueError` if two integers are equal in single precision; names both."""
     if not integers.size or max(abs(int(integers.min())), int(integers.max())) <= _MAX_EXACT:
         return
     values = np.unique(integers)
@@ -127,11 +128,11 @@ def texts(values: np.ndarray, what: str) -> np.ndarray:
     """Returns values as texts `[n]`.
 
     Raises:
-        ValueError: If two values would become one text, or a text is too long; names them.
+        ValueError: If two values become the same text, or a text is too long; names them.
     """
     first: dict[str, Any] = {}
     for value in dict.fromkeys(values.tolist()):
-        # NumPy's texts end before zeros.
+        # NumPy cuts zeros off the end of a text.
         text = str(value).rstrip("\0")
         if len(text) > _MAX_TEXT:
             raise ValueError(f"{what}: {text[:20]!r}... is longer than {_MAX_TEXT} characters")
@@ -150,7 +151,7 @@ def _holds_arrays(series: Any) -> bool:
 
 
 def _values(frame: Any, column: str) -> np.ndarray:
-    """A column without gaps; pandas' own numbers (`Int64`, Arrow's) as NumPy's."""
+    """A column without gaps; numbers of pandas (`Int64`) and Arrow become numbers of NumPy."""
     series = frame[column]
     gaps = series.isna().to_numpy()
     if gaps.any():
@@ -158,7 +159,7 @@ def _values(frame: Any, column: str) -> np.ndarray:
     if _is_of_numbers(series.dtype):
         return series.to_numpy(getattr(series.dtype, "numpy_dtype", series.dtype))
     if hasattr(series, "cat"):
-        # Each text once in memory, as pandas 3 would not have it.
+        # Each text once in memory, unlike in pandas 3.
         kinds = series.cat.categories
         values = kinds.to_numpy(None if _is_of_numbers(kinds.dtype) else object)
         return values[series.cat.codes.to_numpy()]
@@ -181,7 +182,7 @@ def _stacked(values: np.ndarray, column: str) -> np.ndarray:
 
 
 def _dense(value: Any) -> np.ndarray:
-    """An array of lists within lists, or of parquet's arrays of arrays."""
+    """Makes an array from nested lists, or from parquet's arrays of arrays."""
     array = np.asarray(value)
     if not array.ndim or array.dtype.kind not in _NUMBERS + "O":
         raise TypeError

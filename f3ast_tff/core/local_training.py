@@ -14,16 +14,16 @@ from f3ast_tff.core.randomness import each_generator
 class LocalTraining:
     """Local training of one client in one round.
 
-    Either `epochs` passes over the client's data, each in its own random order and cut into
-    batches with a short last one; or exactly `steps` full batches (the paper's "E steps"), taken
-    from as many passes as they need.
+    Either `epochs` passes over the client's data, each in a new random order and cut into batches,
+    the last of which may be short. Or exactly `steps` full batches (the paper's "E steps"), from
+    as many passes as needed.
 
     Attributes:
         batch_size: Examples in a batch, at least 1.
         epochs: Passes over the client's data, at least 1; not used when `steps` is set.
-        steps: Number of full batches, or `None`.
-        drop_remainder: Whether an epoch's short last batch is dropped; a client with less than
-            one batch then does no step.
+        steps: Number of full batches; `None` to train by epochs.
+        drop_remainder: Whether an epoch's short last batch is dropped; then a client with less
+            than one batch makes no step.
         seed: Seed of the order.
     """
 
@@ -35,7 +35,7 @@ class LocalTraining:
 
     @property
     def num_segments(self) -> int:
-        """Rows of `order`: batches do not cross from one row into the next."""
+        """Number of rows of `order`; a batch lies within one row."""
         return 1 if self.steps is not None else self.epochs
 
     def order(self, round_number: int, client: int, num_examples: int) -> np.ndarray:
@@ -55,7 +55,7 @@ class LocalTraining:
     def orders(
         self, round_number: int, clients: Sequence[int], nums_examples: Sequence[int]
     ) -> Iterator[np.ndarray]:
-        """Yields `order` of each of some clients, `int [m]`, of these numbers of examples."""
+        """Yields `order` for each of `clients`, `int [m]`, with these numbers of examples."""
         generators = each_generator(self.seed, "batches", round_number, last=clients)
         for rng, num_examples in zip(generators, nums_examples):
             yield self._order(rng, num_examples)
@@ -74,7 +74,7 @@ class LocalTraining:
         return np.asarray(epochs, np.int32).reshape(self.epochs, length)
 
     def num_batches(self, num_examples: np.ndarray) -> np.ndarray:
-        """Returns the steps that clients of these sizes take in a round, `int64`."""
+        """Returns the number of steps per round of clients of these sizes, `int64`."""
         sizes = np.asarray(num_examples, np.int64)
         if self.steps is not None:
             return np.where(sizes > 0, self.steps, 0)
@@ -84,9 +84,9 @@ class LocalTraining:
         return self.epochs * full
 
     def num_visits(self, num_examples: np.ndarray) -> np.ndarray:
-        """Returns how many examples clients of these sizes train on in a round, `int64`.
+        """Returns the number of visits to examples per round of clients of these sizes, `int64`.
 
-        An example that is visited several times counts as often.
+        An example that is visited several times counts several times.
         """
         sizes = np.asarray(num_examples, np.int64)
         if self.steps is not None or self.drop_remainder:
@@ -104,7 +104,7 @@ def client_share(sizes: np.ndarray, work: LocalTraining, unit: str) -> np.ndarra
             share of the training batches), or `"equal"` (1 / N among the clients with data).
 
     Returns:
-        `float64 [N]`, positive where a client has data, sums to 1.
+        `float64 [N]` of sum 1, positive for clients with data.
     """
     counts = {
         "examples": lambda: sizes,
@@ -118,7 +118,7 @@ def check_client_shares(p: np.ndarray) -> None:
     """Checks that client shares p_k are a distribution, `float [N]`.
 
     Raises:
-        ValueError: If one is negative or not finite, or they do not sum to 1.
+        ValueError: If a share is negative or not finite, or the sum is not 1.
     """
     if p.ndim != 1:
         raise ValueError(f"p has shape {p.shape}: must be [N]")

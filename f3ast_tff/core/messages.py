@@ -10,15 +10,15 @@ import unicodedata
 
 _LONGEST = 2000
 _LONGEST_WORD = 300
-# Controls (escape sequences too), surrogates, and formats, which reverse the reading order.
+# Controls (and so escape sequences), surrogates, and formats, which can reverse the reading order.
 _UNSAFE = ("Cc", "Cs", "Cf", "Co", "Cn")
 _WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
 
 
 def print_any_character() -> None:
-    """Has stdout show `?` for what its encoding lacks: in a Latin-1 locale a minus sign, say.
+    """Makes stdout print `?` for characters outside its encoding, such as a minus sign in Latin-1.
 
-    An error handler set by `PYTHONIOENCODING` stays; stderr already has one.
+    An error handler set by `PYTHONIOENCODING` stays; stderr already has an error handler.
     """
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="replace")
@@ -27,8 +27,8 @@ def print_any_character() -> None:
 def one_line(text: object) -> str:
     r"""Returns a text in one line that a terminal can show.
 
-    White space becomes single spaces, other unsafe characters `?`; long words and long texts are
-    shortened, saying how long they are.
+    White space becomes single spaces, and other unsafe characters become `?`. Long words and long
+    texts are shortened, with a note of their length.
 
     Examples:
         >>> from f3ast_tff.core.messages import one_line
@@ -43,10 +43,10 @@ def one_line(text: object) -> str:
 
 
 def one_line_of(error: BaseException) -> str:
-    """Returns an error of unknown origin with its type in one line, if need be without its text."""
+    """Returns type and text of any error in one line; only the type if its text fails."""
     try:
         text = one_line(error)
-    except Exception:  # Its `__str__` is a stranger's too.
+    except Exception:  # Foreign code in its `__str__` may fail.
         text = ""
     name = type(error).__name__
     return f"{name}: {text}" if text else name
@@ -62,7 +62,7 @@ def _shortened(word: re.Match[str]) -> str:
 
 
 class LineFormatter(logging.Formatter):
-    """A record in one line, see `one_line`."""
+    """Formats a record in one line, see `one_line`."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         """See `logging.Formatter.formatMessage`."""

@@ -1,4 +1,4 @@
-"""Reads pickles of plain values without `pickle`: in a file, a pickle is a program."""
+"""Reads pickles of plain values without `pickle`, because a pickle is a program."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any, ClassVar
 
 
 class PlainPickle:
-    """A machine of one stack, as `pickletools` describes it, with few opcodes.
+    """A stack machine, as `pickletools` describes it, with few opcodes.
 
-    Opcodes are those that Python's protocols 2 to 5 write of dictionaries, lists, tuples, texts,
-    bytes and numbers; all others are refused. A subclass adds opcodes by `actions`.
+    It accepts the opcodes that Python's protocols 2 to 5 write for dictionaries, lists, tuples,
+    texts, bytes and numbers, and refuses all others. A subclass adds opcodes by `actions`.
 
     Attributes:
         actions: The action of each opcode.
-        keys: Types that a key of a dictionary may have.
+        keys: Allowed types of a dictionary's keys.
     """
 
     actions: ClassVar[Mapping[bytes, Callable[[Any], object]]]
     keys: ClassVar[tuple[type, ...]] = (bytes, str, int)
 
     def __init__(self, content: bytes, most_opcodes: int) -> None:
-        """Takes the file.
+        """Takes the content of a file.
 
         Args:
-            content: Its bytes.
-            most_opcodes: How many it may have, so that tiny objects do not fill memory.
+            content: Bytes of the file.
+            most_opcodes: Largest number of opcodes; it keeps tiny objects from filling memory.
         """
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
@@ -40,7 +40,7 @@ class PlainPickle:
         """Returns the value that the file holds.
 
         Raises:
-            ValueError: If it is damaged, has too many opcodes, or one that is not known here.
+            ValueError: If it is damaged, or has too many opcodes or an unknown opcode.
         """
         try:
             return self._run()
@@ -60,7 +60,7 @@ class PlainPickle:
         raise ValueError("it has too many opcodes")
 
     def take(self, size: int) -> bytes:
-        """Returns the next bytes."""
+        """Returns the next `size` bytes."""
         found = self._content[self._place : self._place + size]
         if len(found) < size:
             raise ValueError("it is cut short")
@@ -68,14 +68,14 @@ class PlainPickle:
         return found
 
     def line(self, longest: int) -> str:
-        """Returns the rest of the line, ASCII; cut short if it is longer than that."""
+        """Returns the rest of the line, in ASCII, cut after `longest` characters."""
         end = self._content.find(b"\n", self._place, self._place + longest)
         line = self.take(end - self._place if end >= 0 else len(self._content))
         self.take(1)
         return line.decode("ascii")
 
     def number(self, form: str) -> Any:
-        """Returns the next number, of a form of `struct`."""
+        """Returns the next number, in a format of `struct`."""
         (number,) = struct.unpack(form, self.take(struct.calcsize(form)))
         return number
 
@@ -84,7 +84,7 @@ class PlainPickle:
         self.stack.append(value)
 
     def string(self, form: str, text: bool = False) -> None:
-        """Puts a string on the stack whose length has a form of `struct`."""
+        """Puts a string on the stack; `form` is the `struct` format of its length."""
         size = self.number(form)
         if size < 0:
             raise ValueError("it has a string of negative length")

@@ -10,16 +10,16 @@ from contextlib import contextmanager
 from f3ast_tff.core.errors import EXPECTED, PluginError
 from f3ast_tff.core.messages import one_line_of
 
-# Among the names of a plug-in's modules: the plug-in's name.
+# Global of a plug-in's modules that holds the plug-in's name.
 MARK = "__f3ast_tff_plugin__"
 
 
 @contextmanager
 def plugins_named() -> Iterator[None]:
-    """Turns an error of a plug-in's code, `SystemExit` too, into one that names the plug-in.
+    """Turns an error of a plug-in's code, also `SystemExit`, into an error that names the plug-in.
 
     Raises:
-        PluginError: In place of any error but `EXPECTED` ones that has come through a plug-in.
+        PluginError: If an error other than the `EXPECTED` errors comes through a plug-in.
     """
     try:
         yield
@@ -43,6 +43,6 @@ def plugins_named() -> Iterator[None]:
 
 
 def is_ctrl_c(error: BaseException) -> bool:
-    """Whether Python raised it for Ctrl-C, as it does where the signal is not handled."""
+    """Whether Python raised it for Ctrl-C, as it does while no handler is installed."""
     handled = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
     return isinstance(error, KeyboardInterrupt) and not handled

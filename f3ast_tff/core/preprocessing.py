@@ -13,13 +13,13 @@ _WHITE = np.float32(255)
 
 
 class Preprocessing(Protocol):
-    """A pure function of features and of draws made on the host, the same in both frameworks.
+    """A pure function of features and draws, with equal results in both frameworks.
 
-    Augmentation is drawn with NumPy from (seed, round, client), a few
-    integers an example; the pixels are computed where the model is trained.
+    The draws of an augmentation are a few integers per example, made on the host with NumPy from
+    (seed, round, client). The pixels are computed on the device that trains the model.
 
     Attributes:
-        num_draws: Integers drawn for an example each time that it is trained on, 0 for none.
+        num_draws: Number of integers drawn per visit to an example in training, 0 for none.
     """
 
     @property
@@ -28,7 +28,7 @@ class Preprocessing(Protocol):
         ...
 
     def output_shape(self, stored_shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Returns the shape of a model input, of the shape of an example as it is stored."""
+        """Returns the shape of a model input from the shape of a stored example."""
         ...
 
     def draws(self, round_number: int, client: int, shape: tuple[int, ...]) -> np.ndarray:
@@ -40,12 +40,12 @@ class Preprocessing(Protocol):
             shape: Shape of `LocalTraining.order` for that client and round.
 
         Returns:
-            `int32 [*shape, num_draws]`, for the visits in their order.
+            `int32 [*shape, num_draws]`, in the order of the visits.
         """
         ...
 
     def in_jax(self, features: Any, draws: Any | None) -> Any:
-        """Returns model inputs `float32` (ids stay integers) of features `[n, ...]`.
+        """Returns model inputs, `float32` (ids stay integers), from features `[n, ...]`.
 
         Args:
             features: Stored features.
@@ -63,7 +63,7 @@ class Deterministic:
 
     @property
     def num_draws(self) -> int:
-        """None."""
+        """Zero: nothing is drawn."""
         return 0
 
     def draws(self, round_number: int, client: int, shape: tuple[int, ...]) -> np.ndarray:
@@ -77,7 +77,7 @@ class Deterministic:
 
 @dataclass(frozen=True)
 class AsStored(Deterministic):
-    """No change."""
+    """Leaves features unchanged."""
 
     def in_jax(self, features: Any, draws: Any | None) -> Any:
         """See `Preprocessing.in_jax`."""
@@ -90,7 +90,7 @@ class AsStored(Deterministic):
 
 @dataclass(frozen=True)
 class ScaledPixels(Deterministic):
-    """Pixels `uint8 [n, ...]` to `float32 [n, ...]`.
+    """Scales pixels `uint8 [n, ...]` linearly to `float32 [n, ...]`.
 
     Attributes:
         black: Image of 0.
@@ -116,16 +116,16 @@ class ScaledPixels(Deterministic):
 
 @dataclass(frozen=True)
 class ImageCrops:
-    """Square crops of square images, each standardised by its own mean and deviation.
+    """Takes square crops of square images and standardises each crop.
 
-    In training a crop is at a random place and mirrored with probability 1/2; in evaluation it is
-    central and not mirrored. A standardised image is (x - mean) / max(std, 1 / sqrt(size)), over
-    all of its pixels and channels, as in `tf.image.per_image_standardization`.
+    Training crops are at random places and mirrored with probability 1/2. Evaluation crops are
+    central and not mirrored. A standardised image is (x - mean) / max(std, 1 / sqrt(size)) over
+    all pixels and channels of the image, as in `tf.image.per_image_standardization`.
 
     Attributes:
         image: Side of a stored image, pixels.
         crop: Side of a crop, pixels, at most `image`.
-        augment: Whether crops in training are random; if not they are central there too.
+        augment: Whether training crops are random; otherwise they are central too.
         seed: Seed of the draws.
     """
 
@@ -136,7 +136,7 @@ class ImageCrops:
 
     @property
     def num_draws(self) -> int:
-        """Three: top row and left column of the crop, and whether it is mirrored (1) or not."""
+        """Three: top row and left column of the crop, and 1 for a mirrored crop, else 0."""
         return 3 if self.augment else 0
 
     def output_shape(self, stored_shape: tuple[int, ...]) -> tuple[int, ...]:

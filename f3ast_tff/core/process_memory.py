@@ -15,7 +15,7 @@ _M_ARENA_MAX = -8
 
 
 def peak_memory_mib(pid: int | None = None) -> float:
-    """Returns the most memory that a process held at once, in MiB.
+    """Returns the peak memory of a process, in MiB.
 
     Args:
         pid: A running process (Linux only); by default this one.
@@ -26,15 +26,15 @@ def peak_memory_mib(pid: int | None = None) -> float:
     if pid is None and not sys.platform.startswith("linux"):
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
-    # Not `getrusage`: to Linux a process has been as large as the one that started it.
+    # Not `getrusage`, which on Linux counts the size of the parent process too.
     lines = Path(f"/proc/{pid or 'self'}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
 def return_free_memory(collect: bool = True) -> None:
-    """Gives freed memory that the allocator keeps back to the system (glibc).
+    """Returns freed memory from the allocator to the system (glibc).
 
-    To `collect` garbage first takes tenths of a second where much is imported.
+    With `collect` garbage is collected first, which takes tenths of a second if much is imported.
     """
     if collect:
         gc.collect()
@@ -44,9 +44,9 @@ def return_free_memory(collect: bool = True) -> None:
 
 
 def share_arenas(most: int = 2) -> None:
-    """Lets all threads that start from now on share a few of the allocator's arenas (glibc).
+    """Makes all new threads share a few of the allocator's arenas (glibc).
 
-    Each arena keeps some freed memory; by default there are eight per core.
+    Each arena keeps some freed memory; by default there are eight arenas per core.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
@@ -54,10 +54,10 @@ def share_arenas(most: int = 2) -> None:
 
 
 def available_memory_bytes() -> int:
-    """Returns how much memory this process could still take without swapping.
+    """Returns the bytes of memory that this process could still take without swapping.
 
-    The lesser of what the system has available and, on Linux, the rest of the control group's
-    limit.
+    This is the memory available in the system or, if less, on Linux the rest of the control
+    group's limit.
     """
     available = psutil.virtual_memory().available
     group = Path("/sys/fs/cgroup")

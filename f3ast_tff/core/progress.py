@@ -1,4 +1,4 @@
-"""How far something long is, on stderr."""
+"""Progress of long work, on stderr."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from f3ast_tff.core.messages import one_line
 
 
 def terminal_bar(**options: Any) -> Any | None:
-    """Returns a new bar; `None` where stderr is no terminal.
+    """Returns a new bar; `None` if stderr is no terminal.
 
     Args:
-        **options: As of `tqdm.tqdm`.
+        **options: Options of `tqdm.tqdm`.
     """
     if not sys.stderr.isatty():
         return None
-    # Here, so that importing this needs nothing.
+    # Imported here, so that importing this module needs no package.
     from tqdm import tqdm
 
     return tqdm(**options)
 
 
 def duration(seconds: float) -> str:
-    """Returns a time span as people write it: `42 s`, `7 min 5 s`, `3 h 20 min`."""
+    """Returns a time span as text: `42 s`, `7 min 5 s`, `3 h 20 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -36,7 +36,7 @@ def duration(seconds: float) -> str:
 
 
 def say(line: str) -> None:
-    """Prints a line on stderr, above the bars that are shown; nothing if the terminal is gone."""
+    """Prints a line on stderr, above any bars; prints nothing if the terminal is gone."""
     with suppress(OSError):
         if sys.stderr.isatty():
             from tqdm import tqdm
@@ -47,14 +47,14 @@ def say(line: str) -> None:
 
 
 class _Said(logging.Handler):
-    """Says each message once, however many runs or rounds bring it."""
+    """Prints each message once, even if many runs or rounds repeat it."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self._lines: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        # Python's warnings bring their line of code along.
+        # The first line only: Python's warnings add a line of code.
         line = one_line(f"{record.levelname}: {record.getMessage()}".partition("\n")[0])
         if line not in self._lines:
             self._lines.add(line)
@@ -76,7 +76,7 @@ def warnings_said() -> Iterator[None]:
 
 @contextmanager
 def progress(what: str, total: int, unit: str) -> Iterator[Any]:
-    """Shows a bar in a terminal; elsewhere a line at the start.
+    """Shows a bar in a terminal; prints one line at the start elsewhere.
 
     Args:
         what: Name of the work.

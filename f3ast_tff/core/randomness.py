@@ -1,7 +1,7 @@
 """Randomness as a pure function of (seed, stream name, indices).
 
-Nothing here holds state: a resumed run asks for the same (seed, stream, round) and gets the same
-draws as an uninterrupted one, and no two consumers share a stream.
+There is no state: a resumed run asks for the same (seed, stream, round) and gets the same draws as
+an uninterrupted run. No two consumers share a stream.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-# Settings hold no larger seed; `generator` takes any.
+# Largest seed of a setting; `generator` takes any seed.
 MAX_SEED = 2**63 - 1
 
 
@@ -42,8 +42,8 @@ def each_generator(
 ) -> Iterator[np.random.Generator]:
     """Yields `generator(seed, stream, *indices, k)` for each k of `last`, in a third of the time.
 
-    NumPy's SeedSequence is mixed once for what they share. All are the same object, whose state is
-    set anew: use one before the next is asked for.
+    NumPy's SeedSequence is mixed once for the shared arguments. Every step yields the same object
+    with a new state, so use a generator before asking for the next.
 
     Args:
         seed: See `generator`.
@@ -74,7 +74,7 @@ _LOW, _HALF, _WORD = np.uint64(_U32), np.uint64(16), np.uint64(32)
 
 
 def _words(number: int) -> list[int]:
-    """The 32-bit words of a number, the lowest first."""
+    """The 32-bit words of a number, lowest first."""
     words = [number & _U32]
     while number := number >> 32:
         words.append(number & _U32)
@@ -99,7 +99,7 @@ def _mix(pool: list[int], places: Sequence[int], word: int, constant: int) -> in
 
 @lru_cache
 def _pool(words: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
-    """The pool of a SeedSequence with this entropy, at least `_POOL` words, and its constant."""
+    """The pool of a SeedSequence with at least `_POOL` words of entropy, and the next constant."""
     pool, constant = [], _INIT_A
     for word in words[:_POOL]:
         hashed, constant = _hash(word, constant, _MULT_A)
@@ -113,10 +113,10 @@ def _pool(words: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
 
 
 def _seed_words(shared: Sequence[int], constant: int, last: Sequence[int]) -> np.ndarray:
-    """The 64-bit words that each seeds a PCG64 with, `uint64 [len(last), 4]`.
+    """The 64-bit words that seed a PCG64 for each last index, `uint64 [len(last), 4]`.
 
     Args:
-        shared: Pool before the last index is mixed in.
+        shared: Pool before mixing in the last index.
         constant: Constant of the next hash.
         last: Last indices.
     """
@@ -128,14 +128,14 @@ def _seed_words(shared: Sequence[int], constant: int, last: Sequence[int]) -> np
 
 
 def _hashes(words: np.ndarray, constants: np.ndarray) -> np.ndarray:
-    """`_hash` of each row's words; `constants` are those of the first hash, the second, and on."""
+    """`_hash` of each row's words; `constants` holds the constant of each hash in order."""
     hashed: np.ndarray = (words ^ constants[:-1]) * constants[1:] & _LOW
     return hashed ^ hashed >> _HALF
 
 
 @lru_cache
 def _constants(first: int, multiplier: int, hashes: int) -> np.ndarray:
-    """The constants of so many hashes and of the next, `uint64 [hashes + 1]`."""
+    """The constants of the first `hashes` hashes and of the next, `uint64 [hashes + 1]`."""
     constants = [first]
     for _ in range(hashes):
         constants.append(constants[-1] * multiplier & _U32)
@@ -162,15 +162,15 @@ _MIX = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB))
 
 
 def uniforms(seed: int, stream: str, ids: np.ndarray, *indices: int) -> np.ndarray:
-    """Draws a number for each of some clients, the same whoever else is asked for.
+    """Draws a number for each client in `ids`; it does not depend on the other ids.
 
-    The number of client k is output k of SplitMix64, whose state `generator` draws: the cost grows
-    with the clients asked for, not with all there are.
+    The number of client k is output k of SplitMix64, whose state `generator` draws. So the cost
+    grows with the number of ids, not with the number of all clients.
 
     Args:
         seed: See `generator`.
         stream: See `generator`.
-        ids: Client ids, at least 0, `int`, of any shape; a repeated id gets one number.
+        ids: Client ids, at least 0, `int`, of any shape; repeated ids get equal numbers.
         *indices: See `generator`, for example the round.
 
     Returns:
@@ -181,11 +181,11 @@ def uniforms(seed: int, stream: str, ids: np.ndarray, *indices: int) -> np.ndarr
     for shift, factor in _MIX:
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * factor
     mixed ^= mixed >> np.uint64(31)
-    # Middles of 2^52 equal parts of (0, 1).
+    # Midpoints of 2^52 equal parts of (0, 1).
     return ((mixed >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
 def normals(seed: int, stream: str, ids: np.ndarray, *indices: int) -> np.ndarray:
-    """Standard normal numbers, drawn like `uniforms` (Box and Muller)."""
+    """Draws standard normal numbers, as `uniforms` draws uniform ones (Box and Muller)."""
     first, second = uniforms(seed, stream, np.stack([2 * ids, 2 * ids + 1]), *indices)
     return np.sqrt(-2 * np.log(first)) * np.cos(2 * np.pi * second)

@@ -1,6 +1,6 @@
-"""Ctrl-C, SIGTERM and SIGHUP: a request to stop in a run, the end of the process elsewhere.
+"""Ctrl-C, SIGTERM and SIGHUP: they ask a run to stop; outside of a run they end the process.
 
-Imports the standard library alone, so that handlers stand before anything slow is imported.
+Imports only the standard library, so that handlers are installed before slow imports.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Protocol
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# A terminal and a wrapper such as `make` or `uv run` may both pass on one Ctrl-C.
+# One Ctrl-C may arrive twice, from the terminal and from a wrapper such as `make` or `uv run`.
 _SAME_PRESS_S = 0.5
 _SAY_AFTER_S = 1.0
 _STOPPING = "stopping after this round; the same signal again ends at once"
@@ -25,10 +25,10 @@ _AT_ONCE = "ended at once: the same command goes on from the last checkpoint, if
 
 
 class Stop(Protocol):
-    """Asked by the round loop whether to stop."""
+    """Tells the round loop whether to stop."""
 
     def hold(self) -> contextlib.AbstractContextManager[None]:
-        """Returns a context in which a request waits until the loop asks for it."""
+        """Returns a context in which a request waits until the loop checks `requested`."""
         ...
 
     def requested(self) -> bool:
@@ -51,17 +51,17 @@ class NeverStop:
 class Signals:
     """Turns signals into a request to stop; a `Stop`.
 
-    Outside of `hold` a signal ends the process at once. Within, the first is a request and the next
-    ends the process. Nothing is raised: an exception out of a signal handler can be lost inside a
+    Outside of `hold` a signal ends the process at once. Inside, the first signal is a request and
+    the next ends the process. Handlers raise no exception, because it could be lost inside a
     compilation or an import.
 
     Attributes:
-        message: Printed when a signal ends the process outside of `hold`.
-        say: Prints a line while a run goes on.
+        message: Line to print when a signal ends the process outside of `hold`.
+        say: Function that prints a line during a run.
     """
 
     def __init__(self) -> None:
-        """Handles no signal yet."""
+        """Makes the object; `install` sets the handlers."""
         self.message = "interrupted"
         self.say: Callable[[str], None] = _print
         self._installed = False
@@ -71,31 +71,31 @@ class Signals:
         self._said = False
 
     def install(self) -> None:
-        """Handles the signals of this process from here on; ignored ones stay ignored."""
+        """Handles the signals of this process from now on; ignored signals stay ignored."""
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
-        # Written to by the C handler, also while the main thread is inside a library.
+        # The C handler writes to it, also while the main thread is inside a library.
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         self._installed = True
         _handle()
         threading.Thread(target=self._watch, args=(reader,), name="signals", daemon=True).start()
 
     def ignore(self) -> None:
-        """Ignores the signals from here on: the work is done, its exit code stands."""
+        """Ignores the signals from now on: the work is done and its exit code is final."""
         if self._installed:
             for signum in SIGNALS:
                 signal.signal(signum, signal.SIG_IGN)
 
     @property
     def exit_code(self) -> int:
-        """128 and the number of the signal that requested the stop, as in a shell."""
+        """128 plus the number of the signal that requested the stop, as in a shell."""
         return 128 + (signal.SIGINT if self._first is None else self._first)
 
     @contextlib.contextmanager
     def hold(self) -> Iterator[None]:
         """See `Stop.hold`."""
         if self._installed:
-            # Ray takes SIGTERM for itself when it is imported.
+            # Importing Ray replaces the handler of SIGTERM.
             _handle()
         self._holding = True
         try:
@@ -115,7 +115,7 @@ class Signals:
                     if signum in SIGNALS:
                         self._received(signum)
             elif self._holding:
-                # Rounds are slow: say that the signal was heard.
+                # A round may take long, so confirm the signal now.
                 self._said = True
                 self.say(_STOPPING)
 
@@ -142,7 +142,7 @@ def _handle() -> None:
 
 
 def _noted(signum: int, frame: FrameType | None) -> None:
-    """Does nothing: the thread that reads the wake-up pipe does it."""
+    """Does nothing; the thread that reads the wake-up pipe handles the signal."""
 
 
 def _print(line: str) -> None:

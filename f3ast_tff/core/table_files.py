@@ -1,4 +1,4 @@
-"""CSV and parquet files of others as pandas tables: no more bytes than a stated limit."""
+"""Reads foreign CSV and parquet files as pandas tables, of at most a stated number of bytes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import IO, Any
 from f3ast_tff.core.data_files import MAX_TEXT_BYTES, Limited, open_regular
 
 _LOG = logging.getLogger(__name__)
-# Most bytes of a parquet file's values, unpacked.
+# Limit on the bytes of a parquet file's unpacked values.
 MAX_PARQUET_BYTES = 2**31
 _CHUNK = 2**20
-# Of a value in an array, and of an array of its own in each row of a column of lists.
+# Bytes of a value in an array, and of the array in each row of a column of lists.
 _VALUE_BYTES, _ARRAY_BYTES = 8, 128
 
 
@@ -28,19 +28,19 @@ def read_csv(path: Path | str, **options: Any) -> Any:
 
     Args:
         path: The file.
-        **options: As of `pandas.read_csv`.
+        **options: Options of `pandas.read_csv`.
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: If it is no such table, is damaged, holds more bytes, does not fit into
-            memory, or is no regular file.
+        ValueError: If it is no CSV table, is damaged, holds more bytes, does not fit into memory,
+            or is no regular file.
     """
     import pandas as pd
 
     with open_regular(path) as file:
         form = Path(path).suffix.lower()
         try:
-            # Measured before it is parsed, which takes many times the size.
+            # Measure before parsing, which takes many times the size.
             with _unpacked(file, form) as stream:
                 while stream.read(_CHUNK):
                     pass
@@ -82,8 +82,8 @@ def read_parquet(path: Path | str) -> Any:
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: If it is no such table, declares more values, or is no regular file.
-        Exception: Whatever else the reader raises for a damaged file.
+        ValueError: If it is no parquet table, declares more values, or is no regular file.
+        Exception: Any error of the reader for a damaged file.
     """
     import pyarrow.parquet as pq
 
@@ -91,7 +91,7 @@ def read_parquet(path: Path | str) -> Any:
         opened = pq.ParquetFile(file)
         leaves = [opened.schema.column(i) for i in range(len(opened.schema))]
         texts = [leaf for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
-        # A text that occurs often stands once in the file, and with these in memory.
+        # Categories keep a repeated text once in memory, as the file does.
         flat = [leaf.path for leaf in texts if leaf.path == leaf.name]
         nested = {leaf.path.partition(".")[0] for leaf in texts if leaf.path != leaf.name}
         if nested:

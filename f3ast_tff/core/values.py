@@ -1,4 +1,4 @@
-"""Parts that are values: equal ones can stand for each other."""
+"""Values: parts that equal parts can replace."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 
 def is_value(part: Any) -> bool:
-    """Returns whether a part is a frozen dataclass of its very class, down to its fields.
+    """Returns whether a part is a plain constant, or a frozen dataclass of values.
 
-    Any other object may change behind its identity.
+    The class itself must be declared frozen, not only its base. Any other object may change while
+    its identity stays.
     """
     declared = vars(type(part)).get("__dataclass_params__")
     if declared is None:

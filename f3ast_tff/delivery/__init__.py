@@ -1,4 +1,4 @@
-"""Delivery: whose update arrives, of those asked, and how long a round takes."""
+"""Delivery: which updates arrive, and how long a round takes."""
 
 from f3ast_tff.delivery.delivery import Arrivals, Delivery, DeliveryConfig, DeliveryWorld
 from f3ast_tff.delivery.late import Late

@@ -1,4 +1,4 @@
-"""Delivery: which updates of the clients asked are delivered, and when."""
+"""Delivery: which updates of the asked clients are delivered, and when."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Arrivals:
 
     Attributes:
         delivered: Whether each client's update is delivered, `bool [m]`.
-        seconds: Time from asking a client to its update's arrival, `float64 [m]`; infinite where
-            it never arrives, NaN where there is no clock.
-        round_seconds: Duration of the round; NaN where there is no clock.
-        failed: Whether the round fails: the server drops all updates, and every client asked counts
-            as lost. Bytes and seconds count all the same.
-        rounds: Rounds after this one in which each update arrives, at least 0, `int64 [m]`; after
-            which the server gives a lost one up. Read where the delivery `is_late`.
+        seconds: Time from asking a client to its update's arrival, `float64 [m]`; infinite if the
+            update never arrives, NaN without a clock.
+        round_seconds: Duration of the round; NaN without a clock.
+        failed: Whether the round fails: the server drops all updates, and every asked client counts
+            as lost. Bytes and seconds still count.
+        rounds: Number of rounds until each update arrives, at least 0, `int64 [m]`; for a lost
+            update, until the server gives it up. Used if the delivery `is_late`.
 
     Examples:
         >>> import numpy as np
@@ -42,9 +42,9 @@ class Arrivals:
 
 
 class RememberedMasks:
-    """The masks of an availability process, kept until nobody asks for them any more.
+    """The masks of an availability process, kept until they are no longer needed.
 
-    A process that remembers its last round would otherwise go back and forth: the run asks for
+    Without it, a process that remembers its last round would go back and forth: the run asks for
     round t, a delivery for t + 1, the run for t + 1 again.
     """
 
@@ -66,10 +66,10 @@ class RememberedMasks:
 
 
 class Delivery(Protocol):
-    """Arrivals of updates: a function of (seed, round, client) and of the other clients asked.
+    """Arrivals of updates: a function of seed, round and the asked clients.
 
-    It does not depend on the model, so that many rounds are selected ahead, and it remembers
-    nothing, so that a resumed run repeats an uninterrupted one.
+    It does not depend on the model, so many rounds can be selected ahead. It has no state, so a
+    resumed run repeats an uninterrupted run.
 
     Examples:
         >>> import numpy as np
@@ -84,11 +84,11 @@ class Delivery(Protocol):
     """
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
-        """Returns what becomes of the clients asked.
+        """Returns the outcome of asking clients.
 
         Args:
             round_number: Round t, from 1.
-            ids: Clients asked, `int64 [m]`; both draws of a client drawn twice meet one fate.
+            ids: Asked clients, `int64 [m]`; a client drawn twice has one outcome for both draws.
         """
         ...
 
@@ -99,12 +99,13 @@ class DeliveryWorld:
 
     Attributes:
         sizes: Training examples of each client, `int64 [N]`.
-        examples: Examples that each client trains on in a round, repeated ones too, `int64 [N]`.
-        bytes_down: Bytes that a client asked gets.
+        examples: Number of examples that each client trains on per round, with repetitions,
+            `int64 [N]`.
+        bytes_down: Bytes that an asked client receives.
         bytes_up: Bytes that a client sends.
         availability: The availability process.
-        masks: Its masks, for a delivery that `looks_ahead`.
-        constraint: How many may take part, before `DeliveryConfig.asking`.
+        masks: Masks of the process, for a delivery that `looks_ahead`.
+        constraint: The run's constraint on participants, before `DeliveryConfig.asking`.
         seed: Seed of all draws.
 
     Examples:
@@ -138,11 +139,11 @@ class DeliveryWorld:
 
 @dataclass(frozen=True)
 class DeliveryConfig:
-    """Base of a delivery's `Config`, which is the delivery once `build` has bound it.
+    """Base of a delivery's `Config`; once bound by `build`, it is the delivery.
 
     Attributes:
-        looks_ahead: Whether it asks for the masks of later rounds.
-        is_late: Whether an update may arrive in a later round than the one it was asked in.
+        looks_ahead: Whether the delivery reads the masks of later rounds.
+        is_late: Whether an update may arrive in a later round than it was asked in.
         world: Clients, model and constraint, bound by `build`.
 
     Examples:
@@ -178,7 +179,7 @@ class DeliveryConfig:
         return bound
 
     def prepare(self) -> None:
-        """Computes what needs the world, and raises the errors of `build`."""
+        """Computes values that depend on the world, and raises the errors of `build`."""
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:
         """See `Delivery.arrivals`."""
@@ -187,10 +188,10 @@ class DeliveryConfig:
     def asking(
         self, constraint: CommunicationConstraint, num_clients: int
     ) -> CommunicationConstraint:
-        """Returns the constraint on whom the strategy asks; the run's own unless overridden.
+        """Returns the constraint on the clients to ask; the run's constraint unless overridden.
 
         Args:
-            constraint: The run's.
+            constraint: The run's constraint.
             num_clients: N.
         """
         return constraint

@@ -1,12 +1,12 @@
-"""Reads the speeds of real devices from files, in the terms of FedScale's device capacities.
+"""Reads the speeds of real devices from files, as FedScale describes device capacities.
 
-JSON: an object `{DEVICE: {"computation": MS, "communication": KBPS}, ...}`, or one with such an
-object under `"devices"`; other members of a device are ignored. CSV: a header line
-`device,computation,communication`, then a line a device. FedScale's own file is a pickle of such an
-object (`.pkl`, or no ending), which is read without executing it.
+JSON: an object `{DEVICE: {"computation": MS, "communication": KBPS}, ...}`, or an object with such
+an object under `"devices"`; other members of a device are ignored. CSV: a header line
+`device,computation,communication`, then one line per device. FedScale's file is a pickle of such
+an object (`.pkl`, or no ending), which is read without executing it.
 
-`computation` is the time of inference on an example, milliseconds; `communication` is the
-bandwidth, kilobits a second.
+`computation` is the time of inference on an example, in milliseconds. `communication` is the
+bandwidth, in kilobits per second.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class DeviceSpeeds:
 
     Attributes:
         computation: Milliseconds of inference on an example, each above 0, `float64 [D]`.
-        communication: Kilobits a second, each above 0, `float64 [D]`.
+        communication: Kilobits per second, each above 0, `float64 [D]`.
     """
 
     computation: np.ndarray

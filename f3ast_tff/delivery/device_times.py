@@ -1,4 +1,4 @@
-"""How long clients take: to compute by their examples, to transfer by the model's bytes."""
+"""Times of clients: computation by number of examples, transfer by bytes of the model."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class TimedConfig(DeliveryConfig):
 
         s_k = examples_k / speed_k + bits / bandwidth_k,   s_{k,t} = s_k exp(jitter z_{k,t})
 
-    with z standard normal, drawn for each client and round. Speeds are those of devices from a
-    file, each client being one of them, or log-normal: median times exp(spread z'_k). They are
-    drawn when asked for, so that nothing is kept for a client.
+    with z standard normal, drawn for each client and round. Each client has the speeds of a device
+    from a file, or log-normal speeds: median times exp(spread z'_k). Log-normal speeds are drawn
+    when needed, so there is no state per client.
     """
 
     device_file: str | None = parameter(
         None,
-        "speeds of devices, .json, .csv or .pkl, one for each client in random order; in place of "
-        "the medians and spreads",
+        "file of device speeds, .json, .csv or .pkl, one device per client in random order; "
+        "replaces the medians and spreads",
         is_input=True,
     )
     device_example_ms: float = parameter(
@@ -60,12 +60,12 @@ class TimedConfig(DeliveryConfig):
 
     @cached_property
     def _devices(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Milliseconds an example and kilobits a second of each client's device in the file."""
+        """Milliseconds per example and kilobits per second of each client's device in the file."""
         if self.device_file is None:
             return None
         speeds = read_speeds(Path(self.device_file))
         number, world = len(speeds.computation), self.world
-        # Independent of trace availability: a client that is seldom available need not be slow.
+        # Independent of trace availability: a seldom available client need not be slow.
         device_of = assign_devices(
             world.num_clients,
             num_devices=number,

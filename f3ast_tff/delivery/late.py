@@ -17,7 +17,7 @@ from f3ast_tff.delivery.device_times import TimedConfig
 from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS
 from f3ast_tff.settings import parameter, register
 
-# Where tau comes from.
+# Sources of tau.
 SOURCES = ("clock", "geometric", "uniform", "fixed")
 
 
@@ -28,7 +28,7 @@ def geometric(u: np.ndarray, mean: float) -> np.ndarray:
 
     Args:
         u: Uniform on [0, 1), `float64 [m]`.
-        mean: At least 0.
+        mean: Mean of the draws, at least 0.
 
     Returns:
         `int64 [m]`.
@@ -49,10 +49,10 @@ def geometric(u: np.ndarray, mean: float) -> np.ndarray:
 class Late(TimedConfig):
     """The update of client k asked in round t arrives in round t + tau_{k,t}.
 
-    It is computed at the model of round t. By the clock every round lasts L seconds, and an update
-    that is there after s_{k,t} seconds arrives in the round that these end in:
-    tau = ceil(s_{k,t} / L) - 1. Other sources draw tau anew for each client and round, and have
-    no clock. An update of tau above the most that is allowed is lost: the server gives it up then.
+    It is computed at the model of round t. With the clock every round lasts L seconds. An update
+    that takes s_{k,t} seconds arrives in the round in which these end: tau = ceil(s_{k,t} / L) - 1.
+    Other sources draw tau anew for each client and round, and have no clock. An update with tau
+    above the limit is lost: the server gives it up after that many rounds.
 
     Examples:
         >>> from f3ast_tff import simulate
@@ -121,7 +121,7 @@ class Late(TimedConfig):
             seconds = self.seconds(round_number, ids)
             with np.errstate(over="ignore"):
                 rounds = np.ceil(seconds / self.round_seconds)
-            # It may be beyond any integer.
+            # The float may be beyond any integer.
             rounds = np.minimum(rounds, self.late_most_rounds + 2)
             return np.maximum(rounds.astype(np.int64) - 1, 0), seconds
         unknown = np.full(len(ids), math.nan)

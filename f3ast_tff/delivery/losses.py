@@ -24,7 +24,7 @@ _MAX_SLOTS = 100
 @register("delivery", "certain", "Certain", about="every client asked delivers; no clock", order=1)
 @dataclass(frozen=True)
 class Certain(DeliveryConfig):
-    """The papers' assumption: every client asked answers in time. There is no clock.
+    """The papers' assumption: every asked client delivers in time. There is no clock.
 
     Examples:
         >>> import numpy as np
@@ -40,17 +40,17 @@ class Certain(DeliveryConfig):
 
 @dataclass(frozen=True)
 class LossyConfig(TimedConfig):
-    """Base of a delivery that loses updates, and with them whole rounds.
+    """Base of a delivery that loses updates, and possibly whole rounds.
 
-    A round fails where the share of updates that arrive is below a bound. FLASH's rule (Yang et
-    al., WWW 2021; `update_frac` in its code): a round of m clients, each counted once, counts where
-    delivered / m >= share. A round in which nobody is asked does not fail.
+    A round fails if the share of delivered updates is below a bound. By FLASH's rule (Yang et al.,
+    WWW 2021; `update_frac` in its code) a round of m clients, each counted once, succeeds if
+    delivered / m >= share. A round without asked clients does not fail.
     """
 
     fail_below_arrivals: float = parameter(
         0.0,
-        "a round fails if a smaller share of the clients asked is delivered: nobody's update then "
-        "counts; FLASH's is 0.8, and with 0 no round fails",
+        "a round fails, and no update counts, if a smaller share of the asked clients delivers; "
+        "0.8 in FLASH; with 0 no round fails",
         minimum=0,
         maximum=1,
     )
@@ -64,7 +64,7 @@ class LossyConfig(TimedConfig):
         if not self.fail_below_arrivals:
             return found
         asked, delivered = len(np.unique(ids)), len(np.unique(ids[found.delivered]))
-        # Divided, so that 7 of 10 are not below 0.7: 0.7 * 10 is a little above 7.
+        # A quotient, so that 7 of 10 is not below 0.7; the product 0.7 * 10 is a little above 7.
         return replace(found, failed=asked > 0 and delivered / asked < self.fail_below_arrivals)
 
 
@@ -73,10 +73,10 @@ def loss_by_rank(values: np.ndarray, mean: float) -> np.ndarray:
 
     l_k = 2 l u_k for a mean l up to 1/2, else 1 - 2 (1 - l) (1 - u_k), with
     u_k = (rank_k - 1/2) / N in (0, 1); equal values share their mean rank. The mean over clients is
-    l whatever the values.
+    l for any values.
 
     Args:
-        values: `float [N]`; the largest is lost most.
+        values: Values of the clients, `float [N]`; the client of largest value loses most.
         mean: l, in [0, 1).
 
     Returns:
@@ -88,11 +88,11 @@ def loss_by_rank(values: np.ndarray, mean: float) -> np.ndarray:
 
 
 def until_slowest(delivered: np.ndarray, seconds: np.ndarray) -> Arrivals:
-    """Returns a round that lasts until the slowest delivered, or the slowest if there is none.
+    """Returns a round that lasts until the slowest delivered update; if none, until the slowest.
 
     Args:
-        delivered: `bool [m]`.
-        seconds: When each update would arrive, `float64 [m]`.
+        delivered: Whether each update is delivered, `bool [m]`.
+        seconds: Time at which each update would arrive, `float64 [m]`.
     """
     waited = seconds[delivered] if delivered.any() else seconds
     return Arrivals(delivered, np.where(delivered, seconds, np.inf), float(waited.max(initial=0)))
@@ -109,8 +109,8 @@ def until_slowest(delivered: np.ndarray, seconds: np.ndarray) -> Arrivals:
 class Bernoulli(LossyConfig):
     """The update of client k is lost with probability l_k, anew in each round.
 
-    A round lasts until the slowest update that arrives; where all are lost, until the slowest
-    would have arrived.
+    A round lasts until the slowest delivered update. If all updates are lost, it lasts until the
+    slowest would have arrived.
 
     Examples:
         >>> from f3ast_tff import simulate
@@ -136,10 +136,10 @@ class Bernoulli(LossyConfig):
 
     @cached_property
     def loss(self) -> np.ndarray:
-        """l_k, `float [N]` in [0, 1), or `float []` where it is the same for all.
+        """l_k, `float [N]` in [0, 1), or `float []` if it is the same for all.
 
         Raises:
-            ParameterError: If it follows a long-run availability that is not known.
+            ParameterError: If l_k follows the long-run availability, which is not known.
         """
         if self.loss_follows == "none":
             return np.array(self.loss_probability)
@@ -167,10 +167,10 @@ class Bernoulli(LossyConfig):
 )
 @dataclass(frozen=True)
 class Deadline(LossyConfig):
-    """An update that arrives after `deadline` seconds is lost: it enters no later round either.
+    """An update that arrives after `deadline` seconds is lost, also for later rounds.
 
-    P(client k is late) = Phi(log(s_k / D) / jitter), see `TimedConfig`. The server goes on as soon
-    as all are there, at the latest at the deadline.
+    P(client k is late) = Phi(log(s_k / D) / jitter), see `TimedConfig`. The round ends when all
+    updates have arrived, at the latest at the deadline.
 
     Examples:
         >>> from f3ast_tff import simulate
@@ -205,17 +205,17 @@ class Deadline(LossyConfig):
     "delivery",
     "trace",
     "Trace",
-    about="a device that turns unavailable before it is done is lost, by the rounds that follow",
+    about="an update is lost if the device becomes unavailable, in later rounds, before it is done",
     order=3,
 )
 @dataclass(frozen=True)
 class TraceDelivery(LossyConfig):
-    """Reads in the availability of later rounds whether a device was there until it was done.
+    """Loses the update of a device that, by later availability, left before it was done.
 
-    A round of the availability process is a slot of L seconds. A client asked in round t that is
-    found away first in round t + j left in the slot before, at a uniform time of it: (j - 1 + u) L
-    seconds after it was asked. Its update is lost if that is before it was done. Without L the
-    client must be there when the next round begins.
+    A round of the availability process is a slot of L seconds. Let t + j be the first round after t
+    in which a client asked in round t is unavailable. The client left at a uniform time of the slot
+    before, (j - 1 + u) L seconds after it was asked. Its update is lost if it was not done by then.
+    Without L the client must be available when the next round begins.
 
     Examples:
         >>> import numpy as np
@@ -233,7 +233,7 @@ class TraceDelivery(LossyConfig):
     slot_seconds: float | None = parameter(
         None,
         "time that a round of the availability process stands for, as trace_round_seconds; by "
-        "default a client is lost unless it is there when the next round begins",
+        "default a client is lost if it is unavailable when the next round begins",
         above=0,
         units="seconds",
     )
@@ -242,7 +242,7 @@ class TraceDelivery(LossyConfig):
         """See `LossyConfig.sent`.
 
         Raises:
-            ParameterError: If a client takes more than 100 slots.
+            ParameterError: If a client needs more than 100 slots.
         """
         masks = self.world.masks
         masks.forget_before(round_number)

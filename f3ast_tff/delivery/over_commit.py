@@ -1,4 +1,4 @@
-"""Over-commitment: more clients are asked than are needed, and the first to arrive count."""
+"""Over-commitment: asks more clients than needed and takes the first updates to arrive."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from f3ast_tff.delivery.device_times import TimedConfig
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.settings import parameter, register
 
-# 1.1 * 10 is a little above 11.
+# Tolerance before rounding up, because 1.1 * 10 is a little above 11.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class MoreAsked:
-    """A constraint that lets ceil(c K_t) clients in where another lets K_t.
+    """A constraint that admits ceil(c K_t) clients, with K_t of an inner constraint.
 
     Attributes:
-        constraint: The other.
+        constraint: The inner constraint.
         factor: c, at least 1.
-        num_clients: N; no more are asked.
+        num_clients: N, the largest number of clients to ask.
     """
 
     constraint: CommunicationConstraint
@@ -63,11 +63,12 @@ class MoreAsked:
 )
 @dataclass(frozen=True)
 class OverCommit(TimedConfig):
-    """The first K_t updates to arrive count; the round ends with the last of them.
+    """Takes the first K_t updates to arrive; the round ends with the last of these.
 
-    Of a client drawn several times all draws arrive, or none: with the last of the K_t more may.
+    Either all draws of a client arrive, or none; so a client drawn several times may raise the
+    number above K_t.
 
-    The others' updates are lost. Fast clients count more often than slow ones.
+    All later updates are lost. Fast clients count more often than slow clients.
 
     Examples:
         >>> from f3ast_tff import simulate
@@ -78,7 +79,7 @@ class OverCommit(TimedConfig):
     """
 
     over_commitment: float = parameter(
-        1.3, "c, clients asked for each that is wanted", minimum=1, maximum=1000
+        1.3, "c, number of asked over number of wanted clients", minimum=1, maximum=1000
     )
 
     def arrivals(self, round_number: int, ids: np.ndarray) -> Arrivals:

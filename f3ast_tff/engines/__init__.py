@@ -1,4 +1,4 @@
-"""Engines: what executes a round. Import the one you want; each brings its own framework."""
+"""Engines execute rounds. Import only the engine in use; each imports another framework."""
 
 from f3ast_tff.engines.engine import EMPTY_ROUND, ClientScores, Engine, RoundOutcome
 

@@ -12,10 +12,10 @@ from f3ast_tff.methods.parts.strategy import Cohort
 def scored_rows(
     ids: np.ndarray, offsets: np.ndarray, work: LocalTraining, reduction: str, round_number: int
 ) -> list[np.ndarray]:
-    """Returns the examples that each client scores for its loss, rows of the training data.
+    """Returns the examples that each client scores for its loss, as rows of the training data.
 
-    With the reduction `"one_batch"` these are the first batch that the client would train on in the
-    round, B_{t,0}^k of CA-Fed's Algorithm 1; else all of its examples.
+    For the reduction `"one_batch"` these are the first batch that the client would train on in the
+    round, B_{t,0}^k of CA-Fed's Algorithm 1; otherwise all examples of the client.
     """
     rows = []
     for k in ids.tolist():
@@ -29,15 +29,15 @@ def scored_rows(
 def mean_losses(scores: ExampleScores, sizes: np.ndarray, reduction: str = "mean") -> np.ndarray:
     """Returns each client's mean loss over its labels that count, `float64 [m]`.
 
-    `scores` are those of all examples, client by client, `sizes` the examples of each, `int [m]`.
-    The reduction `"mean_squares"` squares the mean loss of each example first.
+    `scores` covers the examples of all clients, client by client; `sizes` are the numbers of
+    examples per client, `int [m]`. The reduction `"mean_squares"` first squares the mean loss of
+    each example.
 
     Returns:
-        NaN for a client without a label that counts, which has no loss; infinity where the model
-        has diverged.
+        NaN for a client without a label that counts; infinity if the model has diverged.
     """
     means = np.full(len(sizes), np.nan)
-    # For an empty segment reduceat takes the next client's first example.
+    # Skip empty clients: for these reduceat would take the next client's first example.
     some = np.flatnonzero(sizes)
     if len(some) == 0:
         return means
@@ -55,9 +55,9 @@ def mean_losses(scores: ExampleScores, sizes: np.ndarray, reduction: str = "mean
 def training_loss(
     engine: Engine, parts: EngineParts, ids: np.ndarray, round_number: int
 ) -> np.ndarray:
-    """Returns `losses_met` of clients that train from the current model, which stays.
+    """Returns `losses_met` of clients that train from the current model; the model stays the same.
 
-    The engine has no memory, which would learn of it; each client is there once.
+    The engine must have no memory, because training would change it. `ids` are distinct.
     """
     start = engine.state()
     (outcome,) = engine.run_rounds(round_number, [Cohort(ids, np.ones(len(ids)))], by_client=True)
@@ -67,12 +67,12 @@ def training_loss(
 
 
 def losses_met(means: np.ndarray, sizes: np.ndarray, work: LocalTraining) -> np.ndarray:
-    """Returns the sum over the examples of a round of the losses met in local training.
+    """Returns the sum of losses during local training, over all visits to examples in a round.
 
     `means` are the means of these losses, `float [m]`: `RoundOutcome.client_losses`.
 
     Returns:
-        `float64 [m]`: 0 for a client without any step, infinity where training diverged.
+        `float64 [m]`: 0 for a client without any step, infinity if training diverged.
     """
     visits = work.num_visits(sizes)
     met = np.where(visits > 0, means * visits, 0.0)

@@ -28,13 +28,13 @@ class BuiltinEngineConfig(EngineConfig):
 
     device: str = parameter(
         "auto",
-        "where clients train; TFF's worker knows the CPU alone",
+        "where clients train; TFF's worker uses only the CPU",
         choices=("auto", "cpu", "gpu"),
     )
     num_workers: int | None = parameter(
         None,
-        "split each cohort over this many Ray actors, each with a shard of the clients; not by "
-        "default",
+        "split each cohort over this many Ray actors, each with a shard of the clients; by "
+        "default no actors",
         minimum=1,
         decides_result=False,
     )
@@ -55,7 +55,7 @@ class BuiltinEngineConfig(EngineConfig):
 
     @property
     def _has_worker(self) -> bool:
-        """Whether clients train outside of this process."""
+        """Whether clients train outside this process."""
         return self.num_workers is not None
 
     def check(self, settings: Mapping[str, Any]) -> None:
@@ -66,11 +66,11 @@ class BuiltinEngineConfig(EngineConfig):
             raise ParameterError("round_timeout", self.round_timeout, allowed)
 
     def prepare_environment(self, environment: MutableMapping[str, str]) -> None:
-        # TensorFlow's chatter on stderr would bury the progress bar.
+        # TensorFlow's messages on stderr would hide the progress bar.
         environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
     def connect(self) -> None:
-        """See `EngineConfig.connect`: to the Ray cluster of the workers."""
+        """See `EngineConfig.connect`: connects to the Ray cluster of the workers."""
         if self.num_workers is not None:
             connect(self.ray_address or LOCAL, self.num_workers)
 
@@ -115,8 +115,8 @@ class FusedConfig(BuiltinEngineConfig):
         if self.device == "cpu":
             environment.setdefault("JAX_PLATFORMS", "cpu")
             return
-        # On a GPU: take memory as needed, so that runs can share it, and sum in one order, so that
-        # two runs agree.
+        # On a GPU, take memory only as needed, so that runs can share it. Sum in a fixed order, so
+        # that two runs agree.
         environment.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
         environment["XLA_FLAGS"] = with_deterministic_ops(environment.get("XLA_FLAGS", ""))
 
@@ -133,7 +133,7 @@ class FusedConfig(BuiltinEngineConfig):
         return FusedEngine(parts, device=self.device, workers=workers, matmul_precision=precision)
 
 
-# Where pip finds no newer release for a Python, it installs one from 2022.
+# Oldest usable release; for a Python without newer releases pip installs one from 2022.
 OLDEST_TFF = (0, 80)
 
 
@@ -147,15 +147,15 @@ class TffConfig(BuiltinEngineConfig):
 
     tff_runtime: str = parameter(
         "tf",
-        "what executes TFF's processes: TensorFlow in this process or in those of num_workers, or "
-        "TFF's own worker process (CPU only), which listens on all network interfaces and "
-        "executes whatever it is sent",
+        "runtime of TFF's processes: TensorFlow in this process or in the processes of "
+        "num_workers; or TFF's worker process (CPU only), which listens on all network interfaces "
+        "and executes any request",
         choices=("tf", "worker"),
     )
     tff_clients_at_once: int | None = parameter(
         None,
         "clients that TFF's worker trains at the same time, which bounds memory; by default the "
-        "task's",
+        "task's number",
         minimum=1,
         decides_result=False,
     )
@@ -165,7 +165,7 @@ class TffConfig(BuiltinEngineConfig):
         return self.num_workers is not None or self.tff_runtime == "worker"
 
     def check_installed(self) -> None:
-        """See `EngineConfig.check_installed`; refuses releases that pip takes for newer Pythons."""
+        """See `EngineConfig.check_installed`; refuses old releases that new Pythons get."""
         super().check_installed()
         version = importlib.metadata.version("tensorflow-federated")
         if tuple(map(int, version.split(".")[:2])) < OLDEST_TFF:

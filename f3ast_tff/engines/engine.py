@@ -1,4 +1,4 @@
-"""The protocol of engines: they execute rounds, evaluate the model and draw nothing."""
+"""The protocol of engines: they execute rounds and evaluate the model; they make no draws."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class RoundOutcome:
     """Outcome of a round.
 
     Attributes:
-        train_loss: Mean loss of the cohort's training batches, weighted by examples; NaN if nobody
-            trained.
+        train_loss: Mean loss of the cohort's training batches, weighted by examples; NaN if no
+            client trained.
         update_norm: L2 norm of the aggregate Delta before the server optimizer; 0 if the model
             stayed.
         num_dropped: Number of clients whose update was not finite and was dropped.
@@ -64,14 +64,14 @@ class RoundOutcome:
 
 @dataclass(frozen=True)
 class Flight:
-    """Late updates of a round: those that start, and those that enter the aggregate.
+    """Late updates of a round: updates that start, and updates that enter the aggregate.
 
     Attributes:
-        asked: Clients that train in this round, from its model, `int64 [a]`; each once.
-        slots: Places in the engine's memory for their updates, `int64 [a]`, from 0; each once.
-        entering: Places of the updates of the round's cohort, `int64 [m]`, of this round's too; a
-            client drawn twice has one.
-        asked_in: Round in which each of these was asked, `int64 [m]`.
+        asked: Distinct clients that train in this round, from its model, `int64 [a]`.
+        slots: Distinct places in the engine's memory for their updates, `int64 [a]`, from 0.
+        entering: Places of the updates of the round's cohort, `int64 [m]`, from this round or
+            earlier rounds; both draws of a client drawn twice have the same place.
+        asked_in: Round in which each entering client was asked, `int64 [m]`.
     """
 
     asked: np.ndarray
@@ -143,7 +143,7 @@ class ClientScores:
         return float(sums.sum() / self.count.sum())
 
     def user_mean(self, sums: np.ndarray) -> float:
-        """Returns the average over clients of their own averages (App. D.7, arXiv)."""
+        """Returns the average over clients of each client's average (App. D.7, arXiv)."""
         has = self.count > 0
         return float(np.mean(sums[has] / self.count[has]))
 
@@ -155,7 +155,7 @@ class EngineParts:
     Attributes:
         data: Data of all clients.
         model: The network; its initial weights come from `seed`.
-        preprocessing: Stored features to model input.
+        preprocessing: Function from stored features to model input.
         work: Local training of a client.
         client_optimizer: Optimizer of the local steps.
         server_optimizer: Optimizer of the step along the aggregate.
@@ -165,9 +165,9 @@ class EngineParts:
             examples, over their squares, over one batch (`scored_rows`), or `training_loss`.
         cohort_size: Largest number of clients per round.
         seed: Seed of the initial weights.
-        tff_clients_at_once: Clients that TFF's worker trains in parallel by default; -1: all.
-        folder: Folder for the engine's own files, if any.
-        late: Whether updates may be late: each round then has a `Flight`.
+        tff_clients_at_once: Clients that TFF's worker trains in parallel by default; -1 for all.
+        folder: Folder for the engine's files, if any.
+        late: Whether updates may be late; if so, each round has a `Flight`.
 
     Examples:
         >>> import numpy as np
@@ -217,7 +217,7 @@ class EngineConfig:
 
     Attributes:
         framework: Top-level module to import, if any.
-        keeps_late: Whether its engine keeps late updates, see `EngineParts.late`.
+        keeps_late: Whether the engine keeps late updates, see `EngineParts.late`.
 
     Examples:
         >>> from f3ast_tff.engines.components import FusedConfig
@@ -237,7 +237,7 @@ class EngineConfig:
         """Checks that the framework is installed, without importing it.
 
         Raises:
-            ParameterError: If it is not.
+            ParameterError: If the framework is not installed.
         """
         if self.framework and importlib.util.find_spec(self.framework) is None:
             name = component_of(self).name
@@ -255,7 +255,7 @@ class EngineConfig:
         """Connects to a cluster, if any, before a framework is imported.
 
         Raises:
-            ParameterError: If it cannot be reached.
+            ParameterError: If the cluster cannot be reached.
         """
 
     def build(self, parts: EngineParts) -> Engine:
@@ -295,19 +295,19 @@ class Engine(Protocol):
         by_client: bool = False,
         flights: Sequence[Flight] = (),
     ) -> list[RoundOutcome]:
-        """Executes rounds one after the other, from the current model.
+        """Executes rounds in order, from the current model.
 
         Args:
             first_round: Number of the first round.
-            cohorts: One cohort per round. With an empty one the model stays (`EMPTY_ROUND`),
-                unless a memory `steps`.
+            cohorts: A cohort per round. If it is empty, the model stays (`EMPTY_ROUND`), unless a
+                memory `steps`.
             by_client: Whether outcomes hold losses and arrivals per client.
-            flights: One per round where updates may be late (`EngineParts.late`). A round then
-                trains the clients asked and keeps their updates; its cohort are the clients whose
-                updates enter, from this round or an earlier one. Outcomes are theirs.
+            flights: A flight per round if updates may be late (`EngineParts.late`). Then a round
+                trains the asked clients and keeps their updates. Its cohort and its outcome are of
+                the clients whose updates enter, from this round or an earlier round.
 
         Returns:
-            One outcome per round.
+            Outcome of each round.
         """
         ...
 

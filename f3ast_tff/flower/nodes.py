@@ -1,4 +1,4 @@
-"""Which Flower node is which client: nodes get a new id at each start, clients keep theirs."""
+"""The client of each Flower node: nodes get a new id at each start, clients keep their ids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _POLL_SECONDS = 0.1
 
 
 def tell_partition_id(message: Message, context: Context) -> Message:
-    """Answers the server's question which client a node is.
+    """Answers the server's question for a node's client.
 
     A `ClientApp` registers it once: `app.query("partition_id")(tell_partition_id)`. The answer is
     `partition-id` of the node's configuration, from 0 to N - 1. Flower's simulation sets it. A
@@ -36,8 +36,8 @@ class Nodes:
 
         Args:
             num_clients: Number of clients N.
-            answer_seconds: Most seconds that a call waits for the answers of new nodes, from when
-                there is a first client; a later answer counts from the next call on.
+            answer_seconds: Longest wait of a call for the answers of new nodes, counted from the
+                first client; a later answer counts from the next call on.
         """
         self._num_clients = num_clients
         self._answer_seconds = answer_seconds
@@ -47,11 +47,11 @@ class Nodes:
         self._asked: dict[str, int] = {}
 
     def connected(self, grid: Grid, first_seconds: float) -> dict[int, int]:
-        """Returns the node of each client that is connected and known, by client id.
+        """Returns the node of each connected and known client, by client id.
 
         Args:
             grid: Flower's link to the nodes.
-            first_seconds: Most seconds to wait until there is such a client.
+            first_seconds: Longest wait for a first such client, seconds.
         """
         began = time.monotonic()
         found_one: float | None = None
@@ -61,9 +61,9 @@ class Nodes:
             new = nodes - set(self._client) - set(self._asked.values())
             self._ask(grid, sorted(new))
             self._listen(grid)
-            # A node that was silent in an earlier call is listened to, not waited for.
+            # For a node that was silent in an earlier call, an answer counts, but there is no wait.
             waits_for = (waits_for | new) & set(self._asked.values())
-            # If two nodes have one id, the newer one counts: the client has connected again.
+            # If two nodes have the same client, the newer node counts: the client has reconnected.
             found = {k: node for node, k in self._client.items() if k is not None and node in nodes}
             now = time.monotonic()
             if found and found_one is None:
@@ -87,7 +87,7 @@ class Nodes:
         for answer in answers:
             node = self._asked.pop(answer.metadata.reply_to_message_id)
             if answer.has_error():
-                # It is asked again in the next round.
+                # The node is asked again in the next round.
                 why = answer.error.reason
                 _LOG.warning("node %d does not say which client it is: %s", node, why)
                 continue

@@ -1,4 +1,4 @@
-"""The file from which a restarted server goes on."""
+"""The file from which a restarted server resumes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SavedRound:
 
 
 def save_round(path: Path, saved: SavedRound) -> None:
-    """Writes the file anew; a server that is killed leaves the last one."""
+    """Replaces the file atomically; a killed server leaves the previous file."""
     model = {_MODEL + name: value for name, value in saved.model.items()}
     strategy = {_STRATEGY + name: value for name, value in saved.strategy.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,10 +39,10 @@ def save_round(path: Path, saved: SavedRound) -> None:
 
 
 def load_round(path: Path) -> SavedRound | None:
-    """Returns what `save_round` wrote; `None` if there is no file.
+    """Returns the round written by `save_round`; `None` if there is no file.
 
     Raises:
-        CheckpointError: If the file is damaged or something else.
+        CheckpointError: If the file is damaged or has other content.
     """
     if not path.exists():
         return None

@@ -1,4 +1,4 @@
-"""A selection method as Flower's strategy: whom to ask, and the weighted sum of the updates."""
+"""A selection method as Flower's strategy: it selects clients and sums weighted updates."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ _LOG = logging.getLogger("flwr")
 _AGGREGATIONS = ("sum", "mean")
 _LOSS, _EXAMPLES = "loss", "num-examples"
 
-# The arrays of a model by name.
+# A model: its arrays by name.
 Model = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
 class _Open:
-    """A round whose replies are awaited.
+    """A round that waits for replies.
 
     Attributes:
         now: The round.
-        ids: Clients selected, `int64 [m]`.
-        model: The model that they got.
+        ids: Selected clients, `int64 [m]`.
+        model: The model sent to the clients.
         nodes: Node of each connected client.
     """
 
@@ -64,16 +64,16 @@ class _Open:
 
 
 class AvailabilityStrategy(FlowerStrategy):
-    """Flower's strategy around a selection method of this package, or one of your own.
+    """Flower's strategy around a selection method of this package or of the user.
 
-    Each round the method selects among the available clients and weighs the updates that
+    In each round the method selects among the available clients and weighs the updates that
     arrive: x <- x + server_lr sum_k w_k (x_k - x), in the order of the selection. For a method
-    whose `aggregation` is `"mean"` the sum is divided by sum_k w_k. Flower's own aggregation
-    averages models with weights that sum to 1, which would undo the weights p_k / r_k of F3AST.
+    whose `aggregation` is `"mean"` the sum is divided by sum_k w_k. Flower's aggregation averages
+    models with weights that sum to 1, which would undo the weights p_k / r_k of F3AST.
 
-    A client is not delivered if its reply is missing, an error, or no finite model of the shapes
-    sent. A round without an update leaves the model as it is. Clients read the round, from 1, as
-    `server-round` of the config; it goes on after a restart.
+    A client's update is lost if its reply is missing, an error, or not a finite model of the sent
+    shapes. A round without updates does not change the model. Clients read the round, from 1, as
+    `server-round` of the config; the count continues after a restart.
 
     A `ClientApp` registers `tell_partition_id`. For a method that asks for losses it also has
     `@app.evaluate("loss")`, which replies with the metric `loss` on the training examples.
@@ -98,17 +98,17 @@ class AvailabilityStrategy(FlowerStrategy):
         """Prepares a federation.
 
         Args:
-            strategy: Selects and weighs, such as `F3AST.start(p, k)`.
+            strategy: Selection method, such as `F3AST.start(p, k)`.
             num_clients: Number of clients N; client k is the node of `partition-id` k.
             clients_per_round: K, or a constraint such as `CycleK("5,10").build(100)`.
             availability: Process that switches connected clients off, such as
-                `HomeDevicesConfig().build(p, seed)`; `None` to keep them all.
-            state_file: File (`.npz`) written after each round. A `start` that finds it goes on
-                after its round. `None` for none.
+                `HomeDevicesConfig().build(p, seed)`; `None` to use all connected clients.
+            state_file: File (`.npz`) written after each round. If it exists, `start` resumes after
+                its round. `None` for no file.
             server_lr: Step along the aggregate, above 0.
             evaluate_every: Rounds between evaluations on the available clients; 0 for none.
-            answer_seconds: Most seconds that a round waits for a first client, and until new nodes
-                have said which client they are.
+            answer_seconds: Longest wait of a round for a first client, and for the client ids of
+                new nodes.
 
         Raises:
             ParameterError: If a value is not allowed, or the method needs another aggregation.
@@ -150,17 +150,17 @@ class AvailabilityStrategy(FlowerStrategy):
         evaluate_config: ConfigRecord | None = None,
         evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
     ) -> Result:
-        """Runs the rounds up to `num_rounds`, those before a restart included.
+        """Runs the rounds up to `num_rounds`, counted from before any restart.
 
         Args:
             grid: Flower's link to the nodes.
             initial_arrays: Model of round 0; not used after a restart.
             num_rounds: T, number of rounds.
-            timeout: Most seconds of a round, of asking for losses, and until a first client is
-                there at all; later replies are lost.
-            train_config: Sent to the clients that train.
-            evaluate_config: Sent to the clients that evaluate.
-            evaluate_fn: Scores the model of a round on the server.
+            timeout: Longest time of a round, of asking for losses, and of the wait for a first
+                client, seconds; later replies are lost.
+            train_config: Config sent to the clients that train.
+            evaluate_config: Config sent to the clients that evaluate.
+            evaluate_fn: Function that scores the model of a round on the server.
 
         Returns:
             The last model, and the metrics of this start by round.
@@ -171,7 +171,7 @@ class AvailabilityStrategy(FlowerStrategy):
         """
         arrays = self._resume(initial_arrays)
         before, self._seconds = self._rounds_before, timeout
-        # Nodes may take long to start; no round passes before the first of them is there.
+        # Nodes may take long to start, so no round begins before the first node is connected.
         self._nodes.connected(grid, first_seconds=timeout)
 
         def scored(server_round: int, model: ArrayRecord) -> MetricRecord | None:
@@ -194,7 +194,7 @@ class AvailabilityStrategy(FlowerStrategy):
         )
 
     def _resume(self, initial: ArrayRecord) -> ArrayRecord:
-        """Takes back the saved round, if any; returns the model to go on with."""
+        """Restores the saved round, if any; returns the model to continue with."""
         saved = None if self._state_file is None else load_round(self._state_file)
         if saved is None:
             return initial
@@ -258,7 +258,7 @@ class AvailabilityStrategy(FlowerStrategy):
         return None if model is None else _record(model), _mean_metrics(contents.values())
 
     def _step(self, model: Model, cohort: Cohort, updates: Mapping[int, Model]) -> Model | None:
-        """Returns the model moved along the aggregate; `None` where there is none."""
+        """Returns the model moved along the aggregate; `None` without an aggregate."""
         total = float(cohort.weights.sum()) if self._aggregation == "mean" else 1.0
         if not len(cohort) or total == 0:
             return None
@@ -306,7 +306,7 @@ class AvailabilityStrategy(FlowerStrategy):
     def _losses(
         self, grid: Grid, ids: np.ndarray, nodes: Mapping[int, int], arrays: ArrayRecord, t: int
     ) -> np.ndarray:
-        """Asks clients for their loss, `float64 [m]`; NaN for a client that does not tell it."""
+        """Asks clients for their loss, `float64 [m]`; NaN for a client that does not answer."""
         which = getattr(self._strategy, "client_loss", "mean")
         config = ConfigRecord({"server-round": t, "client-loss": which})
         content = RecordDict({"arrays": arrays, "config": config})
@@ -344,7 +344,7 @@ def _by_client(replies: Iterable[Message], nodes: Mapping[int, int]) -> dict[int
 
 
 def _model_of(content: RecordDict, like: Model) -> Model | None:
-    """Returns the model of a reply; `None` without a finite one of the same shapes."""
+    """Returns the model of a reply; `None` if it is not finite or has other shapes."""
     for record in content.array_records.values():
         model = {name: array.numpy() for name, array in record.items()}
         same = {n: v.shape for n, v in model.items()} == {n: v.shape for n, v in like.items()}

@@ -17,15 +17,16 @@ from f3ast_tff.settings import parameter, register
 class CharacterLSTM:
     """Embedding, two LSTM layers, and a linear layer that predicts the next character.
 
-    With the defaults 720 + 271,360 + 525,312 + 23,130 = 820,522 parameters. Kernels of the LSTMs
-    start He normal, as in `tff.simulation.baselines.shakespeare`, recurrent kernels orthogonal.
+    The default sizes have 720 + 271,360 + 525,312 + 23,130 = 820,522 parameters. Kernels of the
+    LSTMs start He normal, as in `tff.simulation.baselines.shakespeare`; recurrent kernels start
+    orthogonal.
 
-    Pads are not masked: they come after a sequence's last character, where an LSTM cannot see
-    them before, and their labels do not count, so that masking would change neither loss,
-    accuracy nor gradient.
+    Pads are not masked. They follow a sequence's last character, so they do not affect earlier
+    outputs, and their labels do not count. Masking would change neither loss, accuracy nor
+    gradient.
 
     Attributes:
-        vocabulary: Number of characters, pad, oov, bos and eos included.
+        vocabulary: Number of characters, including pad, oov, bos and eos.
         embedding: Length of a character's vector.
         units: Units of each LSTM.
         examples_at_once: See `Model`.
@@ -43,9 +44,10 @@ class CharacterLSTM:
     examples_at_once: int = 256
 
     def initial_weights(self, seed: int) -> list[np.ndarray]:
-        """Returns 9 arrays `float32`, the gates of an LSTM being input, forget, cell, output.
+        """Returns 9 arrays `float32`.
 
         Embedding; kernel, recurrent kernel and bias of each LSTM; the last layer's kernel and bias.
+        The gates of an LSTM are input, forget, cell, output.
         """
         units = self.units
         rngs = [generator(seed, "initial weights", index) for index in range(9)]
@@ -67,7 +69,7 @@ class CharacterLSTM:
         from f3ast_tff.models.jax_layers.lstm import lstm
 
         embedding, in_1, across_1, bias_1, in_2, across_2, bias_2, kernel, bias = weights
-        # Time first: a step of the loops then reads and writes one piece of memory.
+        # Time first, so that a step of the loops reads and writes contiguous memory.
         x = embedding[inputs.T]
         x = lstm(lstm(x, in_1, across_1, bias_1), in_2, across_2, bias_2)
         return (x @ kernel + bias).transpose(1, 0, 2)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-# Standard deviation of a standard normal cut at two: Keras divides by it, so that a truncated
-# normal has the variance that is asked for.
+# Standard deviation of a standard normal cut at two. Keras divides by it, so that a truncated
+# normal has the wanted variance.
 _TRUNCATED_DEVIATION = 0.87962566103423978
 
 

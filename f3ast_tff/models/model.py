@@ -1,4 +1,4 @@
-"""A model as the engines see it, and its configuration."""
+"""The interface of models, and their configuration."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from f3ast_tff.settings.component import component_of
 class Model(Protocol):
     """A classifier that gives logits.
 
-    Its loss is cross-entropy, averaged over a batch's labels that count (all but negative ones),
+    Its loss is cross-entropy, averaged over a batch's labels that count (negative labels do not),
     plus `penalty`.
 
     Attributes:
-        examples_at_once: Examples that are scored at once in evaluation; bounds memory.
+        examples_at_once: Number of examples scored at once in evaluation; bounds memory.
 
     Examples:
         >>> import numpy as np
@@ -36,7 +36,7 @@ class Model(Protocol):
         ...
 
     def initial_weights(self, seed: int) -> list[np.ndarray]:
-        """Returns the weights that training starts from, a pure function of the seed."""
+        """Returns the initial weights, a pure function of the seed."""
         ...
 
     def apply(self, weights: Any, inputs: Any) -> Any:
@@ -44,13 +44,13 @@ class Model(Protocol):
         ...
 
     def penalty(self, weights: Any) -> Any:
-        """Returns what training adds to the mean loss of a batch, a scalar in JAX; 0 for none."""
+        """Returns the term added to the mean loss of a batch in training, a scalar in JAX."""
         ...
 
     def keras_model(self) -> Any:
-        """Returns a new Keras model whose trainable weights are in the order of the above.
+        """Returns a new Keras model with trainable weights in the order of `initial_weights`.
 
-        What `penalty` is, its layers add as regularisation losses.
+        Its layers add `penalty` as regularisation losses.
         """
         ...
 
@@ -60,9 +60,9 @@ class ModelConfig:
     """Base of a model's `Config`.
 
     Attributes:
-        engines: The engines that can train it; `()`: all.
-        labels_sequences: Whether it predicts a class for each element of a sequence, as opposed
-            to one for an example.
+        engines: Engines that can train the model; `()` for all.
+        labels_sequences: Whether it predicts a class for each element of a sequence, instead of a
+            class per example.
         convex: Whether the loss is convex in the weights. F3AST's first rates depend on it (R1).
 
     Examples:
@@ -84,11 +84,11 @@ class ModelConfig:
         """Returns the model.
 
         Args:
-            input_shape: Shape of an input, as `Preprocessing.output_shape` gives it.
+            input_shape: Shape of an input, from `Preprocessing.output_shape`.
             num_classes: Number of classes.
 
         Raises:
-            ValueError: If it cannot read inputs of that shape; names both shapes.
+            ValueError: If the model cannot read inputs of that shape; names both shapes.
         """
         raise TypeError(f"{type(self).__name__} does not say what it builds")
 

@@ -1,4 +1,4 @@
-"""A model of two pure functions over a pytree of weights: a Flax or Haiku module, or one's own."""
+"""A model of two pure functions over a pytree of weights, for example a Flax or Haiku module."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from f3ast_tff.core.errors import ParameterError
 
 
 class PureModel:
-    """A `Model` of `init` and `apply`, in JAX; the fused engine alone trains it.
+    """A `Model` of `init` and `apply`, in JAX; only the fused engine trains it.
 
-    Pickles if its functions do; of weights, engines see the leaves in the order of
+    It can be pickled if its functions can. Engines see the weights as leaves in the order of
     `jax.tree_util.tree_leaves`.
 
     Attributes:
@@ -48,13 +48,14 @@ class PureModel:
         """Takes the functions.
 
         Args:
-            init: From a seed to the weights that training starts from, a pytree of arrays of
-                floating-point numbers; a pure function whose structure no seed changes.
-            apply: From weights and a batch of inputs to logits; see `Model.apply`.
+            init: Pure function from a seed to the initial weights, a pytree of arrays of
+                floating-point numbers with the same structure for every seed.
+            apply: Function from weights and a batch of inputs to logits; see `Model.apply`.
             examples_at_once: See `Model`.
-            penalty: From weights to what training adds to the mean loss of a batch; none by
-                default.
-            convex: Whether the loss is convex in the weights: F3AST's first rates go by it (R1).
+            penalty: Function from weights to the term added to the mean loss of a batch in
+                training; none by default.
+            convex: Whether the loss is convex in the weights; F3AST's first rates depend on it
+                (R1).
         """
         self._init = init
         self._apply = apply
@@ -66,8 +67,8 @@ class PureModel:
         """Returns the leaves of `init(seed)`, `float32`.
 
         Raises:
-            ParameterError: If a leaf is no array of floating-point numbers, or there is none;
-                names the leaf's path.
+            ParameterError: If a leaf is no array of floating-point numbers (names its path), or
+                there is no leaf.
         """
         from jax import tree_util
 
@@ -89,7 +90,7 @@ class PureModel:
         return 0.0 if self._penalty is None else self._penalty(self.tree(weights))
 
     def keras_model(self) -> Any:
-        """Refuses: there is no Keras model of it.
+        """Refuses, as there is no Keras form of the model.
 
         Raises:
             ParameterError: Always.
@@ -105,12 +106,12 @@ class PureModel:
     def _structure(self) -> Any:
         import jax
 
-        # The first call may come while XLA programs are traced: `init` is no part of those.
+        # The first call may come while an XLA program is traced; `init` must stay outside of it.
         with jax.ensure_compile_time_eval():
             return jax.tree_util.tree_structure(self._init(0))
 
     def __getstate__(self) -> dict[str, Any]:
-        # Structures that hold types of one's own do not pickle.
+        # Structures with a user's types cannot be pickled.
         return {name: value for name, value in vars(self).items() if name != "_structure"}
 
     def _checked(self, leaf: Any, path: str) -> np.ndarray:

@@ -23,16 +23,16 @@ VARIANTS = ("released", "strided")
 class ResNet18:
     """A 7 x 7 stem of stride 2, max pooling of stride 2, four stages of two blocks, a linear layer.
 
-    Blocks are pre-activation ones (He et al., "Identity mappings in deep residual networks",
-    2016): normalise, ReLU, convolve, twice; the very first starts with its convolution, the stem
-    having normalised. The first block of a stage with more channels has a 1 x 1 convolution and a
-    normalisation in its shortcut. Norms have 32 groups and epsilon 1e-3; convolutions have no
-    bias; the penalty is 1e-4 times the sum of the squares of all kernels and of the last layer's
-    bias.
+    Blocks are pre-activation blocks (He et al., "Identity mappings in deep residual networks",
+    2016): normalise, ReLU, convolve, twice. The very first block starts with its convolution,
+    because the stem has normalised. The first block of a stage with more channels has a 1 x 1
+    convolution and a normalisation in its shortcut. Norms have 32 groups and epsilon 1e-3;
+    convolutions have no bias; the penalty is 1e-4 times the sum of the squares of all kernels and
+    of the last layer's bias.
 
     `released` is `tff.simulation.models.resnet_models.create_resnet18`, the network of the
-    released code: no stage has a stride, so that images of 24 x 24 stay 6 x 6 through all stages.
-    (There it ends in a softmax and the loss takes probabilities; here it ends in the logits.)
+    released code. No stage has a stride, so images of 24 x 24 stay 6 x 6 through all stages.
+    (That network ends in a softmax and its loss takes probabilities; here it ends in the logits.)
     `strided` halves the image at the start of stages 2, 3 and 4, as He et al. do.
 
     Attributes:

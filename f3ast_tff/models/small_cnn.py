@@ -1,4 +1,4 @@
-"""The small CNNs: the networks of CA-Fed and of FedLaAvg for CIFAR-10, and one of any width."""
+"""The small CNNs: CA-Fed's and FedLaAvg's networks for CIFAR-10, and a network of any width."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ KERNEL = 5
 class SmallCNN:
     """Convolutions of 5 x 5, each with a ReLU and 2 x 2 max pooling; ReLU layers; a linear layer.
 
-    Convolutions are not padded. Kernels and biases start uniform within 1 / sqrt(fan in), which
-    is PyTorch's default and so what both papers' authors ran. `fedlaavg_cnn` and `cafed_cnn`
-    build the two networks. With `shrink` s the network reads means of s x s pixels.
+    Convolutions are not padded. Kernels and biases start uniform within 1 / sqrt(fan in), the
+    default of PyTorch, which both papers' authors used. `fedlaavg_cnn` and `cafed_cnn` build the
+    two networks. With `shrink` s the network reads means of s x s pixels.
 
     Attributes:
         filters: Filters of each convolution.
@@ -31,11 +31,11 @@ class SmallCNN:
         input_shape: Rows, columns and channels of an image.
         num_classes: Number of classes.
         examples_at_once: See `Model`.
-        shrink: Factor by which images are shrunk first; rows and columns that are left over at the
-            end are cut.
+        shrink: Factor by which images are shrunk first; surplus rows and columns at the end are
+            cut.
 
     Raises:
-        ValueError: If it cannot read inputs of that shape.
+        ValueError: If the network cannot read inputs of that shape.
 
     Examples:
         >>> from f3ast_tff.models import SmallCNN
@@ -57,7 +57,7 @@ class SmallCNN:
             raise unreadable("images that are not too small for its convolutions", self.input_shape)
 
     def kernel_shapes(self) -> list[tuple[int, ...]]:
-        """Returns the shapes of the kernels, each of which is followed by a bias."""
+        """Returns the shapes of the kernels; each kernel is followed by a bias."""
         rows, columns = self._pooled_sides()
         channels = (self.input_shape[2], *self.filters)
         units = (rows * columns * channels[-1], *self.hidden, self.num_classes)
@@ -65,7 +65,7 @@ class SmallCNN:
         return [*convolutions, *zip(units, units[1:])]
 
     def initial_weights(self, seed: int) -> list[np.ndarray]:
-        """Returns a kernel and a bias a layer, `float32`, kernels ending in (inputs, outputs)."""
+        """Returns a kernel and a bias per layer, `float32`; kernels end in (inputs, outputs)."""
         weights = []
         for index, shape in enumerate(self.kernel_shapes()):
             limit = 1 / np.sqrt(np.prod(shape[:-1]))
@@ -108,7 +108,7 @@ class SmallCNN:
 
         def starts(shape: tuple[int, ...]) -> dict[str, Any]:
             limit = float(1 / np.sqrt(np.prod(shape[:-1])))
-            # Each weight has its own initialiser: a shared one would repeat its draws.
+            # One initialiser per weight, because a shared initialiser would repeat its draws.
             kernel, bias = (tf.keras.initializers.RandomUniform(-limit, limit) for _ in range(2))
             return {"kernel_initializer": kernel, "bias_initializer": bias}
 
@@ -145,8 +145,8 @@ def shrunk(images: Any, factor: int) -> Any:
 def cafed_cnn(input_shape: tuple[int, ...] = (32, 32, 3), num_classes: int = 10) -> SmallCNN:
     """Returns CA-Fed's network (App. G1): two convolutions and one fully connected layer.
 
-    The paper gives no sizes. Taken from the authors' code: 32 and 64 filters of 5 x 5, no padding,
-    2 x 2 max pooling, one ReLU layer of 2048 units, a linear layer: 3,353,034 parameters.
+    The paper gives no sizes. The authors' code has 32 and 64 filters of 5 x 5, no padding, 2 x 2
+    max pooling, one ReLU layer of 2048 units and a linear layer: 3,353,034 parameters.
 
     Args:
         input_shape: Rows, columns and channels of an image.
@@ -161,11 +161,11 @@ def cafed_cnn(input_shape: tuple[int, ...] = (32, 32, 3), num_classes: int = 10)
 
 
 def fedlaavg_cnn(input_shape: tuple[int, ...] = (32, 32, 3), num_classes: int = 10) -> SmallCNN:
-    """Returns FedLaAvg's network (Sec. 5.1): two convolutions, two dense layers, a linear one.
+    """Returns FedLaAvg's network (Sec. 5.1): two convolutions, two dense layers, a linear layer.
 
     The paper names the network of PyTorch's tutorial and gives no sizes (its parameter count is
-    missing from the text). Taken from that tutorial, and so run by the authors' code: 6 and 16
-    filters of 5 x 5, no padding, 2 x 2 max pooling, 120 and 84 units: 62,006 parameters.
+    missing from the text). That tutorial, and the authors' code, have 6 and 16 filters of 5 x 5,
+    no padding, 2 x 2 max pooling, and 120 and 84 units: 62,006 parameters.
 
     Args:
         input_shape: Rows, columns and channels of an image.

@@ -21,11 +21,11 @@ class SoftmaxRegression:
     Attributes:
         num_features: Length of x; an input of another shape is flattened to it.
         num_classes: Number of classes.
-        ridge: Strength of the penalty (ridge / 2) (|W|^2 + |b|^2), at least 0; a positive one
-            makes the loss strongly convex.
+        ridge: Strength of the penalty (ridge / 2) (|W|^2 + |b|^2), at least 0; above 0 the loss is
+            strongly convex.
         examples_at_once: See `Model`.
-        input_shape: Shape of an input where it is not flat; `num_features` numbers in all.
-        start: W before training (reading R21): `"zeros"`, the loss being convex, or `"glorot"`,
+        input_shape: Shape of an input that is not flat; `num_features` numbers in all.
+        start: W before training (reading R21): `"zeros"`, since the loss is convex, or `"glorot"`,
             uniform by Glorot and Bengio (2010), from the seed. b starts from zeros.
         convex: See `ModelConfig`.
 
@@ -66,7 +66,7 @@ class SoftmaxRegression:
         return [kernel, np.zeros(self.num_classes, np.float32)]
 
     def apply(self, weights: Any, inputs: Any) -> Any:
-        """Returns logits `[batch, num_classes]`, in the arrays' own framework."""
+        """Returns logits `[batch, num_classes]`, in the framework of the arrays."""
         return inputs.reshape(len(inputs), self.num_features) @ weights[0] + weights[1]
 
     def penalty(self, weights: Any) -> Any:

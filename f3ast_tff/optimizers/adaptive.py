@@ -1,8 +1,7 @@
 """Adam (Kingma and Ba 2015), Yogi (Zaheer et al. 2018) and Adagrad (Duchi et al. 2011).
 
 On the server they make FedAdam, FedYogi and FedAdagrad (Reddi et al. 2021). Epsilon is placed as in
-TFF. AMSGrad (Reddi et al., ICLR 2018) is on the server alone, as FADAS uses it (Wang et al., ICML
-2024).
+TFF. AMSGrad (Reddi et al., ICLR 2018) is only for the server, as in FADAS (Wang et al., ICML 2024).
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Adam(Optimizer):
     Attributes:
         beta_1: b1, decay of the first moment m, in [0, 1).
         beta_2: b2, decay of the second moment v, in [0, 1).
-        epsilon: Added to the root of v, which is not bias-corrected.
+        epsilon: Term added to the root of v, which is not bias-corrected.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -75,7 +74,7 @@ class Adam(Optimizer):
     ) -> Any:
         """Returns the transformation for an update of the second moment v by a gradient g.
 
-        optax's own Adam and Yogi correct the bias of the second moment before they add epsilon.
+        optax's Adam and Yogi are not used: they correct v's bias before they add epsilon.
         """
         import jax
         import optax
@@ -204,7 +203,7 @@ class Adagrad(Optimizer):
     """Step rate g / sqrt(v + epsilon), v the sum of all g^2.
 
     Attributes:
-        epsilon: Added to v, under the root.
+        epsilon: Term added to v, under the root.
         initial_accumulator: Start of v.
 
     Examples:
@@ -278,7 +277,7 @@ class AmsGrad(Optimizer):
     Attributes:
         beta_1: b1, decay of the first moment, in [0, 1).
         beta_2: b2, decay of the second moment, in [0, 1).
-        epsilon: Added to the root.
+        epsilon: Term added to the root.
     """
 
     beta_1: float = 0.9

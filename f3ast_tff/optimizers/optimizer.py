@@ -10,9 +10,9 @@ from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.optimizers.schedules import Schedule
 from f3ast_tff.settings.component import component_of
 
-# Far beyond, weights overflow single precision, and no two engines do so alike.
+# Limit on learning rates; far beyond it weights overflow, and engines differ in how they do.
 MAX_LEARNING_RATE = 10**6
-# The method that an engine of this name calls.
+# Method of the optimizer that each engine calls, by name of the engine.
 _FORMS = {"fused": "in_jax", "tff": "in_tff"}
 
 
@@ -21,8 +21,8 @@ class Optimizer:
     """Base of optimizers; each defines `in_jax`, `in_tff` or both.
 
     Attributes:
-        learning_rate: Above 0.
-        schedule: Learning rate over the rounds; only a client's optimizer has one.
+        learning_rate: Learning rate of round 1, above 0.
+        schedule: Learning-rate schedule over the rounds; client optimizers only.
         clip_norm: Global norm to which engines clip gradients before the step; `None` for none.
 
     Examples:

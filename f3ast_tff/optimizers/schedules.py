@@ -1,4 +1,4 @@
-"""Schedules of the client learning rate: its factor in each round."""
+"""Schedules of the client learning rate: a factor per round."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from f3ast_tff.core.errors import ParameterError
 
 SCHEDULES = ("constant", "geometric", "inverse", "inverse_sqrt")
-# Rounds T where they are not given: those of the papers.
+# Default rounds T, from the papers.
 PUBLISHED_ROUNDS: Mapping[str, int] = {"inverse": 1, "inverse_sqrt": 10}
 
 
@@ -34,7 +34,7 @@ class Schedule:
         return True
 
     def factor(self, round_number: int) -> float:
-        """Returns the learning rate of round t, from 1, over that of round 1."""
+        """Returns the learning rate of round t, from 1, over the rate of round 1."""
         return 1.0
 
 
@@ -65,7 +65,7 @@ class Geometric(Schedule):
 class Inverse(Schedule):
     """1 / ((t - 1) / T + 1).
 
-    With T = 1 MIFA's eta_0 / (t + 1) (arXiv 2106.04159), whose rounds start at 0.
+    T = 1 gives MIFA's eta_0 / (t + 1) (arXiv 2106.04159), whose rounds start at 0.
 
     Attributes:
         rounds: T, rounds after which the rate is halved, at least 1.
@@ -90,7 +90,7 @@ class Inverse(Schedule):
 class InverseSqrt(Schedule):
     """1 / sqrt((t - 1) / T + 1).
 
-    With T = 10 FedAWE's eta_0 / sqrt(t / 10 + 1) (arXiv 2409.17446), whose rounds start at 0.
+    T = 10 gives FedAWE's eta_0 / sqrt(t / 10 + 1) (arXiv 2409.17446), whose rounds start at 0.
 
     Attributes:
         rounds: T, a third of the rounds after which the rate is halved, at least 1.

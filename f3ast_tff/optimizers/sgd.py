@@ -1,4 +1,4 @@
-"""SGD, with momentum if wanted."""
+"""SGD, optionally with momentum."""
 
 from __future__ import annotations
 

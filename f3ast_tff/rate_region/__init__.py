@@ -1,6 +1,6 @@
 """The region of achievable participation rates (Sec. III-A) and the best rates in it.
 
-NumPy alone, except `exact`, which needs SciPy when it is used.
+Needs only NumPy, except `exact`, which needs SciPy when it is used.
 """
 
 from f3ast_tff.rate_region.exact import (

@@ -1,7 +1,7 @@
-"""The rate region of a small system, exactly: linear programs over all feasible subsets.
+"""The exact rate region of a small system: linear programs over all feasible subsets.
 
-Variables are x_{C,S} = pi(C) f_{C,S} of Definition III.1, for every configuration C and subset S
-that it allows; rates are linear in them (eq. 2). SciPy's HiGHS solves the programs.
+Variables are x_{C,S} = pi(C) f_{C,S} of Definition III.1, for every configuration C and feasible
+subset S; rates are linear in them (eq. 2). SciPy's HiGHS solves the programs.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Configurations:
 
     Attributes:
         masks: Available clients of each configuration, `bool [M, N]`.
-        k: K of each, `int [M]`; no two configurations share both mask and K.
+        k: K of each configuration, `int [M]`; no two configurations share both mask and K.
         chances: pi(C), `float64 [M]`, of sum 1.
-        subsets: The feasible sets of each, `bool [n_C, N]`, at least one.
+        subsets: Feasible sets of each configuration, `bool [n_C, N]`, at least one.
 
     Examples:
         >>> import numpy as np
@@ -51,10 +51,10 @@ class Configurations:
 
 
 def configurations(states: AvailabilityStates) -> Configurations:
-    """Returns the states with all their sets of at most K available clients, the empty one too.
+    """Returns the states with all sets of at most K available clients, including the empty set.
 
     Raises:
-        ValueError: If there are more than 50,000 of them.
+        ValueError: If there are more than 50,000 sets.
 
     Examples:
         >>> import numpy as np
@@ -89,12 +89,12 @@ def _subsets(mask: np.ndarray, k: int) -> np.ndarray:
 
 
 def reach(r: np.ndarray, system: Configurations) -> float:
-    """Returns the largest t for which t r is achievable: r is in the region if it is at least 1.
+    """Returns the largest t for which t r is achievable; r is in the region if t is at least 1.
 
     Args:
         r: Rates, `float [N]`, at least 0, not all 0.
-        system: The configurations; the empty set must be feasible in each, so that with r all
-            that is less is achievable too.
+        system: The configurations; the empty set must be feasible in each, so that all rates below
+            achievable rates are achievable too.
 
     Examples:
         >>> import numpy as np
@@ -132,7 +132,7 @@ def policy_achieving(r: np.ndarray, system: Configurations) -> TabularPolicy:
     solution = _solve(np.append(1.0, np.zeros(_size(system))), system, -r)
     if solution[0] < 1 - _SOLVER_TOLERANCE:
         raise ValueError(f"rates {r} are not achievable; {solution[0]:.6g} times them are")
-    # At t > 1 the policy does too much: the empty set takes the rest.
+    # At t > 1 the policy exceeds r, so the empty set takes the rest.
     shares = _per_configuration(solution[1:] / max(solution[0], 1.0), system)
     chances = []
     for share, pi, subsets in zip(shares, system.chances, system.subsets):
@@ -144,7 +144,7 @@ def policy_achieving(r: np.ndarray, system: Configurations) -> TabularPolicy:
 
 
 class LinearProgramOracle:
-    """The linear oracle of `rate_region.oracle`, by linear programming: for any feasible sets.
+    """The linear oracle of `rate_region.oracle` by linear programming, for any feasible sets.
 
     Examples:
         >>> import numpy as np
@@ -169,7 +169,7 @@ class LinearProgramOracle:
 
 
 def _solve(worth: np.ndarray, system: Configurations, ray: np.ndarray | None) -> np.ndarray:
-    """Maximises worth . variables; with a ray there is a variable t before the x."""
+    """Maximises worth . variables; with a ray, the first variable is t, before the x."""
     from scipy.optimize import linprog  # type: ignore[import-untyped]
 
     configuration = np.repeat(np.arange(len(system.subsets)), list(map(len, system.subsets)))

@@ -11,9 +11,9 @@ from f3ast_tff.methods.parts.policies import GreedyMixture
 from f3ast_tff.methods.parts.rates import numerators
 from f3ast_tff.rate_region.oracle import AvailabilityStates, RegionOracle, greedy_selections
 
-# How exact a line search is: the second-order loss is 1e-4 of what the step gains.
+# Accuracy of a line search; its second-order loss is 1e-4 of the step's gain.
 _STEP_ACCURACY = 1e-2
-# Keeps trial points at the edge, where a rate is 0, from overflow.
+# Least rate, which avoids overflow at trial points on the edge, where a rate is 0.
 _LEAST_RATE = 1e-30
 _TINY_RATE = 1e-9
 # A client counts as covered by a choice that gives it this share of a mean client's rate.
@@ -39,10 +39,11 @@ class Minimum:
     Attributes:
         rates: r, `float64 [N]`, in the region.
         value: f(r).
-        gap: Duality gap: f(r) is at most so far above the minimum.
-        oracle_calls: How many greedy choices were asked for.
-        utilities: The utility vectors whose greedy choices are mixed, `float64 [V, N]`.
-        chances: Their chances, `float64 [V]`; with `utilities` a policy that achieves `rates`.
+        gap: Duality gap, the largest distance of f(r) from the minimum.
+        oracle_calls: Number of greedy choices computed.
+        utilities: Utility vectors whose greedy choices are mixed, `float64 [V, N]`.
+        chances: Chance of each choice, `float64 [V]`; with `utilities` a policy that achieves
+            `rates`.
 
     Examples:
         >>> import numpy as np
@@ -72,17 +73,17 @@ def minimise(
 ) -> Minimum:
     """Minimises by Frank-Wolfe with blended pairwise steps (Tsuji, Tanaka and Pokutta 2022).
 
-    Weight moves from the worst vertex held to the best while that promises enough; else the
-    oracle is asked for a new vertex, and what is enough halves when it has none to offer. The
-    line search is exact. Over a polytope the gap falls geometrically.
+    While the promised gain is above a threshold, weight moves from the worst held vertex to the
+    best. Otherwise the oracle is asked for a new vertex; if none promises enough, the threshold
+    halves. The line search is exact. Over a polytope the gap falls geometrically.
 
     Args:
         function: f, strictly convex where finite.
         oracle: The region.
-        start: Utilities of the first vertices, mixed equally; f must be finite there.
+        start: Utilities of the first vertices, mixed equally; f must be finite at the mixture.
         absolute: Gap at which to stop.
-        relative: And the same as a share of f, in addition.
-        max_steps: Most steps; the gap returned says how far it came.
+        relative: Gap at which to stop as a share of f, added to `absolute`.
+        max_steps: Largest number of steps; the returned gap tells the accuracy.
     """
     held = _Mixture(oracle, start)
     enough = np.inf
@@ -119,7 +120,7 @@ def minimise(
 
 
 class _Mixture:
-    """Vertices held, and their weights, above 0 and of sum 1."""
+    """The held vertices, and their weights, above 0 and of sum 1."""
 
     def __init__(self, oracle: RegionOracle, start: list[np.ndarray]) -> None:
         self.oracle = oracle
@@ -155,7 +156,7 @@ class _Mixture:
 
 
 def _line_search(function: Convex, r: np.ndarray, move: np.ndarray, most: float) -> float:
-    """Returns a step in [0, most], just short of the one that minimises f(r + step move)."""
+    """Returns a step in [0, most], just short of the minimiser of f(r + step move)."""
 
     def falls(step: float) -> bool:
         point = np.maximum(r + step * move, _LEAST_RATE)
@@ -213,7 +214,7 @@ def optimal_rates(
         objective: `"p_squared"` or `"p"`, the case of eq. (3).
         oracle: The region.
         tolerance: Gap at which to stop, as a share of H.
-        max_steps: Most steps; `Minimum.gap` says how far it came.
+        max_steps: Largest number of steps; `Minimum.gap` tells the accuracy.
 
     Returns:
         r*, H(r*), the gap, and the mixture of greedy choices that achieves r*.
@@ -258,11 +259,11 @@ def policy_for(
     Args:
         target: r, `float [N]` in [0, 1].
         oracle: The region.
-        tolerance: How far (Euclidean) the rates achieved may be from the target.
-        max_steps: Most steps.
+        tolerance: Largest Euclidean distance of the achieved rates from the target.
+        max_steps: Largest number of steps.
 
     Raises:
-        ValueError: If there is none: the target is outside the region, or not reached in time.
+        ValueError: If the target is outside the region, or not reached in `max_steps`.
 
     Examples:
         >>> import numpy as np
@@ -298,17 +299,17 @@ def monte_carlo_error(
     *,
     batches: int = 20,
 ) -> float:
-    """Returns the standard error of H(r*) that sampling the states causes.
+    """Returns the standard error of H(r*) due to the sampling of states.
 
-    To first order, what a state adds to H at the optimum is minus the utility of its greedy choice
-    (envelope theorem). States count as successive rounds of a process: means over batches of them
-    are taken as independent, which allows for correlation shorter than a batch.
+    To first order, a state contributes minus the utility of its greedy choice to H at the optimum
+    (envelope theorem). States count as successive rounds of a process. Means over batches of states
+    are treated as independent, which allows for correlation shorter than a batch.
 
     Args:
         p: Client shares p_k, `float [N]`.
         objective: `"p_squared"` or `"p"`.
         minimum: r* over `states`.
-        states: Sampled states, at least two a batch.
+        states: Sampled states, at least two per batch.
         batches: Number of batches, at least 2.
 
     Examples:
@@ -344,7 +345,7 @@ def _covering_start(c: np.ndarray, oracle: RegionOracle) -> list[np.ndarray]:
         total += rates
         covered = missing & (rates > _FAIR_SHARE * rates.mean())
         if not covered.any():
-            # The first in the order gets all that its availability allows.
+            # The first client in the order is selected whenever it is available.
             first = int(np.argmax(np.where(missing, c, 0)))
             if rates[first] <= 0:
                 raise ValueError(f"client {first} is never available: H is infinite")

@@ -1,7 +1,7 @@
-"""The greedy choice as a linear oracle over the rate region: its vertices, one a utility vector.
+"""The greedy choice as a linear oracle over the rate region: a vertex per utility vector.
 
-Availability is written out as states with chances, all of them or a sample of rounds, or follows
-from independent clients.
+Availability is given as states with chances (all states or a sample of rounds), or by independent
+clients.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def cluster_states(q: np.ndarray, clusters: np.ndarray, k: int) -> AvailabilityS
 
 
 def sampled_states(masks: Iterable[np.ndarray], k: int) -> AvailabilityStates:
-    """Returns rounds of a process as states, each as likely: a Monte-Carlo pi.
+    """Returns rounds of a process as equally likely states: a Monte-Carlo pi.
 
     Args:
         masks: Available clients of each round, `bool [N]` each.
@@ -150,7 +150,7 @@ class RegionOracle(Protocol):
 
 
 class StatesOracle:
-    """Of enumerated or sampled states: in each, the K available clients of largest utility.
+    """Oracle of enumerated or sampled states; selects K available clients of largest utility.
 
     Examples:
         >>> import numpy as np
@@ -171,11 +171,11 @@ class StatesOracle:
 
 
 class IndependentOracle:
-    """Of clients that are available independently, exact for any N: no states are enumerated.
+    """Oracle of independently available clients; exact for any N, without enumerating states.
 
-    The i-th best client is selected if it is available and fewer than K better ones are; how many
-    are is Poisson-binomial, and its distribution below K follows client by client. Time is N K a
-    row of `q`.
+    The i-th best client is selected if it is available and fewer than K better clients are. The
+    number of available better clients is Poisson-binomial; its distribution below K follows client
+    by client. Time is N K per row of `q`.
 
     Examples:
         >>> import numpy as np
@@ -189,8 +189,8 @@ class IndependentOracle:
         """Sets the availability.
 
         Args:
-            q: Availability, `float [N]`; or `float [H, N]` for H equally frequent hours, clients
-                being independent given the hour. In [0, 1].
+            q: Availability in [0, 1], `float [N]`; or `float [H, N]` for H equally frequent hours,
+                with clients independent given the hour.
             k: K, at least 1.
         """
         self._q = np.atleast_2d(np.asarray(q, np.float64))
@@ -222,11 +222,11 @@ def greedy_selections(states: AvailabilityStates, utility: np.ndarray) -> np.nda
     order = best_first(utility)
     ranked = states.masks[:, order] & (utility[order] > 0)
     selected = np.zeros_like(ranked)
-    # Selected: available, and fewer than K available ones before.
+    # Selected: available, with fewer than K available clients before it.
     selected[:, order] = ranked & (np.cumsum(ranked, axis=1) <= states.k[:, None])
     return selected
 
 
 def best_first(utility: np.ndarray) -> np.ndarray:
-    """Returns client ids by falling utility, the lowest id first where they tie."""
+    """Returns client ids by falling utility; ties by lowest id."""
     return np.argsort(-utility, kind="stable")

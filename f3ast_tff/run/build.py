@@ -34,16 +34,16 @@ from f3ast_tff.settings.registry import builtin_registry
 
 # The released code seeds availability with the constant 1 (R13).
 _RELEASED_AVAILABILITY_SEED = 1
-# Examples that a client visits per round, repetitions included: drawn in one array.
+# Limit on a client's visits to examples per round, which are drawn in one array.
 _MAX_VISITS = 10**8
 _WHOSE = {"held_out_clients": "training clients", "test_clients": "test clients"}
 
 
 class Builder:
-    """The parts of one experiment, each built once, when it is first asked for."""
+    """The parts of one experiment, each built once, on first use."""
 
     def __init__(self, configuration: Configuration, folder: Path | None = None) -> None:
-        """Builds nothing yet; the folder is for the engine's own files."""
+        """Builds nothing yet; `folder` is for the engine's files."""
         self._configuration = configuration
         self._configs = configuration.configs
         self._settings = configuration.settings
@@ -57,7 +57,7 @@ class Builder:
 
     @cached_property
     def data(self) -> FederatedData:
-        """The task's data, with clients held out, pooled and thinned out as the settings say.
+        """The task's data, with clients held out, pooled and subsampled by the settings.
 
         Raises:
             ParameterError: If the data contradicts itself, or has too few clients.
@@ -85,7 +85,7 @@ class Builder:
         return data if scored is None else replace(data, test=data.test.take(scored))
 
     def _drawn_clients(self, name: str, there: int, most: int) -> np.ndarray | None:
-        """Draws the clients that a setting asks for; ids in rising order, `None` for no draw."""
+        """Draws the number of clients in a setting; sorted ids, or `None` for no draw."""
         asked = self._settings.get(name)
         if asked is None:
             return None
@@ -126,7 +126,7 @@ class Builder:
         """Local training of a client.
 
         Raises:
-            ParameterError: If no client takes a step, or one takes far too many.
+            ParameterError: If no client takes a step, or a client takes far too many.
         """
         settings = self._settings
         work = LocalTraining(
@@ -147,7 +147,7 @@ class Builder:
 
     @cached_property
     def aggregation(self) -> Aggregation:
-        """From the cohort's updates to the server's step."""
+        """The rule from the cohort's updates to the server's step."""
         return self._build("aggregation")
 
     @cached_property
@@ -198,10 +198,10 @@ class Builder:
 
     @cached_property
     def strategy(self) -> Strategy:
-        """The algorithm's strategy, wrapped as `client_share_of` and separation ask for.
+        """The algorithm's strategy, wrapped for `client_share_of` and separation if set.
 
         Raises:
-            ParameterError: If the population changes and a part cannot follow.
+            ParameterError: If the population changes and a component cannot handle that.
         """
         settings, world = self._settings, self.asked_world
         strategy: Strategy = self._build("algorithm", world)
@@ -214,7 +214,7 @@ class Builder:
         return strategy
 
     def _check_own(self, strategy: Strategy) -> None:
-        """Refuses a user's strategy that expects another aggregation or loss than the run has."""
+        """Refuses a user's strategy that expects another aggregation or loss than the run's."""
         name = type(strategy).__name__
         meant_for = getattr(strategy, "aggregation", None)
         if meant_for is not None and not self._configs["aggregation"].takes_weights(meant_for):
@@ -244,7 +244,7 @@ class Builder:
 
     @cached_property
     def masks(self) -> RememberedMasks:
-        """Availability with a memory, for a delivery that looks at other rounds."""
+        """Availability with remembered masks, for a delivery that reads other rounds."""
         return RememberedMasks(self.world.availability)
 
     @cached_property
@@ -287,7 +287,7 @@ class Builder:
         if schedule.is_constant:
             # An optimizer given as an object may have a schedule.
             schedule = client.schedule
-        # It may also have a clip norm; the algorithm's comes first.
+        # It may also have a clip norm; the algorithm's clip norm takes precedence.
         limit = algorithm.client_clip_norm
         clip_norm = client.clip_norm if limit is None else limit
         server = self._build("server_optimizer")
@@ -314,7 +314,7 @@ class Builder:
 
     def experiment(self) -> Experiment:
         """Returns all parts that the round loop needs."""
-        # Before any framework with threads: a local cluster is forked off this process.
+        # Before any framework with threads, as a local cluster is forked from this process.
         self._configs["engine"].connect()
         settings, world = self._settings, self.world
         looks_ahead = self._configs["delivery"].looks_ahead
@@ -344,7 +344,7 @@ class Builder:
 
 
 def _check_steps(train: ClientExamples, work: LocalTraining) -> None:
-    """Refuses training in which nobody takes a step; warns of clients that take none."""
+    """Refuses training in which no client takes a step; warns of clients that take none."""
     sizes = train.sizes
     if not sizes.sum():
         raise ParameterError("task", "", "has no training example")

@@ -29,7 +29,7 @@ class Checkpoint:
 
     Attributes:
         round_number: The last completed round.
-        arrays: State of each part, names prefixed by the part: `"engine/..."`.
+        arrays: State of each part; names start with the part, as in `"engine/..."`.
         meta: Further state, as JSON values.
     """
 
@@ -45,21 +45,21 @@ class Checkpoint:
 
 
 class CheckpointStore:
-    """The checkpoints of one run, the newest two kept while it runs."""
+    """The checkpoints of one run; the newest two are kept while it runs."""
 
     def __init__(self, folder: Path, run_id: str) -> None:
-        """Opens the folder, making it if need be.
+        """Opens the folder; makes it if missing.
 
         Args:
-            folder: Where the checkpoints are.
-            run_id: Identifies the run's settings; a checkpoint of another run is foreign.
+            folder: Folder of the checkpoints.
+            run_id: Digest of the run's settings; checkpoints with another digest are refused.
         """
         self._folder = folder
         self._run_id = run_id
         folder.mkdir(exist_ok=True)
 
     def save(self, checkpoint: Checkpoint) -> Path:
-        """Writes a checkpoint, then removes those older than the one before it."""
+        """Writes a checkpoint, then removes all except this and the previous checkpoint."""
         header = {
             "format": _FORMAT,
             "run_id": self._run_id,
@@ -71,7 +71,7 @@ class CheckpointStore:
             hashed: Any = _Hashed(file)
             arrays = {"header": np.array(json.dumps(header)), **checkpoint.arrays}
             write_npz(hashed, arrays)
-            # Behind a zip's end, where np.load does not look.
+            # After the end of the zip, where np.load does not read.
             file.write(hashed.sha256.digest())
         self.keep(KEPT_WHILE_RUNNING)
         return path
@@ -83,16 +83,16 @@ class CheckpointStore:
             old.unlink()
 
     def load_newest(self, before: float = math.inf) -> Checkpoint | None:
-        """Returns the newest sound checkpoint; damaged ones are named and passed over.
+        """Returns the newest sound checkpoint; names and skips damaged checkpoints.
 
         Args:
-            before: Checkpoints of this round and later ones do not count.
+            before: Round from which on checkpoints do not count.
 
         Returns:
             The checkpoint, or `None` if there is no checkpoint file at all.
 
         Raises:
-            CheckpointError: If there are checkpoint files but none is sound; says why of each.
+            CheckpointError: If there are checkpoint files but none is sound; gives all reasons.
         """
         reasons = []
         for path in reversed(self._paths()):
@@ -140,7 +140,7 @@ class CheckpointStore:
 class _Hashed:
     """Writes to a file and hashes the bytes, without a second copy of a large state in memory.
 
-    Without `seek`, so that nothing written is changed later; with `read`, by which NumPy knows a
+    It has no `seek`, so written bytes never change. It has `read`, by which NumPy distinguishes a
     file from a path.
     """
 
@@ -169,7 +169,7 @@ def is_whole(path: Path) -> bool:
 
 
 def _is_whole(file: IO[bytes]) -> bool:
-    """Whether the last bytes of a file are the hash of the others."""
+    """Whether the last bytes of a file are the hash of the preceding bytes."""
     left = file.seek(0, 2) - _DIGEST_BYTES
     file.seek(0)
     sha256 = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""What becomes of a round's cohort between selection and aggregation: in time, lost, or late."""
+"""Delivery of a round's updates, between selection and aggregation: in time, lost, or late."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from f3ast_tff.methods.parts.late import Taken, staleness_weight, taken_by
 from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
 from f3ast_tff.run.selecting import refused, weigh_updates
 
-# Place of an update that never arrives.
+# Slot of an update that never arrives.
 _NOWHERE = -1
 
 
@@ -25,7 +25,7 @@ class Payload:
 
     Attributes:
         bytes_down: Bytes to a client in a round that asks it for an update or for its loss.
-        bytes_up: Bytes of its update.
+        bytes_up: Bytes of a client's update.
     """
 
     bytes_down: int = 0
@@ -37,12 +37,12 @@ class LateRound:
     """A round in which updates may be late.
 
     Attributes:
-        ids: Clients selected, then those of earlier rounds whose updates are there, `int64 [m]`.
-        entered: Whether the update of each enters the aggregate, `bool [m]`.
-        asked_in: Round in which each was asked, `int64 [m]`.
-        flight: The engine's part: which clients train, which updates enter.
-        lost: Clients selected, in this round or before, whose updates are lost since this round.
-        in_flight: Updates that the engine keeps after the round.
+        ids: Selected clients, then clients of earlier rounds with an arrived update, `int64 [m]`.
+        entered: Whether the update of each client enters the aggregate, `bool [m]`.
+        asked_in: Round in which each client was asked, `int64 [m]`.
+        flight: Input of the engine: the clients that train and the updates that enter.
+        lost: Number of clients, selected now or before, whose updates are lost since this round.
+        in_flight: Number of updates that the engine keeps after the round.
     """
 
     ids: np.ndarray
@@ -53,7 +53,7 @@ class LateRound:
     in_flight: int
 
     def staleness(self, round_number: int) -> np.ndarray:
-        """Returns tau, the rounds since each update that enters was asked for, `int64 [e]`."""
+        """Returns tau, the rounds since each entering update was asked for, `int64 [e]`."""
         return round_number - self.asked_in[self.entered]
 
 
@@ -62,16 +62,16 @@ class Answers:
     """A cohort, and the updates that arrived.
 
     Attributes:
-        asked: The cohort as it was selected, `int64 [m]`.
-        delivered: Whose update arrived and counts, `bool [m]`; nobody's in a round that failed.
-            Where updates may be late, whose enters in this very round.
-        cohort: Those delivered, with the weights of their updates: who trains. Where updates may
-            be late, those whose update enters, from this round or an earlier one.
+        asked: The selected cohort, `int64 [m]`.
+        delivered: Whether each client's update arrived and counts, `bool [m]`; all false in a
+            failed round. If updates may be late, whether it enters in this same round.
+        cohort: The delivered clients, which train, with the weights of their updates. If updates
+            may be late, the clients whose update enters, from this round or an earlier round.
         seconds: Duration of the round; NaN without a clock.
         bytes_down: Bytes that the server sent in the round.
-        bytes_up: Bytes that it received, also in a round that failed.
+        bytes_up: Bytes that the server received, also in a failed round.
         failed: Whether too few updates arrived for the round to count, see `Arrivals`.
-        late: The updates under way, where they may be late.
+        late: The updates under way, if updates may be late.
     """
 
     asked: np.ndarray
@@ -92,13 +92,13 @@ def deliver(
     ids: np.ndarray,
     scored: Sequence[np.ndarray] = (),
 ) -> Answers:
-    """Finds out which updates arrive, and has the strategy weigh these.
+    """Determines which updates arrive, and lets the strategy weigh these.
 
-    `scored` holds ids of the clients that were asked for their losses: these got the model too.
+    `scored` holds ids of the clients that were asked for their losses; they received the model too.
 
     Raises:
         ComponentError: If the delivery returns no `Arrivals` of these clients, or the strategy
-            another cohort than the clients delivered.
+            returns another cohort than the delivered clients.
     """
     arrivals = _arrivals(delivery, now.number, ids)
     delivered = arrivals.delivered & (not arrivals.failed)
@@ -114,12 +114,12 @@ def deliver(
 
 
 def _distinct(ids: Sequence[np.ndarray]) -> int:
-    """Counts clients: one that is drawn twice gets one model, and sends one update."""
+    """Counts distinct clients: a client drawn twice gets one model and sends one update."""
     return len(np.unique(np.concatenate(ids)))
 
 
 def _arrivals(delivery: Delivery, t: int, ids: np.ndarray) -> Arrivals:
-    """Asks a delivery; `ComponentError` if it returns no `Arrivals` of the clients asked."""
+    """Asks a delivery; `ComponentError` if it returns no `Arrivals` of the asked clients."""
     arrivals, asked = delivery.arrivals(t, ids), len(ids)
     where = f"delivery {type(delivery).__name__}: arrivals({t})"
     parts = [getattr(arrivals, name, None) for name in ("delivered", "seconds")]
@@ -144,11 +144,11 @@ def _arrivals(delivery: Delivery, t: int, ids: np.ndarray) -> Arrivals:
 
 
 def troubles(answers: Answers, outcome: RoundOutcome) -> dict[str, str]:
-    """What went wrong in a round, by kind: no update arrived, or something is not finite."""
+    """Returns the problems of a round, by kind: no update arrived, or a value is not finite."""
     dropped, delivered = outcome.num_dropped, len(answers.cohort)
     found: dict[str, str] = {}
     if delivered == 0 and answers.late is not None:
-        # Nothing of note: the server waits for updates.
+        # No problem: the server waits for updates.
         return found
     if delivered == 0:
         done = "model left alone" if outcome.rejected else "step along the remembered updates"
@@ -167,7 +167,7 @@ def troubles(answers: Answers, outcome: RoundOutcome) -> dict[str, str]:
 
 
 def outcome_for_strategy(answers: Answers, outcome: RoundOutcome) -> Outcome:
-    """Returns the outcome by client: whether its update counts, and its loss, NaN if lost."""
+    """Returns the outcome per client: whether its update counts, and its loss, NaN if lost."""
     ids, delivered = answers.asked, answers.delivered.copy()
     if answers.late is not None:
         ids, delivered = answers.late.ids, answers.late.entered.copy()
@@ -180,13 +180,13 @@ def outcome_for_strategy(answers: Answers, outcome: RoundOutcome) -> Outcome:
 
 
 class Entries(NamedTuple):
-    """Updates under way, in the order in which they were asked for; each `int64 [m]`.
+    """Updates under way, in the order of asking; each field is `int64 [m]`.
 
     Attributes:
-        ids: Their clients.
-        asked_in: Round in which each was asked.
-        arrives_in: Round in which each arrives, or is given up if it is lost.
-        slots: Place of each in the engine's memory; -1 for a lost one.
+        ids: Client of each update.
+        asked_in: Round in which the client was asked.
+        arrives_in: Round in which the update arrives; for a lost update, in which it is given up.
+        slots: Slot of the update in the engine's memory; -1 for a lost update.
     """
 
     ids: np.ndarray
@@ -195,11 +195,11 @@ class Entries(NamedTuple):
     slots: np.ndarray
 
     def at(self, which: np.ndarray) -> Entries:
-        """Returns some of them."""
+        """Returns the entries at `which`."""
         return Entries(*(part[which] for part in self))
 
     def and_then(self, others: Entries) -> Entries:
-        """Returns these and others."""
+        """Returns these entries followed by other entries."""
         return Entries(*(np.concatenate(parts) for parts in zip(self, others)))
 
 
@@ -208,25 +208,26 @@ def _none() -> Entries:
 
 
 class InFlight:
-    """The updates under way, an entry for each client selected.
+    """The updates under way, with an entry per selected client.
 
-    A client that is selected trains at once, at the model of its round; the engine keeps its
-    update in a slot. A slot is free again in the round after its update has entered or was
-    dropped. The entries of a client that is drawn twice share a slot.
+    A selected client trains at once, at the model of its round, and the engine keeps its update in
+    a slot. A slot is free again in the round after its update has entered or was dropped. The
+    entries of a client drawn twice share a slot.
 
     Attributes:
         entries: The updates, after the last round.
     """
 
     def __init__(self, weight: str = "constant") -> None:
-        """Starts without any; `weight` is the factor of late weights, see `staleness_weight`."""
+        """Starts empty; `weight` is the factor of late weights, see `staleness_weight`."""
         self._weight = weight
         self.entries = _none()
 
     def free(self, available: np.ndarray, round_number: int) -> np.ndarray:
-        """Returns the available clients that have no update on its way, `bool [N]`.
+        """Returns the available clients without an update on its way, `bool [N]`.
 
-        An update that arrives in this round is on its way; one that waits at the server is not.
+        An update that arrives in this round is on its way; an update that waits at the server is
+        not.
         """
         mask = available.copy()
         mask[self.entries.ids[self.entries.arrives_in >= round_number]] = False
@@ -241,15 +242,15 @@ class InFlight:
         ids: np.ndarray,
         scored: Sequence[np.ndarray] = (),
     ) -> Answers:
-        """As `deliver`; the cohort is of the updates that enter in this round.
+        """See the function `deliver`; the cohort holds the updates that enter in this round.
 
         Raises:
-            ComponentError: See there; or if the strategy's `taken` returns other than `Taken`.
+            ComponentError: See `deliver`; also if the strategy's `taken` returns no `Taken`.
         """
         t = now.number
         arrivals = _arrivals(delivery, t, ids)
         asked = self._asked(t, ids, arrivals)
-        # The selected first: a strategy may look at them alone.
+        # Selected clients first, because a strategy may use only these.
         entries = asked.and_then(self.entries)
         here = entries.arrives_in <= t
         lost = here & (entries.slots == _NOWHERE)
@@ -267,7 +268,7 @@ class InFlight:
         took = weighed.at(entered)
         factor = staleness_weight(self._weight, t - took.asked_in)
         kept = entries.at(~(enters | dropped | lost))
-        # In the order of asking, again.
+        # Restore the order of asking.
         self.entries = kept.at(np.argsort(kept.asked_in, kind="stable"))
         trains = np.unique(asked.slots[asked.slots != _NOWHERE], return_index=True)[1]
         started = asked.at(np.flatnonzero(asked.slots != _NOWHERE)[np.sort(trains)])
@@ -292,7 +293,7 @@ class InFlight:
         )
 
     def _asked(self, t: int, ids: np.ndarray, arrivals: Arrivals) -> Entries:
-        """Entries of the clients selected, each distinct one with the lowest free slot."""
+        """Entries of the selected clients; each distinct client gets the lowest free slot."""
         assert arrivals.rounds is not None
         clients, which = np.unique(ids, return_inverse=True)
         arrives = np.zeros(len(clients), bool)
@@ -314,7 +315,7 @@ class InFlight:
     def _taken(
         strategy: Strategy, now: Round, entries: Entries, there: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Which entries enter and which are dropped, both `bool [m]`."""
+        """Returns whether each entry enters and whether it is dropped, both `bool [m]`."""
         taken: Any = taken_by(strategy, now, entries.asked_in[there])
         found = []
         for part in taken if isinstance(taken, Taken) else ():
@@ -331,5 +332,5 @@ class InFlight:
         return self.entries._asdict()
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Takes back a result of `arrays`."""
+        """Restores a result of `arrays`."""
         self.entries = Entries(**{name: arrays[name] for name in Entries._fields})

@@ -29,8 +29,9 @@ _ADVICE = "Give another run_name, or remove the folder"
 def extend_run(path: Path, configuration: Configuration, patience_s: float = 0.0) -> None:
     """Makes the run in a folder longer, if it is the given run with fewer rounds.
 
-    The last checkpoint stays, under the new number of rounds; an evaluation that the last round got
-    for being last is removed. The longer run then ends as if started with so many rounds.
+    The last checkpoint stays, under the new number of rounds. If the last round was evaluated only
+    because it was last, that evaluation is removed. So the longer run ends as if it had been
+    started with the new number of rounds.
 
     Args:
         path: The run's folder, which need not exist; not locked.
@@ -38,8 +39,8 @@ def extend_run(path: Path, configuration: Configuration, patience_s: float = 0.0
         patience_s: See `RunFolder`.
 
     Raises:
-        RunFolderError: If the folder holds the given run with more rounds, or cannot be made longer
-            exactly; says why. Other differences are left to `RunFolder`.
+        RunFolderError: If the folder holds the given run with more rounds, or the run cannot be
+            made longer exactly; says why. `RunFolder` reports other differences.
     """
     try:
         content = read_json(path / "config.json")
@@ -86,7 +87,7 @@ def _extend(
     try:
         checkpoint = CheckpointStore(checkpoints, run_id_of(before)).load_newest()
     except CheckpointError:
-        # A killed extension leaves one of the longer run.
+        # A killed extension leaves a checkpoint of the longer run.
         checkpoint = store.load_newest()
     rounds, every = before["rounds"], now["eval_every"]
     if checkpoint is None and (path / SUMMARY).exists():
@@ -96,10 +97,10 @@ def _extend(
         )
     if checkpoint is not None:
         store.save(_of_longer(checkpoint, rounds, now["rounds"], every, path))
-    # Until the settings are written the run is unfinished, with the checkpoint of either.
+    # Until the settings are written, the run is unfinished, with the old or the new checkpoint.
     (path / SUMMARY).unlink(missing_ok=True)
     (path / "selection.npz").unlink(missing_ok=True)
-    # The loop takes existing masks as complete.
+    # Removed, because the loop treats existing masks as complete.
     for masks in masks_there(path):
         masks.unlink()
     if rounds % every:
@@ -114,7 +115,7 @@ def _extend(
 def _of_longer(
     checkpoint: Checkpoint, rounds: int, wanted: int, every: int, path: Path
 ) -> Checkpoint:
-    """The checkpoint as a run of `wanted` rounds would have written it."""
+    """The checkpoint that a run of `wanted` rounds would have written."""
     kept = [row for row in checkpoint.meta["rows"] if row["round"] % every == 0]
     arrays = dict(checkpoint.arrays)
     if "rates/rates" in arrays:

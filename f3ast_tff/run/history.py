@@ -12,7 +12,7 @@ from f3ast_tff.methods.parts.strategy import Strategy
 from f3ast_tff.run.delivering import Answers
 from f3ast_tff.run.selecting import participation_rates
 
-# The rates of all clients in so many rounds take at most 8 MB.
+# Largest number of rounds with recorded rates; these take at most 8 MB.
 MAX_ROUNDS = 200
 MAX_CLIENTS = 10_000
 
@@ -22,7 +22,7 @@ class Totals(NamedTuple):
 
     Attributes:
         bytes_down: Bytes that the server sent.
-        bytes_up: Bytes that it received.
+        bytes_up: Bytes that the server received.
         seconds: Simulated time; NaN without a clock.
     """
 
@@ -35,11 +35,11 @@ class LateRecord(NamedTuple):
     """Updates that entered in a later round than they were asked in.
 
     Attributes:
-        ids: Their clients, `int64 [e]`.
-        asked_in: Round in which each was asked, `int64 [e]`.
-        weights: Weight of each, `float64 [e]`.
-        lost: Updates that are lost since this round.
-        in_flight: Updates under way after it.
+        ids: Client of each update, `int64 [e]`.
+        asked_in: Round in which the client was asked, `int64 [e]`.
+        weights: Weight of each update, `float64 [e]`.
+        lost: Number of updates lost since this round.
+        in_flight: Number of updates under way after the round.
     """
 
     ids: np.ndarray
@@ -54,16 +54,16 @@ class RoundRecord:
     """Selection and delivery of one round.
 
     Attributes:
-        num_available: Available clients.
+        num_available: Number of available clients.
         asked: Ids of the selected clients, `int64 [m]`.
-        delivered: Whether each one's update arrived, `bool [m]`.
-        weights: Weights of the updates, 0 for a lost one, `float64 [m]`.
-        num_dropped: Updates dropped for not being finite.
-        rejected: Whether the round left the model alone.
+        delivered: Whether each client's update arrived, `bool [m]`.
+        weights: Weights of the updates, 0 for a lost update, `float64 [m]`.
+        num_dropped: Number of updates dropped because they are not finite.
+        rejected: Whether the model stayed unchanged.
         seconds: Duration; NaN without a clock.
         bytes_down: Bytes that the server sent.
-        bytes_up: Bytes that it received.
-        late: Late updates that entered, where updates may be late.
+        bytes_up: Bytes that the server received.
+        late: Late updates that entered, if updates may be late.
     """
 
     num_available: int
@@ -79,7 +79,7 @@ class RoundRecord:
 
     @property
     def num_entered(self) -> int:
-        """Updates that entered the aggregate, or were dropped there for not being finite."""
+        """Number of updates that entered the aggregate or were dropped there as not finite."""
         late = 0 if self.late is None else len(self.late.ids)
         return int(np.count_nonzero(self.delivered)) + late
 
@@ -97,7 +97,7 @@ class SelectionHistory:
     ) -> None:
         """Adds a round."""
         weights, entering, late = np.zeros(len(answers.asked)), answers.cohort, None
-        # Those selected in the round come first.
+        # The clients selected in the round come first.
         now = int(np.count_nonzero(answers.delivered))
         weights[answers.delivered] = entering.weights[:now]
         if answers.late is not None:
@@ -138,12 +138,12 @@ class SelectionHistory:
 
     @property
     def num_empty(self) -> int:
-        """Rounds in which no update arrived."""
+        """Number of rounds in which no update arrived."""
         return sum(record.num_entered == 0 for record in self._rounds)
 
     @property
     def num_lost(self) -> int:
-        """Updates that did not arrive, over all rounds."""
+        """Number of updates that did not arrive, over all rounds."""
         return sum(
             int(np.count_nonzero(~record.delivered)) if record.late is None else record.late.lost
             for record in self._rounds
@@ -151,12 +151,12 @@ class SelectionHistory:
 
     @property
     def num_dropped(self) -> int:
-        """Updates dropped for not being finite, over all rounds."""
+        """Number of updates dropped because they are not finite, over all rounds."""
         return sum(record.num_dropped for record in self._rounds)
 
     @property
     def num_rejected(self) -> int:
-        """Rounds with clients that left the model alone."""
+        """Number of rounds with clients in which the model stayed unchanged."""
         return sum(record.rejected and record.num_entered > 0 for record in self._rounds)
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -164,13 +164,13 @@ class SelectionHistory:
 
         Returns:
             `num_available`, `num_selected`, `num_delivered`, `num_dropped`: `int64 [T]`;
-            `rejected`: `bool [T]`; `selected`: `int64 [T, widest cohort]`, client ids, -1 where
-            there is none; `delivered`: whose update arrived, `bool`, same shape; `weights`:
-            `float64`, same shape, 0 where there is none; `weight_sum`, their sum over those
-            delivered: `float64 [T]`; `round_seconds`: duration, NaN without a clock, `float64 [T]`;
-            `bytes_down`, `bytes_up`: that the server sent and received, `int64 [T]`. Where updates
-            may be late, `delivered` and `weights` are of updates that entered in the round that
-            they were asked in; see `_late_arrays` for the others, which the numbers count too.
+            `rejected`: `bool [T]`; `selected`: `int64 [T, widest cohort]`, client ids, padded by
+            -1; `delivered`: whether each update arrived, `bool`, same shape; `weights`: `float64`,
+            same shape, padded by 0; `weight_sum`: sum of the delivered clients' weights,
+            `float64 [T]`; `round_seconds`: duration, NaN without a clock, `float64 [T]`;
+            `bytes_down`, `bytes_up`: bytes that the server sent and received, `int64 [T]`. If
+            updates may be late, `delivered` and `weights` cover updates that entered in the round
+            they were asked in; `_late_arrays` has the late updates. The numbers count both.
         """
         rounds = self._rounds
         sizes = np.array([len(record.asked) for record in rounds], np.int64)
@@ -200,7 +200,7 @@ class SelectionHistory:
         }
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Takes back the arrays of `arrays`, into an empty record."""
+        """Restores the arrays of `arrays` into an empty record."""
         for t, size in enumerate(arrays["num_selected"].tolist()):
             self._add(
                 RoundRecord(
@@ -222,9 +222,9 @@ def _late_arrays(rounds: Sequence[LateRecord]) -> dict[str, np.ndarray]:
     """Returns the record of late updates.
 
     Returns:
-        `late_clients`: clients whose update entered late, `int64 [T, most]`, -1 where there is
-        none; `late_asked_in`: round in which each was asked, same shape; `late_weights`:
-        `float64`, same shape, 0 where there is none; `late_lost`, `in_flight`: `int64 [T]`.
+        `late_clients`: clients whose update entered late, `int64 [T, most]`, padded by -1;
+        `late_asked_in`: round in which each client was asked, same shape; `late_weights`:
+        `float64`, same shape, padded by 0; `late_lost`, `in_flight`: `int64 [T]`.
     """
     sizes = np.array([len(record.ids) for record in rounds], np.int64)
     filled = np.arange(sizes.max(initial=0)) < sizes[:, None]
@@ -266,13 +266,13 @@ def _table(
 
 
 class RateTrace:
-    """r(0), and r(t) of some of the evaluated rounds, as it is after the selection of round t.
+    """r(0), and r(t) of some evaluated rounds, after the selection of round t.
 
-    Above `MAX_CLIENTS` clients r(0) is all that is kept. A strategy without rates leaves nothing.
+    Above `MAX_CLIENTS` clients only r(0) is recorded. A strategy without rates has no record.
     """
 
     def __init__(self, strategy: Strategy, num_clients: int, rounds: int, eval_every: int) -> None:
-        """Notes r(0) of a strategy before its first round.
+        """Records r(0) of a strategy before its first round.
 
         Raises:
             ComponentError: If the strategy's rates are not N numbers.
@@ -285,7 +285,7 @@ class RateTrace:
         self._wanted = frozenset(traced_rounds(rounds, eval_every) if wanted else ())
 
     def record(self, round_number: int, strategy: Strategy) -> None:
-        """Notes r(t), if t is one of the rounds to note."""
+        """Records r(t), if t is one of the rounds to record."""
         if round_number not in self._wanted:
             return
         rates = participation_rates(strategy, self._num_clients)
@@ -298,7 +298,7 @@ class RateTrace:
 
         Returns:
             `initial_rates`, r(0): `float64 [N]`; `rate_rounds`: `int64 [n]`, n at most
-            `MAX_ROUNDS`; `rates`, r(t) of those rounds: `float32 [n, N]`.
+            `MAX_ROUNDS`; `rates`, r(t) of these rounds: `float32 [n, N]`.
         """
         if self._initial is None:
             return {}
@@ -309,20 +309,20 @@ class RateTrace:
         return found
 
     def rates_of(self, round_number: int) -> np.ndarray | None:
-        """Returns r(t) of a round, `float32 [N]`; `None` if it was not noted."""
+        """Returns r(t) of a round, `float32 [N]`; `None` if not recorded."""
         if round_number not in self._rounds:
             return None
         return self._rates[self._rounds.index(round_number)]
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Takes back what `arrays` returned."""
+        """Restores a result of `arrays`."""
         self._rounds = arrays["rate_rounds"].tolist() if "rates" in arrays else []
         self._rates = list(arrays["rates"]) if "rates" in arrays else []
 
 
 def traced_rounds(rounds: int, eval_every: int) -> list[int]:
-    """Returns evaluated rounds, at most `MAX_ROUNDS` at equal distances; the last is there."""
-    # The last is number 0.
+    """Returns at most `MAX_ROUNDS` evaluated rounds at equal distances, including the last."""
+    # Counted from the last round.
     count = -(-rounds // eval_every)
     stride = -(-count // MAX_ROUNDS)
     return [min((count - i) * eval_every, rounds) for i in range(0, count, stride)][::-1]

@@ -31,11 +31,11 @@ COLUMNS = (
     "update_norm",
     "wall_seconds",
 )
-# Columns of a run whose updates may be late, before the last of the others.
+# Further columns of a run with late updates, before the last column.
 LATE_COLUMNS = ("mean_staleness", "max_staleness", "num_in_flight")
 # The round, and sums since round 1.
 _NOT_AVERAGED = ("round", "bytes_down", "bytes_up", "simulated_seconds", "wall_seconds")
-# Means over the clients of a round: NaN where nobody trained, or no update entered.
+# Means over the clients of a round: NaN if no client trained, or no update entered.
 _OF_TRAINING = ("train_loss", "update_norm", "mean_staleness", "max_staleness")
 
 Row = dict[str, float]
@@ -53,8 +53,8 @@ def metrics_row(
     """Returns the row of an evaluated round.
 
     Training columns and counts describe this round; bytes and seconds are sums over all rounds so
-    far. Where updates may be late, staleness is that of the updates that enter in this round, in
-    rounds; NaN where there is none.
+    far. If updates may be late, staleness is the staleness of the updates that enter in this round,
+    in rounds; NaN without such updates.
     """
     late = {}
     if answers.late is not None:

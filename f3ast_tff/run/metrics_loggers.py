@@ -17,10 +17,10 @@ from f3ast_tff.engines.engine import RoundOutcome
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.run.metrics import Row
 
-# Of Weights & Biases and of MLflow; their addresses come from their environment variables.
+# Project in Weights & Biases and MLflow; environment variables set the addresses of both.
 _PROJECT = "f3ast-tff"
 _FOLDER_TAG = "f3ast_tff.folder"
-# Package that each needs; `csv` is `metrics.csv`, which every run has.
+# Package that each logger needs; `csv` is `metrics.csv`, which every run has.
 NAMES = {"csv": "", "tensorboard": "tensorboard", "wandb": "wandb", "mlflow": "mlflow"}
 OPTIONAL = ("wandb", "mlflow")
 _GROUPS = {
@@ -54,7 +54,7 @@ class Progress(Protocol):
 
 
 class Callback(Protocol):
-    """Called for the rounds that are executed now: of a resumed run, the later ones."""
+    """Called for the rounds that are executed now; in a resumed run, only the later rounds."""
 
     def on_round(self, round_number: int, cohort: Cohort, outcome: RoundOutcome) -> None:
         """Called once for every round, in order; several rounds may have been executed before.
@@ -87,7 +87,7 @@ class MetricsLogger(Protocol):
 def scalars_of(row: Row, rates: np.ndarray | None) -> dict[str, float]:
     """Returns the finite scalars of an evaluated round, grouped by the part before the slash.
 
-    `rates` are the participation rates r(t), `float [N]`; `None` where none are recorded.
+    `rates` are the participation rates r(t), `float [N]`; `None` if not recorded.
 
     Examples:
         >>> from f3ast_tff.run.metrics_loggers import scalars_of
@@ -109,7 +109,7 @@ def logger_names(text: str) -> list[str]:
     """Returns the names in a comma list such as `"tensorboard,csv"`.
 
     Raises:
-        ParameterError: If one is unknown, or an optional package is not installed.
+        ParameterError: If a name is unknown, or an optional package is not installed.
     """
     names = [part.strip().lower() for part in text.split(",") if part.strip()]
     for name in names:
@@ -182,7 +182,7 @@ class WandbRun:
 
 
 class MlflowRun:
-    """A run of MLflow; without `MLFLOW_TRACKING_URI`, where MLflow puts local runs."""
+    """A run of MLflow; without `MLFLOW_TRACKING_URI`, a local run."""
 
     def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
         """Takes the run's folder and its settings by name."""

@@ -65,7 +65,7 @@ def read_client_scores(run_folder: Path) -> dict[int, dict[str, np.ndarray]]:
 
     Raises:
         OSError: If a file cannot be read.
-        ValueError: If one is damaged; names it.
+        ValueError: If a file is damaged; names it.
     """
     found = {}
     for path in sorted((run_folder / CLIENT_SCORES).glob("round_*.npz")):
@@ -102,7 +102,7 @@ def not_added(path: Path, settings: Mapping[str, Any], recorded: Mapping[str, An
 
 
 def _loggers(text: str) -> list[str]:
-    """The names in a setting `logger`, installed here or not."""
+    """The names in a setting `logger`, whether installed or not."""
     return [part.strip().lower() for part in text.split(",") if part.strip()]
 
 

@@ -14,7 +14,7 @@ _PACKAGES = ("numpy", "tensorflow", "tensorflow-federated", "jax", "jaxlib")
 
 
 def provenance() -> dict[str, Any]:
-    """Returns the versions in use and the git commit, `None` where there is none."""
+    """Returns the versions in use and the git commit, `None` without a commit."""
     return {
         "python": platform.python_version(),
         "packages": package_versions(),
@@ -30,7 +30,7 @@ def cores() -> int:
 
 
 def package_versions() -> dict[str, str | None]:
-    """Returns the versions of the numerical libraries; `None` for one that is not installed."""
+    """Returns the versions of the numerical libraries; `None` for missing libraries."""
     return {name: _version(name) for name in _PACKAGES}
 
 

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 ERROR_FILE = "error.txt"
 SUMMARY = "summary.json"
 _SELECTION = "selection.npz"
-# Of every run.
+# Sealed files of every run.
 SEALED = ("metrics.csv", _SELECTION)
 CLIENT_SCORES = "client_scores"
-# Of runs that were asked for them.
+# Sealed files that a run writes on request.
 _ON_REQUEST = re.compile(rf"masks\.(csv|npy|npz)|{CLIENT_SCORES}/round_([0-9]{{8,18}})\.npz")
 _FILES, _OWN = "files", "sha256"
 
@@ -47,7 +47,7 @@ class RunResult:
             (client shares, `float64 [N]`), and the strategy's last state, names prefixed by
             `final_`.
         finished_before: Whether the run had finished before, so that no round was executed.
-        not_added: Outputs asked for that a finished run no longer gets, see `add_outputs`.
+        not_added: Requested outputs that cannot be added to a finished run, see `add_outputs`.
         weights: The model's weights, if asked for.
         model: The network, if asked for.
     """
@@ -66,22 +66,22 @@ class DamagedResult(ValueError):
 
 
 def read_metrics(path: Path) -> pd.DataFrame:
-    """Returns the table of `metrics.csv`, each number as it was written.
+    """Returns the table of `metrics.csv`, with numbers exactly as written.
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: If it is no text, or no table.
+        ValueError: If it is not text, or no table.
     """
     import pandas as pd
 
-    # From 3.1 on pandas reads every float exactly, and warns of the argument.
+    # From 3.1 on pandas reads every float exactly, and warns about the argument.
     is_exact = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
     options: dict[str, Any] = {} if is_exact else {"float_precision": "round_trip"}
     return pd.read_csv(io.StringIO(read_text(path)), **options)
 
 
 def seal(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a summary with SHA-256 digests of itself and of the result files that are there."""
+    """Returns a summary with SHA-256 digests of itself and of the existing result files."""
     there = [path for pattern in ("masks.*", f"{CLIENT_SCORES}/*") for path in folder.glob(pattern)]
     names = sorted(path.relative_to(folder).as_posix() for path in there if path.is_file())
     sealed = [*SEALED, *filter(_ON_REQUEST.fullmatch, names)]
@@ -93,8 +93,8 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
     """Returns the summary of a run; `None` if there is none.
 
     Raises:
-        DamagedResult: If it is damaged. One of an older version, without a seal, must at least be
-            a summary.
+        DamagedResult: If it is damaged. A summary of an older version, without a seal, must at
+            least be a summary.
     """
     path = folder / SUMMARY
     try:
@@ -138,7 +138,7 @@ def check_results(folder: Path, summary: Mapping[str, Any]) -> None:
     Masks, and all client scores together, may have been removed.
 
     Raises:
-        DamagedResult: If one is missing or damaged.
+        DamagedResult: If a result is missing or damaged.
     """
     for name in (*SEALED, *_on_request(folder, summary)):
         check_result(folder / name, sha256_in(summary, name))
@@ -150,7 +150,7 @@ def _on_request(folder: Path, summary: Mapping[str, Any]) -> list[str]:
 
 
 def first_lost_scores(folder: Path) -> float:
-    """Returns the first round whose client scores are sealed, and missing or damaged; else inf."""
+    """Returns the first round whose sealed client scores are missing or damaged; else infinity."""
     try:
         summary = read_summary(folder) or {}
     except DamagedResult:
@@ -166,7 +166,7 @@ def first_lost_scores(folder: Path) -> float:
 
 
 def finished_summary(folder: Path) -> dict[str, Any] | None:
-    """`sound_summary`, but logs damaged results and returns `None`: the run then goes on."""
+    """`sound_summary`, but logs damaged results and returns `None`, so that the run resumes."""
     try:
         return sound_summary(folder)
     except DamagedResult as error:
@@ -175,12 +175,12 @@ def finished_summary(folder: Path) -> dict[str, Any] | None:
 
 
 def without_seal(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a summary as the run knew it, without the SHA-256 of files."""
+    """Returns a summary without the SHA-256 of files."""
     return {name: value for name, value in summary.items() if name not in (_FILES, _OWN)}
 
 
 def read_selection(folder: Path, summary: Mapping[str, Any] | None) -> dict[str, np.ndarray]:
-    """Returns the content of a finished run's `selection.npz`, given that of `read_summary`.
+    """Returns the content of a finished run's `selection.npz`, given the result of `read_summary`.
 
     Raises:
         DamagedResult: If it is missing or damaged.
@@ -196,15 +196,15 @@ def read_selection(folder: Path, summary: Mapping[str, Any] | None) -> dict[str,
 
 
 def sha256_in(summary: Mapping[str, Any] | None, name: str) -> str | None:
-    """Returns the SHA-256 of a result file in a summary; `None` in one of an older version."""
+    """Returns the SHA-256 of a result file in a summary; `None` for an older version's summary."""
     return ((summary or {}).get(_FILES) or {}).get(name)
 
 
 def check_result(path: Path, sha256: str | None) -> None:
-    """Checks a result file against the SHA-256 in the summary; `None`: that it is there.
+    """Checks a result file against the SHA-256 in the summary; for `None`, that it exists.
 
     Raises:
-        DamagedResult: If it is missing or another.
+        DamagedResult: If the file is missing or differs.
     """
     try:
         found = hash_of(path)

@@ -57,8 +57,8 @@ class Experiment:
     """All parts of an experiment.
 
     Attributes:
-        availability: Process that tells the available clients.
-        constraint: Number of clients that may take part.
+        availability: Process of the available clients.
+        constraint: Constraint on the clients that may take part.
         strategy: Selects clients and weighs their updates.
         engine: Executes the rounds.
         rounds: T, number of rounds.
@@ -66,16 +66,16 @@ class Experiment:
         checkpoint_every: Rounds between checkpoints; the last round always gets one.
         num_clients: Number of clients N.
         model: The network that the engine trains.
-        delivery: Tells which updates arrive.
-        payload: Bytes that a client gets and sends.
+        delivery: Decides which updates arrive.
+        payload: Bytes that a client receives and sends.
         p: Client shares p_k, `float64 [N]`, for the run's files; `None` leaves them out.
-        client_names: Name of each client, for the run's files; `None` where they are numbers.
+        client_names: Name of each client, for the run's files; `None` if clients are numbers.
         data_sha256: `FederatedData.sha256` of the data, for the run's files; `None` for no files.
         checkpoint_seconds: Time after which a checkpoint is written at the next round boundary.
         client_scores: Whether each evaluation writes the scores of every client.
-        keep_checkpoints: Checkpoints that are left once the run has finished.
-        write_masks: Form of the file of who is available when, `"csv"`, `"npy"` or `"npz"`;
-            `"none"` for no file.
+        keep_checkpoints: Number of checkpoints to keep when the run has finished.
+        write_masks: Format of the file of masks, `"csv"`, `"npy"` or `"npz"`; `"none"` for no
+            file.
         staleness_weight: Factor of late updates' weights, see `staleness_weight`.
     """
 
@@ -122,7 +122,7 @@ class _Run:
             rounds=experiment.rounds,
             eval_every=experiment.eval_every,
         )
-        # A delivery of one's own need not say that it is in time.
+        # A user's delivery may lack the attribute; then it is in time.
         late = getattr(experiment.delivery, "is_late", False)
         self.in_flight = InFlight(experiment.staleness_weight) if late else None
         self.rows: list[Row] = []
@@ -214,7 +214,7 @@ class _Run:
         outcomes = engine.run_rounds(first_round, cohorts, by_client=strategy.needs_outcome, **late)
         self.block_seconds.append((time.perf_counter() - started) / len(cohorts))
         if strategy.needs_outcome:
-            # Rounds go one at a time: see `_block_end`.
+            # Blocks have one round here: see `_block_end`.
             strategy.observe(first_round, outcome_for_strategy(block[0], outcomes[0]))
         return outcomes
 
@@ -244,7 +244,7 @@ class _Run:
         return scalars_of(row, self.trace.rates_of(int(row["round"])))
 
     def _losses(self, t: int, scored: list[np.ndarray]) -> Losses:
-        """Returns the clients' losses in a round; notes the clients asked in `scored`."""
+        """Returns the clients' losses in a round; adds the asked clients to `scored`."""
 
         def losses(ids: np.ndarray) -> np.ndarray:
             scored.append(ids)
@@ -253,7 +253,7 @@ class _Run:
         return losses
 
     def _block_end(self) -> int:
-        """The last round of the next block; one round where cohorts depend on the model."""
+        """The last round of the next block; one round per block if cohorts depend on the model."""
         parts, done = self.experiment, self.round_number
         if parts.strategy.needs_losses or parts.strategy.needs_outcome:
             return done + 1
@@ -263,14 +263,14 @@ class _Run:
         return min(stops)
 
     def _block_rounds(self) -> int:
-        """Rounds that fit into `_BLOCK_SECONDS`, one at first; no result depends on it."""
+        """Number of rounds that fit into `_BLOCK_SECONDS`, at first 1; it affects no result."""
         if not self.block_seconds:
             return 1
         fit = _BLOCK_SECONDS / max(self.block_seconds[-1], 1e-9)
         return max(1, min(self.experiment.engine.block_rounds, int(fit)))
 
     def save(self) -> None:
-        """Writes a checkpoint, unless this round has one."""
+        """Writes a checkpoint, unless this round already has one."""
         if self.folder is None or self.saved_round == self.round_number:
             return
         parts = {
@@ -291,10 +291,10 @@ class _Run:
         self.saved_round, self.saved_at = self.round_number, time.perf_counter()
 
     def _write_masks(self, folder: Path, finished: bool) -> bool:
-        """Writes masks that are asked for or there; of a finished run those missing.
+        """Writes requested or existing masks; for a finished run, only missing masks.
 
         Returns:
-            Whether there was any to write.
+            Whether there were masks to write.
         """
         parts, there = self.experiment, masks_there(folder)
         asked = masks_file(folder, parts.write_masks)
@@ -313,12 +313,12 @@ class _Run:
         folder = self.folder
         if folder is None:
             return RunResult(self._summary(), self.rows, selection)
-        # If all rounds were executed before, so may the end have been.
+        # If all rounds were executed before, the summary may exist too.
         before = None if self.block_seconds else finished_summary(folder.path)
         added = self._write_masks(folder.path, before is not None)
         if before is None:
             result = RunResult(self._summary(), self.rows, selection)
-            # Rows that were added one by one may not be on disk yet.
+            # Rewrites all rows, because appended rows may not be on disk yet.
             write_csv(folder.file("metrics.csv"), self.rows, late=self.in_flight is not None)
             with atomic_write(folder.file("selection.npz"), "wb") as file:
                 write_npz(file, selection, compressed=True)
@@ -331,7 +331,7 @@ class _Run:
         return result
 
     def _summary(self) -> dict[str, Any]:
-        # Without the first block, which compiles, unless it is the only one.
+        # Without the first block, which compiles, unless it is the only block.
         timed = self.block_seconds[1:] or self.block_seconds or [np.nan]
         rules = getattr(self.experiment.strategy, "may_select", ())
         return {
@@ -361,19 +361,20 @@ def train(
     Because every draw is a function of (seed, round), a resumed run repeats an uninterrupted one.
 
     Args:
-        experiment: Its parts, new.
-        folder: The run's folder; gets `metrics.csv`, `selection.npz`, `summary.json` and
+        experiment: The experiment, with newly built parts.
+        folder: The run's folder, for `metrics.csv`, `selection.npz`, `summary.json` and
             checkpoints. `None` writes no files.
-        progress: Told of every block of rounds.
-        callbacks: Called for every round and every evaluation.
-        loggers: Receive the scalars of every evaluation; closed at the end.
-        stop: Asked after every block of rounds, which takes about half a second or one round.
+        progress: Receiver of the progress after every block of rounds.
+        callbacks: Callbacks for every round and every evaluation.
+        loggers: Receivers of the scalars of every evaluation; closed at the end.
+        stop: Request to stop, polled after every block of rounds, which takes about half a second
+            or one round.
 
     Raises:
         CheckpointError: If there are checkpoints but none can be used.
         ComponentError: If a component breaks its protocol.
         EngineError: If the engine is lost; the last checkpoint stays.
-        Interrupted: If `stop` was requested; a checkpoint of the last round done is written.
+        Interrupted: If `stop` was requested; the last completed round then has a checkpoint.
     """
     stop = stop or NeverStop()
     with ExitStack() as stack:

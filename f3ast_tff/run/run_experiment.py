@@ -38,17 +38,17 @@ def run_experiment(
 ) -> RunResult:
     """Runs one experiment to its end, from its last checkpoint; prints nothing.
 
-    The command line, `simulate` and the workers of a campaign all call this. A folder with the same
-    run but fewer rounds is made longer first.
+    The command line, `simulate` and the workers of a campaign all call this function. If the folder
+    holds the same run with fewer rounds, it is made longer first.
 
     Args:
         configuration: The experiment.
         folder: The run's folder; `None` writes no files.
-        with_model: Whether the result holds the model, which a finished run restores for it.
-        progress: Told of every block of rounds.
-        callbacks: Called for every round and every evaluation.
-        stop: Asked between rounds.
-        origin: Versions and commit for `config.json`; by default of this process.
+        with_model: Whether the result holds the model; for a finished run it is restored.
+        progress: Receiver of the progress after every block of rounds.
+        callbacks: Callbacks for every round and every evaluation.
+        stop: Request to stop, polled between rounds.
+        origin: Versions and commit for `config.json`; by default those of this process.
         patience_s: Seconds to wait for a folder that another process holds.
 
     Raises:
@@ -65,7 +65,7 @@ def run_experiment(
     engine.check_installed()
     # Frameworks read the environment when they are imported.
     engine.prepare_environment(os.environ)
-    # Not before: it imports all components.
+    # Imported here, because it imports all components.
     from f3ast_tff.run.build import Builder
     from f3ast_tff.run.metrics_loggers import metrics_loggers
     from f3ast_tff.run.round_loop import train
@@ -101,13 +101,13 @@ def run_experiment(
 
 
 def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
-    """Gives a finished run the masks that it lacks, and removes surplus checkpoints.
+    """Adds missing masks to a finished run, and removes surplus checkpoints.
 
     Returns:
         The outputs that cannot be added, see `not_added`.
 
     Raises:
-        DataError: If masks follow from data, and a data file is missing or damaged.
+        DataError: If masks depend on the data, and a data file is missing or damaged.
         ParameterError: If the data contradicts a setting.
         RunFolderError: If the data have changed since the run.
     """
@@ -138,7 +138,7 @@ def add_outputs(folder: RunFolder, configuration: Configuration) -> list[str]:
 
 def warn_of_a_guess(num_classes: int | None, final: Mapping[str, Any]) -> None:
     """Logs a warning if a model is no better than a guess: its sample loss is not below ln C."""
-    # A summary that was read has null for NaN.
+    # A summary read from a file has null for NaN.
     loss = math.nan if final["test_sample_loss"] is None else final["test_sample_loss"]
     if num_classes is None or loss < math.log(num_classes):
         return
@@ -161,8 +161,8 @@ def write_config(
 ) -> None:
     """Writes `config.json`; checks the data of a run that has begun before.
 
-    `cores` lists the numbers of cores that have executed the run: each changes the order of an
-    engine's sums. A new number is logged as a warning, once.
+    `cores` lists the numbers of cores that have executed the run, since the number changes the
+    order of an engine's sums. A new number is logged once, as a warning.
 
     Raises:
         RunFolderError: If the run began with other data.

@@ -1,4 +1,4 @@
-"""The folder of one run: its settings, its lock, its checkpoints, its seal, its log."""
+"""The folder of one run: settings, lock, checkpoints, seal and log."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from f3ast_tff.run.results import (
 )
 
 LOG = "run.log"
-# Logger of this package; of others, only warnings are logged.
+# Logger of this package; from other loggers only warnings are logged.
 _OWN = "f3ast_tff"
 
 
@@ -43,16 +43,16 @@ class RunFolder:
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any], patience_s: float = 0.0) -> None:
-        """Opens or makes the folder and checks that it is ours.
+        """Opens or makes the folder and checks that it is of this run.
 
         Args:
             path: `<output_dir>/<run_name>`.
             identity: The settings that decide the run's result, as JSON values.
-            patience_s: Seconds to wait for another process to give the folder back.
+            patience_s: Seconds to wait for another process to release the folder.
 
         Raises:
             RunFolderError: If the folder cannot be written, is in use, or holds a run with other
-                settings; says what differs.
+                settings; names the differences.
         """
         self.path = path
         self._identity = json.loads(json.dumps(identity))
@@ -113,8 +113,8 @@ class RunFolder:
         """Returns the newest sound checkpoint before damaged client scores, if any.
 
         Raises:
-            CheckpointError: If none of several is sound, results are damaged and there is none, or
-                the run has finished and kept none.
+            CheckpointError: If there are checkpoints but none is sound. If there is no checkpoint,
+                and results are damaged or the run has finished.
         """
         checkpoint = self.checkpoints.load_newest(first_lost_scores(self.path))
         if checkpoint is None:
@@ -134,7 +134,7 @@ class RunFolder:
         return checkpoint
 
     def seal(self, summary: Mapping[str, Any]) -> None:
-        """Writes `summary.json`, which marks the run as finished, with the seals of all files."""
+        """Writes `summary.json`, which marks the run as finished, with the digests of all files."""
         self.write_json(SUMMARY, seal(self.path, json_values(summary)))
 
     def config(self) -> dict[str, Any] | None:
@@ -143,7 +143,7 @@ class RunFolder:
         return read_json(path) if path.exists() else None
 
     def close(self) -> None:
-        """Gives the lock back; removes a folder made for a run that has not started."""
+        """Releases the lock; removes a folder made for a run that has not started."""
         self._lock.release()
         if self.path not in self._made or self.file("config.json").exists():
             return
@@ -155,16 +155,16 @@ class RunFolder:
 
 
 def run_id_of(identity: Mapping[str, Any]) -> str:
-    """Returns the digest of an identity, JSON values, that a run's checkpoints carry."""
+    """Returns the digest of an identity (JSON values), which a run's checkpoints carry."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
 def lock_folder(folder: Path, patience_s: float = 0.0) -> FileLock:
-    """Makes a folder if need be, and locks it; however this process ends, the lock goes with it.
+    """Makes a folder if missing, and locks it; the lock ends with this process in every case.
 
     Raises:
-        OSError: If that cannot be done; `filelock.Timeout` if another process has it after
-            `patience_s` seconds.
+        OSError: If the folder cannot be made or locked; `filelock.Timeout` if another process still
+            holds the lock after `patience_s` seconds.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock", timeout=patience_s, thread_local=False)
@@ -173,10 +173,10 @@ def lock_folder(folder: Path, patience_s: float = 0.0) -> FileLock:
 
 
 def differences(config: Any, identity: Mapping[str, Any]) -> list[str]:
-    """Returns how the run of a folder's `config.json` differs from another, a phrase a setting.
+    """Returns the differences between a folder's `config.json` and a run, a phrase per setting.
 
     Raises:
-        ValueError: If `config` is not of a run, or of one made by an older version.
+        ValueError: If `config` is not of a run, or of a run made by an older version.
     """
     if not isinstance(config, dict) or not isinstance(config.get("settings"), dict):
         raise ValueError("is not of a run: it has no settings")
@@ -206,7 +206,7 @@ def _changed_files(
 
 
 def json_values(value: Any) -> Any:
-    """Returns a value as JSON has it: numbers that are not finite become `None`."""
+    """Returns a value for JSON: numbers that are not finite become `None`."""
     if isinstance(value, Mapping):
         return {key: json_values(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -218,11 +218,11 @@ def json_values(value: Any) -> Any:
 def run_log(folder: Path) -> Iterator[None]:
     """Appends warnings, and records of this package's loggers, to `run.log` in a run's folder.
 
-    The file is made with its first line: a run that cannot start leaves none. A plug-in's error in
-    a run that has started is written with its traceback.
+    The file is made with its first line, so a run that cannot start leaves no file. A plug-in's
+    error in a started run is written with its traceback.
 
     Raises:
-        OSError: If something else than a file is there.
+        OSError: If the path is not a file.
     """
     check_appendable(folder / LOG)
     handler = _LogFile(folder / LOG, delay=True, encoding="utf-8")
@@ -247,7 +247,7 @@ def run_log(folder: Path) -> Iterator[None]:
 
 class _LogFile(logging.FileHandler):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        """Ends the run, as any other file would that cannot be written."""
+        """Ends the run, as with any other file that cannot be written."""
         if not isinstance(sys.exc_info()[1], OSError):
             return super().handleError(record)
         with naming(Path(self.baseFilename)):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-# Settings with values that need no name before them.
+# Settings whose values appear without the setting's name.
 _PLAIN = ("task", "model", "algorithm", "availability", "reading", "engine")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.+-]")
 _LONGEST = 150
@@ -28,7 +28,7 @@ def path_part(name: str, value: str) -> str:
 
 
 def run_name(parts: Sequence[str]) -> str:
-    """Returns the name of a run, the same for the same parts; different ones never share one."""
+    """Returns the name of a run; equal parts give equal names, different parts different names."""
     text = "-".join(parts) or "run"
     fit = _UNFIT.sub("_", text)[:_LONGEST]
     if fit == text and not fit.startswith("."):

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SavedRun:
-    """A run, finished or not, as its folder holds it.
+    """A run, finished or not, read from its folder.
 
     Attributes:
-        folder: Its folder.
+        folder: Folder of the run.
         settings: Every resolved setting by name.
-        metrics: A row an evaluation, the columns of `metrics.csv`.
-        selection: The content of `selection.npz`; of an unfinished run what its last checkpoint
-            holds of it, without `p` and `final_*`; empty without one.
+        metrics: Metrics with a row per evaluation and the columns of `metrics.csv`.
+        selection: The content of `selection.npz`. For an unfinished run, the part in its last
+            checkpoint, without `p` and `final_*`; empty without a checkpoint.
         weights: The model's weights at the last checkpoint, in the order of
             `simulate(...).weights`; `None` without a checkpoint.
         weights_round: Round of that checkpoint; 0 without one.
@@ -74,7 +74,7 @@ def load_run(folder: str | os.PathLike[str]) -> SavedRun:
         folder: Folder of `f3ast-tff run` or `simulate(folder=...)`.
 
     Raises:
-        RunFolderError: If it holds no run, or a file of it is damaged; names the file.
+        RunFolderError: If the folder holds no run, or a damaged file; names the file.
 
     Examples:
         >>> import tempfile

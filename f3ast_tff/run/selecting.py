@@ -1,4 +1,4 @@
-"""One round's selection and weights; results of components are checked by their protocols."""
+"""Selection and weights of a round; checks the results of components against their protocols."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STATE = "must be arrays of numbers or texts by name, or a checkpoint could not 
 
 
 class Availability(Protocol):
-    """Who is reachable in a round."""
+    """The available clients of a round."""
 
     def mask(self, round_number: int) -> np.ndarray:
         """Returns `bool [N]`."""
@@ -24,7 +24,7 @@ class Availability(Protocol):
 
 
 class Constraint(Protocol):
-    """Which sets of available clients may take part in a round."""
+    """The sets of available clients that may take part in a round."""
 
     def limit(self, round_number: int) -> RoundConstraint:
         """Returns the communication constraint of the round."""
@@ -34,7 +34,7 @@ class Constraint(Protocol):
 def available_clients(
     availability: Availability, num_clients: int, round_number: int
 ) -> np.ndarray:
-    """Returns who is reachable in a round, `bool [N]`.
+    """Returns the available clients of a round, `bool [N]`.
 
     Raises:
         ComponentError: If the process returns anything else.
@@ -54,7 +54,7 @@ def state_of(strategy: Strategy) -> dict[str, np.ndarray]:
     """Returns a strategy's part of a checkpoint.
 
     Raises:
-        ComponentError: If it is no mapping of names to arrays that NumPy writes without a pickle.
+        ComponentError: If it is no mapping of names to arrays that NumPy can write without pickle.
     """
     state: Any = strategy.state()
     where = f"algorithm {_name(strategy)}: state returned"
@@ -90,11 +90,11 @@ def select_clients(strategy: Strategy, now: Round) -> np.ndarray:
     """Returns the clients of a round, `int [m]`.
 
     Raises:
-        ParameterError: If `now.available` is not `bool [N]`, N being the length of the strategy's
-            p if it has one.
+        ParameterError: If `now.available` is not `bool [N]`, where N is the length of the
+            strategy's p, if it has one.
         ComponentError: If the strategy returns no ids of clients, clients that are not available,
-            a client twice, or more clients than the constraint allows. See
-            `BaseStrategy.may_select` for a strategy that may.
+            a client twice, or more clients than the constraint allows. `BaseStrategy.may_select`
+            lists exceptions.
 
     Examples:
         >>> import numpy as np
@@ -138,7 +138,7 @@ def _check_mask(name: str, mask: Any, length: int | None) -> None:
 
 
 def _breaches(now: Round, ids: np.ndarray) -> Iterator[tuple[str, str]]:
-    """Yields each rule that a selection breaks, by its name in `may_select`, and how."""
+    """Yields each rule that a selection breaks, by its name in `may_select`, and the details."""
     away = ids[~now.available[ids]]
     if len(away):
         yield "unavailable", f"{_listed(away)}, not available in this round"
@@ -158,12 +158,12 @@ def _listed(ids: np.ndarray) -> str:
 
 
 def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-    """Returns the cohort of the clients delivered; moves the strategy by one round.
+    """Returns the cohort of the delivered clients; moves the strategy by one round.
 
     Args:
-        strategy: Has selected the clients.
+        strategy: The strategy that has selected the clients.
         now: The round.
-        ids: Clients selected, `int [m]`.
+        ids: Selected clients, `int [m]`.
         delivered: Whether each client's update arrives, `bool [m]`.
 
     Raises:
@@ -199,12 +199,12 @@ def weigh_updates(strategy: Strategy, now: Round, ids: np.ndarray, delivered: np
 
 
 def participation_rates(strategy: Strategy, num_clients: int) -> np.ndarray | None:
-    """Returns r(t) as the strategy tells it, `float64 [N]`; `None` where it tracks none.
+    """Returns the strategy's r(t), `float64 [N]`; `None` if it tracks no rates.
 
-    See `BaseStrategy.participation_rates`, which a strategy need not have.
+    See `BaseStrategy.participation_rates`; a strategy need not have this method.
 
     Raises:
-        ComponentError: If they are not N numbers.
+        ComponentError: If the rates are not N numbers.
     """
     tell = getattr(strategy, "participation_rates", None)
     rates = None if tell is None else tell()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 OnRound = Callable[[int, Cohort, RoundOutcome], None]
 OnEvaluation = Callable[[Row], None]
 
-# Settings of a run's files, with the values that ask for none.
+# Settings of a run's files, with the values for no files.
 _OF_FILES: Mapping[str, tuple[Any, ...]] = {
     "client_scores": (None, False),
     "write_masks": (None, "none"),
@@ -50,14 +50,14 @@ class Simulation:
 
     Attributes:
         configuration: All components and settings.
-        metrics: A row an evaluation, the columns of `metrics.csv`.
+        metrics: Metrics with a row per evaluation and the columns of `metrics.csv`.
         selection: Arrays by round, see `SelectionHistory.arrays`: `selected` ids
             `int64 [T, widest]` (-1: none), `delivered`, `weights`; and `final_*`, the strategy's
             last state.
         weights: The model's weights.
-        model: The network that they belong to.
+        model: The network of these weights.
         summary: Content of `summary.json` without its checksums.
-        folder: The run's folder, `None` where nothing was written.
+        folder: The run's folder; `None` if no files were written.
 
     Examples:
         >>> from f3ast_tff import simulate
@@ -102,12 +102,12 @@ class Simulation:
 
     @property
     def run(self) -> Run:
-        """The experiment as the analysis reads it from a folder."""
+        """The experiment in the form that the analysis reads from a folder."""
         from f3ast_tff.analysis.runs import Run, described
 
         settings = dict(self.configuration.settings)
         facts = described({"settings": settings, **self.configuration.describe()})
-        # Objects of one's own have no lasting digest: the caller names the method.
+        # A user's objects have no lasting digest; the caller names the method instead.
         plugins = {n: d for n, d in facts["plugins"].items() if n not in facts["method_plugins"]}
         return Run(
             path=self.folder or Path(f"seed {settings['seed']}"),
@@ -148,7 +148,7 @@ class Simulation:
 
 
 class _Callbacks:
-    """The functions given, as a `run.metrics_loggers.Callback`."""
+    """The given functions as a `run.metrics_loggers.Callback`."""
 
     def __init__(self, on_round: OnRound | None, on_evaluation: OnEvaluation | None) -> None:
         self._on_round = on_round
@@ -208,32 +208,33 @@ def simulate(
     seeds: Iterable[int] | None = None,
     **settings: Any,
 ) -> Simulation | Results:
-    """Runs an experiment, or one for each of several seeds.
+    """Runs an experiment, or one experiment per seed.
 
-    Each component is given by name, as its `Config`, or as an object of one's own.
+    Each component is given by name, as its `Config`, or as a user's object.
 
     Args:
         task: A name, or `FederatedData`.
-        algorithm: A name, a `Strategy`, which is copied, or a function from `StrategyContext` to
-            one.
-        availability: A name, an `AvailabilityProcess`, or masks `bool [T, N]`, repeated.
+        algorithm: A name, a `Strategy` (which is copied), or a function from `StrategyContext` to a
+            `Strategy`.
+        availability: A name, an `AvailabilityProcess`, or masks `bool [T, N]`, which repeat.
         rounds: Number of rounds; by default the task's.
         engine: `"fused"` or `"tff"`.
-        folder: Folder of the run, written as the command line writes it; a run that it holds goes
-            on, and is made longer by more rounds where that is exact. It stands for `output_dir`
-            and `run_name`. `None` writes nothing: these two, `client_scores`, `write_masks` and
-            `logger` are then refused.
+        folder: Folder of the run, written as by the command line; replaces `output_dir` and
+            `run_name`. A run in the folder is resumed, and made longer by more rounds if that is
+            exact. `None` writes no files; then `output_dir`, `run_name`, `client_scores`,
+            `write_masks` and `logger` are refused.
         plugins: Files or modules, see the flag `--plugin`.
-        on_round: Called after each round with its number, cohort and outcome.
-        on_evaluation: Called after each evaluation with its row of metrics.
-        seeds: A run for each, in folders of their numbers. Each is `seed`, and `data_seed` too
-            where that is not given and the task is no object: another draw of the data.
+        on_round: Function called after each round with its number, cohort and outcome.
+        on_evaluation: Function called after each evaluation with its row of metrics.
+        seeds: Seeds of several runs, in folders named by seed. Each value is the run's `seed`. It
+            is also `data_seed`, another draw of the data, unless `data_seed` is given or the task
+            is an object.
         **settings: Any further setting by its name (`seed=1`, `client_lr=0.1`, `rate_beta=0.01`);
             also `model`, `aggregation`, `constraint`, `delivery`, `client_optimizer` and
             `server_optimizer`, by name or as objects.
 
     Returns:
-        The metrics, the selection, and the model; with `seeds` a frame of all runs, which has
+        The metrics, the selection, and the model; with `seeds` a frame of all runs with methods
         `plot()` and `differences()`.
 
     Raises:
@@ -296,16 +297,16 @@ def compare(
     seeds: Iterable[int] | None = None,
     **settings: Any,
 ) -> Results:
-    """Puts methods beside each other.
+    """Compares methods.
 
     Args:
-        methods: By the method's name: results of `simulate`, or what to run, as `algorithm` of
-            `simulate` or as a mapping of settings.
-        seeds: Seeds of the methods to run, as of `simulate`.
+        methods: Methods by name. Each is a result of `simulate`, an `algorithm` of `simulate` to
+            run, or a mapping of settings to run.
+        seeds: Seeds of the methods to run, see `simulate`.
         **settings: Settings of all methods to run.
 
     Returns:
-        A frame of all runs, which has `plot()` and `differences()`.
+        A frame of all runs with methods `plot()` and `differences()`.
 
     Raises:
         ParameterError: If there is no method, or `simulate` refuses a setting.
@@ -344,7 +345,7 @@ def _results(found: Mapping[str, Simulation | Results | Sequence[Simulation]]) -
 
 
 def _check_files(folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]) -> None:
-    """Refuses settings of a run's files that its folder, or having none, would override."""
+    """Refuses settings of a run's files that contradict `folder`."""
     for name, none in _OF_FILES.items():
         value = settings.get(name)
         if folder is None and value not in none:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-# Not EventFileWriter, which imports TensorFlow where there is one.
+# Not EventFileWriter, which imports TensorFlow if installed.
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
@@ -19,7 +19,7 @@ _HPARAMS_TAG = "_hparams_/session_start_info"
 
 
 class TensorBoardEvents:
-    """Scalars of the evaluated rounds, one step a round, and the settings as hparams."""
+    """Scalars of the evaluated rounds, one step per round, and the settings as hparams."""
 
     def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
         """Takes the run's folder and its settings by name."""
@@ -59,7 +59,7 @@ class TensorBoardEvents:
 
 
 def _hparams(settings: Mapping[str, Any], started: float) -> Summary:
-    """The summary that TensorBoard's HParams page reads the settings from."""
+    """The summary from which TensorBoard's HParams page reads the settings."""
     content = HParamsPluginData(version=0)
     info = content.session_start_info
     info.start_time_secs = started

@@ -1,11 +1,11 @@
 """Settings: parameters, components, their registry, and the resolver.
 
-From a flag to its component, such as `--rate_beta` to F3AST: a component is a frozen `Config`,
-whose fields are its parameters (parameter.py) and which `register` names (component.py). `Registry`
-(registry.py) holds all `Config`s of all kinds (kinds.py), plug-ins' included. cli/flags.py makes a
-flag of each of their parameters. `resolve` (resolve.py) takes the values given, adds the defaults
-and makes one `Config` for each kind: a `Configuration`. `Builder` (run/build.py) calls its `build`,
-which returns the part of the experiment.
+The way of a flag to its component, such as `--rate_beta` to F3AST: A component is a frozen `Config`
+with its parameters as fields (parameter.py); `register` names it (component.py). `Registry`
+(registry.py) holds the `Config`s of all kinds (kinds.py), also of plug-ins. cli/flags.py makes a
+flag for each parameter. `resolve` (resolve.py) takes the given values, adds the defaults and makes
+one `Config` for each kind: a `Configuration`. `Builder` (run/build.py) calls `Config.build`, which
+returns the part of the experiment.
 """
 
 from f3ast_tff.settings.component import Component, register

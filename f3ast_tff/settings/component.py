@@ -27,12 +27,12 @@ class Component:
     """A registered component.
 
     Attributes:
-        kind: Name of its kind, see `KINDS`.
-        name: Its name, unique among its kind.
-        display: Its name in tables and figures.
+        kind: Name of the kind, see `KINDS`.
+        name: Name, unique within the kind.
+        display: Name in tables and figures.
         about: Description, one line.
-        config: Its frozen `Config` class, which builds it.
-        order: Place among its kind in tables; ties by name.
+        config: Frozen `Config` class, which builds the component.
+        order: Place within the kind in tables; ties by name.
     """
 
     kind: str
@@ -53,10 +53,10 @@ def register(
 ) -> Callable[[_Config], _Config]:
     """Registers a frozen dataclass as the `Config` of a component.
 
-    The class has a field made by `parameter` for each parameter, and a method `build`; the base
-    class of its kind (`AlgorithmConfig`, `AvailabilityConfig` ...) says what that gets and returns.
-    Its constructor checks each value by the declaration and raises `ParameterError` for others.
-    Nothing global changes: the class is found by whoever looks through its module.
+    The class has a field made by `parameter` for each parameter, and a method `build`. The base
+    class of its kind (`AlgorithmConfig`, `AvailabilityConfig` ...) describes arguments and result
+    of `build`. The constructor checks each value against its declaration and raises
+    `ParameterError`. There is no global state: a component is found by searching its module.
 
     Args:
         kind: Name of a kind, see `KINDS`.
@@ -129,14 +129,14 @@ def given_fields(config: Any) -> tuple[str, ...]:
 
 
 def without_note(config: Any) -> Any:
-    """Returns a copy of a `Config` that does not know which of its fields were given."""
+    """Returns a copy of a `Config` without the note of its given fields."""
     bare = copy.copy(config)
     vars(bare).pop(_GIVEN, None)
     return bare
 
 
 def _check_what_is_given(config: Any) -> None:
-    """Makes the constructor check values by their declarations, and note which were given."""
+    """Makes the constructor check values against their declarations, and note given fields."""
     made = config.__init__
     names = [field.name for field in dataclasses.fields(config) if field.init]
     unresolved = {field.name for field in dataclasses.fields(config) if field.default is None}

@@ -1,4 +1,4 @@
-"""Texts that say several values: ranges of integers, and conditions SETTING=VALUE."""
+"""Texts with several values: ranges of integers, and conditions SETTING=VALUE."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ MAX_VALUES = 10_000
 
 
 class ValueRefused(ValueError):
-    """Says the allowed values."""
+    """A refused value; the message names the allowed values."""
 
 
 def integer_range(text: str) -> list[int]:
     """Returns the integers that a text such as `"0-9"` or `"3"` stands for, both ends included.
 
     Raises:
-        ValueRefused: If it is no such text, or stands for too many.
+        ValueRefused: If the text is malformed or stands for too many integers.
     """
     found = _RANGE.fullmatch(text)
     if found is None:
@@ -33,15 +33,16 @@ def integer_range(text: str) -> list[int]:
 
 
 def conditions(text: str) -> dict[str, list[str]]:
-    """Returns the values that are allowed for each setting that a flag `--where` names.
+    """Returns the allowed values of each setting in a flag `--where`.
 
     Args:
-        text: Conditions such as `"task=cifar100,algorithm=fedavg,algorithm=poc"`; of those on one
-            setting one must hold. What follows a comma and does not begin with a setting's name
-            and `=` goes on with the value before it, as in `"constraint=steps:1=10,100=50"`.
+        text: Conditions such as `"task=cifar100,algorithm=fedavg,algorithm=poc"`. Of several
+            conditions on one setting, one must hold. Text after a comma that does not begin with a
+            setting's name and `=` continues the value before it, as in
+            `"constraint=steps:1=10,100=50"`.
 
     Raises:
-        ParameterError: On a part that is no condition.
+        ParameterError: If a part is no condition.
     """
     allowed: dict[str, list[str]] = {}
     values: list[str] = []

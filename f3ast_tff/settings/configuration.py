@@ -1,4 +1,4 @@
-"""A resolved experiment: which components with which parameters."""
+"""A resolved experiment: its components and their parameters."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Configuration:
     Attributes:
         configs: `Config` of the chosen component, by kind.
         groups: The settings that every experiment has, by the heading of their group.
-        settings: All settings by name, kinds (whose values are names) included; JSON values.
-        registry: Where the components come from.
+        settings: All settings by name, including kinds (whose values are names); JSON values.
+        registry: Registry of the components.
     """
 
     configs: Mapping[str, Any]
@@ -59,10 +59,10 @@ class Configuration:
 
     @property
     def input_files(self) -> dict[str, str]:
-        """SHA-256 of each file that a setting names for the run to read, by setting.
+        """SHA-256 of each input file of the run, by the setting that names it.
 
         Raises:
-            ParameterError: If one cannot be read.
+            ParameterError: If a file cannot be read.
         """
         names = [p.name for p in self._parameters() if p.is_input]
         found = {}
@@ -91,7 +91,7 @@ class Configuration:
 
     @property
     def method_settings(self) -> list[str]:
-        """Settings that runs of other methods may differ in and still be compared with this."""
+        """Settings in which compared runs of other methods may differ."""
         own = [name for name, kind in KINDS.items() if kind.method_specific]
         for kind, config in self.configs.items():
             for p in parameters_of(type(config)):
@@ -106,12 +106,12 @@ class Configuration:
         return own
 
     def describe(self) -> dict[str, Any]:
-        """Returns what `config.json` says beside the settings, so that analysis needs no plug-in.
+        """Returns the content of `config.json` besides the settings; analysis needs no plug-ins.
 
         Returns:
             `components`: display name and line of each chosen component by kind, whether the task
             generates its data, its classes, and whether the algorithm pools the data;
-            `method_settings`; `not_compared`: settings that decide no result; `plugins`: name,
+            `method_settings`; `not_compared`: settings that do not affect results; `plugins`: name,
             source, SHA-256, and the kinds of their components in use; `input_files`: SHA-256 by
             setting.
         """
@@ -135,7 +135,7 @@ class Configuration:
 
     @property
     def _not_compared(self) -> list[str]:
-        """Settings that decide no result."""
+        """Settings that do not affect results."""
         return [p.name for p in self._parameters() if not p.decides_result]
 
     def _kinds(self, plugin: Plugin) -> list[str]:
@@ -162,12 +162,12 @@ def _is_method_specific(parameter: Parameter, kind: str) -> bool:
 
 
 def _stamp(path: str) -> tuple[int, ...]:
-    """Metadata that changes with a file's content."""
+    """File metadata that changes with the content."""
     found = os.stat(path)
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 @lru_cache(maxsize=128)
 def _digest(path: str, *stamp: int) -> str:
-    """The SHA-256 of a file: once for all runs of a campaign."""
+    """The SHA-256 of a file, computed once for all runs of a campaign."""
     return hash_of(Path(path))

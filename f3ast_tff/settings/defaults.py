@@ -1,4 +1,4 @@
-"""Defaults that are not one value: required, published for a task, derived, or read in a paper."""
+"""Defaults beyond a single value: required, published for a task, derived, or read in a paper."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PRESETS = ("paper", "released", "ca_fed", "textbook")
 
 
 class Known(Protocol):
-    """The settings of one experiment, each resolved when it is asked for."""
+    """The settings of one experiment, each resolved on first use."""
 
     def __getitem__(self, name: str) -> Any:
         """Returns the value of a setting or the name of a chosen component."""
@@ -25,7 +25,7 @@ class Known(Protocol):
         ...
 
     def run_name(self) -> str:
-        """Returns the run's name where none is given; asks for every other setting."""
+        """Returns the default of the run's name, which depends on every other setting."""
         ...
 
 
@@ -42,7 +42,7 @@ REQUIRED = _Required()
 
 @dataclass(frozen=True)
 class Published:
-    """The value published for the task: the algorithm's own, else the task's, else a fallback.
+    """The value published for the task: by the algorithm, else by the task, else a fallback.
 
     Attributes:
         fallback: Value for tasks that publish none; `REQUIRED` if there is no sensible one.
@@ -65,7 +65,7 @@ class Derived:
     """A default that follows from other settings.
 
     Attributes:
-        compute: Returns the value; asks `Known` for the settings that it needs.
+        compute: Function from `Known`, the other settings, to the value.
         words: The rule in words, for `--help`.
         from_rounds: Whether the value follows from the number of rounds.
 
@@ -86,9 +86,9 @@ class Reading:
     """A point that the paper, its released code or CA-Fed's authors settle differently.
 
     Attributes:
-        number: Its number, `"R1"`.
-        paper: Value in the paper, or in the authors' code where the paper is silent;
-            `Derived` where it depends on another setting.
+        number: Number of the reading, such as `"R1"`.
+        paper: Value in the paper, or in the authors' code if the paper is silent; `Derived` if it
+            depends on another setting.
         released: Value in the released code.
         ca_fed: Value in CA-Fed's released code; `None` for the paper's.
         textbook: Value with which a baseline is strongest; `None` for the paper's.

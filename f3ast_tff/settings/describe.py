@@ -22,7 +22,7 @@ def kind_text(kind: str) -> str:
 
 
 def by_takers(registry: Registry, kind: str) -> dict[tuple[str, ...], list[Parameter]]:
-    """Returns a kind's parameters by the names of the components that have them, all: `()`."""
+    """Returns a kind's parameters by the names of the components that have them; `()` for all."""
     takers: dict[str, list[str]] = {}
     parameters: dict[str, Parameter] = {}
     for component in registry.components[kind].values():
@@ -54,7 +54,7 @@ def parameter_text(parameter: Parameter, registry: Registry) -> str:
 
 
 def range_text(parameter: Parameter) -> str:
-    """Returns the range of a number in words, `""` where any is allowed."""
+    """Returns the range of a number in words, `""` if any number is allowed."""
     bounds = [
         ("at least", parameter.minimum),
         ("above", parameter.above),
@@ -65,7 +65,7 @@ def range_text(parameter: Parameter) -> str:
 
 
 def default_text(parameter: Parameter, registry: Registry) -> str:
-    """Returns the default in words; one per component where they differ."""
+    """Returns the default in words; if components differ, one per component."""
     texts: dict[str, list[str]] = {}
     for component in registry.takers(parameter.name):
         own = next(p for p in component.parameters if p.name == parameter.name)

@@ -1,4 +1,4 @@
-"""Components given as objects in place of names."""
+"""Components given as objects instead of names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from f3ast_tff.settings.component import component_of, given_fields, without_not
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.plugins import Plugin
 
-# A process that does not say whether its clients are available together is asked for so many.
+# Rounds to measure, if a process does not declare whether clients are available together.
 _MEASURED_ROUNDS = 500
 
 
@@ -33,15 +33,14 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
 
     Args:
         given: Settings by name; the value of a kind is a name, a `Config` or an object.
-        registry: The components at hand.
+        registry: Known components.
 
     Returns:
-        Settings whose values are plain, and the registry with the components that stand for the
-        objects.
+        Settings with plain values, and the registry extended by components for the objects.
 
     Raises:
         ComponentError: If an object breaks the protocol of its kind.
-        ParameterError: If a parameter of a `Config` is given once more.
+        ParameterError: If a parameter of a `Config` is also given as a setting.
     """
     settings = dict(given)
     constraint = settings.get("constraint")
@@ -52,7 +51,7 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
         value = settings.get(kind)
         if value is None or isinstance(value, str):
             continue
-        # A class that derives from a component's is another one.
+        # Only the class itself counts: a class derived from a component's is another component.
         component = vars(value if inspect.isclass(value) else type(value)).get("component")
         if component is not None and component.kind == kind:
             arguments = getattr(value, "arguments", "")
@@ -70,7 +69,7 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
                 )
             continue
         if kind == "availability" and hasattr(value, "columns"):
-            # Its masks and names identify it, which pandas' own bookkeeping does not.
+            # Masks and names identify it, unlike the internals of pandas.
             value = Table(log_of_frame(value))
         config = _config_of(kind, value, registry)
         settings[kind] = component_of(config).name
@@ -86,7 +85,7 @@ def settings_of(given: Mapping[str, Any], registry: Registry) -> tuple[dict[str,
 
 
 def _fields_of(config: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that a `Config` was given; others follow task and reading, as without it."""
+    """The parameters given to a `Config`; all others keep the defaults of task and reading."""
     found = {}
     fields = given_fields(config)
     for parameter in parameters_of(type(config)):
@@ -157,7 +156,7 @@ def _facts(kind: str, value: Any) -> dict[str, Any]:
 
 
 def _facts_of_availability(value: Any) -> dict[str, Any]:
-    """What a process declares; what it lacks is measured, as it is of masks."""
+    """Facts that a process declares; missing facts are measured, as for masks."""
 
     def measured(known: Any) -> Together | None:
         if isinstance(value, Table):
@@ -194,6 +193,6 @@ def _digest(value: Any) -> str:
         content = pickle.dumps(value)
         code = inspect.getsource(value if inspect.isfunction(value) else type(value))
     except (pickle.PicklingError, AttributeError, TypeError, OSError):
-        # An object without a lasting identity: a run with it never goes on with another's.
+        # An object without a lasting identity: its run never resumes another run.
         content, code = uuid.uuid4().bytes, ""
     return hashlib.sha256(content + code.encode()).hexdigest()

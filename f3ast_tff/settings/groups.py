@@ -1,4 +1,4 @@
-"""The settings that every experiment has, whatever its components."""
+"""The settings that every experiment has, with any components."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from f3ast_tff.settings.defaults import PRESETS
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """Local training, and for how long."""
+    """Local training and the number of rounds."""
 
     rounds: int = parameter(Published(100), "number of rounds T", minimum=1, maximum=10**9)
     local_epochs: int = parameter(
@@ -22,7 +22,7 @@ class TrainingConfig:
     )
     local_steps: int | None = parameter(
         None,
-        "exactly this many full batches per round, in place of local_epochs",
+        "exactly this many full batches per round, instead of local_epochs",
         minimum=1,
         maximum=10**6,
     )
@@ -74,7 +74,7 @@ class SelectionConfig:
             _population,
             "present with poisson_arrivals, stays and --trace_presence=seen, else all",
         ),
-        "p_k is the share of client k among all clients, or in each round among those present",
+        "p_k is the share of client k among all clients, or in each round among present clients",
         choices=("all", "present"),
     )
     selection_separation: int = parameter(
@@ -115,7 +115,7 @@ class ReadingConfig:
 
 @dataclass(frozen=True)
 class RunConfig:
-    """One run: seed, folder and files."""
+    """Seed, folder and files of a run."""
 
     seed: int = parameter(0, "seed of everything but the data", minimum=0, maximum=MAX_SEED)
     eval_every: int = parameter(10, "rounds between evaluations", minimum=1, method_specific=True)

@@ -18,15 +18,15 @@ class Kind:
 
     Attributes:
         name: Name of the kind, of the setting and of the flag.
-        help: One line.
+        help: Help text, one line.
         package: Package of the built-in components, below `f3ast_tff`.
         base: Base class of every `Config`, as `module:class` below `f3ast_tff`.
-        default: Component of a run that names none; `Derived` where it follows from others, `None`
-            where other settings stand for it.
+        default: Default component of a run; `Derived` if it follows from other settings, `None` if
+            other settings replace it.
         build_arguments: Arguments of `Config.build`.
         members: Attributes of a built object.
         method_specific: Whether compared methods may differ in it.
-        of_file: What to give for a file in place of a component's name.
+        of_file: Flags to give for a file, if a user gives a file's name for a component.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""How a component declares a parameter: default, range, help and units, said once."""
+"""Declaration of a component's parameter: default, range, help and units in one place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Parameter:
         kind: `int`, `float`, `str` or `bool`.
         optional: Whether `None` is allowed.
         default: A value, or one of `settings.defaults`.
-        help: One line.
+        help: Help text, one line.
         choices: Allowed texts, matched without regard to case; empty for any.
         minimum: Least allowed value.
         above: Bound that the value must exceed.
@@ -130,7 +130,7 @@ class Parameter:
         elif isinstance(value, float) and 0 < abs(value) < _SMALLEST:
             bounds.append((False, "at least {} in magnitude unless 0", _SMALLEST))
         if not all(holds for holds, _, _ in bounds):
-            # Texts are made for the error alone: a campaign checks 100,000 values.
+            # Texts are made only for the error, because a campaign checks 100,000 values.
             allowed = "must be " + " and ".join(text.format(bound) for _, text, bound in bounds)
             raise ParameterError(self.name, value, allowed)
 
@@ -210,7 +210,7 @@ def _of_field(spec: Field) -> Parameter:
 
 
 def _kind(spec: Field) -> tuple[type, bool]:
-    """The type and whether `None` is allowed, of an annotation that may be a text."""
+    """The type in an annotation, which may be a text, and whether `None` is allowed."""
     annotation: Any = spec.type
     if isinstance(annotation, str):
         text = annotation.replace(" ", "")
@@ -236,12 +236,12 @@ def one_of(name: str, value: str, allowed: Sequence[str], beside: str = "") -> s
 
     Args:
         name: Name of the parameter.
-        value: Its value.
-        allowed: Texts that it may be.
-        beside: Added to the message: what else would do.
+        value: Value of the parameter.
+        allowed: Allowed texts.
+        beside: End of the message: further allowed values.
 
     Raises:
-        ParameterError: If there is none; names the nearest.
+        ParameterError: If no text matches; names the nearest.
     """
     by_lower = _by_lower(tuple(allowed))
     found = by_lower.get(value.strip().lower())

@@ -31,9 +31,9 @@ class Plugin:
 
     Attributes:
         name: The file's stem, or the module's dotted name.
-        source: Absolute path or dotted name, to load it in another process too.
-        sha256: Digest of its source: of a file with the modules beside it that it imports, or of
-            all modules of its package.
+        source: Absolute path or dotted name, also for loading it in another process.
+        sha256: Digest of the source: of a file and the modules beside it that it imports, or of
+            all modules of the package.
         components: Registered components.
     """
 
@@ -44,17 +44,17 @@ class Plugin:
 
 
 def load_plugin(source: str) -> Plugin:
-    """Loads a plug-in; once in a process, unless its source has changed.
+    """Loads a plug-in; once per process, unless its source has changed.
 
     Args:
         source: `FILE.py`, or `package.module`.
 
     Raises:
-        ParameterError: If it is not there, cannot be imported, or registers nothing.
+        ParameterError: If it is missing, cannot be imported, or registers no component.
     """
     is_file = source.endswith(".py") or "/" in source
     try:
-        # Whatever the plug-in puts in their place, the streams of this process stay.
+        # The plug-in may replace the streams; afterwards this process has its streams again.
         with redirect_stdout(sys.stdout), redirect_stderr(sys.stderr):
             if is_file:
                 path = Path(source).expanduser().resolve()
@@ -73,7 +73,7 @@ def load_plugin(source: str) -> Plugin:
         components = tuple(component for part in modules for component in registered_in(part))
     except ParameterError:
         raise
-    # Whatever a stranger's code does when it is imported is said in one line.
+    # Any error of foreign code during import is reported in one line.
     except BaseException as error:
         if is_ctrl_c(error):
             raise
@@ -101,10 +101,10 @@ def _import_file(path: Path, content: bytes, digest: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
-    # Before it runs: dataclasses look their module up.
+    # Before the code runs, because dataclasses look up their module.
     sys.modules[name] = module
     try:
-        # Not the loader's: a compiled file of the same second and size may be of older content.
+        # Not the loader's code: a compiled file of the same second and size may be older.
         code = compile(content, str(path), "exec", dont_inherit=True)
         exec(code, module.__dict__)
     except BaseException:
@@ -114,14 +114,14 @@ def _import_file(path: Path, content: bytes, digest: str) -> ModuleType:
 
 
 def _modules(module: ModuleType) -> list[ModuleType]:
-    """The module, and those below it that it has imported where it is a package."""
+    """The module; for a package also the imported modules below it."""
     below = f"{module.__name__}."
     names = sorted(name for name in sys.modules if name.startswith(below))
     return [module, *(sys.modules[name] for name in names)]
 
 
 def _imported_beside(path: Path, content: bytes) -> list[Path]:
-    """The modules and packages of a file's folder that its code imports anywhere, and so on."""
+    """The modules and packages of a file's folder that its code imports, recursively."""
     found: set[Path] = set()
     left = [(path, content)]
     while left:
@@ -139,7 +139,7 @@ def _imported_beside(path: Path, content: bytes) -> list[Path]:
 
 
 def _digest_of_package(module: ModuleType) -> str:
-    """The digest of the package that a module is in, or of the module."""
+    """The digest of a module's package, or of the module."""
     package = sys.modules[module.__name__.partition(".")[0]]
     file = Path(package.__file__ or module.__file__ or "")
     if not file.name:

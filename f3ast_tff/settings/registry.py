@@ -1,4 +1,4 @@
-"""All components at hand, of this package and of plug-ins."""
+"""All known components, of this package and of plug-ins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DATA_FILES = (".csv", ".json", ".npy", ".npz", ".parquet", ".pkl", ".pq")
 
 @dataclass(frozen=True)
 class Registry:
-    """Components by kind and name; a value, which plug-ins extend to another one.
+    """Components by kind and name; an immutable value, which plug-ins extend to a new value.
 
     Attributes:
         components: Components by kind, then name, in their order.
@@ -46,7 +46,7 @@ class Registry:
         """Returns a component by name, without regard to case.
 
         Raises:
-            ParameterError: If there is none; names the nearest.
+            ParameterError: If there is no such component; names the nearest.
         """
         if (hint := KINDS[kind].of_file) and name.lower().endswith(_DATA_FILES):
             raise ParameterError(kind, name, f"is a file's name: give {hint}={name}")
@@ -64,7 +64,7 @@ class Registry:
         return [c for c in self.all() if any(p.name == name for p in c.parameters)]
 
     def parameters(self) -> dict[str, Parameter]:
-        """Returns every parameter by name, as the first component to have it declares it."""
+        """Returns every parameter by name, as declared by the first component that has it."""
         return dict(self._parameters)
 
     @cached_property
@@ -79,11 +79,11 @@ class Registry:
         """Returns the registry with further plug-ins, each counted once.
 
         Args:
-            plugins: To add.
-            reserved: Names that no parameter may have, beside the kinds.
+            plugins: Plug-ins to add.
+            reserved: Names that no parameter may have, besides the kinds.
 
         Raises:
-            ParameterError: If a plug-in claims a name that is taken.
+            ParameterError: If a plug-in claims a taken name.
         """
         known = {plugin.source: plugin for plugin in self.plugins}
         new = [p for p in dict.fromkeys(plugins) if p.source not in known]
@@ -98,13 +98,13 @@ class Registry:
         return replace(Registry.of(components), plugins=(*self.plugins, *new))
 
     def plugin_of(self, component: Component) -> Plugin | None:
-        """Returns where a component comes from; `None` for this package's own."""
+        """Returns the plug-in of a component; `None` for components of this package."""
         return next((p for p in self.plugins if component in p.components), None)
 
 
 @lru_cache(maxsize=1)
 def builtin_registry() -> Registry:
-    """Returns the registry of this package's own components."""
+    """Returns the registry of this package's components."""
     components = []
     for package in dict.fromkeys(f"f3ast_tff.{kind.package}" for kind in KINDS.values()):
         module = importlib.import_module(package)
@@ -116,7 +116,7 @@ def builtin_registry() -> Registry:
 
 
 def registry_with(sources: Iterable[str] = (), reserved: Iterable[str] = ()) -> Registry:
-    """Returns the registry of this package, of installed plug-ins and of those named.
+    """Returns the registry of this package, of installed plug-ins and of the named plug-ins.
 
     Args:
         sources: Files or modules, see `load_plugin`.

@@ -1,4 +1,4 @@
-"""From settings given to a `Configuration`, checked before anything slow."""
+"""Resolves given settings to a `Configuration` and checks them before slow work."""
 
 from __future__ import annotations
 
@@ -32,30 +32,29 @@ def resolve(given: Mapping[str, Any], registry: Registry | None = None) -> Confi
 
     Args:
         given: Values by name; `None` or absence means not given.
-        registry: The components at hand; by default of this package.
+        registry: Known components; by default of this package.
 
     Returns:
         The configuration. Given values come first, then the reading, published values, defaults.
 
     Raises:
-        ParameterError: On the first value that is not allowed, and on a setting whose component is
-            not chosen.
+        ParameterError: If a value is not allowed, or a setting's component is not chosen.
     """
     return _Resolver(_given(given), registry or builtin_registry()).configuration()
 
 
 def applicable(given: Mapping[str, Any], registry: Registry) -> set[str]:
-    """Returns the names of all settings that an experiment of these components has.
+    """Returns the names of all settings of an experiment with these components.
 
     Args:
-        given: Settings by name; only those that choose components matter.
-        registry: The components at hand.
+        given: Settings by name; only settings that choose components matter.
+        registry: Known components.
     """
     return {*KINDS, *_Resolver(_given(given), registry).owners}
 
 
 def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The given settings; a number alone as constraint is `clients_per_round`."""
+    """The given settings; a constraint that is only a number becomes `clients_per_round`."""
     given = {name: value for name, value in settings.items() if value is not None}
     text = given.get("constraint")
     if isinstance(text, str) and is_count(text):
@@ -67,7 +66,7 @@ def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Resolver:
-    """The `Known` of one experiment: values are resolved when asked for, once each."""
+    """The `Known` of one experiment; each value is resolved once, on first use."""
 
     def __init__(self, given: Mapping[str, Any], registry: Registry) -> None:
         self._given = given
@@ -79,7 +78,7 @@ class _Resolver:
         algorithm = self.config_class("algorithm")
         self._fixed: Mapping[str, Any] = algorithm.fixed
         self._refuse_against_fixed(component_of(algorithm).name)
-        # The parameters in play, by name, with the `Config` classes that have them.
+        # The parameters of the chosen components, by name, with their `Config` classes.
         self.owners = _owners(tuple(c for kind in KINDS for c in self.config_classes(kind)))
 
     def __getitem__(self, name: str) -> Any:
@@ -120,7 +119,7 @@ class _Resolver:
     def configuration(self) -> Configuration:
         self._refuse_not_chosen()
         kinds = {kind: self[kind] for kind in KINDS}
-        # The run's name follows from all others.
+        # The run's name follows from all other settings.
         for name in self.owners.keys() - {"run_name"}:
             self[name]
         values = {name: self[name] for name in self.owners}
@@ -151,7 +150,7 @@ class _Resolver:
                 parts.append(name_part(kind, self[kind]))
         for name, ((_, parameter), *_) in self.owners.items():
             if name == "rounds" and not self._depends_on_rounds():
-                # A longer run goes on with a shorter one.
+                # A longer run continues a shorter run.
                 continue
             if name not in (*named, "seed") and self._departs(parameter):
                 of_path = parameter.is_path and isinstance(self[name], str)
@@ -166,7 +165,7 @@ class _Resolver:
         return self[parameter.name] != (None if default is None else parameter.checked(default))
 
     def _depends_on_rounds(self) -> bool:
-        """Whether the first rounds of a longer run are others."""
+        """Whether a longer run has other first rounds."""
         chosen = [component_of(c) for kind in KINDS for c in self.config_classes(kind)]
         if any(self._registry.plugin_of(component) for component in chosen):
             return True
@@ -278,7 +277,7 @@ class _Resolver:
 
 @lru_cache(maxsize=1024)
 def _owners(chosen: tuple[type, ...]) -> Mapping[str, Sequence[tuple[type, Parameter]]]:
-    """Each parameter of the groups and of some `Config` classes, by name, with its classes."""
+    """Each parameter of the groups and the chosen `Config` classes, by name, with its classes."""
     found: dict[str, list[tuple[type, Parameter]]] = {}
     for config in (*GROUPS.values(), *chosen):
         for parameter in parameters_of(config):
@@ -294,7 +293,7 @@ def _constraint_name(text: Any) -> str:
 
 
 def _check_weights(algorithm: Any, aggregation: Any) -> None:
-    """Refuses an aggregation that would make nonsense of the algorithm's weights or updates."""
+    """Refuses an aggregation that does not fit the algorithm's weights or updates."""
     meant_for = algorithm.aggregation
     if not aggregation.takes_weights(meant_for):
         allowed = f"the weights of {component_of(algorithm).name} are meant for {meant_for}"
@@ -313,5 +312,5 @@ def _check_run_name(name: str) -> None:
 
 
 def plugin_sources(configurations: Sequence[Configuration]) -> list[str]:
-    """Returns what loads the plug-ins in use again, each once."""
+    """Returns the distinct sources of the plug-ins in use, for loading them again."""
     return list(dict.fromkeys(p.source for c in configurations for p in c.plugins))

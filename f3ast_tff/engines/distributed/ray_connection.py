@@ -23,33 +23,33 @@ Place = tuple[str, int]
 _CLIENT_PORT = 10001
 _ANSWER_S = 5.0
 _EVERY_S = 1.0
-# Ray itself gives a head 60 s to come back.
+# Silence of a head after which it counts as lost; Ray itself waits 60 s.
 _HEAD_SILENT_S = 10.0
-# Ray writes pages of its own to the terminal when a node is lost; callers say it in a line.
+# Silences Ray's long messages about a lost node; callers print one line instead.
 _QUIET = {"RAY_DEDUP_LOGS_SKIP_REGEX": "."}
-# Processes of a cluster of our own read this as well: their logs are as short.
+# Read also by the processes of a local cluster, to shorten their logs.
 _QUIET_BACKEND = {"RAY_BACKEND_LOG_LEVEL": "fatal"}
-# A node of this address listens on it alone; Ray's own choice is every network interface.
+# Address of a node that listens only there; by default Ray listens on every network interface.
 _LOOPBACK = "127.0.0.1"
 
 
 def connect(address: str, num_cpus: int | None = None) -> Any:
-    """Connects to a cluster; does nothing if this process is connected already.
+    """Connects to a cluster; does nothing if this process is already connected.
 
-    A local cluster is forked off this process: before any framework with threads is imported. Only
-    processes of this machine reach it.
+    A local cluster is forked from this process, so connect before importing a framework with
+    threads. Only processes of this machine reach a local cluster.
 
     Args:
-        address: `local` for processes of this machine alone; `auto` for the cluster that this
+        address: `local` for a cluster on this machine only; `auto` for the cluster that this
             machine is part of; `HOST:PORT` of a cluster's head; `ray://HOST:PORT` of the server of
-            Ray's client, from a machine that is not part of it.
-        num_cpus: Cores of a local cluster, by default the machine's.
+            Ray's client, for a machine outside the cluster.
+        num_cpus: Cores of a local cluster, by default all cores of the machine.
 
     Returns:
         The module `ray`.
 
     Raises:
-        ParameterError: If Ray is not installed, or no cluster answers there within 20 s.
+        ParameterError: If Ray is not installed, or no cluster answers at `address` within 20 s.
     """
     _check_form(address)
     try:
@@ -73,10 +73,10 @@ def connect(address: str, num_cpus: int | None = None) -> Any:
         with ExitStack() as stack:
             stack.enter_context(warnings.catch_warnings())
             stack.enter_context(_environment(_QUIET_BACKEND))
-            # It announces that it will be quiet.
+            # Ray's client announces that it will be quiet.
             stack.enter_context(_no_stderr())
             _check_answers(address)
-            # It is about a default of future versions.
+            # A warning about a default of future versions.
             warnings.filterwarnings("ignore", "Tip: In future versions of Ray", FutureWarning)
             ray.init(
                 address=address,
@@ -107,7 +107,7 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _no_stderr() -> Iterator[None]:
-    """Also for what is not Python."""
+    """Redirects stderr of the whole process, also of code outside Python."""
     kept = os.dup(2)
     try:
         with open(os.devnull, "wb") as nowhere:
@@ -129,11 +129,11 @@ def _check_form(address: str) -> None:
 
 
 def _check_answers(address: str) -> None:
-    """Raises `OSError` if nothing listens there, for which Ray would try for minutes."""
+    """Raises `OSError` if no process listens there; Ray would try for minutes."""
     if address == LOCAL:
         return
     if address == _AUTO:
-        # `RAY_ADDRESS`, else what a cluster noted on this machine, which may be gone.
+        # `RAY_ADDRESS`, else the address that a cluster, perhaps gone, has left on this machine.
         from ray._private.services import get_ray_address_from_environment
 
         address = str(get_ray_address_from_environment(_AUTO, None))
@@ -146,7 +146,7 @@ def _check_answers(address: str) -> None:
 
 
 def _client_server(address: str) -> Place | None:
-    """The place of the server of Ray's client in `ray://HOST:PORT`, else `None`."""
+    """Host and port in `ray://HOST:PORT`, the server of Ray's client; `None` for other forms."""
     if not address.startswith("ray://"):
         return None
     parts = urlsplit(address)
@@ -154,21 +154,21 @@ def _client_server(address: str) -> Place | None:
 
 
 class RayWatch:
-    """Tries the two ports that a process cannot do without; when one is silent, lets go of Ray.
+    """Probes the two ports that a process depends on; disconnects from Ray if one is silent.
 
-    Through Ray's client (`ray://`) there is one, that of its server, which may be far away. A
-    process that calls Ray after its node is gone is ended by Ray at once: hence `check`.
+    With Ray's client (`ray://`) there is one port, of its server, which may be far away. Ray ends a
+    process at once if it calls Ray after its node is gone, so call `check` first.
 
     Attributes:
-        in_use: Held by whoever calls Ray, so that it is not let go of at that moment.
-        lost: Description of the parts that do not answer; `None` while all do.
+        in_use: Lock held by callers of Ray, so that the watch does not disconnect meanwhile.
+        lost: Description of the parts that do not answer; `None` while all answer.
     """
 
     def __init__(self, ray: Any, address: str) -> None:
         """Starts watching.
 
         Args:
-            ray: The module, connected.
+            ray: The connected module.
             address: Address given to `connect`.
         """
         self._ray = ray
@@ -192,7 +192,7 @@ class RayWatch:
         self._thread.start()
 
     def check(self) -> str | None:
-        """Returns `lost`, after a look at the node of this process: a process of this machine."""
+        """Probes the node of this process, which is on this machine; returns `lost`."""
         if self.lost is None and self._node is not None and not _answers(self._node):
             self.lost = "the node that this run is attached to is gone"
         return self.lost
@@ -209,7 +209,7 @@ class RayWatch:
                 return
 
     def stop(self) -> None:
-        """Ends the watch; whoever calls must not hold `in_use`."""
+        """Ends the watch; the caller must not hold `in_use`."""
         self._stopped.set()
         self._thread.join()
 

@@ -1,4 +1,4 @@
-"""Workers as Ray actors: one that dies is replaced, and its clients are done again."""
+"""Workers as Ray actors; if an actor dies, it is replaced and its clients train again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.settings.plugins import FILE_MODULE_PREFIX
 
 _MAX_REPLACEMENTS = 3
-# Starting a process takes seconds; a machine that has no core for it, for ever.
+# Time limit for starting an actor: normally seconds, but without a free core for ever.
 _PLACE_S = 60.0
 _LOOK_S = 0.5
 
@@ -34,7 +34,7 @@ class TrainerActor:
     """An actor on a node."""
 
     def __init__(self, parts: Sequence[Any]) -> None:
-        """Takes Ray's promises of a `TrainerFactory` and a shard, and waits for neither."""
+        """Takes Ray's references to a `TrainerFactory` and a shard, without waiting for them."""
         self._parts = parts
         self._trainer: Trainer | None = None
 
@@ -42,7 +42,7 @@ class TrainerActor:
         """Answers once the actor has a place."""
 
     def prepare(self) -> None:
-        """Makes the trainer, for which nobody need wait."""
+        """Makes the trainer; callers need not wait."""
         self._ready()
 
     def _ready(self) -> Trainer:
@@ -63,8 +63,8 @@ class TrainerActor:
 class RayWorkers:
     """See `Workers`.
 
-    A round is merged by the caller from what this returns, so that one which fails on the way has
-    changed nothing: it is repeated, never applied twice.
+    The caller merges a round from the returned parts. So a round that fails on the way has changed
+    no state; it is repeated, and never applied twice.
     """
 
     def __init__(
@@ -81,14 +81,14 @@ class RayWorkers:
         Args:
             make_trainer: Makes a worker's trainer there.
             examples: Training data of all clients.
-            num_workers: Number of actors M, a core each.
+            num_workers: Number of actors M, one core each.
             address: See `ray_connection.connect`.
             num_gpus: GPUs of each actor.
             timeout_s: Seconds after which a round counts as hung; `None` for no limit.
 
         Raises:
             ParameterError: If the cluster cannot be reached, or lacks this package.
-            EngineError: If it does not take the data.
+            EngineError: If the cluster does not take the data.
         """
         self._address = address
         self._timeout_s = timeout_s
@@ -107,7 +107,7 @@ class RayWorkers:
         )
         self._actors: dict[int, Any] = {}
         self._unplaced: dict[int, tuple[Any, float]] = {}
-        # Ray complains of promises that nobody keeps.
+        # Kept, because Ray complains about references that are dropped.
         self._prepared: dict[int, Any] = {}
         for worker in range(num_workers):
             self._start(worker)
@@ -131,7 +131,7 @@ class RayWorkers:
             try:
                 return self._train(broadcast, round_number, cohort, by_client)
             except ConnectionError as error:
-                # Of Ray's client.
+                # An error of Ray's client.
                 raise EngineError(self._lost(round_number, _first_line(error))) from error
 
     def _train(
@@ -173,7 +173,7 @@ class RayWorkers:
         try:
             return self._ray.put(value)
         except ModuleNotFoundError as error:
-            # Of Ray's client, whose server unpacks what it gets.
+            # An error of Ray's client, whose server unpickles the data.
             lacks = f"its nodes must have this package installed: {error}"
             raise ParameterError("ray_address", self._address, lacks) from error
         except self._ray.exceptions.RayError as error:
@@ -233,7 +233,7 @@ class RayWorkers:
 
 
 def _pickle_plugins_by_value(ray: Any) -> None:
-    """Sends definitions of plug-in files along, as workers cannot import them by name."""
+    """Sends plug-in definitions by value, because workers cannot import plug-in files by name."""
     for name, module in list(sys.modules.items()):
         if name.startswith(FILE_MODULE_PREFIX):
             ray.cloudpickle.register_pickle_by_value(module)
@@ -241,7 +241,7 @@ def _pickle_plugins_by_value(ray: Any) -> None:
 
 def _reason(error: Exception) -> str:
     lines = str(error).strip().splitlines()
-    # What an actor could not be made for (a node without this package) stands below its traceback.
+    # If an actor could not be made, the reason (a node without this package) follows a traceback.
     if len(lines) > 1 and "creation task" in lines[0]:
         return f"it could not be made: {lines[-1].strip()}"
     return _first_line(error)

@@ -19,8 +19,8 @@ class TrainedPart:
     Attributes:
         ids: Clients of the part, `int [m]`.
         sums: Sums over these clients, as arrays; sums of two parts can be merged.
-        client_losses: See `RoundOutcome`; `None` unless asked for, or if the sums hold it.
-        delivered: See `RoundOutcome`; `None` as `client_losses`.
+        client_losses: See `RoundOutcome`; `None` unless asked for, or if the sums hold them.
+        delivered: See `RoundOutcome`; `None` whenever `client_losses` is.
     """
 
     ids: np.ndarray
@@ -54,7 +54,7 @@ class Trainer(Protocol):
         ...
 
 
-# Makes the trainer of a shard; pickled and called on the worker.
+# Function that makes the trainer of a shard; pickled and called on the worker.
 TrainerFactory = Callable[[ClientExamples], Trainer]
 
 
@@ -68,7 +68,7 @@ class Workers(Protocol):
         cohort: Cohort,
         by_client: bool = False,
     ) -> list[TrainedPart]:
-        """Trains a cohort, each client where its data is.
+        """Trains a cohort, each client on the worker with its data.
 
         Args:
             broadcast: See `Trainer.train`.
@@ -80,7 +80,7 @@ class Workers(Protocol):
             The parts of the workers that had clients, in the order of the workers.
 
         Raises:
-            EngineError: If the workers cannot be reached; nothing has changed then.
+            EngineError: If the workers cannot be reached; then no state has changed.
         """
         ...
 
@@ -106,7 +106,7 @@ def owners(sizes: np.ndarray, num_workers: int) -> np.ndarray:
         Worker of each client, `int64 [N]` in `0 .. num_workers - 1`.
     """
     owner = np.zeros(len(sizes), np.int64)
-    # Each client counts one example more, so that empty clients are spread too.
+    # Each client counts as one more example, so that empty clients are spread too.
     held = np.zeros(num_workers, np.int64)
     for k in np.argsort(-np.asarray(sizes), kind="stable").tolist():
         owner[k] = int(np.argmin(held))
@@ -115,7 +115,7 @@ def owners(sizes: np.ndarray, num_workers: int) -> np.ndarray:
 
 
 def shard(examples: ClientExamples, owner: np.ndarray, worker: int) -> ClientExamples:
-    """Returns a worker's data: all ids are kept, other workers' clients have no examples."""
+    """Returns a worker's data, with all ids; clients of other workers have no examples."""
     own = owner == worker
     rows = np.repeat(own, examples.sizes)
     offsets = np.concatenate([[0], np.cumsum(np.where(own, examples.sizes, 0))])

@@ -1,4 +1,4 @@
-"""How the clients of a wave enter a round and are noted, by the rules of a memory."""
+"""Start of the clients of a wave, and changes of their values, by the rules of a memory."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class ClientRound:
 
     Attributes:
         memory: The rules.
-        state: Before the round.
+        state: State before the round.
         now: The round.
         share: p_k of each lane's client, `[waves, lanes]`.
-        steps: Their local steps, `[waves, lanes]`.
-        rates: Learning rate of each update, `[waves, lanes]`, where they are of several rounds.
+        steps: Local steps of each lane's client, `[waves, lanes]`.
+        rates: Learning rate of each update, `[waves, lanes]`, if updates are of several rounds.
     """
 
     memory: Memory
@@ -46,14 +46,14 @@ class ClientRound:
         """Trains a wave.
 
         Args:
-            w: Its number.
+            w: Number of the wave.
             clients: Memory before this wave's updates.
             train: `LocalSgd.wave` of this wave.
 
         Returns:
             The trained clients, their updates D_k, and the sent updates, both
-            `[lanes, num_weights]`. With an `echo_clip` a sent update is the client's own part and
-            its shift side by side.
+            `[lanes, num_weights]`. With an `echo_clip` a sent update is scale * D_k followed by
+            the shift.
         """
         _, unravel = ravel_pytree(self.state.weights)
         now, begin = self.now, self._starts(w, clients)
@@ -70,7 +70,7 @@ class ClientRound:
         return trained, delta, self._sent(begin, delta)
 
     def sent(self, w: Any, clients: ClientsKept, delta: Any) -> Any:
-        """Returns what clients send in place of updates that were trained before."""
+        """Returns the sent updates for updates D_k that were trained earlier."""
         return self._sent(self._starts(w, clients), delta)
 
     def _starts(self, w: Any, clients: ClientsKept) -> ClientInit:
@@ -87,7 +87,7 @@ class ClientRound:
         return sent if begin.shift is None else sent + begin.shift
 
     def note(self, w: Any, clients: ClientsKept, delta: Any, finite: Any) -> ClientsKept:
-        """Returns what is kept after a wave's updates, those that are finite, `bool [lanes]`."""
+        """Returns the memory after a wave's updates; only updates that are `finite` count."""
         before, now = self._clients(w, clients), self.now
 
         def noted_of(client: Client, update: Any, rate: Any = now.learning_rate) -> Values:

@@ -15,24 +15,24 @@ from f3ast_tff.engines.jax.server_step import ClientsKept
 from f3ast_tff.methods.parts.host_memory import check_room, initial_tables, table_bytes
 from f3ast_tff.methods.parts.memory import Memory
 
-# Share of the free memory that tables may take; training needs the rest. On a CPU a checkpoint is
-# read beside the tables that it fills.
+# Largest share of the free memory for tables; training needs the rest. On a CPU a checkpoint needs
+# memory beside the tables that it fills.
 _SHARE_OF_DEVICE, _SHARE_OF_CPU = 0.7, 0.4
 
 
 class ClientTables:
-    """`Memory.vectors` and `Memory.numbers` of N clients, a row each.
+    """`Memory.vectors` and `Memory.numbers` of N clients, one row per client.
 
-    On a device they are changed in place by the program of a round, which donates them. In host
-    memory the rows of a cohort travel to the device and back in every round.
+    On a device the program of a round changes the tables in place, by donation. In host memory the
+    rows of a cohort travel to the device and back in every round.
 
     Attributes:
         values: Tables by name, `float32 [N, num_weights]` or `float32 [N]`.
-        on_device: Whether they are JAX arrays.
+        on_device: Whether the tables are JAX arrays.
     """
 
     def __init__(self, memory: Memory, num_clients: int, model: np.ndarray, device: Any) -> None:
-        """Makes them for N clients of an initial model, `float32 [num_weights]`.
+        """Makes the tables for N clients and an initial model, `float32 [num_weights]`.
 
         Raises:
             ParameterError: If neither the device nor the host has room.
@@ -58,7 +58,7 @@ class ClientTables:
 
     @staticmethod
     def gather(values: Mapping[str, Any], client: Any) -> dict[str, Any]:
-        """Returns rows in a program, for ids `int32 [waves, lanes]`, -1 for nobody."""
+        """Returns rows in a program, for ids `int32 [waves, lanes]`, -1 for no client."""
         return {name: table[jnp.maximum(client, 0)] for name, table in values.items()}
 
     @staticmethod
@@ -87,10 +87,10 @@ class ClientTables:
             table[client[changed]] = clients.kept[name][changed]
 
     def restore(self, saved: dict[str, np.ndarray]) -> None:
-        """Takes tables back, of the same names and shapes; `saved` is empty afterwards."""
+        """Restores tables of the same names and shapes; `saved` is empty afterwards."""
         names = list(self.values)
         for name in names:
-            # The old one goes before the new one comes.
+            # Free the old table before placing the new table.
             del self.values[name]
             table = saved.pop(name)
             if self.on_device:

@@ -1,4 +1,4 @@
-"""JAX's devices by name, and how they compute."""
+"""JAX's devices by name, and their arithmetic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from f3ast_tff.engines.xla_flags import has_deterministic_ops
 
 
 def find_device(name: str) -> jax.Device:
-    """Returns the first device of a kind, `"auto"` being JAX's own choice.
+    """Returns the first device of a kind; `"auto"` leaves the choice to JAX.
 
     Raises:
         ParameterError: If JAX sees no such device.
@@ -25,16 +25,16 @@ def find_device(name: str) -> jax.Device:
 
 
 def is_deterministic(device: jax.Device, environment: Mapping[str, str]) -> bool:
-    """Whether two runs of a program agree bit for bit: on a CPU, or as `XLA_FLAGS` say."""
+    """Whether two runs of a program agree bit for bit: always on a CPU, else by `XLA_FLAGS`."""
     return device.platform == "cpu" or has_deterministic_ops(environment.get("XLA_FLAGS", ""))
 
 
 def at_precision(precision: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function whose matrix products, as it is traced, have a precision.
+    """Returns a function that JAX traces with a precision of matrix products.
 
     Args:
-        precision: `"highest"` or `"tensorfloat32"`; a product that names its own keeps it.
-        function: To be traced by JAX.
+        precision: `"highest"` or `"tensorfloat32"`; a product with an explicit precision keeps it.
+        function: Function to be traced by JAX.
     """
     # Versions of JAX differ in whether the context manager knows the name `highest`.
     name = "float32" if precision == "highest" else precision

@@ -35,13 +35,13 @@ from f3ast_tff.methods.parts.strategy import Cohort
 
 
 class FusedEngine:
-    """Executes rounds on one device, where the data lives; only indices and weights cross.
+    """Executes rounds on one device, which holds the data; only indices and weights move.
 
     A round is `pack`, which lays out the clients' batches (packing.py), and a `FusedRound`
-    (round.py), which XLA compiles: it trains by `LocalSgd` (local_sgd.py), with a memory through
+    (round.py), which XLA compiles. It trains by `LocalSgd` (local_sgd.py), with a memory through
     `ClientRound` (client_round.py), and ends with `ServerStep` (server_step.py). Rounds are queued
-    on the device while the next ones are packed on the host; nothing is read back before the end of
-    a block.
+    on the device while later rounds are packed on the host. Results are read back only at the end
+    of a block.
     """
 
     block_rounds = 100
@@ -60,10 +60,10 @@ class FusedEngine:
         Args:
             parts: Parts of the engine.
             device: `"auto"`, `"cpu"` or `"gpu"`.
-            workers: Train the clients, in place of this process; not with a memory of clients.
-                Closed with the engine.
-            num_lanes: Clients that train side by side, by default `default_lanes`. Never depends on
-                a round: one shape, and the same sums in a resumed run.
+            workers: Workers that train the clients instead of this process; not with a memory of
+                clients. Closed with the engine.
+            num_lanes: Number of clients that train side by side, by default `default_lanes`. Equal
+                in all rounds, for one shape and for equal sums in a resumed run.
             matmul_precision: Precision of matrix products, `"highest"` or `"tensorfloat32"`; always
                 highest on a CPU.
 
@@ -152,7 +152,7 @@ class FusedEngine:
                 queued.append(None)
             else:
                 queued.append(self._execute(t, cohort, packed, by_client))
-            # Packed clients are freed before the rest of the block.
+            # Without `by_client` the packed clients are freed before the rest of the block.
             places.append(packed if by_client else None)
         return [
             empty_round(by_client)
@@ -162,7 +162,7 @@ class FusedEngine:
         ]
 
     def _fetched(self, tree: Any) -> Any:
-        # On a CPU nothing is to be copied; JAX's own way takes 5 us for each number.
+        # A CPU needs no copy; JAX's transfer takes 5 us per number.
         on_cpu = self._device.platform == "cpu"
         return jax.tree_util.tree_map(np.asarray, tree) if on_cpu else jax.device_get(tree)
 
@@ -171,7 +171,7 @@ class FusedEngine:
         if jax.__version_info__ >= (0, 4, 32):
             yield from map(self._pack, rounds, cohorts)
             return
-        # Before, a call on a CPU returned once the round was done. A thread packs in that time.
+        # In older JAX a call on a CPU returns after the round is done; a thread packs meanwhile.
         with ThreadPoolExecutor(1) as packer:
             yield from packer.map(self._pack, rounds, cohorts)
 
@@ -276,7 +276,7 @@ class FusedEngine:
         return mean_losses(scores, sizes, parts.client_loss)
 
     def statistics(self) -> dict[str, Any]:
-        """See `Engine.statistics`: the device, and how it computes."""
+        """See `Engine.statistics`: the device and its arithmetic."""
         return {
             "engine": "fused",
             "device": self._device.device_kind,
@@ -329,7 +329,7 @@ def on_host(
     cohort: Cohort | None = None,
     packed: PackedCohort | None = None,
 ) -> RoundOutcome:
-    """Returns an outcome of the device, with what came back of each client if that is given."""
+    """Returns an outcome of the device, with losses and arrivals per client if given."""
     done = RoundOutcome(
         train_loss=float(outcome.train_loss),
         update_norm=float(outcome.update_norm),
@@ -345,7 +345,7 @@ def on_host(
 def _with_clients(
     outcome: RoundOutcome, cohort: Cohort, parts: Sequence[TrainedPart]
 ) -> RoundOutcome:
-    """The outcome with what workers say of each client."""
+    """The outcome with the workers' losses and arrivals per client."""
     trained = [(part.ids, part.client_losses, part.delivered) for part in parts]
     ids, losses, delivered = (np.concatenate(column) for column in zip(*trained))
     losses, delivered = in_order_of(cohort.ids, ids, losses, delivered)

@@ -1,4 +1,4 @@
-"""The fused engine where updates may be late: it keeps them on the device until they enter."""
+"""The fused engine for late updates, which it keeps on the device until they enter."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.optimizers import Optimizer
 
 _PREFIX = "late_"
-# Slots and arrivals are this many or this times a power of a few, so that few shapes occur.
+# Numbers of slots and arrivals are rounded up to this times a power, so that few shapes occur.
 _FEWEST = 16
 
 
 class LateMemory:
-    """Updates under way, a row per slot; as many rows as were ever needed at once, rounded up.
+    """Updates under way, one row per slot; the number of rows only grows and is rounded up.
 
     Attributes:
         kept: The updates.
@@ -50,7 +50,7 @@ class LateMemory:
         """Makes room for the updates that start in a round.
 
         Raises:
-            ParameterError: If the device has none.
+            ParameterError: If the device has no room.
         """
         rows, needed = len(self.kept.loss), int(flight.slots.max(initial=-1)) + 1
         if needed <= rows:
@@ -71,10 +71,10 @@ class LateMemory:
         return {f"{_PREFIX}{name}": np.asarray(value) for name, value in kept.items()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes updates back, and out of `state`.
+        """Restores updates, and removes them from `state`.
 
         Raises:
-            ValueError: If they are of another model.
+            ValueError: If the updates are of another model.
         """
         saved = LateUpdates(*(state.pop(f"{_PREFIX}{name}") for name in LateUpdates._fields))
         if saved.update.shape != (len(saved.loss), self._num_weights):
@@ -85,7 +85,7 @@ class LateMemory:
 
 
 def slots_by_lane(packed: PackedCohort, slots: np.ndarray) -> np.ndarray:
-    """Returns the slot of each lane's client, -1 where there is none, `int32 [waves, lanes]`."""
+    """Returns the slot of each lane's client, -1 for an empty lane, `int32 [waves, lanes]`."""
     found = np.full(packed.member.shape, -1, np.int32)
     there = packed.member >= 0
     found[there] = slots[packed.member[there]]
@@ -139,15 +139,15 @@ def pack_arrived(
 
 
 class LateEngine(FusedEngine):
-    """A `FusedEngine` whose rounds have a `Flight` each.
+    """A `FusedEngine` with a `Flight` per round.
 
-    A round first trains the clients asked, from its model, and keeps their updates in slots; then
+    A round first trains the asked clients, from its model, and keeps their updates in slots. Then
     the updates of its cohort, from any round, are added up in the order of their slots, and the
-    server steps. A memory takes an update in when it enters, as if it had been trained then.
+    server steps. A memory treats an update as if it had been trained in the round it enters.
     """
 
     def __init__(self, parts: EngineParts, **options: Any) -> None:
-        """See `FusedEngine.__init__`; the options are its own, without `workers`."""
+        """See `FusedEngine.__init__`; takes the same options without `workers`."""
         super().__init__(parts, **options)
         num_weights = sum(weight.size for weight in self.weights())
         self._late = LateMemory(num_weights, self._device)
@@ -226,7 +226,7 @@ class LateEngine(FusedEngine):
         return outcome, by_lane, which
 
     def state(self) -> dict[str, np.ndarray]:
-        """See `Engine.state`; with the updates under way."""
+        """See `Engine.state`; includes the updates under way."""
         return {**super().state(), **self._late.state()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:

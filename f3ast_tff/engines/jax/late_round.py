@@ -1,4 +1,4 @@
-"""A round whose updates may be late, in two programs for XLA: clients train; updates enter."""
+"""A round with late updates, in two programs for XLA: clients train; updates enter."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from f3ast_tff.engines.jax.server_step import ClientsKept, DeviceOutcome, Server
 
 
 class LateUpdates(NamedTuple):
-    """Updates under way, a row per slot; a free slot's row holds anything.
+    """Updates under way, one row per slot; rows of free slots have no meaning.
 
     Attributes:
         update: D_k, `float32 [slots, num_weights]`.
@@ -41,17 +41,17 @@ class Arrived(NamedTuple):
     """Updates that enter in a round, each slot once; padded beyond `number`.
 
     Attributes:
-        number: How many there are.
-        slot: Their slots, `int32 [m]`.
-        weight: Weight of each over all places that it has in the cohort, `float32 [m]`.
-        times: Number of these places, `float32 [m]`.
-        client: Client of each, -1 where padded, `int32 [m, 1]`.
-        steps: Its local steps, `int32 [m, 1]`.
-        rates: Client learning rate of the round in which it was asked, `float32 [m, 1]`.
-        num_clients: Places of the cohort.
+        number: Number of updates.
+        slot: Slot of each update, `int32 [m]`.
+        weight: Weight of each update, summed over its places in the cohort, `float32 [m]`.
+        times: Number of its places in the cohort, `float32 [m]`.
+        client: Client of each update, -1 for padding, `int32 [m, 1]`.
+        steps: Local steps of each client, `int32 [m, 1]`.
+        rates: Client learning rate of the round in which the client was asked, `float32 [m, 1]`.
+        num_clients: Number of places in the cohort.
         learning_rate: Client learning rate of this round.
         step: Factor of the server's learning rate.
-        remembered: Extra inputs of a memory, if any; `[m, 1]` in place of `[waves, lanes]`.
+        remembered: Extra inputs of a memory, if any; of shape `[m, 1]`, not `[waves, lanes]`.
     """
 
     number: Any
@@ -72,8 +72,7 @@ class LateRound:
     """The two halves of a round.
 
     Attributes:
-        fused: The round of a composition whose memory, if any, gives clients no start of their
-            own.
+        fused: The round of a composition; its memory, if any, must not set clients' starts.
     """
 
     fused: FusedRound
@@ -81,12 +80,12 @@ class LateRound:
     def start(
         self, state: ServerState, inputs: RoundInputs, slots: Any, kept: LateUpdates
     ) -> LateUpdates:
-        """Trains the clients asked and keeps their updates.
+        """Trains the asked clients and keeps their updates.
 
         Args:
             state: State before the round.
             inputs: Data, steps and learning rate.
-            slots: Slot of each lane's client, -1 where there is none, `int32 [waves, lanes]`.
+            slots: Slot of each lane's client, -1 for an empty lane, `int32 [waves, lanes]`.
             kept: Updates under way.
         """
         train_wave = self.fused.wave_training(inputs)
@@ -108,16 +107,16 @@ class LateRound:
     def enter(
         self, state: ServerState, arrived: Arrived, kept: LateUpdates, by_client: bool = False
     ) -> tuple[ServerState, DeviceOutcome, ByLane, ClientsKept | None]:
-        """Adds updates up, one after the other, and makes the server's step.
+        """Adds updates up in order and makes the server's step.
 
         Args:
             state: State before the round.
             arrived: Updates that enter.
             kept: Updates under way.
-            by_client: Whether to return the loss of each; not to be traced.
+            by_client: Whether to return the loss of each client; not to be traced.
 
         Returns:
-            As `FusedRound.__call__`; of shape `[m, 1]` in place of `[waves, lanes]`.
+            See `FusedRound.__call__`; shapes are `[m, 1]`, not `[waves, lanes]`.
         """
         memory, remembered = self.fused.aggregation.memory, arrived.remembered
         model, unravel = ravel_pytree(state.weights)

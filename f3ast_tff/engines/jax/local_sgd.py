@@ -18,14 +18,14 @@ _map = jax.tree_util.tree_map
 
 
 class Trained(NamedTuple):
-    """State of a client in training; with a leading axis, of a wave.
+    """State of a client in training; with a leading axis, of the clients of a wave.
 
     Attributes:
-        weights: Its model.
-        optimizer: State of its optimizer.
-        loss: Sum over its batches of mean loss times examples.
-        count: Examples of its batches.
-        previous: Its model before its last step, `()` unless asked for.
+        weights: Model of the client.
+        optimizer: State of the client's optimizer.
+        loss: Sum over batches of mean loss times number of examples.
+        count: Number of examples in the batches.
+        previous: Model before the client's last step; `()` unless asked for.
     """
 
     weights: Tree
@@ -36,13 +36,13 @@ class Trained(NamedTuple):
 
 
 class LocalStart(NamedTuple):
-    """How the clients of a wave start.
+    """Start of the clients of a wave.
 
     Attributes:
-        model: The model that they start from.
-        offset: Added to their gradients, like a model; `()` for nothing.
-        own_model: Whether `model` is one for each lane, with a leading axis.
-        own_offset: Whether `offset` is.
+        model: Model at the start.
+        offset: Term added to gradients, like a model; `()` for none.
+        own_model: Whether `model` holds a model per lane, with a leading axis.
+        own_offset: Whether `offset` holds an offset per lane, with a leading axis.
     """
 
     model: Tree
@@ -52,13 +52,13 @@ class LocalStart(NamedTuple):
 
 
 class Batches(NamedTuple):
-    """Where the batches of a wave come from; see `PackedWork`.
+    """Sources of the batches of a wave; see `PackedWork`.
 
     Attributes:
         rows: Examples of each step, `[length, lanes, batch_size]`.
         draws: Random draws of the preprocessing.
         features: Training features of all clients, `[n, ...]`.
-        labels: Their labels, `[n]`.
+        labels: Training labels of all clients, `[n]`.
     """
 
     rows: Any
@@ -73,10 +73,10 @@ class LocalSgd:
 
     Attributes:
         model: The network.
-        preprocessing: Features to model input.
+        preprocessing: Function from features to model input.
         optimizer: Optimizer of the local steps.
-        equal_steps: See `Waves`; read where steps have a bound.
-        keeps_previous: Whether to return each client's model before its last step too.
+        equal_steps: See `Waves`; used if steps have a bound.
+        keeps_previous: Whether to return also each client's model before its last step.
         in_one_kernel: Whether a client's steps are one kernel; see `one_kernel`.
     """
 
@@ -100,13 +100,13 @@ class LocalSgd:
         """Trains the clients of a wave.
 
         Args:
-            start: Their models and offsets.
+            start: Models and offsets of the clients.
             batches: Batches of all waves.
             rate: The learning rate.
             first: First step of the wave, a scalar.
             steps: Steps of each lane, `[lanes]`.
-            bound: Steps that the wave takes if that is known when the program is compiled; of
-                these a lane keeps its own.
+            bound: Number of steps of the wave, if known when the program is compiled; a lane
+                applies only its first `steps`.
         """
 
         def train(model: Tree, offset: Tree, steps: Any, rows: Any, draws: Any) -> Trained:
@@ -124,7 +124,7 @@ class LocalSgd:
         if batches.rows.shape[1] > 1:
             axes = (0 if start.own_model else None, 0 if start.own_offset else None, 0, 1, 1)
             return jax.vmap(train, in_axes=axes)(model, offset, steps, batches.rows, batches.draws)
-        # Not a `vmap` over one: that would make batched products of all products.
+        # No `vmap` over one lane, which would turn all products into batched products.
         model = _only_lane(model) if start.own_model else model
         offset = _only_lane(offset) if start.own_offset else offset
 
@@ -197,8 +197,8 @@ class LabelSums(NamedTuple):
 
     Attributes:
         loss: Cross-entropy.
-        correct: Labels predicted right.
-        count: Labels.
+        correct: Number of labels predicted right.
+        count: Number of labels.
     """
 
     loss: Any
@@ -213,7 +213,7 @@ def label_sums(logits: Any, labels: Any) -> LabelSums:
     """
     rest = tuple(range(1, labels.ndim))
     labels = labels.astype(jnp.int32)
-    # A mask, not an index: the gradient of indexing is a scatter, slow on CPUs.
+    # A mask, because the gradient of indexing is a scatter, slow on CPUs.
     classes = jnp.arange(logits.shape[-1])
     of_label = labels[..., None] == classes
     loss = -jnp.sum(jnp.where(of_label, jax.nn.log_softmax(logits), 0.0), axis=-1)
@@ -223,7 +223,7 @@ def label_sums(logits: Any, labels: Any) -> LabelSums:
 
 
 def _first_of_largest(logits: Any, classes: Any) -> Any:
-    """`jnp.argmax` over the last axis, of two plain reductions: XLA's own is slow on CPUs."""
+    """`jnp.argmax` over the last axis by two plain reductions, as XLA's is slow on CPUs."""
     largest = jnp.max(logits, axis=-1, keepdims=True)
     # The first NaN is the largest, as for `jnp.argmax`.
     at_it = (logits == largest) | jnp.isnan(logits)

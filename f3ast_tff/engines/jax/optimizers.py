@@ -20,7 +20,7 @@ class JaxOptimizer:
     """Pure functions of weights, gradients and state.
 
     Attributes:
-        optimizer: The value.
+        optimizer: The optimizer's parameters.
 
     Raises:
         ParameterError: If the optimizer has no form in JAX.
@@ -33,7 +33,7 @@ class JaxOptimizer:
 
     @property
     def learning_rate(self) -> float:
-        """The rate to give where it does not change: to XLA it is then a constant."""
+        """The rate to pass if it never changes, so that XLA sees a constant."""
         return self.optimizer.learning_rate
 
     @property
@@ -50,13 +50,13 @@ class JaxOptimizer:
         return self._at(self.learning_rate).init(weights)
 
     def update(self, state: Tree, weights: Tree, gradients: Tree, rate: Any) -> tuple[Tree, Tree]:
-        """Returns state and weights after a step at this rate."""
+        """Returns state and weights after a step at rate `rate`."""
         steps, state = self._at(rate).update(gradients, state, weights)
         return state, optax.apply_updates(weights, steps)
 
 
 def _clip(limit: float) -> optax.GradientTransformation:
-    """Clips to a global norm; NaN where that overflows, as in TensorFlow, where optax gives 0."""
+    """Clips to a global norm; gives NaN if the norm overflows, as TensorFlow; optax gives 0."""
     clip = optax.clip_by_global_norm(limit)
 
     def update(gradients: Tree, state: Any, weights: Tree | None = None) -> tuple[Tree, Any]:

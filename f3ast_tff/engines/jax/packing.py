@@ -1,10 +1,10 @@
 """A cohort's local work packed into waves of clients that train side by side.
 
-A wave is as many clients as there are lanes, one per lane, those with about as many steps together;
-it takes the steps of the longest, or, where `Waves` has bounds, as many as all others. With one
-lane and no bounds nothing is padded; with as many lanes as clients there is one wave. A client that
-was drawn several times (with replacement) does the same work each time: it is trained once and
-counted as often.
+A wave holds one client per lane; clients with similar numbers of steps share a wave. A wave takes
+as many steps as its longest client or, if `Waves` has bounds, as many as every other wave. With one
+lane and no bounds there is no padding; with as many lanes as clients there is one wave. A client
+drawn several times (with replacement) would do the same work each time, so it is trained once and
+counted several times.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.core.preprocessing import Preprocessing
 from f3ast_tff.methods.parts.strategy import Cohort
 
-# Lanes on an accelerator by the class of the model, as a benchmark found them; another model has
-# as many as the largest cohort.
+# Number of lanes on an accelerator by class of the model, from a benchmark; other models have as
+# many lanes as the largest cohort has clients.
 LANES_FILE = Path(__file__).with_name("lanes.json")
-# Arrays are made this long or this times a power of `_GROWTH`, so that few shapes occur.
+# Lengths of arrays are rounded up to this times a power of `_GROWTH`, so that few shapes occur.
 _FEWEST_STEPS, _FEWEST_WAVES = 64, 16
 _GROWTH = 4
 
 
 @dataclass(frozen=True)
 class Waves:
-    """How the clients of a round are laid out.
+    """Layout of the clients of a round.
 
     Attributes:
-        lanes: Clients that train side by side.
-        clients: Most clients of a cohort.
-        steps: Most steps of a client if loops are to have bounds that are known when a program is
-            compiled: all waves of a round then take the same number of steps. `None`: each wave
-            takes the steps of its longest client, as the device learns in the round.
+        lanes: Number of clients that train side by side.
+        clients: Largest number of clients in a cohort.
+        steps: Largest number of steps of a client, as a bound of loops known when a program is
+            compiled; then all waves of a round take the same number of steps. With `None` each wave
+            takes the steps of its longest client, which the device learns in the round.
         equal_steps: Whether all clients take `steps`, so that no step needs a mask.
-        every_client: Whether clients without any step have a lane too, as a memory needs.
+        every_client: Whether clients without any step also have a lane, as a memory needs.
     """
 
     lanes: int
@@ -54,16 +54,16 @@ class Waves:
     def of(
         cls, platform: str, lanes: int, clients: int, num_steps: np.ndarray, every_client: bool
     ) -> Waves:
-        """Returns the form for an engine.
+        """Returns the layout for an engine.
 
-        A single lane on a CPU has no bounds: nothing is padded there, and a loop costs no more. An
-        accelerator that does not know a bound copies a condition to the host in every step.
+        A single lane on a CPU has no bounds: it needs no padding, and its loops cost no more. An
+        accelerator without a known bound copies a condition to the host in every step.
 
         Args:
             platform: The device's platform, such as `cpu`.
             lanes: Number of lanes.
-            clients: Most clients of a cohort.
-            num_steps: Steps of every client that there is, `int [N]`.
+            clients: Largest number of clients in a cohort.
+            num_steps: Steps of every client, `int [N]`.
             every_client: See `Waves`.
         """
         clients = max(1, min(clients, len(num_steps)))
@@ -75,15 +75,15 @@ class Waves:
 
     @property
     def most(self) -> int:
-        """Most waves of a round."""
+        """Largest number of waves in a round."""
         return -(-self.clients // self.lanes)
 
     def padded(self, num_waves: int, num_steps: int) -> tuple[int, int]:
-        """Returns the numbers of waves and of steps of each that a round is padded to.
+        """Returns the padded numbers of waves and of steps per wave.
 
         Args:
-            num_waves: Waves that have clients.
-            num_steps: Steps of its longest client.
+            num_waves: Number of waves with clients.
+            num_steps: Steps of the round's longest client.
         """
         assert self.steps is not None
         steps = self.steps if self.equal_steps else _one_of_few(num_steps, self.steps)
@@ -93,16 +93,16 @@ class Waves:
 def default_lanes(
     platform: str, model: object, clients: int, table: Mapping[str, int] | None = None
 ) -> int:
-    """Returns the lanes for a model.
+    """Returns the number of lanes for a model.
 
-    A CPU has a single lane, as lanes cost there what they save. An accelerator has the number in
-    `LANES_FILE`, by default one for each client of the largest cohort.
+    A CPU has a single lane, because more lanes save no time there. An accelerator has the number in
+    `LANES_FILE`, by default one lane per client of the largest cohort.
 
     Args:
         platform: The device's platform, such as `cpu`.
         model: The network.
-        clients: Most clients of a cohort.
-        table: Replaces the file's.
+        clients: Largest number of clients in a cohort.
+        table: Table to use instead of the file's.
     """
     if platform == "cpu":
         return 1
@@ -112,19 +112,20 @@ def default_lanes(
 
 
 class PackedWork(NamedTuple):
-    """The steps of a round, as a program takes them.
+    """The steps of a round, as input of a program.
 
     Attributes:
-        rows: Examples of each step, rows of the training data; -1 pads a short batch and a lane
-            that is done. `int32 [length, lanes, batch_size]`, wave after wave.
-        draws: From `Preprocessing.draws`, `int32 [length, lanes, batch_size, num_draws]`.
+        rows: Examples of each step, as rows of the training data, wave after wave, `int32 [length,
+            lanes, batch_size]`; -1 pads short batches and lanes that are done.
+        draws: Result of `Preprocessing.draws`, `int32 [length, lanes, batch_size, num_draws]`.
         first: First step of each wave, `int32 [waves]`.
-        steps: Steps of each client, 0 where a lane has none, `int32 [waves, lanes]`.
-        times: How often it is in the cohort, 0 where a lane has none, `float32 [waves, lanes]`.
-        weight: Its weight in the aggregate, over all times, `float32 [waves, lanes]`.
-        num_waves: Waves that have clients, at most `waves`.
-        num_idle: Clients without any step: an update of zero, which counts in a mean.
-        idle_weight: Their weight in all.
+        steps: Steps of each lane's client, 0 for an empty lane, `int32 [waves, lanes]`.
+        times: Number of times that the client is in the cohort, 0 for an empty lane,
+            `float32 [waves, lanes]`.
+        weight: Weight of the client in the aggregate, over all times, `float32 [waves, lanes]`.
+        num_waves: Number of waves with clients, at most `waves`.
+        num_idle: Number of clients without any step; their update is zero and counts in a mean.
+        idle_weight: Total weight of these clients.
     """
 
     rows: np.ndarray
@@ -139,14 +140,13 @@ class PackedWork(NamedTuple):
 
 
 class PackedCohort(NamedTuple):
-    """A cohort's work, and where each client stands in it.
+    """A cohort's work, and the lane of each client.
 
     Attributes:
         work: The steps.
-        member: (First) place in the cohort of each client, -1 where a lane has none or is padded
-            away, `int32 [waves, lanes]`; clients without any step are in no lane, except with a
-            memory.
-        client: Its id, -1 where `member` is, `int32 [waves, lanes]`.
+        member: (First) place of each lane's client in the cohort, -1 for an empty or padded lane,
+            `int32 [waves, lanes]`. Clients without any step have no lane, except with a memory.
+        client: Id of each lane's client, -1 where `member` is -1, `int32 [waves, lanes]`.
     """
 
     work: PackedWork
@@ -156,15 +156,16 @@ class PackedCohort(NamedTuple):
     def by_place(
         self, ids: np.ndarray, loss: np.ndarray, finite: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns losses and whether updates are finite, from those of lanes.
+        """Rearranges results by lane into results by place in the cohort.
 
         Args:
-            ids: The cohort that was packed, `int [m]`.
+            ids: The packed cohort, `int [m]`.
             loss: Mean loss of each lane's client, `float32 [waves, lanes]`.
-            finite: Whether its update is finite, `bool [waves, lanes]`.
+            finite: Whether the client's update is finite, `bool [waves, lanes]`.
 
         Returns:
-            `float64 [m]`, NaN where an update is not finite or a client had no step; `bool [m]`.
+            Losses, `float64 [m]`, NaN if an update is not finite or a client had no step; and
+            whether each update is finite, `bool [m]`.
         """
         clients, which = np.unique(ids, return_inverse=True)
         losses, delivered = np.full(len(clients), np.nan), np.ones(len(clients), bool)
@@ -187,15 +188,15 @@ def pack(
     """Packs the local work of a cohort.
 
     Args:
-        cohort: Clients and weights; those without any step take none.
-        work: Says each client's order and batches.
-        preprocessing: Names the draws for each visit of an example.
+        cohort: Clients and weights; a client without any step takes no step.
+        work: Local training: order and batches of each client.
+        preprocessing: Preprocessing: draws for each visit to an example.
         round_number: Round t.
         offsets: Offsets of the training data, `int64 [num_clients + 1]`.
         form: Lanes and bounds.
 
     Returns:
-        The packed steps; numbers of steps and of waves are rounded up to one of a few.
+        The packed steps; numbers of steps and of waves are rounded up to one of a few numbers.
     """
     ids, place, times, weights = _each_once(cohort)
     sizes = np.diff(offsets)[ids]
@@ -203,7 +204,7 @@ def pack(
     by_length = np.argsort(-num_steps, kind="stable")
     idle = (num_steps == 0) & (not form.every_client)
     busy = by_length[~idle[by_length]]
-    # The longest client of each wave is its first.
+    # The first client of each wave is its longest.
     longest = num_steps[busy[:: form.lanes]]
     if form.steps is None:
         ends = np.cumsum([0, *longest])
@@ -284,7 +285,7 @@ def round_up(length: int, fewest: int) -> int:
 def _one_of_few(number: int, most: int) -> int:
     """Rounds up to `most` divided by a power of the root of 2: few shapes, few compilations.
 
-    Nothing counts as `most`, for which there is a program already.
+    0 becomes `most`, for which a program already exists.
     """
     if not 0 < number < most:
         return max(number, most)

@@ -30,10 +30,11 @@ class RoundPrograms:
         round_with_tables: The same with a memory's tables, which are donated and returned, and the
             client of each lane, `int32 [waves, lanes]`.
         finish: `FusedRound.finish`.
-        start_late: `LateRound.start`; what is kept is donated and returned.
+        start_late: `LateRound.start`; the kept updates are donated and returned.
         enter_late: `LateRound.enter`; tables of a memory, if any, are donated and returned.
-        score: From weights, features, labels and rows `int32 [n]` to `label_sums` of these rows.
-        traces: How often a round or a score was traced, and so compiled.
+        score: Function of weights, features, labels and rows `int32 [n]`, which returns
+            `label_sums` of these rows.
+        traces: Number of times that a round or a score was traced, and so compiled.
     """
 
     def __init__(self, fused_round: FusedRound, matmul_precision: str) -> None:
@@ -126,9 +127,9 @@ class RoundPrograms:
 def programs_of(fused_round: FusedRound, matmul_precision: str) -> RoundPrograms:
     """Returns the programs of a composition; an unchanged composition reuses the last programs.
 
-    Runs that differ by data, availability or seed alone then trace and compile nothing. A part
-    that is no frozen dataclass, such as an object of a notebook, may change behind its identity:
-    such a composition has programs of its own.
+    So runs that differ only in data, availability or seed are traced and compiled once. A part that
+    is no frozen dataclass, such as an object of a notebook, may change while its identity stays; a
+    composition with such parts gets new programs.
 
     Args:
         fused_round: The composition.
@@ -152,15 +153,15 @@ class FusedScorer:
         """Takes the programs, and the split's arrays on the device.
 
         Args:
-            programs: Hold the one that scores.
+            programs: Programs of the composition.
             features: Features of the split, on the device.
             labels: Labels of the split, on the device.
-            examples_at_once: Most examples of a call.
+            examples_at_once: Largest number of examples per call.
         """
         self._programs = programs
         self._features = features
         self._labels = labels
-        # One shape of all calls: one compilation.
+        # All calls have one shape, for one compilation.
         self._chunk = max(1, min(examples_at_once, len(labels)))
 
     def rows(self, weights: Tree, rows: np.ndarray) -> ExampleScores:

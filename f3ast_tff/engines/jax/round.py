@@ -36,8 +36,8 @@ class ByLane(NamedTuple):
     """Results per client; an empty tuple unless asked for.
 
     Attributes:
-        loss: Mean loss of the batches that it trained on, `[waves, lanes]`.
-        finite: Whether its update is, `[waves, lanes]`.
+        loss: Mean loss of the client's batches, `[waves, lanes]`.
+        finite: Whether the client's update is finite, `[waves, lanes]`.
     """
 
     loss: Any = ()
@@ -49,10 +49,10 @@ class Remembered(NamedTuple):
 
     Attributes:
         kept: `Memory.vectors` and `Memory.numbers` of each lane's client, each `[waves, lanes,
-            num_weights]` or `[waves, lanes]`; empty for a memory of the server alone.
+            num_weights]` or `[waves, lanes]`; empty if only the server has a memory.
         share: p_k of each lane's client, `[waves, lanes]`.
         round_number: Round t.
-        num_clients: Clients with p_k above 0.
+        num_clients: Number of clients with p_k above 0.
     """
 
     kept: dict[str, Any]
@@ -66,9 +66,9 @@ class RoundInputs(NamedTuple):
 
     Attributes:
         features: Training features of all clients, `[n, ...]`.
-        labels: Their labels, `[n]`.
-        work: Steps of the clients that train, all of a cohort or some.
-        learning_rate: Rate of the clients; read if it changes from round to round.
+        labels: Training labels of all clients, `[n]`.
+        work: Steps of the clients that train, a whole cohort or a part.
+        learning_rate: Rate of the clients; used if it changes from round to round.
         remembered: Inputs of a memory, if any.
     """
 
@@ -85,13 +85,13 @@ class FusedRound:
 
     Attributes:
         model: The network.
-        preprocessing: Features to model input.
+        preprocessing: Function from features to model input.
         client: Optimizer of the local steps.
         server: Optimizer of the step along the aggregate.
-        aggregation: From the weighted updates to the aggregate.
-        form: Shape of the waves.
-        in_one_kernel: Whether the clients of a cohort train in one kernel; each in one of its own
-            with a memory of clients and where updates may be late. See `one_kernel`.
+        aggregation: Rule from the weighted updates to the aggregate.
+        form: Layout of the waves.
+        in_one_kernel: Whether the clients of a cohort train in one kernel; with a memory of clients
+            or late updates, in one kernel per client. See `one_kernel`.
     """
 
     model: Model
@@ -120,15 +120,15 @@ class FusedRound:
     def train(
         self, state: ServerState, inputs: RoundInputs, by_client: bool = False
     ) -> tuple[Totals, ByLane, ClientsKept | None]:
-        """Trains clients, all of a cohort or some.
+        """Trains the clients of a cohort or of a part of it.
 
         Args:
-            state: State before the round; of the optimizer nothing is read.
+            state: State before the round; the optimizer's state is not used.
             inputs: Data, steps and learning rate.
             by_client: Whether to return the loss of each client; not to be traced.
 
         Returns:
-            The sums over these clients, what came back from each, and what is kept of each.
+            Sums over these clients, results per client, and the memory of the clients.
         """
         work, remembered = inputs.work, inputs.remembered
         steps, times = work.steps, work.times
@@ -185,11 +185,11 @@ class FusedRound:
     def wave_training(
         self, inputs: RoundInputs, each_in_one_kernel: bool = True
     ) -> Callable[[Any, LocalStart], Trained]:
-        """Returns the local training of a wave, by its number.
+        """Returns the local training of a wave, as a function of its number.
 
         Args:
             inputs: Data, steps and learning rate.
-            each_in_one_kernel: Whether a client may train in a kernel of its own.
+            each_in_one_kernel: Whether each client may train in a separate kernel.
         """
         work = inputs.work
         rate = inputs.learning_rate if self.client.decays else self.client.learning_rate
@@ -256,7 +256,7 @@ class FusedRound:
 
 
 def finite_lanes(delta: Tree, times: Any) -> Any:
-    """Returns whether each lane's update is finite; `False` where there is no client."""
+    """Returns whether each lane's update is finite; `False` for an empty lane."""
     finite = times > 0
     for leaf in jax.tree_util.tree_leaves(delta):
         finite &= jnp.all(jnp.isfinite(leaf), axis=tuple(range(1, leaf.ndim)))
@@ -273,10 +273,10 @@ def with_updates(
         delta: Update of each lane, with a leading axis.
         trained: Loss and examples of each lane.
         finite: Whether each update counts, `bool [lanes]`.
-        times: How often, `float [lanes]`.
-        weight: Its weight over all times, `float [lanes]`.
+        times: Number of times that each update counts, `float [lanes]`.
+        weight: Weight of each update over all times, `float [lanes]`.
     """
-    # A select, not a product: 0 * NaN would be NaN.
+    # A select, because a product 0 * NaN would be NaN.
     delta = _map(lambda d: jnp.where(_as_lanes(finite, d), d, jnp.zeros_like(d)), delta)
     weight, times = jnp.where(finite, weight, 0.0), jnp.where(finite, times, 0.0)
     update = _map(lambda total, d: total + jnp.tensordot(weight, d, axes=1), totals.update, delta)

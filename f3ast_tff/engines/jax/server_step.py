@@ -35,11 +35,11 @@ class DeviceOutcome(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """Sums over clients with a finite update; two of them can be added.
+    """Sums over clients with a finite update; totals of two parts can be added.
 
     Attributes:
         update: Sum of weighted updates, like the model. With a memory of clients `[num_weights]`;
-            with an `echo_clip` the sums of own parts and of shifts, `[2 * num_weights]`.
+            with an `echo_clip` the sums of scale * D_k and of shifts, `[2 * num_weights]`.
         weight: Sum of weights.
         finite: Number of clients.
         loss: Sum of `Trained.loss`.
@@ -102,8 +102,8 @@ class ServerStep:
             step: Factor of the server's learning rate, see `Cohort.step`; `None` for 1.
 
         Returns:
-            State after the round, outcome, and memory of the clients, whose `finite` now says
-            which values changed. If no update or the step is not finite, the state stays; see
+            State after the round, outcome, and memory of the clients, whose `finite` now tells
+            which values changed. If no update is finite, or the step is not, the state stays; see
             `Memory.steps` for the exception.
         """
         memory = self.aggregation.memory
@@ -186,15 +186,15 @@ class ServerStep:
 def with_average(
     server: Values, name: str, *, share: Any, before: Any, after: Any, changed: Any
 ) -> Values:
-    """Returns the server's values with an average of `Memory.vectors` renewed, lane after lane.
+    """Returns the server's values with an average of `Memory.vectors` updated lane by lane.
 
     Args:
         server: The values.
         name: Name of the vectors.
         share: p_k of each lane's client, `[..., lanes]`.
         before: Vectors in the average, `[..., lanes, num_weights]`.
-        after: Vectors that take their place, of the same shape.
-        changed: Lanes whose vector has changed, `bool [..., lanes]`.
+        after: Vectors that replace them, of the same shape.
+        changed: Lanes with a changed vector, `bool [..., lanes]`.
     """
     share, changed = share.ravel(), changed.ravel()
     before, after = (values.reshape(len(share), -1) for values in (before, after))
@@ -210,7 +210,7 @@ def with_average(
 
 
 def evaluated_weights(memory: Memory | None, state: ServerState) -> Tree:
-    """Returns the model that is scored, like the model; see `Memory.evaluated`."""
+    """Returns the model to score; see `Memory.evaluated`."""
     if memory is None:
         return state.weights
     weights, unravel = ravel_pytree(state.weights)

@@ -1,4 +1,4 @@
-"""The fused engine's half of a round on a worker: its clients trained and summed up."""
+"""The fused engine's part of a round on a worker: trains the worker's clients and sums up."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from f3ast_tff.optimizers import Optimizer
 
 @dataclass(frozen=True)
 class FusedTrainerFactory:
-    """Makes a `FusedTrainer` of a shard, on the worker; a value that can be pickled.
+    """Makes the `FusedTrainer` of a shard on the worker; can be pickled.
 
     Attributes:
         model: The network, see `EngineParts`.
-        preprocessing: Stored features to model input.
+        preprocessing: Function from stored features to model input.
         work: Local training of a client.
         client_optimizer: Optimizer of the local steps.
-        cohort_size: Most clients that a worker trains in a round.
+        cohort_size: Largest number of clients that a worker trains in a round.
         device: See `FusedEngine`.
         matmul_precision: See `FusedEngine`.
     """
@@ -63,7 +63,7 @@ class FusedTrainerFactory:
         )
 
     def __call__(self, examples: ClientExamples) -> FusedTrainer:
-        """Makes it."""
+        """Returns the trainer of a shard."""
         return FusedTrainer(self, examples)
 
 
@@ -82,7 +82,7 @@ class FusedTrainer:
         num_steps = parts.work.num_batches(np.diff(examples.offsets))
         self._form = Waves.of(platform, lanes, clients, num_steps, every_client=False)
         client = JaxOptimizer(parts.client_optimizer)
-        # The server's half is not used here.
+        # The server's part is not used here.
         fused_round = FusedRound(
             model=parts.model,
             preprocessing=parts.preprocessing,
@@ -127,7 +127,7 @@ class FusedTrainer:
         return TrainedPart(cohort.ids, sums, losses, delivered)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Does nothing."""
 
 
 def merged(parts: Sequence[Sequence[np.ndarray]], weights: Any) -> Totals:

@@ -1,12 +1,12 @@
 """A client's data, batches and work in a TFF round; its update carries the server's weight.
 
-With a memory clients also start, and send, what the server says (`ClientStart`).
+If there is a memory, the server also sets each client's start and contribution (`ClientStart`).
 
-A client's data is one element that holds `examples` (all of them as stored, the same tensors every
-round), `orders` (`int32 [segments, length]`, see `LocalTraining.order`), `draws` (`int32
-[segments, length, num_draws]`, see `Preprocessing.draws`), `weight` (`float32`, its weight in the
-aggregate) and `start` (the parts of `ClientInit` that a memory uses, each vector flat). TFF wants
-client data to be sequences, hence a sequence of one element.
+A client's data is one element with these entries: `examples` (all examples as stored, the same
+tensors every round), `orders` (`int32 [segments, length]`, see `LocalTraining.order`), `draws`
+(`int32 [segments, length, num_draws]`, see `Preprocessing.draws`), `weight` (`float32`, the
+client's weight in the aggregate) and `start` (the parts of `ClientInit` that a memory uses, each
+vector flat). TFF requires client data to be sequences, so it is a sequence of one element.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from f3ast_tff.methods.parts.memory import ClientInit, Memory, use_of_start
 
 @dataclass(frozen=True)
 class ClientStart:
-    """Which parts of `ClientInit` cross to clients, and how they are used there.
+    """The parts of `ClientInit` that the server sends to clients, and their use there.
 
     Attributes:
         parts: Names of the parts.
-        num_weights: Numbers in a vector.
-        apart: Whether shifts are aggregated by themselves, for a memory with an `echo_clip`.
+        num_weights: Length of a vector.
+        apart: Whether shifts are aggregated separately, for a memory with an `echo_clip`.
     """
 
     parts: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class ClientStart:
 
     @classmethod
     def of(cls, memory: Memory | None, num_weights: int) -> ClientStart:
-        """Returns that of a memory; without one nothing crosses."""
+        """Returns the `ClientStart` of a memory; without a memory it has no parts."""
         if memory is None:
             return cls()
         used = use_of_start(memory)._asdict()
@@ -50,23 +50,26 @@ class ClientStart:
 
     @property
     def specs(self) -> OrderedDict[str, tf.TensorSpec]:
-        """Of what crosses."""
+        """Specs of the parts."""
         shapes = {name: [] if name == "scale" else [self.num_weights] for name in self.parts}
         return OrderedDict((n, tf.TensorSpec(shape, tf.float32)) for n, shape in shapes.items())
 
     def tensors(self, start: ClientInit) -> OrderedDict[str, tf.Tensor]:
-        """Returns what crosses to one client."""
+        """Returns the parts for one client."""
         named = start._asdict()
         return OrderedDict((n, tf.constant(named[n], tf.float32)) for n in self.parts)
 
     def model(self, weights: Any, sent: Any) -> Any:
-        """Returns the model that a client starts from, of TFF's own type; in a graph."""
+        """Returns the model that a client starts from, in TFF's type; called in a graph."""
         leaves = split(sent["model"], tf.nest.flatten(weights.trainable))
         trainable = tf.nest.pack_sequence_as(weights.trainable, leaves)
         return tff.learning.models.ModelWeights(trainable, weights.non_trainable)
 
     def contribution(self, update: Any, sent: Any) -> Any:
-        """Returns scale * D_k + shift, or both `apart`, in TFF's sign, a gradient's; in a graph."""
+        """Returns scale * D_k + shift, or both `apart`, with a gradient's sign as in TFF.
+
+        Called in a graph.
+        """
         leaves = tf.nest.flatten(update)
         if "scale" in self.parts:
             leaves = [leaf * sent["scale"] for leaf in leaves]
@@ -81,7 +84,7 @@ class ClientStart:
 
 
 def split(vector: tf.Tensor, like: Sequence[Any]) -> list[tf.Tensor]:
-    """Cuts `[num_weights]` into tensors of the shapes of `like`, which are known."""
+    """Cuts `[num_weights]` into tensors of the static shapes of `like`."""
     sizes = [int(np.prod(leaf.shape)) for leaf in like]
     return [tf.reshape(part, leaf.shape) for part, leaf in zip(tf.split(vector, sizes), like)]
 
@@ -89,12 +92,12 @@ def split(vector: tf.Tensor, like: Sequence[Any]) -> list[tf.Tensor]:
 class CorrectedModel(tff.learning.models.VariableModel):
     """A model with <offset, w> added to its loss, and so `offset` to each gradient.
 
-    Its batches have a further entry `offset`, `float32 [num_weights]`. The loss that it reports is
-    that of the inner model.
+    Its batches have a further entry `offset`, `float32 [num_weights]`. It reports the loss of the
+    inner model.
     """
 
     def __init__(self, inner: tff.learning.models.VariableModel, num_weights: int) -> None:
-        """Takes the model."""
+        """Takes the inner model."""
         self._inner = inner
         self._num_weights = num_weights
 
@@ -115,13 +118,13 @@ class CorrectedModel(tff.learning.models.VariableModel):
 
     @property
     def input_spec(self) -> Any:
-        """The inner model's penalty, and the offset."""
+        """The inner model's, and the offset."""
         offset = tf.TensorSpec([self._num_weights], tf.float32)
         return OrderedDict(self._inner.input_spec, offset=offset)
 
     @tf.function
     def forward_pass(self, batch_input: Any, training: bool = True) -> Any:
-        """The inner model's, the loss changed."""
+        """The inner model's, with another loss."""
         inputs = OrderedDict((name, batch_input[name]) for name in self._inner.input_spec)
         output = self._inner.forward_pass(inputs, training)
         variables = list(self.trainable_variables)
@@ -150,14 +153,14 @@ class CorrectedModel(tff.learning.models.VariableModel):
 
 @dataclass(frozen=True)
 class ClientBatches:
-    """From a client's data to the batches that it trains on.
+    """Makes a client's training batches from its data.
 
     Attributes:
-        stored_spec: `OrderedDict(x=..., y=...)` of `tf.TensorSpec`s of examples as stored,
-            leading dimension unknown.
-        work: Says the batch size and the number of segments.
-        preprocessing: Stored features to model input.
-        start: Further input of a client.
+        stored_spec: `OrderedDict(x=..., y=...)` of `tf.TensorSpec`s of examples as stored, with
+            unknown leading dimension.
+        work: Local training, for the batch size and the number of segments.
+        preprocessing: Function from stored features to model input.
+        start: Further inputs of a client.
     """
 
     stored_spec: Any
@@ -180,8 +183,8 @@ class ClientBatches:
     def dataset(self, element: Any) -> tf.data.Dataset:
         """Returns the batches of one element, in order.
 
-        Each segment ends with a short batch where the batch size does not divide it. Where there
-        is an offset, each batch holds it too.
+        A segment ends with a short batch if the batch size does not divide its length. If there is
+        an offset, each batch also holds it.
         """
         batches = self._segment(element, 0)
         for row in range(1, self.work.num_segments):
@@ -201,7 +204,7 @@ class ClientBatches:
     @staticmethod
     def _plain(batches: tf.data.Dataset) -> tf.data.Dataset:
         options = tf.data.Options()
-        # For so short a pipeline, looking for improvements takes longer than they save.
+        # For such a short pipeline, the search for optimisations costs more time than it saves.
         options.experimental_optimization.apply_default_optimizations = False
         options.autotune.enabled = False
         return batches.with_options(options)
@@ -270,8 +273,8 @@ def sum_and_collect(finalizers: Any) -> tff.Computation:
     """The same as `tff.learning.metrics.sum_then_finalize`, with the loss of each client.
 
     Returns:
-        The computation; its metric `client_losses` is NaN for a client that trained on nothing, or
-        whose update is not finite (TFF then forgets what it measured).
+        The computation; its metric `client_losses` is NaN for a client that trained on no example,
+        or whose update is not finite (TFF then drops its measurements).
     """
     sums = tff.learning.metrics.sum_then_finalize(finalizers)
 
@@ -297,24 +300,25 @@ def build_weighted_client_work(
     returns_updates: bool = False,
     last_step: bool = False,
 ) -> tff.learning.templates.ClientWorkProcess:
-    """Wraps any client work over batches into one over a client's data.
+    """Wraps any client work over batches into client work over a client's data.
 
     The inner work must weigh clients uniformly: 1, or 0 for an update that is not finite (TFF
-    also sets such an update to zero). The wrapped work multiplies that by the client's weight, so
-    that a non-finite update is dropped from the round whatever its weight.
+    also sets such an update to zero). The wrapped work multiplies this by the client's weight, so
+    an update that is not finite is dropped from the round for any weight.
 
     Args:
-        inner: For example `tff.learning.templates.build_model_delta_client_work` with
+        inner: Client work over batches, for example
+            `tff.learning.templates.build_model_delta_client_work` with
             `tff.learning.ClientWeighting.UNIFORM`.
-        batches: From a client's data to the batches that it trains on, and how it starts.
-        returns_updates: Whether each client's update D_k comes back one by one.
+        batches: Maker of a client's batches and start.
+        returns_updates: Whether each client's update D_k is returned.
         last_step: See `Memory.last_step`. The client then trains a second time, without its last
-            batch, since TFF's client work returns no more than all that a client moved by.
+            batch, because TFF's client work returns only a client's whole movement.
 
     Returns:
-        Client work; its measurements are `inner` (those of the inner work), `delivered` (for each
-        client 1, or 0 if its update was not finite, `float32 [m]`) and, if asked for, `updates`
-        (`float32 [m, num_weights]`, zeros where not finite).
+        Client work with the measurements `inner` (of the inner work), `delivered` (1 for each
+        client, or 0 if its update was not finite, `float32 [m]`) and, if asked for, `updates`
+        (`float32 [m, num_weights]`, zeros for updates that are not finite).
     """
     data_type, start = batches.data_type, batches.start
     sent_type = data_type.element.start
@@ -336,7 +340,7 @@ def build_weighted_client_work(
 
     @tff.tensorflow.computation(update_type)
     def flatten(update: Any) -> Any:
-        # TFF's update is a gradient's: from the model after training to that before.
+        # TFF's update has a gradient's sign: the model before training minus the model after it.
         return -tf.concat([tf.reshape(leaf, [-1]) for leaf in tf.nest.flatten(update)], axis=0)
 
     @tff.tensorflow.computation(np.float32, np.float32)

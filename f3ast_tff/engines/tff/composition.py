@@ -42,7 +42,7 @@ class ClientFeed:
         preprocessing: Preprocessing,
         start: ClientStart | None = None,
     ) -> None:
-        """Takes the training data of all clients or of a shard; `start` is sent along."""
+        """Takes the training data of all clients or of a shard, and their further inputs."""
         self._start = start or ClientStart()
         self._data = examples
         self._work = work
@@ -52,9 +52,9 @@ class ClientFeed:
     def datasets(
         self, round_number: int, cohort: Cohort, starts: Sequence[ClientInit] | None = None
     ) -> list[tf.data.Dataset]:
-        """Returns the data of each client of a cohort, in its order.
+        """Returns the data of each client, in the order of the cohort.
 
-        With a memory of clients `starts` has the start of each.
+        If there is a memory of clients, `starts` holds the start of each client.
         """
         starts = [ClientInit()] * len(cohort) if starts is None else starts
         return [
@@ -94,7 +94,7 @@ def stored_spec(examples: ClientExamples) -> Any:
 
 
 def batch_spec(examples: ClientExamples) -> Any:
-    """Returns the `tf.TensorSpec`s of a batch of model inputs and labels, read as stored."""
+    """Returns the `tf.TensorSpec`s of a batch of features and labels as stored."""
     return _batch_spec(stored_spec(examples), AsStored())
 
 
@@ -105,7 +105,7 @@ def _batch_spec(stored: Any, preprocessing: Preprocessing) -> Any:
 
 
 def start_of(model: Model, aggregation: Aggregation) -> ClientStart:
-    """Returns the values that a memory sends to clients beside their data."""
+    """Returns the values that a memory sends to clients besides their data."""
     num_weights = sum(weight.size for weight in model.initial_weights(0))
     return ClientStart.of(aggregation.memory, num_weights)
 
@@ -113,13 +113,13 @@ def start_of(model: Model, aggregation: Aggregation) -> ClientStart:
 def process_of(
     parts: EngineParts, aggregation: Aggregation, examples: ClientExamples
 ) -> tff.learning.templates.LearningProcess:
-    """Returns the learning process of an engine for clients with such examples.
+    """Returns the learning process of an engine for clients with examples like `examples`.
 
-    An unchanged composition of values reuses the last process, which takes seconds to build: that
-    of the run before, say, with another seed. The aggregation stands in place of that of `parts`,
-    whose data are not read.
+    A process takes seconds to build. An unchanged composition of values reuses the last process,
+    for example of a run with another seed. `aggregation` replaces the aggregation of `parts`, and
+    the data of `parts` are not used.
     """
-    # The order of examples is no part of the process.
+    # The process does not depend on the order of examples.
     model, work = parts.model, replace(parts.work, seed=0)
     client, server = parts.client_optimizer, parts.server_optimizer
     composition = (model, parts.preprocessing, work, client, server, aggregation)
@@ -188,7 +188,7 @@ class TffTrainerFactory:
 
 
 class TffTrainer:
-    """See `distributed.workers.Trainer`; the sums are the process's own accumulator."""
+    """See `distributed.workers.Trainer`; the sums are the accumulator of the process."""
 
     def __init__(self, made_of: TffTrainerFactory, examples: ClientExamples) -> None:
         """Builds the process and imports its parts."""
@@ -214,11 +214,11 @@ class TffTrainer:
 
 
 def label_losses(logits: Any, labels: Any) -> tuple[Any, Any]:
-    """Returns the loss of each label (0 where it does not count) and whether it counts.
+    """Returns the loss of each label (0 if it does not count) and whether it counts.
 
     Args:
         logits: `float32 [n, ..., classes]`.
-        labels: Integers `[n, ...]`; a negative one does not count.
+        labels: Integers `[n, ...]`; negative labels do not count.
 
     Returns:
         Both `float32 [n, ...]`.
@@ -226,7 +226,7 @@ def label_losses(logits: Any, labels: Any) -> tuple[Any, Any]:
     labels = tf.cast(labels, tf.int32)
     counts = tf.cast(labels >= 0, tf.float32)
     loss = tf.nn.sparse_softmax_cross_entropy_with_logits(tf.maximum(labels, 0), logits)
-    # A select, not a product: 0 * NaN would be NaN.
+    # A select, because a product 0 * NaN would be NaN.
     return tf.where(labels >= 0, loss, 0.0), counts
 
 
@@ -243,7 +243,7 @@ class KerasScorer:
     """Scores examples under given weights; one compiled function for all sizes."""
 
     def __init__(self, model: Model, preprocessing: Preprocessing, data: ClientExamples) -> None:
-        """Takes the model, what it reads, and data that looks like what is to be scored."""
+        """Takes the model, its preprocessing, and data of the form to score."""
         self._model = model.keras_model()
         self._preprocessing = preprocessing
         self._chunk = model.examples_at_once

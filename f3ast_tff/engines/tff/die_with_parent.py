@@ -1,8 +1,8 @@
-"""Runs a command that the kernel kills when its parent dies, however the parent dies (Linux).
+"""Runs a command that the kernel kills when its parent dies in any way (Linux).
 
     python die_with_parent.py PARENT_PID COMMAND [ARGUMENT ...]
 
-A process asks for its own death signal, then becomes the command, which keeps the request.
+The process asks the kernel for the signal, then becomes the command, which keeps the request.
 """
 
 import ctypes
@@ -21,7 +21,7 @@ def main() -> None:
     # The parent may have died before the request took effect.
     if os.getppid() != int(sys.argv[1]):
         sys.exit("the parent is gone")
-    # Of a terminal, Ctrl-C reaches all processes: the parent ends its children, after its round.
+    # Ctrl-C in a terminal reaches all processes; the parent ends its children after its round.
     for signum in (signal.SIGINT, signal.SIGHUP):
         signal.signal(signum, signal.SIG_IGN)
     os.execv(sys.argv[2], sys.argv[2:])

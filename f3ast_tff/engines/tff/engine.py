@@ -58,10 +58,10 @@ class TffEngine:
             runtime: `"tf"` for TensorFlow in this process, `"worker"` for TFF's own worker, which
                 other machines can reach: see `worker.TffWorker`.
             device: Device of the in-process runtime, see `functions.find_device`.
-            workers: Train the clients, in place of this process; only with `"tf"`. Closed with
-                the engine.
-            clients_at_once: Most clients that TFF's worker trains at the same time, which bounds
-                memory; -1 for no limit, `None` for that of `parts`.
+            workers: Workers that train the clients instead of this process; only with `"tf"`.
+                Closed with the engine.
+            clients_at_once: Largest number of clients that TFF's worker trains at the same time,
+                which bounds memory; -1 for no limit, `None` for the number in `parts`.
             round_timeout_s: Seconds after which a round on TFF's worker counts as hung; `None`
                 for no limit.
 
@@ -72,7 +72,7 @@ class TffEngine:
         self._parts = parts
         self._workers = workers
         if runtime == "tf":
-            # Before anything else of TensorFlow's: GPUs shall take memory as they need it.
+            # Before any other call of TensorFlow, so that GPUs take memory only as needed.
             share_arenas()
             device = find_device(device)
         aggregation = self._aggregation(parts)
@@ -101,7 +101,7 @@ class TffEngine:
             initial = tff.learning.models.ModelWeights(weights, [])
             self._state = self._runtime.initialize()._replace(global_model_weights=initial)
             if runtime == "tf":
-                # Building leaves some 100 MiB behind, which the rounds would add to.
+                # Building leaves some 100 MiB of freed memory, beside the memory of the rounds.
                 return_free_memory()
         except BaseException:
             self._runtime.close()
@@ -141,7 +141,7 @@ class TffEngine:
                 return empty_round(by_client)
             output, ids = self._execute(state, round_number, cohort)
             outcome = _outcome(output.metrics, cohort, ids, by_client)
-            # Rejected: keep the server optimizer's state too, a step along nothing would move Adam.
+            # Rejected: keep the server optimizer's state too, as Adam moves even along zeros.
             if outcome.rejected or not np.isfinite(model_of(output.state)).all():
                 return left_alone(outcome)
             self._state = output.state
@@ -194,7 +194,7 @@ class TffEngine:
         came: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
         rates: np.ndarray | None = None,
     ) -> RoundOutcome:
-        """Lets the memory take in a round; `came` and `rates` are those of `Delivered`."""
+        """Applies a round to the memory; `came` and `rates` are fields of `Delivered`."""
         metrics, model = output.metrics, model_of(output.state)
         none = np.zeros((0, 0), np.float32)
         delta = np.asarray(metrics["aggregator"].get("delta", none))
@@ -282,7 +282,7 @@ class TffEngine:
 
 
 def left_alone(outcome: RoundOutcome) -> RoundOutcome:
-    """Returns the outcome of a round that the model stayed in."""
+    """Returns the outcome of a round in which the model stayed."""
     return replace(outcome, train_loss=float("nan"), update_norm=0.0, rejected=True)
 
 
@@ -303,7 +303,7 @@ def _outcome(
     dropped = int(np.count_nonzero(~delivered))
     rejected = dropped == len(ids) or bool(metrics["finalizer"]["update_non_finite"])
     found, losses = np.asarray(trained["client_losses"], np.float64), None
-    # TFF's own mean of nothing is 0.
+    # TFF's mean of no examples is 0.
     no_loss = rejected or bool(np.isnan(found).all())
     if by_client:
         losses, delivered = in_order_of(cohort.ids, ids, found, delivered)

@@ -1,4 +1,4 @@
-"""A TFF computation made of TensorFlow alone, as a function of tensors in this process."""
+"""A TFF computation of TensorFlow only, as a function of tensors in this process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from f3ast_tff.core.errors import ParameterError
 
 
 class Layout:
-    """Where each leaf of a nested value stands in a flat list.
+    """The place of each leaf of a nested value in a flat list.
 
     TFF orders leaves as the type names them; TensorFlow's `nest` sorts the keys of dictionaries.
 
@@ -30,7 +30,7 @@ class Layout:
     """
 
     def __init__(self, of_type: tff.Type) -> None:
-        """Takes a type made of structures and tensors alone."""
+        """Takes a type made of structures and tensors only."""
         positions = itertools.count()
         self._template = tff.types.structure_from_tensor_type_tree(
             lambda _: next(positions), of_type
@@ -45,14 +45,14 @@ class Layout:
         """Returns the leaves of `value`.
 
         Raises:
-            ValueError: If `value` is not nested as the type is.
+            ValueError: If `value` is not nested like the type.
         """
         tf.nest.assert_same_structure(self._template, value, check_types=False)
         leaves = dict(zip(self._positions, tf.nest.flatten(value)))
         return [leaves[position] for position in range(len(leaves))]
 
     def pack(self, leaves: Sequence[Any]) -> Any:
-        """Returns the value with these leaves, in the type's own Python containers."""
+        """Returns the value with these leaves, in the Python containers of the type."""
         in_nest_order = [leaves[position] for position in self._positions]
         return tf.nest.pack_sequence_as(self._template, in_nest_order)
 
@@ -61,7 +61,7 @@ def find_device(name: str) -> str:
     """Returns TensorFlow's name of a device; GPUs then take memory as they need it.
 
     Args:
-        name: `"auto"` (a GPU where there is one), `"cpu"`, `"gpu"`, or a name of TensorFlow's
+        name: `"auto"` (a GPU if there is one), `"cpu"`, `"gpu"`, or a name of TensorFlow's
             (`"/GPU:1"`, or the name of a logical device).
 
     Returns:
@@ -92,23 +92,24 @@ def find_device(name: str) -> str:
     return wanted
 
 
-# To TensorFlow a variable of this name belongs to the call that makes it, and goes with it
-# (`ResourceHandle::ANONYMOUS_NAME`): what one call leaves behind no other can see.
+# TensorFlow frees a variable of this name with the call that makes it
+# (`ResourceHandle::ANONYMOUS_NAME`), so no other call can see it.
 _ANONYMOUS = b"cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 
 
 def callable_graph(graph_def: Any, initialize_op: str, device: str) -> Any:
     """Returns a copy of a graph that initialises itself, collides with no other, and is placed.
 
-    - What reads something that the initialisation makes (a Keras variable, say) waits for it.
+    - Operations that read results of the initialisation (a Keras variable, for example) wait for
+      it.
     - Functions and shared resources get names that no other graph in the process has.
-    - Operations go to `device`, those inside functions too: a device scope would not reach
+    - Operations go to `device`, also operations inside functions; a device scope would not reach
       functions that datasets call.
 
     Args:
         graph_def: `tf.compat.v1.GraphDef`; not changed.
         initialize_op: Name of the operation to run first; empty for none.
-        device: TensorFlow's name of the device; operations with a device of their own keep it.
+        device: TensorFlow's name of the device; operations with an explicit device keep it.
     """
     graph = tf.compat.v1.GraphDef()
     graph.CopyFrom(graph_def)
@@ -148,7 +149,7 @@ def _rename(node: Any, functions: set[str], prefix: str) -> None:
 
 
 def _initialise_first(nodes: Any, initialize_op: str) -> None:
-    """Adds control edges from the initialisation to whatever reads what it makes."""
+    """Adds control edges from the initialisation to all operations that read its results."""
     inputs = {node.name: [_producer(name) for name in node.input] for node in nodes}
     initialising: set[str] = set()
     pending = [initialize_op]
@@ -163,12 +164,12 @@ def _initialise_first(nodes: Any, initialize_op: str) -> None:
 
 
 def _producer(tensor_name: str) -> str:
-    """The operation that makes a tensor, from the name of an input: `op`, `op:1` or `^op`."""
+    """The operation that makes an input, from the input's name: `op`, `op:1` or `^op`."""
     return tensor_name.lstrip("^").split(":")[0]
 
 
 class TffFunction:
-    """Imports a computation's graph once; calls reuse it and leave nothing behind."""
+    """Imports a computation's graph once; calls reuse it and leave no state behind."""
 
     def __init__(self, computation: tff.framework.ConcreteComputation, device: str) -> None:
         """Imports the graph.
@@ -176,7 +177,7 @@ class TffFunction:
         Args:
             computation: A TensorFlow computation: `tff.tensorflow.computation`, or part of a
                 map-reduce form.
-            device: Where it runs, for example `"/device:CPU:0"`.
+            device: Device to run on, for example `"/device:CPU:0"`.
 
         Raises:
             ValueError: If the computation is not one of TensorFlow.
@@ -197,7 +198,7 @@ class TffFunction:
                 graph_def, dict(zip(parameters, tensors)), results, name=""
             )
 
-        # Not `prune`: calls of a pruned function are slow, they print their arguments.
+        # Not `prune`, because calls of a pruned function format their arguments, which is slow.
         self._function = tf.compat.v1.wrap_function(
             imported, [_spec(nodes[name.split(":")[0]]) for name in parameters]
         )
@@ -221,7 +222,7 @@ def _spec(placeholder: Any) -> tf.TensorSpec:
 
 
 def _tensor_names(binding: Any) -> Iterator[str]:
-    """Names of the tensors that make a value up, in the order of its type."""
+    """Names of the tensors of a value, in the order of its type."""
     kind = binding.WhichOneof("binding")
     if kind == "struct":
         for element in binding.struct.element:

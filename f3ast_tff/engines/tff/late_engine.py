@@ -1,4 +1,4 @@
-"""The reference engine where updates may be late: it keeps them in host memory."""
+"""The reference engine for late updates, which it keeps in host memory."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _PREFIX = "late_"
 
 
 class _NoRules(Memory):
-    """A memory that has TFF send every update back, and add to Delta what the state holds."""
+    """A memory without rules: TFF returns every update, and adds the state's term to Delta."""
 
     numbers: ClassVar[tuple[str, ...]] = ("nothing",)
 
 
 @dataclass(frozen=True)
 class _Reporting(Aggregation):
-    """An aggregation whose sum is taken by the engine."""
+    """An aggregation for rounds whose sum the engine computes."""
 
     inner: Aggregation
 
@@ -43,15 +43,15 @@ class _Reporting(Aggregation):
 
 
 class LateTffEngine(TffEngine):
-    """A `TffEngine` whose rounds have a `Flight` each.
+    """A `TffEngine` with a `Flight` per round.
 
-    A round is two of TFF's: in the first the clients asked train, their updates come back one by
-    one, and the server's step is thrown away; the second has no clients, and its step is along
-    the updates that enter, whose sum TFF takes as a correction (see `CorrectedFactory`).
+    A round is two rounds of TFF. In the first the asked clients train, each update is returned, and
+    the server's step is discarded. The second has no clients; it steps along the sum of the
+    entering updates, which TFF takes as a correction (see `CorrectedFactory`).
     """
 
     def __init__(self, parts: EngineParts, **options: Any) -> None:
-        """See `TffEngine.__init__`; the options are its own, without `workers`."""
+        """See `TffEngine.__init__`; takes the same options without `workers`."""
         super().__init__(parts, **options)
         num_weights = len(model_of(self._state))
         # A row per slot: updates, mean losses, and whether updates are finite.
@@ -82,7 +82,7 @@ class LateTffEngine(TffEngine):
         return outcomes
 
     def _start(self, round_number: int, state: Any, flight: Flight) -> None:
-        """Trains the clients asked and keeps their updates."""
+        """Trains the asked clients and keeps their updates."""
         cohort = Cohort(flight.asked, np.zeros(len(flight.asked)))
         output, _ = self._execute(state, round_number, cohort)
         metrics = output.metrics["client_work"]
@@ -98,7 +98,7 @@ class LateTffEngine(TffEngine):
     def _enter(
         self, round_number: int, state: Any, cohort: Cohort, flight: Flight, by_client: bool
     ) -> RoundOutcome:
-        """Adds the updates of a cohort up, in the order of their slots, and makes the step."""
+        """Adds up the updates of a cohort, in the order of their slots, and makes the step."""
         parts, memory, model = self._parts, self._memory, model_of(state)
         if len(cohort) == 0 and memory is None:
             return empty_round(by_client)
@@ -138,7 +138,7 @@ class LateTffEngine(TffEngine):
         return self._advance(memory, now, output, outcome, came, rates)
 
     def _stepped(self, state: Any, delta: np.ndarray, step: np.float32) -> Any:
-        """Makes the server's step along Delta; the model moves by `step` times as much."""
+        """Makes the server's step along Delta; scales the model's movement by `step`."""
         like = state.aggregator["correction"]
         leaves = leaves_of(delta.astype(np.float32), tf.nest.flatten(like))
         correction = tf.nest.pack_sequence_as(like, leaves)
@@ -171,7 +171,7 @@ class LateTffEngine(TffEngine):
         )
 
     def state(self) -> dict[str, np.ndarray]:
-        """See `Engine.state`; with the updates under way."""
+        """See `Engine.state`; includes the updates under way."""
         names = ("update", "loss", "finite")
         kept = {f"{_PREFIX}{name}": rows for name, rows in zip(names, self._late)}
         return {**super().state(), **kept}
@@ -185,6 +185,6 @@ class LateTffEngine(TffEngine):
 
 
 def _contribution(update: np.ndarray, start: Any) -> np.ndarray:
-    """What a client sends: scale * D_k + shift."""
+    """Returns scale * D_k + shift."""
     sent = update if start.scale is None else start.scale * update
     return sent if start.shift is None else sent + start.shift

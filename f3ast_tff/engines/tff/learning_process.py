@@ -1,7 +1,7 @@
-"""The learning process of every algorithm: one composition, parts swapped.
+"""The learning process of every algorithm: one composition with exchangeable parts.
 
-FedAvg and F3AST differ in the aggregate (and in who is selected, which is not TFF's business);
-FedAdam differs from FedAvg in the server optimizer.
+FedAvg and F3AST differ in the aggregate (and in selection, which happens outside TFF). FedAdam
+differs from FedAvg in the server optimizer.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from f3ast_tff.optimizers import Optimizer
 class ImportanceWeightedSumFactory(tff.aggregators.WeightedAggregationFactory):
     """Delta = sum_k w_k v_k with the weights as given, w_k = p_k / r_k(t); no normalisation.
 
-    Unlike `tff.aggregators.MeanFactory` it does not divide by the sum of the weights: their
-    being 1 only on average is what makes the update unbiased (Lemma B.1).
+    Unlike `tff.aggregators.MeanFactory` it does not divide by the sum of the weights. The sum is 1
+    only on average, which makes the update unbiased (Lemma B.1).
     """
 
     def __init__(
         self, value_sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None
     ) -> None:
-        """Sets how weighted values are summed; by default `tff.aggregators.SumFactory`."""
+        """Sets the sum of weighted values; by default `tff.aggregators.SumFactory`."""
         self._value_sum_factory = value_sum_factory or tff.aggregators.SumFactory()
 
     def create(self, value_type: Any, weight_type: Any) -> tff.templates.AggregationProcess:
@@ -73,12 +73,12 @@ class MappedFactory(tff.aggregators.WeightedAggregationFactory):
     def __init__(
         self, inner: tff.aggregators.WeightedAggregationFactory, aggregation: Aggregation
     ) -> None:
-        """Takes the aggregate and what is made of it."""
+        """Takes the factory of the aggregate, and the aggregation whose `in_tf` follows."""
         self._inner = inner
         self._aggregation = aggregation
 
     def create(self, value_type: Any, weight_type: Any) -> tff.templates.AggregationProcess:
-        """Creates the aggregation process; its state is that of the inner one."""
+        """Creates the aggregation process; it has the state of the inner process."""
         inner = self._inner.create(value_type, weight_type)
 
         @tff.tensorflow.computation(inner.next.type_signature.result.result.member)
@@ -100,12 +100,12 @@ class MappedFactory(tff.aggregators.WeightedAggregationFactory):
 
 
 class CorrectedFactory(tff.aggregators.WeightedAggregationFactory):
-    """The weighted sum or mean, and a correction added to it, as a memory says in each round.
+    """The weighted sum or mean plus a correction; a memory chooses both in each round.
 
-    Both are the state, which whoever has the memory puts there before a round: the correction,
-    like an update D_k (TFF's own have the opposite sign), and `mean`, whether weights enter over
-    their sum. It is left as it is. With an `echo_clip` clients send `echo` and `shift`, and the sum
-    or mean of the former is clipped before the latter's is added.
+    The state holds the correction, like an update D_k (TFF's updates have the opposite sign), and
+    `mean`, whether weights are divided by their sum. The engine sets the state before a round; the
+    round does not change it. With an `echo_clip` clients send `echo` and `shift`; the sum or mean
+    of `echo` is clipped, then the sum or mean of `shift` is added.
     """
 
     def __init__(self, echo_clip: float | None = None) -> None:
@@ -127,7 +127,7 @@ class CorrectedFactory(tff.aggregators.WeightedAggregationFactory):
 
         @tff.tensorflow.computation(value_type, weight_type, nothing.type_signature.result)
         def correct(update: Any, weight: Any, state: Any) -> Any:
-            # Without clients, or without weight, Delta is the correction alone.
+            # Without clients, or without weight, Delta is only the correction.
             divides = tf.logical_and(state["mean"], tf.not_equal(weight, 0.0))
             divisor = tf.where(divides, weight, tf.ones_like(weight))
             update = tf.nest.map_structure(lambda u: u / divisor, update)
@@ -182,7 +182,7 @@ def build_optimizer(optimizer: Optimizer) -> tff.learning.optimizers.Optimizer:
     """Returns the TFF optimizer that a value describes.
 
     Raises:
-        ParameterError: If it has no form in TFF.
+        ParameterError: If the optimizer has no form in TFF.
     """
     built, limit = optimizer.in_tff(), optimizer.clip_norm
     return built if limit is None else _Clipped(built, limit)
@@ -198,16 +198,17 @@ def build_process(
     """Builds a learning process.
 
     Args:
-        model_fn: Makes the model; its `input_spec` must be `OrderedDict(x=..., y=...)`.
-        batches: From a client's data to the batches that it trains on, and how it starts.
+        model_fn: Function that makes the model; its `input_spec` must be
+            `OrderedDict(x=..., y=...)`.
+        batches: Maker of a client's batches and start.
         client_optimizer: Optimizer of the local steps.
         server_optimizer: Optimizer of the step along the aggregate.
-        aggregation: From the weighted updates to the aggregate; with a memory its state takes a
-            correction, see `CorrectedFactory`.
+        aggregation: Rule from the weighted updates to the aggregate; with a memory its state takes
+            a correction, see `CorrectedFactory`.
 
     Returns:
-        A process whose `next` takes `client_work.client_dataset`s and whose metrics hold,
-        beside TFF's own, `aggregator/update_norm` (the L2 norm of Delta) and, for each client,
+        A process whose `next` takes `client_work.client_dataset`s. Its metrics hold, besides TFF's
+        metrics, `aggregator/update_norm` (the L2 norm of Delta) and, for each client,
         `client_work/delivered` and `client_work/inner/train/client_losses`; with a memory of
         clients also `client_work/updates` and `aggregator/delta`.
     """
@@ -229,7 +230,7 @@ def build_process(
         build_optimizer(client_optimizer),
         tff.learning.ClientWeighting.UNIFORM,
         sum_and_collect,
-        # The other way, `Dataset.reduce`, prepares the training step anew for every client where
+        # The alternative, `Dataset.reduce`, prepares the training step anew for every client if
         # TensorFlow runs in this process, and keeps it off a GPU.
         loop_implementation=tff.learning.LoopImplementation.DATASET_ITERATOR,
     )

@@ -1,12 +1,12 @@
 """Runtimes that execute the rounds of a TFF learning process.
 
-In this process: TFF's map-reduce form takes a process apart into TensorFlow computations: prepare,
-work, zero, accumulate, merge, report, update. Each is imported once and called as a function; a
-client's dataset goes in as it is (its variant tensor), without being serialised, and nothing is
-traced per round. What a round costs beyond the arithmetic is a few milliseconds per client: calls,
-and the dataset's iterator. A process built with TFF's default `LoopImplementation.DATASET_REDUCE`
-pays about 100 ms more per client, since TensorFlow then prepares the training step anew for each
-client; `DATASET_ITERATOR` does not, and is what TFF asks for on GPUs.
+In this process, TFF's map-reduce form splits a process into TensorFlow computations: prepare, work,
+zero, accumulate, merge, report, update. Each is imported once and called as a function. A client's
+dataset is passed directly (as its variant tensor), without serialisation, and rounds need no
+tracing. Beyond the arithmetic a round costs a few milliseconds per client: calls, and the dataset's
+iterator. A process built with TFF's default `LoopImplementation.DATASET_REDUCE` costs about 100 ms
+more per client, because TensorFlow then prepares the training step anew for each client.
+`DATASET_ITERATOR` avoids this, and TFF requires it on GPUs.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from f3ast_tff.engines.tff.functions import Layout, TffFunction, find_device
 
 
 class TffRuntime(ABC):
-    """Base of what executes a `tff.learning.templates.LearningProcess`, given when it is made.
+    """Base of runtimes: each executes one `tff.learning.templates.LearningProcess`.
 
-    Not every runtime can split a round (`prepare`, `merge`, `finish`); the checks of the settings
-    keep to that.
+    Only some runtimes can split a round (`prepare`, `merge`, `finish`); the checks of the settings
+    ensure that other runtimes are not asked to.
     """
 
     @abstractmethod
@@ -42,8 +42,8 @@ class TffRuntime(ABC):
         """Executes a round, as `process.next`.
 
         Args:
-            state: From `initialize`, or of the round before; it is left as it is.
-            client_data: A `tf.data.Dataset` a client, of the type that the process takes.
+            state: State from `initialize` or from the previous round; not changed.
+            client_data: A `tf.data.Dataset` per client, of the type that the process takes.
 
         Returns:
             A `tff.learning.templates.LearningProcessOutput`: the state after the round and its
@@ -54,19 +54,19 @@ class TffRuntime(ABC):
         """
 
     def prepare(self, state: Any) -> list[np.ndarray]:
-        """Returns what clients get from the server: the model, and what else the process sends."""
+        """Returns the arrays that the server sends to clients: the model, and any others."""
         raise TypeError(f"{type(self).__name__} does not split a round")
 
     def merge(self, one: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Returns the accumulator of the clients of both; see `InProcessRuntime.accumulate`."""
+        """Returns the accumulator of both parts' clients; see `InProcessRuntime.accumulate`."""
         raise TypeError(f"{type(self).__name__} does not split a round")
 
     def finish(self, state: Any, accumulator: Sequence[np.ndarray]) -> Any:
         """Makes the server's step along an accumulator of the whole cohort; see `next`.
 
         Args:
-            state: The state that was prepared.
-            accumulator: From workers' `accumulate`, or `merge`.
+            state: The state given to `prepare`.
+            accumulator: Result of workers' `accumulate`, or of `merge`.
         """
         raise TypeError(f"{type(self).__name__} does not split a round")
 
@@ -76,11 +76,11 @@ class TffRuntime(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Lets go of processes and devices; the runtime cannot be used any more."""
+        """Releases processes and devices; the runtime cannot be used afterwards."""
 
 
 _PARTS = ("prepare", "work", "zero", "accumulate", "merge", "report", "update")
-# A return takes milliseconds, as long as a small client trains.
+# Least time between returns of memory; a return takes milliseconds, as long as a small client.
 _SECONDS_BETWEEN_RETURNS = 1.0
 _SECURE = ("secure_sum_bitwidth", "secure_sum_max_input", "secure_modular_sum_modulus")
 
@@ -88,10 +88,10 @@ _SECURE = ("secure_sum_bitwidth", "secure_sum_max_input", "secure_modular_sum_mo
 class InProcessRuntime(TffRuntime):
     """A `TffRuntime` without a child process.
 
-    Clients train one after the other and each update is added to the sum at once, so that the
-    memory of a round does not depend on the size of the cohort. `next` is `prepare`, `accumulate`
-    and `finish`; a cohort may also be split, each part accumulated anywhere, and the accumulators
-    merged, in any order (the sums then differ in rounding).
+    Clients train in turn, and each update is added to the sum at once, so the memory of a round
+    does not depend on the size of the cohort. `next` is `prepare`, `accumulate` and `finish`. A
+    cohort may also be split, each part accumulated on any machine, and the accumulators merged in
+    any order (the sums then differ in rounding).
 
     Examples:
         >>> import tensorflow as tf
@@ -116,10 +116,10 @@ class InProcessRuntime(TffRuntime):
     def __init__(
         self, process: tff.learning.templates.LearningProcess, device: str = "auto"
     ) -> None:
-        """Takes the process apart and imports the parts.
+        """Splits the process into parts and imports these.
 
         Args:
-            process: Any that TFF can bring into map-reduce form: one broadcast, one aggregation.
+            process: A process with a map-reduce form in TFF: one broadcast, one aggregation.
             device: See `functions.find_device`.
 
         Raises:
@@ -152,10 +152,10 @@ class InProcessRuntime(TffRuntime):
         """See `TffRuntime.next`.
 
         Raises:
-            EngineError: If TensorFlow fails (out of memory, say).
+            EngineError: If TensorFlow fails (out of memory, for example).
             TypeError: If a dataset is not of the process's type.
         """
-        # As tensors all the way: copies on the host would be several models more.
+        # Tensors throughout, because copies on the host would take the memory of several models.
         total = self._accumulate(self._call("prepare", self._state.flatten(state)), client_data)
         return self._finish(state, total)
 
@@ -168,11 +168,11 @@ class InProcessRuntime(TffRuntime):
         """Trains clients and accumulates their messages.
 
         Args:
-            prepared: From `prepare`.
+            prepared: Result of `prepare`.
             client_data: See `next`; may be empty.
 
         Returns:
-            The accumulator, the leaves of a value of the process's own type.
+            The accumulator, as leaves of a value of the process's type.
         """
         return _on_host(self._accumulate([tf.convert_to_tensor(p) for p in prepared], client_data))
 
@@ -184,13 +184,13 @@ class InProcessRuntime(TffRuntime):
             self._check(dataset)
             update = self._call("work", [tf.data.experimental.to_variant(dataset), *sent])
             total = self._call("accumulate", [*total, *update])
-            # Another model, not to be kept while the next client trains.
+            # The size of a model: free it before the next client trains.
             del update
             self._return_free_memory()
         return total
 
     def _return_free_memory(self) -> None:
-        """Now and then: the allocator keeps some 100 MiB of what training a ResNet has freed."""
+        """Returns memory now and then; the allocator keeps some 100 MiB freed by a ResNet."""
         now = time.monotonic()
         if now - self._memory_returned > _SECONDS_BETWEEN_RETURNS:
             return_free_memory(collect=False)
@@ -214,7 +214,7 @@ class InProcessRuntime(TffRuntime):
         return {"tff_runtime": "tf", "tff_device": self.device}
 
     def close(self) -> None:
-        """Lets go of the functions."""
+        """Releases the functions."""
         self._parts.clear()
 
     def _call(self, part: str, leaves: Sequence[Any]) -> list[tf.Tensor]:

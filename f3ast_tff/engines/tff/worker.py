@@ -1,10 +1,11 @@
-"""TFF's worker process, started by us so that it never outlives us.
+"""TFF's worker process, started here so that it never outlives this process.
 
-TFF's own launcher leaves the worker running when Python exits, holding stdout open. This one
-gives the worker a log file for its output and ties its life to ours, on every way out.
+TFF's launcher leaves the worker running when Python exits, and the worker holds stdout open. This
+launcher gives the worker a log file for its output, and the worker ends with this process in every
+case.
 
-The worker listens on every network interface, asks nobody who they are and has no flag to change
-that: whoever reaches its port has it execute any TensorFlow graph, reading and writing files.
+The worker listens on every network interface without authentication and has no flag to change
+that: anyone who reaches its port can execute any TensorFlow graph, which can read and write files.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _CHANNEL_OPTIONS = [
 ]
 _START_LIMIT_S = 60.0
 _ATTEMPTS = 3
-# glibc's defaults let the worker's memory creep up by fragmentation, round after round.
+# With glibc's defaults the worker's memory would grow by fragmentation, round after round.
 _ALLOCATOR = {
     "MALLOC_ARENA_MAX": "2",
     "MALLOC_MMAP_THRESHOLD_": "65536",
@@ -53,9 +54,9 @@ class TffWorker:
     The worker dies with this process, killed or not; `close` ends it earlier.
 
     Attributes:
-        port: TCP port that it serves on.
-        log: File that holds its output.
-        pid: Its process id.
+        port: TCP port of the worker.
+        log: File with the worker's output.
+        pid: Process id of the worker.
     """
 
     def __init__(self, log: Path, max_concurrent_calls: int = -1) -> None:
@@ -69,7 +70,7 @@ class TffWorker:
             OSError: If the log cannot be written.
         """
         if threading.current_thread() is not threading.main_thread():
-            # The kernel's "parent" is the starting thread; only the main one lives as long as we.
+            # The kernel's "parent" is the starting thread; only the main thread lives long enough.
             raise EngineError("TFF's worker must be started from the main thread")
         self.log = log
         self.port = _free_port()
@@ -111,7 +112,7 @@ class TffWorker:
             )
 
     def close(self) -> None:
-        """Ends the worker and waits for its end; again does nothing."""
+        """Ends the worker and waits for its end; a second call does nothing."""
         atexit.unregister(self.close)
         if self._process.poll() is None:
             self._process.kill()
@@ -122,7 +123,7 @@ def worker_binary() -> Path:
     """Returns the path of TFF's worker without importing TFF.
 
     Raises:
-        EngineError: If TensorFlow Federated is not installed, or came without its worker.
+        EngineError: If TensorFlow Federated is not installed, or lacks its worker.
     """
     spec = importlib.util.find_spec("tensorflow_federated")
     if spec is None or spec.origin is None:
@@ -149,10 +150,10 @@ def _free_port() -> int:
 def start_worker(
     log: Path, clients_at_once: int = -1
 ) -> tuple[TffWorker, tff.framework.SyncExecutionContext]:
-    """Starts a worker and connects to it; another one if it ends at once (its port was taken).
+    """Starts a worker and connects to it; retries if it ends at once (its port was taken).
 
     Raises:
-        EngineError: If three workers in a row do not come up.
+        EngineError: If three workers in a row fail to start.
     """
     for attempt in range(1, _ATTEMPTS + 1):
         worker = TffWorker(log, clients_at_once)
@@ -172,8 +173,8 @@ def start_worker(
 def execution_context(worker: TffWorker) -> tff.framework.SyncExecutionContext:
     """Returns a context that executes computations on `worker`.
 
-    As `tff.backends.native.create_sync_local_cpp_execution_context`, but for a worker already
-    started. A dead worker is an `EngineError`, where TFF's would be started anew.
+    Like `tff.backends.native.create_sync_local_cpp_execution_context`, for a running worker. A dead
+    worker is an `EngineError`; TFF would start a new worker.
 
     Raises:
         EngineError: If the worker ends or does not answer within a minute.
@@ -203,9 +204,9 @@ def execution_context(worker: TffWorker) -> tff.framework.SyncExecutionContext:
 
 
 class WorkerRuntime(TffRuntime):
-    """A `TffRuntime` on a worker of ours. It trains on the CPU only, whatever TensorFlow sees.
+    """A `TffRuntime` on a `TffWorker`, which trains on the CPU only, even if there is a GPU.
 
-    The worker takes any TFF computation, not only a learning process: see `run`.
+    The worker also executes any other TFF computation: see `run`.
     """
 
     def __init__(
@@ -220,7 +221,7 @@ class WorkerRuntime(TffRuntime):
         After `timeout_s` seconds a computation counts as hung, and its worker is ended.
 
         Raises:
-            EngineError: If no worker comes up.
+            EngineError: If no worker starts.
         """
         self._process = process
         self._timeout_s = timeout_s
@@ -259,7 +260,7 @@ class WorkerRuntime(TffRuntime):
         if self._timeout_s is not None:
             watch.start()
         try:
-            # Without this, TFF would start a worker of its own, which outlives this process.
+            # Otherwise TFF would start another worker, which outlives this process.
             with tff.framework.get_context_stack().install(self._context):
                 return computation(*arguments)
         except EngineError as error:
@@ -271,7 +272,7 @@ class WorkerRuntime(TffRuntime):
             watch.cancel()
 
     def statistics(self) -> dict[str, Any]:
-        """See `TffRuntime.statistics`: the worker's memory, which this process's leaves out."""
+        """See `TffRuntime.statistics`: the worker's memory, apart from this process's memory."""
         return {"tff_runtime": "worker", "worker_peak_memory_mib": peak_memory_mib(self.pid)}
 
     def close(self) -> None:

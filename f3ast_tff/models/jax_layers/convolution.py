@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-# Winograd's minimal filtering F(2 x 2, 3 x 3): along one axis two outputs of a filter of three taps
-# take four products instead of six: y = OUTPUTS @ ((KERNEL @ filter) * (INPUTS @ four inputs)). The
-# constants are small, so that the error in float32 is that of a direct convolution.
+# Winograd's minimal filtering F(2 x 2, 3 x 3). Along one axis, two outputs of a filter of three
+# taps take four products instead of six:
+# y = OUTPUTS @ ((KERNEL @ filter) * (INPUTS @ four inputs)).
+# The constants are small, so the float32 error is as small as for a direct convolution.
 _INPUTS = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])
 _KERNEL = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
 _OUTPUTS = np.array([[1, 1, 1, 0], [0, 1, -1, -1]])
@@ -20,9 +21,8 @@ def winograd_convolution(x: Any, kernel: Any) -> Any:
     """Convolves with stride 1, padded with zeros to the same size.
 
     Lavin and Gray, "Fast algorithms for convolutional neural networks" (2016), eq. 8, with 2.25
-    times fewer products than a direct convolution. The transforms act on positions (or taps)
-    alone, so in this layout they are matrix products as well, in the backward pass too, and the
-    padding costs nothing.
+    times fewer products than a direct convolution. The transforms act only on positions (or taps),
+    so in this layout they are matrix products, also in the backward pass, and padding is free.
 
     Args:
         x: `[rows, columns, batch, channels]`.
@@ -65,8 +65,8 @@ def _along_axis(size: int) -> tuple[np.ndarray, np.ndarray]:
 def convolution(x: Any, kernel: Any, stride: int = 1, padding: str = "same") -> Any:
     """Convolves as Keras's `Conv2D` does, without a bias.
 
-    XLA's own convolution is slow on a CPU in the backward pass, and under `jax.vmap` over kernels
-    it becomes a grouped one, which is slow on a GPU.
+    XLA's convolution is slow on a CPU in the backward pass. Under `jax.vmap` over kernels it
+    becomes a grouped convolution, which is slow on a GPU.
 
     Args:
         x: `[rows, columns, batch, channels]`.
@@ -94,7 +94,7 @@ def convolution(x: Any, kernel: Any, stride: int = 1, padding: str = "same") -> 
 
 
 class _Windows(NamedTuple):
-    """Windows along one axis; taps outside `first:last` see nothing but padding."""
+    """Windows along one axis; taps outside `first:last` read only padding."""
 
     number: int
     before: int
@@ -114,7 +114,7 @@ def _windows(size: int, taps: int, stride: int, padding: str) -> _Windows:
 
 
 def _gather(x: Any, axis: int, windows: _Windows, stride: int) -> Any:
-    """Returns the windows along an axis, their taps one after the other in the last axis."""
+    """Returns the windows along an axis; the taps of a window are consecutive in the last axis."""
     pads = [(0, 0, 0)] * x.ndim
     pads[axis] = (windows.before, windows.after, 0)
     x = lax.pad(x, jnp.zeros((), x.dtype), pads)

@@ -16,7 +16,7 @@ def group_norm(x: Any, scale: Any, offset: Any, groups: int = 32, epsilon: float
         scale: Gamma, `[channels]`.
         offset: Beta, `[channels]`.
         groups: Number of groups; divides the number of channels.
-        epsilon: Added to the variance.
+        epsilon: Term added to the variance.
 
     Returns:
         An array like `x`.
@@ -27,7 +27,7 @@ def group_norm(x: Any, scale: Any, offset: Any, groups: int = 32, epsilon: float
         means = jnp.mean(per_channel.reshape(batch, groups, -1), axis=-1)
         return jnp.repeat(means, channels // groups, axis=-1)
 
-    # Sums over positions first: the channels, the last axis, are then the vector lanes.
+    # Sum over positions first, so that the channels, the last axis, are the vector lanes.
     mean = over_group(jnp.mean(x, axis=(0, 1)))
     variance = over_group(jnp.mean(jnp.square(x), axis=(0, 1))) - jnp.square(mean)
     factor = scale * lax.rsqrt(jnp.maximum(variance, 0.0) + epsilon)

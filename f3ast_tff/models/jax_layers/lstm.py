@@ -14,10 +14,10 @@ from jax import lax
 def lstm(x: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
     """Runs Keras's LSTM layer from zero states and returns its outputs at all steps.
 
-    With z = x_t K + h_{t-1} R + b, cut into i, f, g, o: c_t = s(f) c_{t-1} + s(i) tanh(g) and
-    h_t = s(o) tanh(c_t), s being the logistic function. Only h R is inside the loop. The gradient
-    is written out so that those of K, R and b are one product over all steps each, not a sum kept
-    up inside the loop, and so that the loop backwards has no transcendental function.
+    Let z = x_t K + h_{t-1} R + b, cut into i, f, g, o, and s the logistic function. Then
+    c_t = s(f) c_{t-1} + s(i) tanh(g) and h_t = s(o) tanh(c_t). Only h R is inside the loop. The
+    gradient is written out, so that the gradients of K, R and b are each one product over all
+    steps, not a sum inside the loop, and the backward loop has no transcendental function.
 
     Args:
         x: `[length, batch, features]`.
@@ -44,7 +44,7 @@ def _scan(projected: Any, recurrent: Any) -> tuple[Any, ...]:
 
 
 def _scan_by_gate(projected: Any, recurrent: Any) -> tuple[Any, ...]:
-    """The same, a product a gate: on a CPU the whole product takes twice as long for few rows."""
+    """The same with a product per gate, which takes half the time for few rows on a CPU."""
     parts = _gates(recurrent)
 
     def gates(z: Any, h: Any) -> list[Any]:
@@ -73,10 +73,10 @@ def _backward(residuals: Any, dh: Any) -> tuple[Any, Any, Any, Any]:
     zero = jnp.zeros_like(h[0])
     before = jnp.concatenate([zero[None], c[:-1]])
     squashed = jnp.tanh(c)
-    # dz is (dc, dc, dc, dh) times these: what depends on no later step is outside the loop.
+    # dz is (dc, dc, dc, dh) times these slopes; factors without later steps are outside the loop.
     of_c = o * (1 - squashed**2)
     slopes = (g * i * (1 - i), before * f * (1 - f), i * (1 - g**2), squashed * o * (1 - o))
-    # Transposed once, outside the loop: XLA's product with a transpose is 10 times slower on a CPU.
+    # Transposed outside the loop, as XLA's product with a transpose is 10 times slower on a CPU.
     transposed = recurrent.T
 
     def step(state: tuple[Any, Any], step_values: Any) -> tuple[Any, Any]:

@@ -11,9 +11,9 @@ from jax import lax
 def max_pool(x: Any, size: int, stride: int, padding: str = "same") -> Any:
     """Pools as Keras's `MaxPooling2D` does.
 
-    Maxima over shifted slices: the backward pass of XLA's own window reduction is slow on a CPU.
-    Where two pixels of a window are equal the gradient is shared between them (TensorFlow gives it
-    to the first); after a ReLU, where such pixels are zeros, that changes no weight's gradient.
+    It takes maxima over shifted slices, because the backward pass of XLA's window reduction is slow
+    on a CPU. If two pixels of a window are equal, they share the gradient (TensorFlow gives it to
+    the first). After a ReLU such pixels are zeros, so no weight's gradient changes.
 
     Args:
         x: `[rows, columns, batch, channels]`.

@@ -1,4 +1,4 @@
-"""The same layers in XLA's own operations, to compare the fast ones with."""
+"""The same layers in XLA's operations, for comparison with the fast layers."""
 
 from __future__ import annotations
 
