@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: 0, `BAD_INPUT` for errors of the user, 1 for a failure, 128 plus the
-        number of a signal, 141 if nobody reads the output any more.
+        number of a signal, 141 if the reader of the output is gone.
     """
     signals = Signals()
     if argv is None:

@@ -74,7 +74,7 @@ class Delivered:
         delta: Delta, `float32 [num_weights]`; read by a memory of clients.
         model: The model after the server's step along Delta.
         fine: Whether Delta and that model are finite.
-        rates: Client learning rate of each update, `float [m]`, where they are of several rounds.
+        rates: Client learning rate of each update, `float [m]`, if updates are of several rounds.
     """
 
     ids: np.ndarray
