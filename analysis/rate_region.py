@@ -115,7 +115,7 @@ def table(found: RegionFigure, simulated: np.ndarray) -> pd.DataFrame:
     for name, r in rows.items():
         with np.errstate(divide="ignore"):
             bound = float(np.sum(P**2 / r))
-        # In a run of a few rounds no client may have taken part: the region holds any multiple of 0.
+        # In a short run no client may have taken part: the region holds any multiple of 0.
         within = reach(r, system) if np.any(r) else np.inf
         records.append({"rates": name, "r1": r[0], "r2": r[1], "reach": within, "H": bound})
     return pd.DataFrame(records).set_index("rates")

@@ -121,7 +121,7 @@ class Markov:
             forgets = if_inactive == if_active
             settled = open_ids[forgets]
             state[settled] = if_active[forgets] ^ flipped[settled]
-            # Of clients whose draw keeps the past, those of negative eigenvalue switch; others stay.
+            # Of the unsettled clients, those of negative eigenvalue switch; the rest stay.
             flipped[open_ids[if_inactive & ~if_active]] ^= True
             open_ids = open_ids[~forgets]
             if not len(open_ids):
