@@ -110,7 +110,10 @@ REFUSED = {
     "a gap": ("device,start,end\na,,2\nb,1,2\n", "column 'start', line 2 is '': must be seconds"),
     "a state": ("device,time,online\na,1,maybe\n", "column 'online', line 2 is 'maybe': must be 0"),
     "an order": ("device,start,end\na,5,3\n", "column 'end', line 2: is before its start"),
-    "a length": ("device,start,end\na,5,\nb,5,\n", "has no length: all spans begin when the log ends"),
+    "a length": (
+        "device,start,end\na,5,\nb,5,\n",
+        "has no length: all spans begin when the log ends",
+    ),
     "a mask": ("a,b\n0,1\n0,2\n", "column 'b', line 3 is '2': must be 0 or 1"),
     "no header": ("a,1,1\nb,2,0\n", "line 1 has 'a': must be zeros and ones, or names of"),
     "no rows": ("device,time,online\n", "it has no rows"),
