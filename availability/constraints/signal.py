@@ -24,6 +24,8 @@ RULES = ("threshold", "proportion", "budget")
 _MAX_BYTES = 2**26
 _MAX_ROUNDS = 10**7
 _LARGEST = 1e15
+# Decimal values and times are rounded: values that agree to within this share are equal.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,13 @@ class Signal:
         if not 0.5 < rounds <= _MAX_ROUNDS or abs(rounds - round(rounds)) > 1e-6:
             allowed = f"must divide the length of the signal, {length:g} s, into whole rounds"
             raise ParameterError("signal_round_seconds", round_seconds, allowed)
-        total = np.append(0, np.cumsum(np.diff(self.edges) * self.values))
-        ends = self.edges[0] + length * np.arange(round(rounds) + 1) / round(rounds)
-        return np.diff(np.interp(ends, self.edges, total)) / round_seconds
+        starts = self.edges[0] + length * np.arange(round(rounds)) / round(rounds)
+        # Piece by piece: a value that holds throughout a round is its mean, unrounded.
+        pieces = np.union1d(self.edges, starts)
+        of_value = np.searchsorted(self.edges[1:-1], pieces[:-1], side="right")
+        of_round = np.searchsorted(starts[1:], pieces[:-1], side="right")
+        shares = np.diff(pieces) / round_seconds
+        return np.bincount(of_round, shares * self.values[of_value], len(starts))
 
 
 def read_signal(path: Path) -> Signal:
@@ -195,16 +201,19 @@ class SignalK(FixedK):
 
     def _by_threshold(self, means: np.ndarray) -> np.ndarray:
         most = np.median(means) if self.signal_threshold is None else self.signal_threshold
-        return np.where(means <= most, self.clients_per_round, self.signal_least_k)
+        low = means <= most + _ROUNDING * abs(most)
+        return np.where(low, self.clients_per_round, self.signal_least_k)
 
     def _in_proportion(self, means: np.ndarray) -> np.ndarray:
         least, k = self.signal_least_k, self.clients_per_round
         spread = np.ptp(means)
-        low = (means.max() - means) / spread if spread > 0 else np.ones(len(means))
+        varies = spread > _ROUNDING * np.abs(means).max()
+        low = (means.max() - means) / spread if varies else np.ones(len(means))
         return np.rint(least + (k - least) * low)
 
     def _within_budget(self, means: np.ndarray) -> np.ndarray:
         assert self.signal_budget is not None
-        cheap = means * self.clients_per_round <= self.signal_budget
-        fitting = np.floor(self.signal_budget / np.where(cheap, 1, means))
+        budget = self.signal_budget * (1 + _ROUNDING)
+        cheap = means * self.clients_per_round <= budget
+        fitting = np.floor(budget / np.where(cheap, 1, means))
         return np.where(cheap, self.clients_per_round, fitting)

@@ -75,6 +75,39 @@ def test_free_and_constant_signals(tmp_path: Path) -> None:
     assert counts(path, 2, signal_rule="proportion") == [10, 10]
 
 
+@pytest.mark.parametrize("seconds", [3600.0, 1200.0, 10800.0])
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        # 0.1129 is the median, and the threshold.
+        ({}, [10, 2, 10]),
+        ({"signal_threshold": 0.1129}, [10, 2, 10]),
+        # 0.7903 is 7 times 0.1129, and in binary a little less.
+        ({"signal_rule": "budget", "signal_budget": 0.7903}, [10, 3, 7]),
+    ],
+)
+def test_decimal_values_are_not_off_by_rounding(
+    tmp_path: Path, given: dict[str, Any], expected: list[int], seconds: float
+) -> None:
+    path = tmp_path / "price.csv"
+    step = max(seconds, 3600.0)
+    values = [0.0731, 0.2317, 0.1129] * 8
+    lines = [f"{n * step},{value}" for n, value in enumerate(values)]
+    path.write_text("\n".join(["time,value", *lines]))
+    rounds = np.repeat(expected * 8, int(step / seconds)).tolist()
+    assert counts(path, len(rounds), signal_round_seconds=seconds, **given) == rounds
+
+
+@pytest.mark.parametrize("rule", ["threshold", "proportion"])
+@pytest.mark.parametrize("seconds", [3600.0, 1200.0, 10800.0])
+def test_a_constant_decimal_signal_gives_a_constant_k(
+    tmp_path: Path, rule: str, seconds: float
+) -> None:
+    path = tmp_path / "flat.csv"
+    path.write_text("time,value\n" + "".join(f"{3600 * n},0.1129\n" for n in range(24)))
+    assert counts(path, 24, signal_rule=rule, signal_round_seconds=seconds) == [10] * 24
+
+
 def test_the_example_day() -> None:
     """24 hourly values by date and time: fewest clients in the evening, most at noon."""
     signal = read_signal(DAY)
