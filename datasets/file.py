@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from f3ast_tff.settings import REQUIRED, Derived, parameter, register
 
 # A number of at most 18 digits, without leading zeros.
 _INTEGER = r"0|-?[1-9]\d{0,17}"
+# What pandas calls a column without a name, as of the index that it writes itself.
+_UNNAMED = re.compile(r"Unnamed: \d+")
 
 
 @register("task", "file", "File", about="a CSV or parquet file with a client column", order=9)
@@ -79,6 +83,10 @@ class FileTask(TaskConfig):
 
         columns = (self.data_client, self.data_label, self.data_split)
         frame = read_csv(self.data_file, dtype=dict.fromkeys(columns, str))
+        unnamed = [c for c in frame.columns if _UNNAMED.fullmatch(c) and c not in columns]
+        if unnamed:
+            logging.warning("not read, columns without a name: %s", ", ".join(unnamed))
+            frame = frame.drop(columns=unnamed)
         if self.data_client in frame.columns:
             # Names are kept as written: 1 and 01 are two clients.
             ids = frame[self.data_client]

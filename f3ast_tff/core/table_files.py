@@ -46,11 +46,15 @@ def read_csv(path: Path | str, **options: Any) -> Any:
                     pass
             file.seek(0)
             with _unpacked(file, form) as stream:
-                return pd.read_csv(stream, **options)
+                frame = pd.read_csv(stream, **options)
         except MemoryError as error:
             raise ValueError("it does not fit into memory") from error
         except (EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
             raise ValueError(f"it is damaged ({error})") from error
+    if len(frame) and not isinstance(frame.index, pd.RangeIndex):
+        # pandas takes the first values as row labels then: every name would move by a column.
+        raise ValueError("its rows have more values than its first line has names")
+    return frame
 
 
 def _unpacked(file: io.FileIO, form: str) -> io.BufferedReader:

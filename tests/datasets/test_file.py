@@ -101,6 +101,31 @@ def test_labels_in_a_csv_file_are_numbers_if_all_are(tmp_path: Path) -> None:
         assert FileTask(data_file=str(path)).build().num_classes == num_classes
 
 
+def test_rows_longer_than_the_first_line_are_refused(tmp_path: Path) -> None:
+    """pandas would read x as the client, and the last value as the label."""
+    path = tmp_path / "x.csv"
+    path.write_text("client,x,label\n" + "a,0,1,0\nb,1,0,1\n" * 30)
+    with pytest.raises(ParameterError, match="its rows have more values than its first line has"):
+        FileTask(data_file=str(path)).build()
+
+
+def test_an_index_that_pandas_wrote_is_no_feature(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "x.csv"
+    FRAME.to_csv(path)
+    data = config(path, data_split="part").build()
+    assert data.train.features.tolist() == [[2], [6], [1], [3]]
+    assert "columns without a name: Unnamed: 0" in caplog.text
+
+
+def test_a_comma_at_the_end_of_every_line_is_no_feature(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("client,x,label,\n" + "a,0,1,\na,2,0,\n")
+    data = FileTask(data_file=str(path), test_fraction=0.5).build()
+    assert data.train.features.shape == (1, 1) and data.num_classes == 2
+
+
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"data_file = .*none.csv: not found"):
         config(tmp_path / "none.csv").build()
