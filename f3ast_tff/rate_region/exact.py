@@ -136,7 +136,8 @@ def policy_achieving(r: np.ndarray, system: Configurations) -> TabularPolicy:
     shares = _per_configuration(solution[1:] / max(solution[0], 1.0), system)
     chances = []
     for share, pi, subsets in zip(shares, system.chances, system.subsets):
-        chance = np.clip(share / pi, 0, 1)
+        # A configuration that never comes selects nobody.
+        chance = np.clip(share / pi, 0, 1) if pi > 0 else np.zeros(len(share))
         empty = np.flatnonzero(~subsets.any(axis=1))
         chance[empty[0]] += 1 - chance.sum()
         chances.append(np.clip(chance, 0, 1) / np.clip(chance, 0, 1).sum())

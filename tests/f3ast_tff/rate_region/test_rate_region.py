@@ -155,6 +155,15 @@ def test_targets_outside_the_region_are_refused() -> None:
         policy_for(HALF, StatesOracle(states))
 
 
+def test_a_configuration_that_never_comes_selects_nobody() -> None:
+    masks = np.array([[True, True], [True, False]])
+    states = AvailabilityStates(masks, np.array([1.0, 0.0]), np.array([1, 1]))
+    policy = policy_achieving(np.array([0.5, 0.5]), configurations(states))
+    rng = np.random.default_rng(0)
+    assert len(policy.choose(masks[0], 1, rng)) == 1
+    assert len(policy.choose(masks[1], 1, rng)) == 0
+
+
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_f3ast_participates_at_the_optimal_rates(seed: int, objective: str) -> None:
