@@ -29,7 +29,7 @@ from f3ast_tff.analysis.run_groups import (
     varying,
 )
 from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, without_own_aggregation
-from f3ast_tff.analysis.texts import over
+from f3ast_tff.analysis.texts import over, scored_on
 from f3ast_tff.analysis.verdicts import (
     ERROR,
     HOLDS,
@@ -267,8 +267,8 @@ def heading(methods: Methods, table: pd.DataFrame, score: str, period: str | int
     alone = alone if more < 2 else [*alone[:_MAX_NAMED], f"and {more} more"]
     left_out = f" Alone under their settings, hence not compared: {', '.join(alone)}."
     return (
-        f"Differences in {score.replace('_', ' ')} on test data {at}, over runs of the same data "
-        f"draw and seed. Brackets hold {1 - ERROR:.0%} intervals{corrected}."
+        f"Differences in {score.replace('_', ' ')} on {scored_on(methods.groups)} {at}, over "
+        f"runs of the same data draw and seed. Brackets hold {1 - ERROR:.0%} intervals{corrected}."
         f"{left_out if alone else ''}"
     )
 

@@ -115,6 +115,14 @@ def of_spread(groups: Sequence[RunGroup]) -> str:
     return f"{text}; {ONE_AVAILABILITY}" if one_availability(groups) else text
 
 
+def scored_on(groups: Iterable[RunGroup]) -> str:
+    """Returns the data that scores of these groups are of: test data, or held-out clients."""
+    held_out = {group.setting("held_out_clients") is not None for group in groups}
+    if len(held_out) > 1:
+        return "test data (with held_out_clients: on held-out training clients)"
+    return "held-out training clients" if held_out == {True} else "test data"
+
+
 ONE_AVAILABILITY = (
     "runs under R13's by_round_only share one draw of the availability, which is not covered"
 )

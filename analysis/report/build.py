@@ -23,7 +23,7 @@ from f3ast_tff.analysis.report.variants import PUBLISHED
 from f3ast_tff.analysis.results_frame import final_table
 from f3ast_tff.analysis.run_groups import Collected, RunGroup, in_order, varying
 from f3ast_tff.analysis.runs import SCORES, RunsError
-from f3ast_tff.analysis.texts import ONE_AVAILABILITY, interval, one_availability
+from f3ast_tff.analysis.texts import ONE_AVAILABILITY, interval, one_availability, scored_on
 from f3ast_tff.analysis.verdicts import DIRECTIONS, SIZES, Verdict
 
 
@@ -66,7 +66,7 @@ def build(
         summary(collected, named if of_papers else [], damaged),
         *(section for section in sections if section.blocks),
         Section("Not run", [Listing("Without runs here", empty, folded=False)] if empty else []),
-        explanation(period, of_papers),
+        explanation(period, of_papers, scored_on(collected.groups)),
     ]
     tables = {"run_groups": _groups_frame(collected.groups), **reading_tables}
     if not differences.empty:

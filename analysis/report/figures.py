@@ -26,7 +26,7 @@ from f3ast_tff.analysis.report.document import Panel, Picture
 from f3ast_tff.analysis.report.tables import FilledTable
 from f3ast_tff.analysis.report.variants import by_network, told_apart, variants
 from f3ast_tff.analysis.run_groups import RunGroup, in_order
-from f3ast_tff.analysis.texts import counted, over
+from f3ast_tff.analysis.texts import counted, over, scored_on
 
 DPI = 100
 # Widths of a figure and its panels, in inches: two figures side by side on a page, one on a phone.
@@ -102,7 +102,8 @@ def curves(
             drawn.append((panel, traces))
         panels[-1, 0].set_xlabel(X_AXES[x])
         add_legend(figure, looks.values(), "lower center")
-        caption = f"{what}: {label} on test data against the {X_AXES[x]}; {over} over them."
+        on = scored_on(groups)
+        caption = f"{what}: {label} on {on} against the {X_AXES[x]}; {over} over them."
         # Panels share their limits, which are final only after the last panel.
         boxes = tuple(to_show(panel, X_AXES[x], traces) for panel, traces in drawn)
         more = "" if not found else "_time" if x != "rounds" else "_loss"

@@ -225,10 +225,13 @@ def _runs_grid(name: str, groups: Sequence[RunGroup], period: str) -> Grid:
 _PERIODS = {"final": "at the last round", "mean_of_last_10_percent": "averaged over the last 10%"}
 
 
-def explanation(period: str, of_papers: bool) -> Section:
-    """Returns the section on how to read the report, and claims of papers if it has any."""
+def explanation(period: str, of_papers: bool, on: str = "test data") -> Section:
+    """Returns the section on how to read the report, and claims of papers if it has any.
+
+    `on` names the data of the scores, of `texts.scored_on`.
+    """
     scores = (
-        f"Scores are those {_PERIODS[period]}, on test data. Only runs whose other settings agree "
+        f"Scores are those {_PERIODS[period]}, on {on}. Only runs whose other settings agree "
         "(those that algorithms may differ in aside) are compared."
     )
     small = ", ".join(str(rounds) for rounds in SMALL_ROUNDS.values())

@@ -11,6 +11,8 @@ import pytest
 
 from f3ast_tff.analysis.differences import COLUMNS, differences, heading, methods_of
 from f3ast_tff.analysis.paired_difference import paired_difference
+from f3ast_tff.analysis.report.build import build
+from f3ast_tff.analysis.report.document import Text
 from f3ast_tff.analysis.results_frame import read_results
 from f3ast_tff.analysis.run_groups import collect
 from f3ast_tff.analysis.runs import Pair, RunsError
@@ -165,3 +167,29 @@ def test_a_folder_is_a_tidy_frame(make_run: MakeRun, tmp_path: Path) -> None:
     assert "F3AST" in (tmp_path / "x.svg").read_text()
     with pytest.raises(RunsError, match="is not a folder"):
         read_results(tmp_path / "runs" / "a-0" / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("held_out", "on"),
+    [
+        ((None, None), "on test data at the last round"),
+        ((5, 5), "on held-out training clients at the last round"),
+        ((None, 5), "on test data (with held_out_clients: on held-out training clients) at"),
+    ],
+)
+def test_the_heading_names_the_data_that_was_scored(
+    held_out: tuple[int | None, int | None], on: str, make_run: MakeRun, tmp_path: Path
+) -> None:
+    for number, clients in enumerate(held_out):
+        for algorithm in ("f3ast", "fedavg"):
+            make(
+                make_run,
+                f"{algorithm}{number}",
+                (0.5,) * 5,
+                algorithm=algorithm,
+                held_out_clients=clients,
+                clients_per_round=5 + number,
+            )
+    report = build(collect(tmp_path), "final")
+    texts = [b.text for s in report.sections for b in s.blocks if isinstance(b, Text)]
+    assert sum(on in text for text in texts) == 1
