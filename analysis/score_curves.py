@@ -90,7 +90,7 @@ def score_curves(table: pd.DataFrame, score: str, gains: Sequence[tuple[str, str
                 _draw(own[1], ratios, looks)
                 _zoom(own[1], ratios)
             if r == 0:
-                own[0].set_title(f"{display_of(_COLUMN, task)}: {score.replace('_', ' ')}")
+                own[0].set_title(f"{display_of(_COLUMN, task)}\n{score.replace('_', ' ')}")
                 for panel in own[1:]:
                     said = [f"{display_of(_LINE, a)} over {display_of(_LINE, b)}" for a, b in gains]
                     panel.set_title(literal(",\n".join([*said[:-1], f"{said[-1]}, %"])), fontsize=9)
