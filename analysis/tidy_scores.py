@@ -218,8 +218,11 @@ def scores_at(table: pd.DataFrame, when: When) -> pd.DataFrame:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Not pandas' mean, which leaves out a score that is not finite."""
-    return sum(values) / len(values)
+    """Not pandas' mean, which leaves out a score that is not finite.
+
+    Nor `sum`, which rounds otherwise since Python 3.12, so that a last digit shown would differ.
+    """
+    return math.fsum(values) / len(values)
 
 
 def _best(score: str, values: Sequence[float]) -> float:

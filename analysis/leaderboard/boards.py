@@ -237,7 +237,7 @@ def _runs(configuration: Configuration, rows: pd.DataFrame) -> list[Run]:
             "final": {name: values[end - 1] for name, values in columns.items()},
             # Not pandas' mean, which ignores NaN scores.
             "mean_of_last_10_percent": {
-                name: sum(values[last:end]) / (end - last) for name, values in columns.items()
+                name: math.fsum(values[last:end]) / (end - last) for name, values in columns.items()
             },
         }
         own = metrics.iloc[start:end]
