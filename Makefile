@@ -56,8 +56,8 @@ test: style  ## Lint, and run the tests not marked slow
 fast-tests: $(STAMP)
 	$(PYTEST) -m "not slow and not page and not ray" -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
-check: lint  ## Lint, then run the tests that need neither TensorFlow nor a command, in some two minutes
-	$(PY) -m pytest -q -x -m "not slow and not page and not ray" -k "not tff_steps and not tff_in_process and not both_engines_agree" -n $(TEST_PROCESSES) --dist loadfile $(QUICK_TESTS)
+check: lint  ## Lint, then run the tests that need neither TensorFlow nor a command, in some 80 s
+	$(PYTEST) -q -x -m "not slow and not page and not ray and not tff" -n $(TEST_PROCESSES) --dist loadfile $(QUICK_TESTS)
 
 # These two with XLA's optimisations, which the other tests do without.
 test-slow test-engines: export JAX_DISABLE_MOST_OPTIMIZATIONS = 0

@@ -307,7 +307,8 @@ def _unstable(losses: pd.Series, above: float) -> str:
 def _population(cells: Iterable[pd.DataFrame], found: Sequence[PairedDifference | None]) -> str:
     """A line on the populations of ± and of the intervals."""
     ran = [cell for cell in cells if len(cell)]
-    parts = [f"± over {counted(by_pair(cell, SCORES[0]) for cell in ran)}"]
+    counts = counted(by_pair(cell, SCORES[0]) for cell in ran)
+    parts = [f"± over {counts}" if any(len(cell) > 1 for cell in ran) else counts]
     if intervals := of_intervals(found):
         parts.append(f"95% {intervals}")
     if any(_one_availability(cell.iloc[0]) for cell in ran):

@@ -121,12 +121,12 @@ def _online(advice: Advice) -> list[str]:
             f"more than {high:.1%}",
         ),
     ]
-    if len(advice.unreachable):
+    if never := len(advice.unreachable):
         share = advice.p[advice.unreachable].sum()
         lines.append(
             _row(
                 "never",
-                f"{len(advice.unreachable)} clients, {share:.1%} of p: no method reaches them; "
+                f"{never} client{'s' * (never > 1)}, {share:.1%} of p: no method reaches them; "
                 "rates and biases leave them out",
             )
         )

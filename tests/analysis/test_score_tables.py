@@ -297,7 +297,7 @@ def test_a_page_is_brought_up_to_date(write: Write, capsys: pytest.CaptureFixtur
     command = f"```sh\npython -m f3ast_tff.analysis.score_tables \\\n  --scores {scores}"
     one, other = f"{command} --where algorithm=f3ast\n```\n", f"{command}\n```\n"
     table = "At round 9:\n\n| | sample accuracy |\n|---|---|\n{}| F3AST | 0.5000 |\n\n"
-    table += "± over 1 seed of one draw of the data.\n"
+    table += "1 seed of one draw of the data.\n"
     page = scores.with_name("page.md")
     page.write_text(f"# A\n\nb\n{one}old\n{other}\nold\n<!-- end -->\nc\n\n# D\n{one}")
     assert update(["x", f"--page={page}"]) == 0

@@ -51,7 +51,7 @@ def test_clients_that_come_by_night_and_one_that_never_comes() -> None:
     assert found.unreachable.tolist() == [7]
     assert found.fedavg[7] == 0 and found.fedavg.sum() == pytest.approx(1)
     page = str(found)
-    assert "never            1 clients, 1.7% of p: no method reaches them" in page
+    assert "never            1 client, 1.7% of p: no method reaches them" in page
     assert "0.0% in hour" in page and "p_k = n_k / n" in page
     assert len(found.plans[0].rates) == 29
     assert "least: 7" not in page
