@@ -24,13 +24,7 @@ from typing import Any
 import numpy as np
 
 from f3ast_tff.availability.device_traces import DeviceTraces
-from f3ast_tff.availability.mask_files import (
-    FORMS,
-    Masks,
-    masks_of_clients,
-    packed_masks,
-    read_masks,
-)
+from f3ast_tff.availability.mask_files import FORMS, PackedMasks, packed_masks, read_masks
 from f3ast_tff.availability.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
 from f3ast_tff.core.data_files import open_regular
 from f3ast_tff.core.errors import DataError
@@ -80,7 +74,7 @@ class AvailabilityLog:
         (('eve', 'ann'), [False, True])
     """
 
-    masks: Masks
+    masks: PackedMasks
     clients: tuple[str, ...] = ()
     round_seconds: int | None = None
     start: float | None = None
@@ -117,7 +111,7 @@ class AvailabilityLog:
                 len(column),
             )
         places = np.array([column[name] for name in names])
-        return replace(self, masks=masks_of_clients(self.masks, places), clients=tuple(names))
+        return replace(self, masks=self.masks.of_clients(places), clients=tuple(names))
 
 
 def read_log(

@@ -10,11 +10,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from reprlib import repr
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -27,61 +27,48 @@ from f3ast_tff.core.errors import DataError
 FORMS = (".csv", ".npy", ".npz")
 # An index and a value of a CSR matrix, bytes.
 _ENTRY_BYTES = 5
-
-
-class Masks(Protocol):
-    """Masks of rounds 1 .. T."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """T and N, each at least 1."""
-        ...
-
-    def row(self, round_number: int) -> np.ndarray:
-        """Returns the mask of round t in 1 .. T, `bool [N]`, the caller's to change."""
-        ...
-
-    def mean(self) -> np.ndarray:
-        """Returns the share of rounds in which each client is available, `float64 [N]`."""
-        ...
+# Limit on the states of a sparse file, a bit each: the packed masks take at most 8 GiB.
+_MAX_STATES = 2**36
 
 
 @dataclass(frozen=True)
 class PackedMasks:
-    """Masks as bits, `uint8 [T, ceil(N / 8)]`."""
+    """Masks of rounds 1 .. T.
+
+    Attributes:
+        bits: The masks as bits, `uint8 [T, ceil(N / 8)]`, by `np.packbits`.
+        shape: T and N, each at least 1.
+    """
 
     bits: np.ndarray
     shape: tuple[int, int]
 
+    @classmethod
+    def of(cls, masks: Iterable[np.ndarray], shape: tuple[int, int]) -> PackedMasks:
+        """Packs T masks, each `bool [N]`; `shape` is T and N."""
+        bits = np.empty((shape[0], (shape[1] + 7) // 8), np.uint8)
+        for t, mask in enumerate(masks):
+            bits[t] = np.packbits(mask)
+        return cls(bits, shape)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """Yields the mask of each round."""
+        return (self.row(t) for t in range(1, self.shape[0] + 1))
+
     def row(self, round_number: int) -> np.ndarray:
-        """See `Masks.row`."""
+        """Returns the mask of round t in 1 .. T, `bool [N]`, the caller's to change."""
         return np.unpackbits(self.bits[round_number - 1], count=self.shape[1]).view(bool)
 
     def mean(self) -> np.ndarray:
-        """See `Masks.mean`."""
+        """Returns the share of rounds in which each client is available, `float64 [N]`."""
         total = np.zeros(self.shape[1], np.int64)
-        for t in range(1, self.shape[0] + 1):
-            total += self.row(t)
+        for mask in self:
+            total += mask
         return total / self.shape[0]
 
-
-@dataclass(frozen=True)
-class ListedMasks:
-    """Masks as lists of available clients: `clients[offsets[t - 1] : offsets[t]]` in round t."""
-
-    offsets: np.ndarray
-    clients: np.ndarray
-    shape: tuple[int, int]
-
-    def row(self, round_number: int) -> np.ndarray:
-        """See `Masks.row`."""
-        mask = np.zeros(self.shape[1], bool)
-        mask[self.clients[self.offsets[round_number - 1] : self.offsets[round_number]]] = True
-        return mask
-
-    def mean(self) -> np.ndarray:
-        """See `Masks.mean`."""
-        return np.bincount(self.clients, minlength=self.shape[1]) / self.shape[0]
+    def of_clients(self, places: np.ndarray) -> PackedMasks:
+        """Returns the masks of some clients only, in the order of `places`, `int [m]`."""
+        return self.of((mask[places] for mask in self), (self.shape[0], len(places)))
 
 
 def write_masks(path: Path, masks: Iterable[np.ndarray], shape: tuple[int, int]) -> None:
@@ -107,11 +94,11 @@ def write_masks(path: Path, masks: Iterable[np.ndarray], shape: tuple[int, int])
             file.write(mask.tobytes() if form == ".npy" else _line(mask))
 
 
-def masks_digest(masks: Masks) -> str:
+def masks_digest(masks: PackedMasks) -> str:
     """Returns the SHA-256 of masks in hexadecimal, equal to `sha256sum` of their `.csv` file."""
     digest = hashlib.sha256()
-    for t in range(1, masks.shape[0] + 1):
-        digest.update(_line(masks.row(t)))
+    for mask in masks:
+        digest.update(_line(mask))
     return digest.hexdigest()
 
 
@@ -123,15 +110,12 @@ def _line(mask: np.ndarray) -> bytes:
 
 
 def _smaller(masks: Iterable[np.ndarray], shape: tuple[int, int]) -> dict[str, np.ndarray]:
-    bits = np.empty((shape[0], (shape[1] + 7) // 8), np.uint8)
-    counts = np.empty(shape[0], np.int64)
-    for t, mask in enumerate(masks):
-        bits[t], counts[t] = np.packbits(mask), np.count_nonzero(mask)
-    total, size = int(counts.sum()), np.array(shape, np.int64)
-    if total * _ENTRY_BYTES >= bits.nbytes:
-        return {"packed": bits, "shape": size}
-    packed = PackedMasks(bits, shape)
-    lists = [np.flatnonzero(packed.row(t)) for t in range(1, shape[0] + 1)]
+    packed = PackedMasks.of(masks, shape)
+    counts = [np.count_nonzero(mask) for mask in packed]
+    total, size = sum(counts), np.array(shape, np.int64)
+    if total * _ENTRY_BYTES >= packed.bits.nbytes:
+        return {"packed": packed.bits, "shape": size}
+    lists = [np.flatnonzero(mask) for mask in packed]
     index = np.int32 if max(*shape, total) < 2**31 else np.int64
     return {
         "indices": np.concatenate(lists).astype(index),
@@ -142,7 +126,7 @@ def _smaller(masks: Iterable[np.ndarray], shape: tuple[int, int]) -> dict[str, n
     }
 
 
-def read_masks(path: Path) -> Masks:
+def read_masks(path: Path) -> PackedMasks:
     """Reads a file of one of the forms above; a CSV file has at most 256 MiB.
 
     Raises:
@@ -185,13 +169,6 @@ def packed_masks(table: np.ndarray, name: str) -> PackedMasks:
     return PackedMasks(np.packbits(table != 0, axis=1), (table.shape[0], table.shape[1]))
 
 
-def masks_of_clients(masks: Masks, places: np.ndarray) -> PackedMasks:
-    """Returns the masks of some clients only, in the order of `places`, `int [m]`."""
-    rounds = masks.shape[0]
-    bits = np.stack([np.packbits(masks.row(t)[places]) for t in range(1, rounds + 1)])
-    return PackedMasks(bits, (rounds, len(places)))
-
-
 def _numbers(text: str) -> np.ndarray:
     lines = [line for line in text.splitlines() if line.strip()]
     rows = []
@@ -210,7 +187,7 @@ def _number(entry: str, row: int) -> float:
         raise ValueError(f"row {row} has {repr(entry)}") from None
 
 
-def _of_arrays(arrays: dict[str, np.ndarray]) -> Masks:
+def _of_arrays(arrays: dict[str, np.ndarray]) -> PackedMasks:
     if len(arrays) == 1:
         # One array of any name, as from `np.savez(file, masks)`.
         ((name, table),) = arrays.items()
@@ -231,7 +208,7 @@ def _of_arrays(arrays: dict[str, np.ndarray]) -> Masks:
     return _of_csr(arrays, shape)
 
 
-def _of_csr(arrays: dict[str, np.ndarray], shape: tuple[int, int]) -> ListedMasks:
+def _of_csr(arrays: dict[str, np.ndarray], shape: tuple[int, int]) -> PackedMasks:
     from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
 
     if arrays["format"].shape != () or arrays["format"].item() not in (b"csr", "csr"):
@@ -253,4 +230,13 @@ def _of_csr(arrays: dict[str, np.ndarray], shape: tuple[int, int]) -> ListedMask
         raise ValueError("the clients of a round must rise")
     if not np.all(matrix.data == 1):
         raise ValueError("it has another entry than 1")
-    return ListedMasks(matrix.indptr, matrix.indices, shape)
+    if shape[0] * shape[1] > _MAX_STATES:
+        raise ValueError(f"it has {shape[0]} x {shape[1]} states, more than {_MAX_STATES}")
+
+    def rows() -> Iterator[np.ndarray]:
+        for start, end in zip(matrix.indptr, matrix.indptr[1:]):
+            mask = np.zeros(shape[1], bool)
+            mask[matrix.indices[start:end]] = True
+            yield mask
+
+    return PackedMasks.of(rows(), shape)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from f3ast_tff.availability.logs import ROUND_SECONDS, AvailabilityLog, read_log
-from f3ast_tff.availability.mask_files import Masks, packed_masks
+from f3ast_tff.availability.mask_files import PackedMasks, packed_masks
 from f3ast_tff.availability.process import AvailabilityConfig
 from f3ast_tff.availability.together import Together, measured_and_said
 from f3ast_tff.core.data_files import file_state
@@ -35,7 +35,7 @@ class Table:
 
     def __init__(
         self,
-        table: np.ndarray | Masks | AvailabilityLog | Path | str,
+        table: np.ndarray | PackedMasks | AvailabilityLog | Path | str,
         round_seconds: int = ROUND_SECONDS,
     ) -> None:
         """Takes the matrix.
@@ -53,7 +53,7 @@ class Table:
         elif isinstance(table, np.ndarray):
             table = packed_masks(table, "table")
         self.log = table if isinstance(table, AvailabilityLog) else AvailabilityLog(table)
-        self.masks: Masks = self.log.masks
+        self.masks = self.log.masks
         self.num_clients = self.masks.shape[1]
 
     def of_clients(self, names: Sequence[str]) -> Table:

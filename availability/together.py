@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
+
+from f3ast_tff.availability.mask_files import PackedMasks
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -100,24 +101,14 @@ def measure_together(masks: np.ndarray) -> Together:
     return Together(float(mean), float(mean - reach), float(mean + reach))
 
 
-class _Masks(Protocol):
-    """The same as `mask_files.Masks`."""
-
-    @property
-    def shape(self) -> tuple[int, int]: ...
-
-    def row(self, round_number: int) -> np.ndarray: ...
-
-
-def measured_and_said(masks: _Masks, name: str) -> Together:
+def measured_and_said(masks: PackedMasks, name: str) -> Together:
     """Measures masks and logs the objective that follows.
 
     Args:
         masks: Available clients by round.
         name: Name in the message.
     """
-    rounds, n = masks.shape
-    shown = shown_clients(n)
-    found = measure_together(np.array([masks.row(t)[shown] for t in range(1, rounds + 1)]))
+    shown = shown_clients(masks.shape[1])
+    found = measure_together(np.array([mask[shown] for mask in masks]))
     _LOGGER.warning("%s: %s, so availability_objective=%s", name, found, found.objective)
     return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from f3ast_tff.availability.device_traces import DeviceTraces
 from f3ast_tff.availability.draws import gather, smallest_integers
-from f3ast_tff.availability.mask_files import PackedMasks, packed_masks
+from f3ast_tff.availability.mask_files import PackedMasks
 from f3ast_tff.availability.process import AvailabilityConfig
 from f3ast_tff.availability.together import Together, measured_and_said
 from f3ast_tff.availability.trace_files import ELIGIBLE, read_traces
@@ -231,8 +231,8 @@ class TraceConfig(AvailabilityConfig):
         """Returns the masks of the file's devices."""
         traces = self._traces()
         trace = self.follow(traces, traces.num_devices, 0)
-        rounds = range(1, trace.rounds_per_cycle + 1)
-        return packed_masks(np.array([trace.mask(t) for t in rounds]), self.trace_file)
+        masks = (trace.mask(t) for t in range(1, trace.rounds_per_cycle + 1))
+        return PackedMasks.of(masks, (trace.rounds_per_cycle, traces.num_devices))
 
     def follow(self, traces: DeviceTraces, num_clients: int, seed: int) -> Trace:
         """Resamples traces to rounds.
