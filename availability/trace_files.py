@@ -37,7 +37,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from reprlib import repr
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union
 
 import numpy as np
 
@@ -46,6 +46,11 @@ from f3ast_tff.core.data_files import read_bytes, read_json, read_text
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.plain_pickle import PlainPickle
 
+CSV_HEADER = ["device", "time", "state"]
+ELIGIBLE = "AVL_TRAIN,AVL_EVAL"
+FEDSCALE_NAME = "client_behave_trace"
+# Largest number of list names in a message.
+_NAMED = 10
 _PICKLE_BYTES = 2**26
 _OPCODES = 2**24
 # Limit on events, because a pickle can name one list many times.
@@ -60,164 +65,15 @@ _MESSAGES = {
     **{"wifi": ("wifi", True), "unknown": ("wifi", False)},
     **{f"{n}g": ("wifi", False) for n in "2345"},
 }
+# Times and states; a state is a word for `is_eligible`, or whether the device is eligible.
+_Events = list[tuple[float, Union[str, bool]]]
 
 
-class PublishedTrace(NamedTuple):
-    """The repeating trace of a device.
+class _Trace(NamedTuple):
+    """The events of a device, and when its trace begins and begins again if it repeats."""
 
-    Attributes:
-        start: Time of the beginning, seconds.
-        end: Time at which the trace begins again, above `start`.
-        events: Times and states, the first at `start`. A state is a word for
-            `trace_files.is_eligible`, or whether the device is eligible.
-    """
-
-    start: float
-    end: float
-    events: list[tuple[float, str | bool]]
-
-
-def published(content: Any) -> dict[str, PublishedTrace] | None:
-    """Returns the devices of a file of one of these forms; `None` for other forms.
-
-    Args:
-        content: The value in the file.
-
-    Raises:
-        DataError: If an entry is damaged; names the device.
-    """
-    if not isinstance(content, Mapping) or not content:
-        return None
-    first = next(iter(content.values()))
-    keys = set(first) if isinstance(first, Mapping) else set()
-    for key, device in (("messages", _flash), ("ready_time", _timer), ("active", _fedscale)):
-        if key in keys:
-            return _devices(content, device)
-    return None
-
-
-def read_pickle(path: Path) -> Any:
-    """Returns the value in a pickle of plain values, at most 64 MiB.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is damaged, or holds anything else.
-    """
-    return PlainPickle(read_bytes(path, _PICKLE_BYTES), _OPCODES).load()
-
-
-def _devices(content: Mapping[Any, Any], device: Any) -> dict[str, PublishedTrace]:
-    found: dict[str, PublishedTrace] = {}
-    left_out, events = [], 0
-    for name, entry in content.items():
-        if not isinstance(entry, Mapping):
-            raise DataError(f"device {name}: must be an object")
-        try:
-            trace = device(entry)
-        except DataError as error:
-            raise DataError(f"device {name}: {error}") from error
-        if trace is None:
-            left_out.append(str(name))
-        else:
-            found[str(name)] = trace
-            events += len(trace.events)
-        if events > _MAX_EVENTS:
-            raise DataError(f"it has more than {_MAX_EVENTS} events")
-    if left_out and found:
-        logging.warning(
-            "left out %d of %d devices, of which nothing is known, which are never eligible or "
-            "whose times are damaged or out of order; the first is %s",
-            len(left_out),
-            len(content),
-            left_out[0],
-        )
-    return found
-
-
-def _flash(entry: Mapping[str, Any]) -> PublishedTrace | None:
-    text = entry.get("messages")
-    if not isinstance(text, str):
-        raise DataError("its messages are not a text")
-    state: set[str] = set()
-    events: list[tuple[float, str | bool]] = []
-    last = -float("inf")
-    for line in text.splitlines():
-        if not line.strip():
-            continue
-        when, _, what = line.strip().partition("\t")
-        try:
-            time = (datetime.fromisoformat(when.strip()) - _FLASH_ZERO).total_seconds()
-        except (ValueError, TypeError):
-            return None
-        _change(state, what.strip().lower(), line)
-        if time < last:
-            return None
-        last = time
-        ready = ["AVL_TRAIN"] if state >= FLASH_READY else []
-        word = "+".join([*sorted(state), *ready]) or "none"
-        if not events or events[-1][1] != word:
-            events.append((time, word))
-    return PublishedTrace(events[0][0], last, events) if events and last > events[0][0] else None
-
-
-def _change(state: set[str], what: str, line: str) -> None:
-    if what.endswith("%"):
-        return
-    if what not in _MESSAGES:
-        raise DataError(f"message {repr(line)} says nothing that is known")
-    name, holds = _MESSAGES[what]
-    (state.add if holds else state.discard)(name)
-
-
-def _timer(entry: Mapping[str, Any]) -> PublishedTrace | None:
-    spans = entry.get("ready_time")
-    if not isinstance(spans, list):
-        raise DataError("its ready_time is not a list")
-    if entry.get("isSuccess") is False:
-        return None
-    pairs = all(isinstance(span, list) and len(span) == 2 for span in spans)
-    if not pairs or not all(_is_time(time) for span in spans for time in span):
-        raise DataError("its ready_time does not hold pairs of times")
-    return _of_spans(entry.get("trace_start"), entry.get("trace_end"), spans)
-
-
-def _fedscale(entry: Mapping[str, Any]) -> PublishedTrace | None:
-    lists = [entry.get("active"), entry.get("inactive")]
-    for times in lists:
-        if not isinstance(times, list) or not all(_is_time(time) for time in times):
-            raise DataError("its active and inactive are not lists of times")
-    active, inactive = lists
-    assert active is not None and inactive is not None
-    end = entry.get("finish_time")
-    if len(active) == len(inactive) + 1:
-        inactive = [*inactive, end]
-    if len(active) != len(inactive):
-        return None
-    return _of_spans(0, end, list(zip(active, inactive)))
-
-
-def _of_spans(start: Any, end: Any, spans: list[Any]) -> PublishedTrace | None:
-    """The trace of a device that is eligible only in these spans; `None` if they do not rise."""
-    if not (_is_time(start) and _is_time(end)):
-        raise DataError("it does not say from when to when it was seen")
-    times = [start, *(time for span in spans for time in span), end]
-    if not spans or end <= start or any(a > b for a, b in zip(times, times[1:])):
-        return None
-    events: list[tuple[float, str | bool]] = [(start, False)]
-    for first, last in spans:
-        events += [(first, True), (last, False)]
-    return PublishedTrace(start, end, events)
-
-
-def _is_time(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-CSV_HEADER = ["device", "time", "state"]
-ELIGIBLE = "AVL_TRAIN,AVL_EVAL"
-FEDSCALE_NAME = "client_behave_trace"
-# Largest number of list names in a message.
-_NAMED = 10
+    events: _Events
+    span: tuple[float, float] | None = None
 
 
 def is_eligible(state: str, rule: str) -> bool:
@@ -269,14 +125,11 @@ def read_traces(path: Path, states: str = "", eligible: str = ELIGIBLE) -> Devic
         raise DataError(f"{path}: there is no such file")
     try:
         if path.suffix == ".csv":
-            traces = _traces(_of_csv(read_text(path), eligible))
+            found = _of_csv(read_text(path))
         else:
             content = read_pickle(path) if pickled else read_json(path)
-            repeated = published(content)
-            if repeated is None:
-                traces = _traces(_of_json(content, states, eligible))
-            else:
-                traces = _of_published(repeated, eligible)
+            found = _published(content) or _of_json(content, states)
+        traces = _traces(found, eligible)
     except ParameterError:
         raise
     except (OSError, ValueError, OverflowError, csv.Error, DataError) as error:
@@ -286,44 +139,152 @@ def read_traces(path: Path, states: str = "", eligible: str = ELIGIBLE) -> Devic
     return traces
 
 
-_Events = list[tuple[float, bool]]
+def read_pickle(path: Path) -> Any:
+    """Returns the value in a pickle of plain values, at most 64 MiB.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is damaged, or holds anything else.
+    """
+    return PlainPickle(read_bytes(path, _PICKLE_BYTES), _OPCODES).load()
 
 
-def _traces(found: dict[str, _Events], spans: np.ndarray | None = None) -> DeviceTraces:
-    if not found:
-        raise DataError("the trace has no device")
-    offsets = np.cumsum([0] + [len(events) for events in found.values()])
-    times, answers = zip(*(event for events in found.values() for event in events))
+def _traces(found: Mapping[str, _Trace], rule: str) -> DeviceTraces:
+    events = [event for trace in found.values() for event in trace.events]
+    spans = [trace.span for trace in found.values() if trace.span is not None]
     return DeviceTraces(
         tuple(found),
-        offsets=offsets,
-        times=np.array(times, np.float64),
-        eligible=np.array(answers, bool),
-        spans=spans,
+        offsets=np.cumsum([0] + [len(trace.events) for trace in found.values()]),
+        times=np.array([time for time, _ in events], np.float64),
+        eligible=np.array(
+            [state if isinstance(state, bool) else is_eligible(state, rule) for _, state in events],
+            bool,
+        ),
+        spans=np.array(spans, np.float64) if spans else None,
     )
 
 
-def _of_published(found: dict[str, PublishedTrace], rule: str) -> DeviceTraces:
-    """Returns traces; `rule` does not apply to devices that are known only by spans."""
-    events: dict[str, _Events] = {}
-    for name, trace in found.items():
-        events[name] = [
-            (time, state if isinstance(state, bool) else is_eligible(state, rule))
-            for time, state in trace.events
-        ]
+def _published(content: Any) -> dict[str, _Trace] | None:
+    """Returns the devices of a file in a simulator's form; `None` for other forms."""
+    if not isinstance(content, Mapping) or not content:
+        return None
+    first = next(iter(content.values()))
+    forms = {"messages": _flash, "ready_time": _timer, "active": _fedscale}
+    known = [forms[key] for key in forms if isinstance(first, Mapping) and key in first]
+    if not known:
+        return None
+    found: dict[str, _Trace] = {}
+    left_out, events = [], 0
+    for name, entry in content.items():
+        if not isinstance(entry, Mapping):
+            raise DataError(f"device {name}: must be an object")
+        try:
+            trace = known[0](entry)
+        except DataError as error:
+            raise DataError(f"device {name}: {error}") from error
+        if trace is None:
+            left_out.append(str(name))
+        else:
+            found[str(name)] = trace
+            events += len(trace.events)
+        if events > _MAX_EVENTS:
+            raise DataError(f"it has more than {_MAX_EVENTS} events")
     if not found:
         raise DataError("no device is ever eligible")
-    return _traces(events, np.array([[trace.start, trace.end] for trace in found.values()], float))
+    if left_out:
+        logging.warning(
+            "left out %d of %d devices, of which nothing is known, which are never eligible or "
+            "whose times are damaged or out of order; the first is %s",
+            len(left_out),
+            len(content),
+            left_out[0],
+        )
+    return found
 
 
-def _of_json(content: Any, states: str, rule: str) -> dict[str, _Events]:
+def _flash(entry: Mapping[str, Any]) -> _Trace | None:
+    text = entry.get("messages")
+    if not isinstance(text, str):
+        raise DataError("its messages are not a text")
+    state: set[str] = set()
+    events: _Events = []
+    last = -float("inf")
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        when, _, what = line.strip().partition("\t")
+        try:
+            time = (datetime.fromisoformat(when.strip()) - _FLASH_ZERO).total_seconds()
+        except (ValueError, TypeError):
+            return None
+        _change(state, what.strip().lower(), line)
+        if time < last:
+            return None
+        last = time
+        ready = ["AVL_TRAIN"] if state >= FLASH_READY else []
+        word = "+".join([*sorted(state), *ready]) or "none"
+        if not events or events[-1][1] != word:
+            events.append((time, word))
+    return _Trace(events, (events[0][0], last)) if events and last > events[0][0] else None
+
+
+def _change(state: set[str], what: str, line: str) -> None:
+    if what.endswith("%"):
+        return
+    if what not in _MESSAGES:
+        raise DataError(f"message {repr(line)} says nothing that is known")
+    name, holds = _MESSAGES[what]
+    (state.add if holds else state.discard)(name)
+
+
+def _timer(entry: Mapping[str, Any]) -> _Trace | None:
+    spans = entry.get("ready_time")
+    if not isinstance(spans, list):
+        raise DataError("its ready_time is not a list")
+    if entry.get("isSuccess") is False:
+        return None
+    pairs = all(isinstance(span, list) and len(span) == 2 for span in spans)
+    if not pairs or not all(_is_number(time) for span in spans for time in span):
+        raise DataError("its ready_time does not hold pairs of times")
+    return _of_spans(entry.get("trace_start"), entry.get("trace_end"), spans)
+
+
+def _fedscale(entry: Mapping[str, Any]) -> _Trace | None:
+    lists = [entry.get("active"), entry.get("inactive")]
+    for times in lists:
+        if not isinstance(times, list) or not all(_is_number(time) for time in times):
+            raise DataError("its active and inactive are not lists of times")
+    active, inactive = lists
+    assert active is not None and inactive is not None
+    end = entry.get("finish_time")
+    if len(active) == len(inactive) + 1:
+        inactive = [*inactive, end]
+    if len(active) != len(inactive):
+        return None
+    return _of_spans(0, end, list(zip(active, inactive)))
+
+
+def _of_spans(start: Any, end: Any, spans: list[Any]) -> _Trace | None:
+    """The trace of a device that is eligible only in these spans; `None` if they do not rise."""
+    if not (_is_number(start) and _is_number(end)):
+        raise DataError("it does not say from when to when it was seen")
+    times = [start, *(time for span in spans for time in span), end]
+    if not spans or end <= start or any(a > b for a, b in zip(times, times[1:])):
+        return None
+    events: _Events = [(start, False)]
+    for first, last in spans:
+        events += [(first, True), (last, False)]
+    return _Trace(events, (start, end))
+
+
+def _of_json(content: Any, states: str) -> dict[str, _Trace]:
     devices = content.get("devices") if isinstance(content, Mapping) else None
     if not isinstance(devices, Mapping):
         raise DataError("must be an object whose `devices` is an object")
-    return {name: _device(name, trace, states, rule) for name, trace in devices.items()}
+    return {name: _Trace(_device(name, trace, states)) for name, trace in devices.items()}
 
 
-def _device(name: str, trace: Any, states: str, rule: str) -> _Events:
+def _device(name: str, trace: Any, states: str) -> _Events:
     if isinstance(trace, Mapping):
         if states not in trace:
             names = ", ".join(list(trace)[:_NAMED])
@@ -336,7 +297,7 @@ def _device(name: str, trace: Any, states: str, rule: str) -> _Events:
         if not (pair and _is_number(entry[0]) and (entry[1] or _is_number(entry[1]))):
             raise DataError(f"device {name}: entry {repr(entry)} is not a time and a state")
     if all(isinstance(state, str) for _, state in trace):
-        return [(time, is_eligible(state, rule)) for time, state in trace]
+        return list(trace)
     return _of_intervals(name, trace)
 
 
@@ -352,8 +313,8 @@ def _of_intervals(name: str, intervals: Sequence[Sequence[Any]]) -> _Events:
     return events
 
 
-def _of_csv(text: str, rule: str) -> dict[str, _Events]:
-    found: dict[str, _Events] = {}
+def _of_csv(text: str) -> dict[str, _Trace]:
+    found: dict[str, _Trace] = {}
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     if next(lines, None) != CSV_HEADER:
         raise DataError(f"line 1 must be {','.join(CSV_HEADER)}")
@@ -363,10 +324,10 @@ def _of_csv(text: str, rule: str) -> dict[str, _Events]:
             raise DataError(f"line {number}: must be a device, a time and a state")
         device, time, state = line
         try:
-            event = (float(time), is_eligible(state, rule))
+            seconds = float(time)
         except ValueError as error:
             raise DataError(f"line {number}: time {repr(time)} is not a number") from error
-        found.setdefault(device, []).append(event)
+        found.setdefault(device, _Trace([])).events.append((seconds, state))
     return found
 
 
