@@ -6,7 +6,6 @@ import gzip
 import os
 import pickle
 import tarfile
-import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -90,21 +89,6 @@ def test_the_archive_is_read_without_unpacking(
     assert caplog.messages == []
 
 
-def test_an_archive_cannot_write_elsewhere(tmp_path: Path, tiny100: CifarFiles) -> None:
-    """Members that point outside the folder are ignored, and links are not followed."""
-    packed = pack(tmp_path / "data", tiny_cifar100(tmp_path / "data"))
-    archive = tmp_path / "data" / packed.archive
-    (tmp_path / "bait").write_text("bait")
-    with tarfile.open(archive, "w:gz") as tar:
-        tar.add(tmp_path / "bait", "../escaped")
-        link = tarfile.TarInfo(f"{packed.folder}/train")
-        link.type, link.linkname = tarfile.SYMTYPE, str(tmp_path / "bait")
-        tar.addfile(link)
-    with pytest.raises(DataError, match="it lacks train, test"):
-        read_cifar(tmp_path / "data", packed)
-    assert not (tmp_path / "escaped").exists()
-
-
 @pytest.mark.parametrize("where", ["tail", "middle", "all"])
 def test_a_damaged_archive_is_named(tmp_path: Path, tiny100: CifarFiles, where: str) -> None:
     packed = pack(tmp_path, tiny100)
@@ -122,48 +106,19 @@ def test_a_damaged_archive_is_named(tmp_path: Path, tiny100: CifarFiles, where: 
     assert str(path) in str(caught.value) and packed.download.url in str(caught.value)
 
 
-def member(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
-    """Returns a tar header that declares this size, whatever data follow."""
-    info = tarfile.TarInfo(f"cifar-100-python/{name}")
-    info.size, info.type = size, kind
-    return info.tobuf(tarfile.GNU_FORMAT)
-
-
-ARCHIVES: dict[str, tuple[bytes, str]] = {
-    "6 GiB declared": (member("train", 6 * 2**30), "train in it has 6442450944 bytes, not"),
-    "a negative size": (member("train", -512), "-512 bytes, not|header"),
-    "cut short": (member("train", 5000) + b"x" * 600, "cut short|unexpected end"),
-    "a name of 6 GiB": (member("train", 6 * 2**30, tarfile.GNUTYPE_LONGNAME), "is damaged"),
-    "too much of another file": (member("other", 2**26) + bytes(2**26), "holds more than"),
-    "a name of 64 MiB": (
-        member("train", 2**26, tarfile.GNUTYPE_LONGNAME) + b"x" * 2**26,
-        "holds more than",
-    ),
-    # Parsing is quadratic: 50,000 digits would take seconds.
-    "digits for a pax header": (
-        member("x", 2**20, tarfile.XHDTYPE) + b"1" * 2**20,
-        "a pax header of more than 4096 bytes",
-    ),
-    "many members": (b"".join(member(f"m{i}", 0) for i in range(200)), "more than 100 members"),
-}
-
-
-@pytest.mark.parametrize(("content", "why"), ARCHIVES.values(), ids=ARCHIVES)
-def test_an_archive_takes_no_more_than_its_limit(
-    tmp_path: Path, tiny100: CifarFiles, content: bytes, why: str
-) -> None:
-    """The limit holds also where a few KiB of gzip expand to more."""
+def test_another_archive_is_refused_unread(tmp_path: Path, tiny100: CifarFiles) -> None:
+    """Neither members that point outside the folder nor sizes that it declares matter."""
     packed = pack(tmp_path, tiny100)
     path = tmp_path / packed.archive
-    path.write_bytes(gzip.compress(content + bytes(1024), 1))
-    tracemalloc.start()
-    try:
-        with pytest.raises(DataError, match=why) as raised:
-            read_cifar(tmp_path, packed)
-        _, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert str(path) in str(raised.value) and most < 2**27
+    info = tarfile.TarInfo("../escaped")
+    info.size = 6 * 2**30
+    path.write_bytes(gzip.compress(info.tobuf() + bytes(2**20)))
+    with pytest.raises(DataError, match=f"{path} is damaged .* its SHA-256 is another one"):
+        read_cifar(tmp_path, packed)
+    assert list(tmp_path.iterdir()) == [path]
+    os.truncate(path, 6 * 2**30)
+    with pytest.raises(DataError, match="it has 6442450944 bytes, more than"):
+        read_cifar(tmp_path, packed)
 
 
 def test_pipes_and_large_files_are_refused_unread(tmp_path: Path, tiny100: CifarFiles) -> None:

@@ -130,10 +130,8 @@ def files_below(folder: Path, prepared: bool) -> list[Path]:
 
 
 def archived(name: str, folder: Path) -> None:
-    """Packs the originals of the loaders that also read a distributor's archive."""
-    if name == "cifar100":
-        tiny_files.pack(folder, importlib.import_module("f3ast_tff.datasets.cifar_files").CIFAR100)
-    elif name == UNCHECKED:
+    """Packs the originals of the loader that also reads a compressed file of any content."""
+    if name == UNCHECKED:
         path = folder / "shakespeare.sqlite"
         path.with_name(f"{path.name}.lzma").write_bytes(lzma.compress(path.read_bytes()))
         path.unlink()
