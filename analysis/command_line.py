@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from f3ast_tff.analysis.runs import Run, RunsError, finished_runs, load_runs, unfinished_line
-from f3ast_tff.cli.parameter_flags import (
+from f3ast_tff.cli.flags import (
     BAD_INPUT,
     FAILED,
     UsageError,

@@ -13,8 +13,7 @@ from f3ast_tff.availability.combined import build_process
 from f3ast_tff.availability.label_distribution import drawn_labels
 from f3ast_tff.availability.mask_files import FORMS, masks_digest, read_masks, write_masks
 from f3ast_tff.availability.preview import draw, preview, report
-from f3ast_tff.cli.flags import setting_flags
-from f3ast_tff.cli.parameter_flags import (
+from f3ast_tff.cli.flags import (
     PLUGIN,
     PLUGIN_HELP,
     UsageError,
@@ -22,6 +21,7 @@ from f3ast_tff.cli.parameter_flags import (
     flag_lines,
     parse_flags,
     plugins_given,
+    setting_flags,
     wants_help,
 )
 from f3ast_tff.core.errors import ComponentError, DataError, ParameterError

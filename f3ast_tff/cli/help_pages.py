@@ -6,8 +6,14 @@ import difflib
 import textwrap
 
 from f3ast_tff.campaigns.grid_file import built_in_campaigns, find_grid_file, read_grid_file
-from f3ast_tff.cli.flags import CAMPAIGN, FLAGFILE_HELP, setting_flags
-from f3ast_tff.cli.parameter_flags import PLUGIN, PLUGIN_HELP, flag_lines
+from f3ast_tff.cli.flags import (
+    CAMPAIGN,
+    FLAGFILE_HELP,
+    PLUGIN,
+    PLUGIN_HELP,
+    flag_lines,
+    setting_flags,
+)
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import Registry, builtin_registry, parameters_of
 from f3ast_tff.settings.component import Component

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import f3ast_tff
 from f3ast_tff.core.errors import PluginError
@@ -63,13 +62,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_output()
         code = 128 + signal.SIGPIPE
     except (MemoryError, OSError) as error:
-        from f3ast_tff.cli.parameter_flags import fail_of_machine
+        from f3ast_tff.cli.flags import fail_of_machine
 
         # Commands report unwritable files themselves, so this is stdout on a full disk.
         _discard_output()
         code = fail_of_machine(error)
     except PluginError as error:
-        from f3ast_tff.cli.parameter_flags import FAILED, fail
+        from f3ast_tff.cli.flags import FAILED, fail
 
         code = fail(error, FAILED)
     signals.ignore()
@@ -93,51 +92,16 @@ def _main(argv: Sequence[str], signals: Signals) -> int:
     if not arguments[0].startswith("-"):
         command, *arguments = arguments
     if command not in COMMANDS:
-        from f3ast_tff.cli.parameter_flags import fail
+        from f3ast_tff.cli.flags import fail
 
         allowed = f"must be one of {', '.join(COMMANDS)}"
         return fail(f"{command!r} is no command; {allowed}")
-    if command in ("run", "campaign"):
-        return _run(arguments, command, signals)
     # Imports only this command.
+    if command in ("run", "campaign"):
+        from f3ast_tff.cli.run import run_or_campaign
+
+        return run_or_campaign(command, arguments, signals)
     return importlib.import_module(f"f3ast_tff.cli.{command}").main([program, *arguments])
-
-
-def _run(arguments: Sequence[str], command: str, signals: Signals) -> int:
-    from f3ast_tff.cli.flags import expand_flagfiles, parse
-    from f3ast_tff.cli.help_pages import campaigns_text, help_page
-    from f3ast_tff.cli.parameter_flags import (
-        UsageError,
-        fail,
-        help_topic,
-        plugins_given,
-        wants_help,
-    )
-    from f3ast_tff.core.errors import ParameterError
-
-    words = list(arguments)
-    if command == "campaign" and words and not words[0].startswith("-"):
-        words[0] = f"--campaign={words[0]}"
-    if command == "campaign" and not words:
-        print(campaigns_text())
-        return 0
-    try:
-        if wants_help(words):
-            plugins = plugins_given(expand_flagfiles(words, Path()))
-            registry = parse([f"--plugin={each}" for each in plugins]).registry
-            print(help_page(command, help_topic(words), registry))
-            return 0
-        parsed = parse(words)
-    except (ParameterError, UsageError) as error:
-        return fail(error)
-    from f3ast_tff.cli.run import campaign, run
-
-    if "campaign" in parsed.campaign:
-        return campaign(parsed, signals)
-    if command == "campaign" or parsed.campaign:
-        given = "".join(f" --{name}" for name in parsed.campaign)
-        return fail(f"a campaign must be named: f3ast-tff campaign NAME{given}")
-    return run(parsed.settings, parsed.registry, signals)
 
 
 if __name__ == "__main__":

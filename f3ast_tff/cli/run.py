@@ -1,4 +1,12 @@
-"""`f3ast-tff run` and `campaign`: progress, a result line per run, exit codes."""
+"""`f3ast-tff run` and `campaign`: progress, a result line per run, exit codes.
+
+The way of a flag to its component, such as `--rate_beta` to F3AST:
+
+1. `parse` (cli/flags.py) makes a flag of each declared parameter, and settings of given flags.
+2. `resolve` (settings/resolve.py) adds the defaults, and makes the `Config` of each component.
+3. `Builder` (run/build.py), which `run_experiment` asks for all parts, calls `Config.build`.
+4. The component's own file, methods/f3ast.py, declares the parameter and builds the strategy.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +15,28 @@ import itertools
 import sys
 import time
 from collections import deque
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from f3ast_tff.campaigns import Options
-from f3ast_tff.cli.flags import CAMPAIGN, Parsed, setting_flags
-from f3ast_tff.cli.parameter_flags import BAD_INPUT, FAILED, fail, fail_of_machine
+from f3ast_tff.cli.flags import (
+    BAD_INPUT,
+    CAMPAIGN,
+    FAILED,
+    Parsed,
+    UsageError,
+    expand_flagfiles,
+    fail,
+    fail_of_machine,
+    help_topic,
+    parse,
+    plugins_given,
+    setting_flags,
+    wants_help,
+)
+from f3ast_tff.cli.help_pages import campaigns_text, help_page
 from f3ast_tff.core.errors import (
     CheckpointError,
     ComponentError,
@@ -36,6 +58,31 @@ from f3ast_tff.settings.resolve import resolve
 
 _OF_CAMPAIGN = "interrupted: the same command goes on with the campaign"
 _AT_START = "interrupted before a round was done: the same command starts or goes on with the run"
+
+
+def run_or_campaign(command: str, arguments: Sequence[str], signals: Signals) -> int:
+    """Parses the arguments of `run` or `campaign`, and executes it; returns the exit code."""
+    words = list(arguments)
+    if command == "campaign" and not words:
+        print(campaigns_text())
+        return 0
+    if command == "campaign" and not words[0].startswith("-"):
+        words[0] = f"--campaign={words[0]}"
+    try:
+        if wants_help(words):
+            plugins = plugins_given(expand_flagfiles(words, Path()))
+            registry = parse([f"--plugin={each}" for each in plugins]).registry
+            print(help_page(command, help_topic(words), registry))
+            return 0
+        parsed = parse(words)
+    except (ParameterError, UsageError) as error:
+        return fail(error)
+    if "campaign" in parsed.campaign:
+        return campaign(parsed, signals)
+    if command == "campaign" or parsed.campaign:
+        given = "".join(f" --{name}" for name in parsed.campaign)
+        return fail(f"a campaign must be named: f3ast-tff campaign NAME{given}")
+    return run(parsed.settings, parsed.registry, signals)
 
 
 def run(given: Mapping[str, Any], registry: Registry, signals: Signals | None = None) -> int:

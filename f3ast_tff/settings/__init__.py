@@ -1,11 +1,9 @@
 """Settings: parameters, components, their registry, and the resolver.
 
-The way of a flag to its component, such as `--rate_beta` to F3AST: A component is a frozen `Config`
-with its parameters as fields (parameter.py); `register` names it (component.py). `Registry`
-(registry.py) holds the `Config`s of all kinds (kinds.py), also of plug-ins. cli/flags.py makes a
-flag for each parameter. `resolve` (resolve.py) takes the given values, adds the defaults and makes
-one `Config` for each kind: a `Configuration`. `Builder` (run/build.py) calls `Config.build`, which
-returns the part of the experiment.
+A component is a frozen `Config` with its parameters as fields (parameter.py); `register` names it
+(component.py). A `Registry` (registry.py) holds the components of all kinds (kinds.py), also of
+plug-ins. `resolve` (resolve.py) makes a `Configuration`, the `Config`s of an experiment, from given
+values. cli/run.py describes the way of a flag to its component.
 """
 
 from f3ast_tff.settings.component import Component, register

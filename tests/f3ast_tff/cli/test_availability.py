@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.cli.availability import main
-from f3ast_tff.cli.parameter_flags import BAD_INPUT
+from f3ast_tff.cli.flags import BAD_INPUT
 from f3ast_tff.run.run_experiment import run_experiment
 from f3ast_tff.settings.resolve import resolve
 
