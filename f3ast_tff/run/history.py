@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,235 +30,166 @@ class Totals(NamedTuple):
     seconds: float
 
 
-class LateRecord(NamedTuple):
-    """Updates that entered in a later round than they were asked in.
-
-    Attributes:
-        ids: Client of each update, `int64 [e]`.
-        asked_in: Round in which the client was asked, `int64 [e]`.
-        weights: Weight of each update, `float64 [e]`.
-        lost: Number of updates lost since this round.
-        in_flight: Number of updates under way after the round.
-    """
-
-    ids: np.ndarray
-    asked_in: np.ndarray
-    weights: np.ndarray
-    lost: int
-    in_flight: int
-
-
-@dataclass(frozen=True)
-class RoundRecord:
-    """Selection and delivery of one round.
-
-    Attributes:
-        num_available: Number of available clients.
-        asked: Ids of the selected clients, `int64 [m]`.
-        delivered: Whether each client's update arrived, `bool [m]`.
-        weights: Weights of the updates, 0 for a lost update, `float64 [m]`.
-        num_dropped: Number of updates dropped because they are not finite.
-        rejected: Whether the model stayed unchanged.
-        seconds: Duration; NaN without a clock.
-        bytes_down: Bytes that the server sent.
-        bytes_up: Bytes that the server received.
-        late: Late updates that entered, if updates may be late.
-    """
-
-    num_available: int
-    asked: np.ndarray
-    delivered: np.ndarray
-    weights: np.ndarray
-    num_dropped: int
-    rejected: bool
-    seconds: float
-    bytes_down: int
-    bytes_up: int
-    late: LateRecord | None = None
-
-    @property
-    def num_entered(self) -> int:
-        """Number of updates that entered the aggregate or were dropped there as not finite."""
-        late = 0 if self.late is None else len(self.late.ids)
-        return int(np.count_nonzero(self.delivered)) + late
+_WHOLE, _REAL, _TRUTH = np.dtype(np.int64), np.dtype(np.float64), np.dtype(bool)
+# The arrays of `SelectionHistory.arrays` by name. The late arrays follow if updates may be late.
+_TYPES = {
+    "num_available": _WHOLE,
+    "num_selected": _WHOLE,
+    "num_delivered": _WHOLE,
+    "num_dropped": _WHOLE,
+    "rejected": _TRUTH,
+    "selected": _WHOLE,
+    "delivered": _TRUTH,
+    "weights": _REAL,
+    "weight_sum": _REAL,
+    "round_seconds": _REAL,
+    "bytes_down": _WHOLE,
+    "bytes_up": _WHOLE,
+    "late_clients": _WHOLE,
+    "late_asked_in": _WHOLE,
+    "late_weights": _REAL,
+    "late_lost": _WHOLE,
+    "in_flight": _WHOLE,
+}
+# Padding of the arrays with a row per round; all others have a number per round.
+_PADDING = {
+    "selected": -1,
+    "delivered": False,
+    "weights": 0,
+    "late_clients": -1,
+    "late_asked_in": -1,
+    "late_weights": 0,
+}
+_LATE = ("late_clients", "late_asked_in", "late_weights")
 
 
 class SelectionHistory:
-    """Per-round record of the selection, the content of `selection.npz`."""
+    """Per-round record of the selection, the content of `selection.npz`.
+
+    Attributes:
+        total: Bytes and seconds of all rounds.
+    """
 
     def __init__(self) -> None:
         """Starts empty."""
-        self._rounds: list[RoundRecord] = []
-        self._total = Totals(0, 0, 0.0)
+        # Each round by the names of `_TYPES`, its rows not padded.
+        self._rounds: list[dict[str, Any]] = []
+        self.total = Totals(0, 0, 0.0)
 
     def append(
         self, num_available: int, answers: Answers, num_dropped: int, rejected: bool
     ) -> None:
         """Adds a round."""
-        weights, entering, late = np.zeros(len(answers.asked)), answers.cohort, None
+        asked, delivered, entering = answers.asked, answers.delivered, answers.cohort
         # The clients selected in the round come first.
-        now = int(np.count_nonzero(answers.delivered))
-        weights[answers.delivered] = entering.weights[:now]
+        now = int(np.count_nonzero(delivered))
+        weights = np.zeros(len(asked))
+        weights[delivered] = entering.weights[:now]
+        record = {
+            "num_available": num_available,
+            "num_selected": len(asked),
+            "num_delivered": len(entering),
+            "num_dropped": num_dropped,
+            "rejected": rejected,
+            "selected": asked,
+            "delivered": delivered,
+            "weights": weights,
+            "weight_sum": weights[delivered].sum(),
+            "round_seconds": answers.seconds,
+            "bytes_down": answers.bytes_down,
+            "bytes_up": answers.bytes_up,
+        }
         if answers.late is not None:
-            late = LateRecord(
-                entering.ids[now:],
-                answers.late.flight.asked_in[now:],
-                entering.weights[now:],
-                lost=answers.late.lost,
-                in_flight=answers.late.in_flight,
-            )
-        self._add(
-            RoundRecord(
-                num_available=num_available,
-                asked=answers.asked,
-                delivered=answers.delivered,
-                weights=weights,
-                num_dropped=num_dropped,
-                rejected=rejected,
-                seconds=answers.seconds,
-                bytes_down=answers.bytes_down,
-                bytes_up=answers.bytes_up,
-                late=late,
-            )
-        )
+            record["late_clients"] = entering.ids[now:]
+            record["late_asked_in"] = answers.late.flight.asked_in[now:]
+            record["late_weights"] = entering.weights[now:]
+            record["late_lost"] = answers.late.lost
+            record["in_flight"] = answers.late.in_flight
+            record["weight_sum"] += entering.weights[now:].sum()
+        self._add(record)
 
-    def _add(self, record: RoundRecord) -> None:
+    def _add(self, record: dict[str, Any]) -> None:
         self._rounds.append(record)
-        self._total = Totals(
-            self._total.bytes_down + record.bytes_down,
-            self._total.bytes_up + record.bytes_up,
-            self._total.seconds + record.seconds,
+        self.total = Totals(
+            self.total.bytes_down + record["bytes_down"],
+            self.total.bytes_up + record["bytes_up"],
+            self.total.seconds + record["round_seconds"],
         )
-
-    @property
-    def total(self) -> Totals:
-        """Bytes and seconds of all rounds."""
-        return self._total
 
     @property
     def num_empty(self) -> int:
         """Number of rounds in which no update arrived."""
-        return sum(record.num_entered == 0 for record in self._rounds)
+        return sum(record["num_delivered"] == 0 for record in self._rounds)
 
     @property
     def num_lost(self) -> int:
         """Number of updates that did not arrive, over all rounds."""
         return sum(
-            int(np.count_nonzero(~record.delivered)) if record.late is None else record.late.lost
+            record.get("late_lost", np.count_nonzero(~record["delivered"]))
             for record in self._rounds
         )
 
     @property
     def num_dropped(self) -> int:
         """Number of updates dropped because they are not finite, over all rounds."""
-        return sum(record.num_dropped for record in self._rounds)
+        return sum(record["num_dropped"] for record in self._rounds)
 
     @property
     def num_rejected(self) -> int:
         """Number of rounds with clients in which the model stayed unchanged."""
-        return sum(record.rejected and record.num_entered > 0 for record in self._rounds)
+        return sum(record["rejected"] and record["num_delivered"] > 0 for record in self._rounds)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Returns the record.
 
         Returns:
             `num_available`, `num_selected`, `num_delivered`, `num_dropped`: `int64 [T]`;
-            `rejected`: `bool [T]`; `selected`: `int64 [T, widest cohort]`, client ids, padded by
-            -1; `delivered`: whether each update arrived, `bool`, same shape; `weights`: `float64`,
-            same shape, padded by 0; `weight_sum`: sum of the delivered clients' weights,
-            `float64 [T]`; `round_seconds`: duration, NaN without a clock, `float64 [T]`;
-            `bytes_down`, `bytes_up`: bytes that the server sent and received, `int64 [T]`. If
-            updates may be late, `delivered` and `weights` cover updates that entered in the round
-            they were asked in; `_late_arrays` has the late updates. The numbers count both.
+            `rejected`: whether the model stayed unchanged, `bool [T]`; `selected`:
+            `int64 [T, widest cohort]`, client ids, padded by -1; `delivered`: whether each update
+            arrived, `bool`, same shape; `weights`: `float64`, same shape, padded by 0, 0 for a
+            lost update; `weight_sum`: sum of the delivered clients' weights, `float64 [T]`;
+            `round_seconds`: duration, NaN without a clock, `float64 [T]`; `bytes_down`,
+            `bytes_up`: bytes that the server sent and received, `int64 [T]`.
+
+            If updates may be late, `delivered` and `weights` cover updates that entered in the
+            round they were asked in. Further arrays are `late_clients`: clients whose update
+            entered late, `int64 [T, most]`, padded by -1; `late_asked_in`: round in which each
+            client was asked, same shape; `late_weights`: `float64`, same shape, padded by 0;
+            `late_lost`: updates lost since this round, and `in_flight`: updates under way after
+            the round, `int64 [T]`. The numbers count both.
         """
-        rounds = self._rounds
-        sizes = np.array([len(record.asked) for record in rounds], np.int64)
-        filled = np.arange(sizes.max(initial=0)) < sizes[:, None]
-        delivered = [record.delivered for record in rounds]
-        weights = [record.weights for record in rounds]
-        sums = [record.weights[record.delivered].sum() for record in rounds]
-        late = [record.late for record in rounds if record.late is not None]
-        if late:
-            sums = [here + there.weights.sum() for here, there in zip(sums, late)]
-        return {
-            "num_available": np.array([record.num_available for record in rounds], np.int64),
-            "num_selected": sizes,
-            "num_delivered": np.array([record.num_entered for record in rounds], np.int64),
-            "num_dropped": np.array([record.num_dropped for record in rounds], np.int64),
-            "rejected": np.array([record.rejected for record in rounds], bool),
-            "selected": _table(
-                [r.asked for r in rounds], filled=filled, nothing=-1, dtype=np.dtype(np.int64)
-            ),
-            "delivered": _table(delivered, filled=filled, nothing=False, dtype=np.dtype(bool)),
-            "weights": _table(weights, filled=filled, nothing=0, dtype=np.dtype(np.float64)),
-            "weight_sum": np.array(sums, np.float64),
-            "round_seconds": np.array([record.seconds for record in rounds], np.float64),
-            "bytes_down": np.array([record.bytes_down for record in rounds], np.int64),
-            "bytes_up": np.array([record.bytes_up for record in rounds], np.int64),
-            **(_late_arrays(late) if late else {}),
-        }
+        is_late = bool(self._rounds) and "in_flight" in self._rounds[0]
+        left_out = () if is_late else (*_LATE, "late_lost", "in_flight")
+        found = {}
+        for name in (name for name in _TYPES if name not in left_out):
+            values = [record[name] for record in self._rounds]
+            if name in _PADDING:
+                found[name] = _padded(values, _PADDING[name], _TYPES[name])
+            else:
+                found[name] = np.array(values, _TYPES[name])
+        return found
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restores the arrays of `arrays` into an empty record."""
         for t, size in enumerate(arrays["num_selected"].tolist()):
-            self._add(
-                RoundRecord(
-                    num_available=int(arrays["num_available"][t]),
-                    asked=arrays["selected"][t][:size],
-                    delivered=arrays["delivered"][t][:size],
-                    weights=arrays["weights"][t][:size],
-                    num_dropped=int(arrays["num_dropped"][t]),
-                    rejected=bool(arrays["rejected"][t]),
-                    seconds=float(arrays["round_seconds"][t]),
-                    bytes_down=int(arrays["bytes_down"][t]),
-                    bytes_up=int(arrays["bytes_up"][t]),
-                    late=_late_record(arrays, t, size) if "in_flight" in arrays else None,
-                )
-            )
+            record: dict[str, Any] = {}
+            for name in _TYPES.keys() & arrays.keys():
+                value = arrays[name][t]
+                record[name] = value if name in _PADDING else value.item()
+            for name in ("selected", "delivered", "weights"):
+                record[name] = record[name][:size]
+            if "in_flight" in record:
+                late = record["num_delivered"] - np.count_nonzero(record["delivered"])
+                for name in _LATE:
+                    record[name] = record[name][:late]
+            self._add(record)
 
 
-def _late_arrays(rounds: Sequence[LateRecord]) -> dict[str, np.ndarray]:
-    """Returns the record of late updates.
-
-    Returns:
-        `late_clients`: clients whose update entered late, `int64 [T, most]`, padded by -1;
-        `late_asked_in`: round in which each client was asked, same shape; `late_weights`:
-        `float64`, same shape, padded by 0; `late_lost`, `in_flight`: `int64 [T]`.
-    """
-    sizes = np.array([len(record.ids) for record in rounds], np.int64)
+def _padded(rows: Sequence[np.ndarray], padding: int, dtype: np.dtype) -> np.ndarray:
+    """Rows of several lengths as one array `[T, longest]`."""
+    sizes = np.array([len(row) for row in rows], np.int64)
     filled = np.arange(sizes.max(initial=0)) < sizes[:, None]
-    whole, real = np.dtype(np.int64), np.dtype(np.float64)
-    return {
-        "late_clients": _table(
-            [record.ids for record in rounds], filled=filled, nothing=-1, dtype=whole
-        ),
-        "late_asked_in": _table(
-            [record.asked_in for record in rounds], filled=filled, nothing=-1, dtype=whole
-        ),
-        "late_weights": _table(
-            [record.weights for record in rounds], filled=filled, nothing=0, dtype=real
-        ),
-        "late_lost": np.array([record.lost for record in rounds], np.int64),
-        "in_flight": np.array([record.in_flight for record in rounds], np.int64),
-    }
-
-
-def _late_record(arrays: dict[str, np.ndarray], t: int, num_selected: int) -> LateRecord:
-    entered = int(arrays["num_delivered"][t])
-    size = entered - int(np.count_nonzero(arrays["delivered"][t][:num_selected]))
-    return LateRecord(
-        arrays["late_clients"][t][:size],
-        arrays["late_asked_in"][t][:size],
-        arrays["late_weights"][t][:size],
-        lost=int(arrays["late_lost"][t]),
-        in_flight=int(arrays["in_flight"][t]),
-    )
-
-
-def _table(
-    rows: Sequence[np.ndarray], filled: np.ndarray, nothing: int | bool, dtype: np.dtype
-) -> np.ndarray:
-    table = np.full(filled.shape, nothing, dtype)
+    table = np.full(filled.shape, padding, dtype)
     if len(rows):
         table[filled] = np.concatenate(rows)
     return table
