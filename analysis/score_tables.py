@@ -49,8 +49,8 @@ from f3ast_tff.analysis.tidy_scores import (
 )
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import REQUIRED, parameter
-from f3ast_tff.settings.defaults import PRESETS
 from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.parameter import PRESETS
 
 # Name for every row as the first of a pair of rows.
 EACH = "each"

@@ -33,7 +33,7 @@ from f3ast_tff.core.messages import one_line
 from f3ast_tff.run.metrics import count_of_last_10_percent
 from f3ast_tff.settings import parameter
 from f3ast_tff.settings.conditions import conditions
-from f3ast_tff.settings.defaults import PRESETS
+from f3ast_tff.settings.parameter import PRESETS
 
 # Best score of a run over all its evaluations, as FedLaAvg's Table 2 prints it.
 BEST = "best"

@@ -117,7 +117,7 @@ class AvailabilityConfig:
         """Returns a measure of joint availability, if there is a log of the clients.
 
         Args:
-            known: All settings, resolved when asked for (`settings.defaults.Known`).
+            known: All settings, resolved when asked for (`settings.parameter.Known`).
 
         Returns:
             The measure; `None` if `positively_correlated` declares the case.
@@ -134,7 +134,7 @@ class AvailabilityConfig:
         """Returns whether, by default, p_k are shares among the present clients of a round.
 
         Args:
-            known: All settings, resolved when asked for (`settings.defaults.Known`).
+            known: All settings, resolved when asked for (`settings.parameter.Known`).
         """
         return False
 

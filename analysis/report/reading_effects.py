@@ -23,8 +23,8 @@ from f3ast_tff.analysis.report.readings import (
 from f3ast_tff.analysis.run_groups import RunGroup, higher_is_better, summarised
 from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.analysis.verdicts import holm, obstacle_to_verdict
-from f3ast_tff.settings.defaults import PRESETS
 from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.parameter import PRESETS
 
 NOT_ENOUGH = "not enough runs"
 LEAD = ("f3ast", "fedavg")

@@ -21,7 +21,6 @@ from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.conditions import conditions
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.kinds import KINDS
-from f3ast_tff.settings.resolve import plugin_sources
 
 # An axis whose value d stands for `data_seed` d and `seed` d, so for all random draws.
 DRAW = "draw"
@@ -60,7 +59,7 @@ class PlannedRun:
         """JSON values from which another process resolves the run again."""
         return {
             "settings": dict(self.settings),
-            "plugins": plugin_sources([self.configuration]),
+            "plugins": self.configuration.plugin_sources,
             "identity": self.configuration.identity,
         }
 

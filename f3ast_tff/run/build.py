@@ -1,4 +1,4 @@
-"""From a configuration to the parts of an experiment."""
+"""The parts of an experiment, by its configuration: calls `build` of each component's `Config`."""
 
 from __future__ import annotations
 

@@ -7,8 +7,15 @@ values. cli/run.py describes the way of a flag to its component.
 """
 
 from f3ast_tff.settings.component import Component, register
-from f3ast_tff.settings.defaults import REQUIRED, Derived, Published, Reading
-from f3ast_tff.settings.parameter import Parameter, parameter, parameters_of
+from f3ast_tff.settings.parameter import (
+    REQUIRED,
+    Derived,
+    Parameter,
+    Published,
+    Reading,
+    parameter,
+    parameters_of,
+)
 from f3ast_tff.settings.registry import Registry, builtin_registry
 
 __all__ = [

@@ -11,11 +11,10 @@ from typing import Any
 
 from f3ast_tff.core.data_files import hash_of
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.settings import Component, Parameter, Registry
-from f3ast_tff.settings.component import component_of
+from f3ast_tff.settings.component import Component, component_of
 from f3ast_tff.settings.kinds import KINDS
-from f3ast_tff.settings.parameter import parameters_of
-from f3ast_tff.settings.plugins import Plugin
+from f3ast_tff.settings.parameter import Parameter, parameters_of
+from f3ast_tff.settings.registry import Plugin, Registry
 
 
 @dataclass(frozen=True)
@@ -73,36 +72,34 @@ class Configuration:
                     found[name] = _digest(path, *_stamp(path))
                 except FileNotFoundError as error:
                     raise ParameterError(name, path, "not found") from error
-                except OSError as error:
-                    raise ParameterError(name, path, f"cannot be read: {error.strerror}") from error
-                except ValueError as error:
-                    raise ParameterError(name, path, f"cannot be read: {error}") from error
+                except (OSError, ValueError) as error:
+                    reason = error.strerror if isinstance(error, OSError) else error
+                    raise ParameterError(name, path, f"cannot be read: {reason}") from error
         return found
 
     @property
     def plugins(self) -> list[Plugin]:
         """The plug-ins whose components are in use."""
         found = {}
-        for component in self._all_components():
-            plugin = self.registry.plugin_of(component)
+        for config in self._all_configs():
+            plugin = self.registry.plugin_of(component_of(config))
             if plugin is not None:
                 found[plugin.name] = plugin
         return list(found.values())
+
+    @property
+    def plugin_sources(self) -> list[str]:
+        """The distinct sources of these plug-ins, for loading them again."""
+        return list(dict.fromkeys(plugin.source for plugin in self.plugins))
 
     @property
     def method_settings(self) -> list[str]:
         """Settings in which compared runs of other methods may differ."""
         own = [name for name, kind in KINDS.items() if kind.method_specific]
         for kind, config in self.configs.items():
-            for p in parameters_of(type(config)):
-                if _is_method_specific(p, kind):
-                    own.append(p.name)
-        own += [
-            p.name
-            for g in self.groups.values()
-            for p in parameters_of(type(g))
-            if p.method_specific
-        ]
+            own += _method_specific(config, by_default=KINDS[kind].method_specific)
+        for group in self.groups.values():
+            own += _method_specific(group, by_default=False)
         return own
 
     def describe(self) -> dict[str, Any]:
@@ -140,25 +137,23 @@ class Configuration:
 
     def _kinds(self, plugin: Plugin) -> list[str]:
         """The kinds of a plug-in's components that are in use."""
-        used = [c for c in self._all_components() if self.registry.plugin_of(c) == plugin]
-        return list(dict.fromkeys(component.kind for component in used))
+        used = map(component_of, self._all_configs())
+        return list(dict.fromkeys(c.kind for c in used if c in plugin.components))
 
-    def _all_components(self) -> list[Component]:
-        found = []
-        for config in self.configs.values():
-            found += [component_of(c) for c in (config, *getattr(config, "parts", ()))]
-        return found
+    def _all_configs(self) -> list[Any]:
+        """The `Config`s of the components and of their parts."""
+        return [part for c in self.configs.values() for part in (c, *getattr(c, "parts", ()))]
 
-    def _parameters(self) -> list[Any]:
-        configs = [*self.configs.values(), *self.groups.values()]
-        for config in self.configs.values():
-            configs += getattr(config, "parts", ())
+    def _parameters(self) -> list[Parameter]:
+        parts = [part for c in self.configs.values() for part in getattr(c, "parts", ())]
+        configs = [*self.configs.values(), *self.groups.values(), *parts]
         return [p for config in configs for p in parameters_of(type(config))]
 
 
-def _is_method_specific(parameter: Parameter, kind: str) -> bool:
-    declared = parameter.method_specific
-    return KINDS[kind].method_specific if declared is None else declared
+def _method_specific(config: Any, by_default: bool) -> list[str]:
+    """Names of the parameters in which compared methods may differ."""
+    declared = {p.name: p.method_specific for p in parameters_of(type(config))}
+    return [name for name, own in declared.items() if (by_default if own is None else own)]
 
 
 def _stamp(path: str) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.settings import Registry, parameters_of, register
 from f3ast_tff.settings.component import component_of, given_fields, without_note
 from f3ast_tff.settings.kinds import KINDS
-from f3ast_tff.settings.plugins import Plugin
+from f3ast_tff.settings.registry import Plugin
 
 # Rounds to measure, if a process does not declare whether clients are available together.
 _MEASURED_ROUNDS = 500

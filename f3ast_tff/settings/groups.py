@@ -9,7 +9,7 @@ from typing import Any
 from f3ast_tff.core.randomness import MAX_SEED
 from f3ast_tff.optimizers.schedules import PUBLISHED_ROUNDS, SCHEDULES
 from f3ast_tff.settings import Derived, Published, Reading, parameter
-from f3ast_tff.settings.defaults import PRESETS
+from f3ast_tff.settings.parameter import PRESETS
 
 
 @dataclass(frozen=True)

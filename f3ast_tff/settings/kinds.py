@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from f3ast_tff.core.errors import ComponentError
-from f3ast_tff.settings.defaults import Derived
+from f3ast_tff.settings.parameter import Derived
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Declaration of a component's parameter: default, range, help and units in one place."""
+"""Declaration of a component's parameter: default, range, help and units in one place.
+
+A default beyond a single value is `REQUIRED`, `Published`, `Derived` or a `Reading`.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,126 @@ import math
 import os
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import lru_cache
-from typing import Any, Union
+from typing import Any, Protocol, Union
 
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.messages import is_plain
-from f3ast_tff.settings.defaults import REQUIRED, Derived, Published, Reading
 
+PRESETS = ("paper", "released", "ca_fed", "textbook")
 _KEY = "f3ast_tff.parameter"
 # Programs compute with integers of 32 bits and in single precision.
 _LARGEST = {int: 2**31 - 1, float: float(np.finfo(np.float32).max)}
 _SMALLEST = float(np.finfo(np.float32).tiny)
 _NO_CONTROLS = "must not hold control characters"
 _KINDS = {"int": int, "float": float, "str": str, "bool": bool}
+
+
+class Known(Protocol):
+    """The settings of one experiment, each resolved on first use."""
+
+    def __getitem__(self, name: str) -> Any:
+        """Returns the value of a setting or the name of a chosen component."""
+        ...
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Returns the value of a setting, `default` if no chosen component has it."""
+        ...
+
+    def config_class(self, kind: str) -> Any:
+        """Returns the `Config` class of the chosen component of a kind."""
+        ...
+
+    def run_name(self) -> str:
+        """Returns the default of the run's name, which depends on every other setting."""
+        ...
+
+
+class _Required:
+    """Type of `REQUIRED`."""
+
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+# The parameter has no default: it must be given when its component is chosen.
+REQUIRED = _Required()
+
+
+@dataclass(frozen=True)
+class Published:
+    """The value published for the task: by the algorithm, else by the task, else a fallback.
+
+    Attributes:
+        fallback: Value for tasks that publish none; `REQUIRED` if there is no sensible one.
+
+    Examples:
+        >>> from f3ast_tff.optimizers.sgd import ClientSgdConfig
+        >>> from f3ast_tff.settings import Published, parameters_of
+        >>> from f3ast_tff.settings.resolve import resolve
+        >>> isinstance(parameters_of(ClientSgdConfig)[0].default, Published)
+        True
+        >>> [resolve({"task": task}).settings["client_lr"] for task in ("synthetic", "shakespeare")]
+        [0.01, 1.0]
+    """
+
+    fallback: Any = REQUIRED
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A default that follows from other settings.
+
+    Attributes:
+        compute: Function from `Known`, the other settings, to the value.
+        words: The rule in words, for `--help`.
+        from_rounds: Whether the value follows from the number of rounds.
+
+    Examples:
+        >>> from f3ast_tff.settings import Derived
+        >>> half = Derived(lambda known: known["rounds"] // 2, "half-way", from_rounds=True)
+        >>> half.compute({"rounds": 100})
+        50
+    """
+
+    compute: Callable[[Known], Any]
+    words: str
+    from_rounds: bool = False
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A point that the paper, its released code or CA-Fed's authors settle differently.
+
+    Attributes:
+        number: Number of the reading, such as `"R1"`.
+        paper: Value in the paper, or in the authors' code if the paper is silent; `Derived` if it
+            depends on another setting.
+        released: Value in the released code.
+        ca_fed: Value in CA-Fed's released code; `None` for the paper's.
+        textbook: Value with which a baseline is strongest; `None` for the paper's.
+
+    Examples:
+        >>> from f3ast_tff.settings import Reading
+        >>> ties = Reading("R11", "random", "lowest_id")
+        >>> [ties.value(preset) for preset in ("paper", "released", "textbook")]
+        ['random', 'lowest_id', 'random']
+    """
+
+    number: str
+    paper: Any
+    released: Any
+    ca_fed: Any | None = None
+    textbook: Any | None = None
+
+    def value(self, preset: str) -> Any:
+        """Returns the value (or `Derived`) under one of `PRESETS`."""
+        value = getattr(self, preset)
+        return self.paper if value is None else value
 
 
 @dataclass(frozen=True)
@@ -34,7 +140,7 @@ class Parameter:
         name: Name of the field, of the setting and of the flag.
         kind: `int`, `float`, `str` or `bool`.
         optional: Whether `None` is allowed.
-        default: A value, or one of `settings.defaults`.
+        default: A value, or `REQUIRED`, `Published`, `Derived` or `Reading`.
         help: Help text, one line.
         choices: Allowed texts, matched without regard to case; empty for any.
         minimum: Least allowed value.

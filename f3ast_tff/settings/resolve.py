@@ -1,4 +1,7 @@
-"""Resolves given settings to a `Configuration` and checks them before slow work."""
+"""Resolves given settings to a `Configuration` and checks them before slow work.
+
+It makes the `Config` of each component; run/build.py calls their `build`.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,14 @@ from f3ast_tff.availability.constraints.constraint import is_count
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.optimizers.schedules import client_schedule
 from f3ast_tff.run.metrics_loggers import logger_names
-from f3ast_tff.run.run_names import name_part, path_part, run_name
 from f3ast_tff.settings import Derived, Parameter, Published, Reading, Registry, parameters_of
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.configuration import Configuration
-from f3ast_tff.settings.defaults import REQUIRED
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
+from f3ast_tff.settings.parameter import REQUIRED
 from f3ast_tff.settings.registry import builtin_registry
+from f3ast_tff.settings.run_names import name_part, path_part, run_name
 
 _FIXED_CONSTRAINT = "fixed"
 # File systems allow 255.
@@ -309,8 +312,3 @@ def _check_run_name(name: str) -> None:
     if len(name.encode()) > _LONGEST_NAME_BYTES:
         allowed = f"must be at most {_LONGEST_NAME_BYTES} bytes long"
         raise ParameterError("run_name", name, allowed)
-
-
-def plugin_sources(configurations: Sequence[Configuration]) -> list[str]:
-    """Returns the distinct sources of the plug-ins in use, for loading them again."""
-    return list(dict.fromkeys(p.source for c in configurations for p in c.plugins))

@@ -11,9 +11,8 @@ import numpy as np
 
 from f3ast_tff.availability.constraints.counts import FixedK
 from f3ast_tff.core.errors import ComponentError, ParameterError
-from f3ast_tff.settings.defaults import Derived, Reading
 from f3ast_tff.settings.kinds import KINDS
-from f3ast_tff.settings.parameter import Parameter
+from f3ast_tff.settings.parameter import Derived, Parameter, Reading
 
 # Settings that replace defaults which need an availability process.
 _WITHOUT_PROCESS = {"availability_knowledge": "estimated"}
@@ -57,7 +56,7 @@ def constraint_from(name: str, k: Any) -> Any:
 
 
 class OwnServer:
-    """Resolves defaults that follow from other settings; a `settings.defaults.Known`."""
+    """Resolves defaults that follow from other settings; a `settings.parameter.Known`."""
 
     def __init__(self, availability: Any, rounds: int | None) -> None:
         """Takes the availability process (`None`: unknown) and T (`None`: no end)."""

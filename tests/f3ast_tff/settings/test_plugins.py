@@ -13,9 +13,13 @@ from pathlib import Path
 import pytest
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.settings import plugins as plugins_module
-from f3ast_tff.settings.plugins import installed_plugins, load_plugin
-from f3ast_tff.settings.registry import builtin_registry, registry_with
+from f3ast_tff.settings import registry as registry_module
+from f3ast_tff.settings.registry import (
+    builtin_registry,
+    installed_plugins,
+    load_plugin,
+    registry_with,
+)
 
 PLUGIN = """
 from dataclasses import dataclass
@@ -227,6 +231,6 @@ def test_entry_points_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         def select(self, group: str) -> list[metadata.EntryPoint]:
             return [point] if group == "f3ast_tff" else []
 
-    monkeypatch.setattr(plugins_module.metadata, "entry_points", Points)
+    monkeypatch.setattr(registry_module.metadata, "entry_points", Points)
     assert [plugin.name for plugin in installed_plugins()] == ["an_installed_plugin"]
     assert "installed" in registry_with().names("availability")

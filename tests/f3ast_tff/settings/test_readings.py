@@ -10,9 +10,9 @@ from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.models.pure_model import PureModel
 from f3ast_tff.run.build import Builder
 from f3ast_tff.settings import Derived, Parameter, Reading, parameters_of
-from f3ast_tff.settings.defaults import PRESETS
 from f3ast_tff.settings.given_objects import settings_of
 from f3ast_tff.settings.groups import GROUPS
+from f3ast_tff.settings.parameter import PRESETS
 from f3ast_tff.settings.registry import builtin_registry
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.settings.examples import CHOOSING
