@@ -96,9 +96,7 @@ def _write(folder: Path, name: str, key: Mapping[str, Any], data: FederatedData)
     meta[_CHECKSUM] = _checksum(meta)
     with atomic_write(partial / _META) as file:
         file.write(json.dumps(meta, indent=2) + "\n")
-    _sync_folder(partial)
     os.rename(partial, folder)
-    _sync_folder(folder.parent)
 
 
 def _open(folder: Path, name: str, key: Mapping[str, Any]) -> FederatedData:
@@ -180,11 +178,3 @@ def _refused_writes(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DataError(f"cannot write to {folder}: {error.strerror}") from error
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

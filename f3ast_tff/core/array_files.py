@@ -5,9 +5,7 @@ Writes `.npz` files too.
 
 from __future__ import annotations
 
-import tokenize
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -18,20 +16,6 @@ from f3ast_tff.core.data_files import open_regular
 
 # Limit above any run's record of its clients.
 _MAX_ARRAYS_BYTES = 2**32
-# Errors of NumPy and zipfile for a damaged file.
-_DAMAGED = (
-    EOFError,
-    KeyError,
-    MemoryError,
-    NotImplementedError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    OverflowError,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def open_npy(path: Path) -> np.memmap:
@@ -45,7 +29,9 @@ def open_npy(path: Path) -> np.memmap:
         pass
     try:
         return np.lib.format.open_memmap(path, mode="r")
-    except _DAMAGED as error:
+    except (OSError, ValueError):
+        raise
+    except Exception as error:  # NumPy and zipfile raise errors of many types.
         raise ValueError(f"it is damaged ({error})") from error
 
 
@@ -95,7 +81,9 @@ def _read(file: IO[bytes], most: int) -> dict[str, np.ndarray]:
         file.seek(0)
         with np.load(file, allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in arrays.files}
-    except _DAMAGED as error:
+    except (OSError, ValueError):
+        raise
+    except Exception as error:  # NumPy and zipfile raise errors of many types.
         raise ValueError(f"it is damaged ({error})") from error
     for name, array in found.items():
         if not isinstance(array, np.ndarray):
