@@ -15,14 +15,8 @@ from f3ast_tff.core.errors import DataError
 from f3ast_tff.core.federated_data import FederatedData
 from f3ast_tff.datasets.cifar100_from_tff import cifar100_from_tff
 from f3ast_tff.datasets.cifar_files import CifarFiles
-from tests.datasets.tff_files import other_message, statement
-from tests.datasets.tiny_files import example, images, tiny_tff_cifar100
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
+from tests.datasets.tff_files import image_example, other_message, statement
+from tests.datasets.tiny_files import images, tiny_tff_cifar100
 
 
 @pytest.fixture
@@ -93,12 +87,12 @@ EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "no images": (statement("DELETE FROM examples"), "it has no train examples"),
     "text": (statement("UPDATE examples SET serialized_example_proto = 'text'"), "damaged"),
-    "small image": (other_message(example(IMAGE[1:], 1, 1)), "an example has 2978 numbers"),
-    "pixel": (other_message(example(IMAGE + 256, 1, 1)), "out of range"),
-    "label": (other_message(example(IMAGE, 20, 1)), "out of range"),
-    "coarse label": (other_message(example(IMAGE, 1, 4)), "out of range"),
+    "small image": (other_message(image_example(IMAGE[1:], 1, 1)), "an example has 2978 numbers"),
+    "pixel": (other_message(image_example(IMAGE + 256, 1, 1)), "out of range"),
+    "label": (other_message(image_example(IMAGE, 20, 1)), "out of range"),
+    "coarse label": (other_message(image_example(IMAGE, 1, 4)), "out of range"),
     "empty": (other_message(b""), "an example has no image"),
-    "cut": (other_message(example(IMAGE, 1, 1)[:-9]), "damaged tf.train.Example"),
+    "cut": (other_message(image_example(IMAGE, 1, 1)[:-9]), "damaged tf.train.Example"),
 }
 
 

@@ -18,17 +18,7 @@ from f3ast_tff.core.errors import DataError
 from f3ast_tff.datasets.cifar_files import CIFAR10, CIFAR100, CifarFiles, read_cifar
 from f3ast_tff.datasets.cifar_pickle import load_batch
 from tests.datasets.serving import served
-from tests.datasets.tiny_files import images, pack, tiny_cifar10, tiny_cifar100
-
-
-@pytest.fixture
-def tiny100(tmp_path: Path) -> CifarFiles:
-    return tiny_cifar100(tmp_path)
-
-
-@pytest.fixture
-def tiny10(tmp_path: Path) -> CifarFiles:
-    return tiny_cifar10(tmp_path)
+from tests.datasets.tiny_files import images, pack
 
 
 def change(path: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
@@ -45,10 +35,10 @@ def shuffle(batch: dict[str, Any]) -> None:
 
 
 def test_pixels_and_labels_stay_together(
-    tmp_path: Path, tiny100: CifarFiles, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, cifar100_files: CifarFiles, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Each image keeps its label, in whatever order."""
-    train, test = read_cifar(tmp_path, tiny100)
+    train, test = read_cifar(tmp_path, cifar100_files)
     for part, num, seed in ((train, 400, 0), (test, 100, 1)):
         pixels, labels = images(num, 20, seed)
         written = {image.tobytes(): label for image, label in zip(pixels, labels.tolist())}
@@ -60,12 +50,12 @@ def test_pixels_and_labels_stay_together(
 
 
 def test_another_order_is_the_same_images_with_a_notice(
-    tmp_path: Path, tiny100: CifarFiles, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, cifar100_files: CifarFiles, caplog: pytest.LogCaptureFixture
 ) -> None:
-    original, _ = read_cifar(tmp_path, tiny100)
+    original, _ = read_cifar(tmp_path, cifar100_files)
     path = tmp_path / "cifar-100-python" / "train"
     change(path, shuffle)
-    shuffled, _ = read_cifar(tmp_path, tiny100)
+    shuffled, _ = read_cifar(tmp_path, cifar100_files)
     np.testing.assert_array_equal(shuffled.pixels, original.pixels)
     np.testing.assert_array_equal(shuffled.labels, original.labels)
     (message,) = caplog.messages
@@ -73,10 +63,10 @@ def test_another_order_is_the_same_images_with_a_notice(
 
 
 def test_the_archive_is_read_without_unpacking(
-    tmp_path: Path, tiny100: CifarFiles, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, cifar100_files: CifarFiles, caplog: pytest.LogCaptureFixture
 ) -> None:
-    expected = read_cifar(tmp_path, tiny100)
-    packed = pack(tmp_path, tiny100)
+    expected = read_cifar(tmp_path, cifar100_files)
+    packed = pack(tmp_path, cifar100_files)
     with served(tmp_path) as address:
         url = f"{address}/{packed.archive}"
         packed = replace(packed, download=replace(packed.download, url=url))
@@ -90,8 +80,8 @@ def test_the_archive_is_read_without_unpacking(
 
 
 @pytest.mark.parametrize("where", ["tail", "middle", "all"])
-def test_a_damaged_archive_is_named(tmp_path: Path, tiny100: CifarFiles, where: str) -> None:
-    packed = pack(tmp_path, tiny100)
+def test_a_damaged_archive_is_named(tmp_path: Path, cifar100_files: CifarFiles, where: str) -> None:
+    packed = pack(tmp_path, cifar100_files)
     path = tmp_path / packed.archive
     content = bytearray(path.read_bytes())
     if where == "tail":
@@ -106,9 +96,9 @@ def test_a_damaged_archive_is_named(tmp_path: Path, tiny100: CifarFiles, where: 
     assert str(path) in str(caught.value) and packed.download.url in str(caught.value)
 
 
-def test_another_archive_is_refused_unread(tmp_path: Path, tiny100: CifarFiles) -> None:
+def test_another_archive_is_refused_unread(tmp_path: Path, cifar100_files: CifarFiles) -> None:
     """Neither members that point outside the folder nor sizes that it declares matter."""
-    packed = pack(tmp_path, tiny100)
+    packed = pack(tmp_path, cifar100_files)
     path = tmp_path / packed.archive
     info = tarfile.TarInfo("../escaped")
     info.size = 6 * 2**30
@@ -121,17 +111,19 @@ def test_another_archive_is_refused_unread(tmp_path: Path, tiny100: CifarFiles) 
         read_cifar(tmp_path, packed)
 
 
-def test_pipes_and_large_files_are_refused_unread(tmp_path: Path, tiny100: CifarFiles) -> None:
+def test_pipes_and_large_files_are_refused_unread(
+    tmp_path: Path, cifar100_files: CifarFiles
+) -> None:
     path = tmp_path / "cifar-100-python/test"
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(DataError, match="not a regular file"):
-        read_cifar(tmp_path, tiny100)
+        read_cifar(tmp_path, cifar100_files)
     path.unlink()
     path.touch()
     os.truncate(path, 6 * 2**30)
     with pytest.raises(DataError, match="it has 6442450944 bytes, more than"):
-        read_cifar(tmp_path, tiny100)
+        read_cifar(tmp_path, cifar100_files)
 
 
 def flip_a_pixel(batch: dict[str, Any]) -> None:
@@ -156,24 +148,24 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
 
 @pytest.mark.parametrize(("edit", "message"), EDITS.values(), ids=EDITS.keys())
 def test_wrong_content_is_named(
-    tmp_path: Path, tiny100: CifarFiles, edit: Callable[[dict[str, Any]], Any], message: str
+    tmp_path: Path, cifar100_files: CifarFiles, edit: Callable[[dict[str, Any]], Any], message: str
 ) -> None:
     path = tmp_path / "cifar-100-python" / "train"
     change(path, edit)
     with pytest.raises(DataError, match=message) as caught:
-        read_cifar(tmp_path, tiny100)
-    assert str(path) in str(caught.value) and tiny100.download.url in str(caught.value)
+        read_cifar(tmp_path, cifar100_files)
+    assert str(path) in str(caught.value) and cifar100_files.download.url in str(caught.value)
 
 
-def test_truncated_and_missing_files_are_named(tmp_path: Path, tiny100: CifarFiles) -> None:
+def test_truncated_and_missing_files_are_named(tmp_path: Path, cifar100_files: CifarFiles) -> None:
     path = tmp_path / "cifar-100-python" / "test"
     os.truncate(path, 100_000)
     with pytest.raises(DataError, match="cannot be unpickled") as caught:
-        read_cifar(tmp_path, tiny100)
+        read_cifar(tmp_path, cifar100_files)
     assert str(path) in str(caught.value)
     path.unlink()
     with pytest.raises(DataError, match="No such file") as caught:
-        read_cifar(tmp_path, tiny100)
+        read_cifar(tmp_path, cifar100_files)
     assert str(path) in str(caught.value)
 
 
@@ -187,46 +179,46 @@ def test_with_nothing_there_the_message_names_all_of_it(tmp_path: Path) -> None:
 
 
 def test_without_the_fifth_batch_of_cifar10(
-    tmp_path: Path, tiny10: CifarFiles, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, cifar10_files: CifarFiles, caplog: pytest.LogCaptureFixture
 ) -> None:
-    whole = tiny10.key(tmp_path)
+    whole = cifar10_files.key(tmp_path)
     (tmp_path / "cifar-10-batches-py/data_batch_5").unlink()
-    train, test = read_cifar(tmp_path, tiny10)
+    train, test = read_cifar(tmp_path, cifar10_files)
     assert (len(train.pixels), len(test.pixels)) == (160, 50)
     (message,) = caplog.messages
     assert "data_batch_5 is not there: 160 of the 200 images of CIFAR-10 are used" in message
-    assert tiny10.key(tmp_path) != whole
+    assert cifar10_files.key(tmp_path) != whole
     (tmp_path / "cifar-10-batches-py/data_batch_3").unlink()
     with pytest.raises(DataError, match="data_batch_3"):
-        read_cifar(tmp_path, tiny10)
+        read_cifar(tmp_path, cifar10_files)
 
 
 def test_a_known_subset_of_cifar10_is_taken_with_a_notice(
-    tmp_path: Path, tiny10: CifarFiles, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, cifar10_files: CifarFiles, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The subset is the images of the first four batches, in any order."""
     folder = tmp_path / "cifar-10-batches-py"
     (folder / "data_batch_5").unlink()
-    original, _ = read_cifar(tmp_path, tiny10)
+    original, _ = read_cifar(tmp_path, cifar10_files)
     change(folder / "data_batch_1", shuffle)
     caplog.clear()
-    found, _ = read_cifar(tmp_path, tiny10)
+    found, _ = read_cifar(tmp_path, cifar10_files)
     np.testing.assert_array_equal(found.pixels, original.pixels)
     assert caplog.messages[-1] == (
         f"{folder / 'data_batch_1'}: not the distributor's file, but the same images and labels"
     )
     change(folder / "data_batch_4", flip_a_pixel)
     with pytest.raises(DataError, match=r"data_batch_1 .*\(with those of data_batch_4\) are not"):
-        read_cifar(tmp_path, tiny10)
+        read_cifar(tmp_path, cifar10_files)
 
 
 @pytest.mark.parametrize("batch", ["data_batch_4", "test_batch"])
 def test_other_images_of_cifar10_are_refused(
-    tmp_path: Path, tiny10: CifarFiles, batch: str
+    tmp_path: Path, cifar10_files: CifarFiles, batch: str
 ) -> None:
     change(tmp_path / "cifar-10-batches-py" / batch, flip_a_pixel)
     with pytest.raises(DataError, match=f"{batch} .* not those of CIFAR-10"):
-        read_cifar(tmp_path, tiny10)
+        read_cifar(tmp_path, cifar10_files)
 
 
 def test_the_real_descriptions() -> None:

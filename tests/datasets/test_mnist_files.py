@@ -13,21 +13,16 @@ import pytest
 from f3ast_tff.core.errors import DataError
 from f3ast_tff.datasets.mnist_files import MNIST, MnistFiles, read_mnist
 from tests.datasets.serving import served
-from tests.datasets.tiny_files import idx, images, tiny_mnist
+from tests.datasets.tiny_files import idx, images
 
 IMAGES = "train-images-idx3-ubyte.gz"
 LABELS = "train-labels-idx1-ubyte.gz"
 
 
-@pytest.fixture
-def tiny(tmp_path: Path) -> MnistFiles:
-    return tiny_mnist(tmp_path)
-
-
 def test_pixels_and_labels_stay_together(
-    tmp_path: Path, tiny: MnistFiles, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, mnist_files: MnistFiles, caplog: pytest.LogCaptureFixture
 ) -> None:
-    train, test = read_mnist(tmp_path, tiny)
+    train, test = read_mnist(tmp_path, mnist_files)
     for part, num, seed in ((train, 200, 0), (test, 50, 1)):
         pixels, labels = images(num, 10, seed, side=28)
         written = {image.tobytes(): label for image, label in zip(pixels[..., 0], labels.tolist())}
@@ -37,10 +32,10 @@ def test_pixels_and_labels_stay_together(
 
 
 def test_the_same_content_is_taken_with_a_notice(
-    tmp_path: Path, tiny: MnistFiles, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, mnist_files: MnistFiles, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Images uncompressed, labels compressed otherwise, both in another order."""
-    original, _ = read_mnist(tmp_path, tiny)
+    original, _ = read_mnist(tmp_path, mnist_files)
     order = np.random.default_rng(0).permutation(200)
     path = tmp_path / "mnist" / IMAGES
     shuffled = idx(images(200, 10, 0, side=28)[0][order, ..., 0])
@@ -48,7 +43,7 @@ def test_the_same_content_is_taken_with_a_notice(
     path.with_suffix("").write_bytes(shuffled)
     labels = idx(images(200, 10, 0, side=28)[1][order])
     (tmp_path / "mnist" / LABELS).write_bytes(gzip.compress(labels, 1, mtime=5))
-    found, _ = read_mnist(tmp_path, tiny)
+    found, _ = read_mnist(tmp_path, mnist_files)
     np.testing.assert_array_equal(found.pixels, original.pixels)
     np.testing.assert_array_equal(found.labels, original.labels)
     (message,) = caplog.messages
@@ -91,12 +86,16 @@ EDITS: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
 
 @pytest.mark.parametrize(("name", "change", "message"), EDITS.values(), ids=EDITS.keys())
 def test_damaged_files_are_named(
-    tmp_path: Path, tiny: MnistFiles, name: str, change: Callable[[bytes], bytes], message: str
+    tmp_path: Path,
+    mnist_files: MnistFiles,
+    name: str,
+    change: Callable[[bytes], bytes],
+    message: str,
 ) -> None:
     path = tmp_path / "mnist" / name
     path.write_bytes(change(path.read_bytes()))
     with pytest.raises(DataError, match=message) as caught:
-        read_mnist(tmp_path, tiny)
+        read_mnist(tmp_path, mnist_files)
     assert str(path) in str(caught.value) and "from https://" in str(caught.value)
 
 
@@ -110,13 +109,13 @@ def test_a_missing_file_is_named_with_its_place(
 
 
 def test_missing_files_are_fetched(
-    tmp_path: Path, tiny: MnistFiles, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, mnist_files: MnistFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with served(tmp_path / "mnist") as address:
         monkeypatch.setattr("f3ast_tff.datasets.mnist_files._MIRROR", f"{address}/")
-        fetched, _ = read_mnist(tmp_path / "new", tiny)
-        assert fetched.digest == tiny.train.digest
+        fetched, _ = read_mnist(tmp_path / "new", mnist_files)
+        assert fetched.digest == mnist_files.train.digest
         assert len(list((tmp_path / "new/mnist").iterdir())) == 4
-        other = replace(tiny, train=replace(tiny.train, sha256_labels="0" * 64))
+        other = replace(mnist_files, train=replace(mnist_files.train, sha256_labels="0" * 64))
         with pytest.raises(DataError, match=f"something else than {LABELS}"):
             read_mnist(tmp_path / "newer", other)

@@ -30,16 +30,9 @@ module = importlib.import_module("f3ast_tff.datasets.shakespeare_from_tff")
 
 
 @pytest.fixture(autouse=True)
-def numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+def numbers(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NUM_CLIENTS", "NUM_EXAMPLES"):
         monkeypatch.setattr(module, name, getattr(module, name))
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder without TFF's files."""
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
 
 
 def write(folder: Path, rows: list[tuple[str, str, bytes]] = ROWS) -> Path:
@@ -47,7 +40,6 @@ def write(folder: Path, rows: list[tuple[str, str, bytes]] = ROWS) -> Path:
     splits = [split for split, _, _ in rows]
     module.NUM_CLIENTS = len({who for _, who, _ in rows})
     module.NUM_EXAMPLES = {split: splits.count(split) for split in ("train", "test")}
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / "shakespeare.sqlite"
     write_database(path, [(split, who, example("snippets", text)) for split, who, text in rows])
     return path

@@ -15,15 +15,9 @@ import pytest
 
 from f3ast_tff.cli import run as main
 from f3ast_tff.settings import builtin_registry
-from tests.datasets import tiny_files
-from tests.datasets.shakespeare_works import play, tiny_shakespeare, works
 
 Run = Callable[..., Path]
 SMALL = {"rounds": 2, "eval_every": 1, "clients_per_round": 2, "availability": "always"}
-WORDS = "to be or not to be that is the question whether tis nobler in the mind to suffer. "
-PLAY = play(
-    "A PLAY", [(role, n * WORDS) for role in ("HAMLET", "OPHELIA", "GHOST") for n in (2, 3)]
-)
 # Settings per task that fit the small files.
 FITTING: dict[str, dict[str, Any]] = {
     "synthetic": {"num_clients": 4},
@@ -45,43 +39,27 @@ SMALLER: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture
-def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with small files of each task, accepted as the distributors'."""
-    folder = tmp_path / "data"
-    monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR100", tiny_files.tiny_cifar100(folder))
-    monkeypatch.setattr("f3ast_tff.datasets.cifar_files.CIFAR10", tiny_files.tiny_cifar10(folder))
-    monkeypatch.setattr("f3ast_tff.datasets.mnist_files.MNIST", tiny_files.tiny_mnist(folder))
-    monkeypatch.setattr(
-        "f3ast_tff.datasets.shakespeare.DOWNLOAD", tiny_shakespeare(folder, works(PLAY))
-    )
-    rng = np.random.default_rng(0)
-    rows = [f"{rng.integers(4)},{rng.integers(3)},{x},{y}\n" for x, y in rng.normal(size=(200, 2))]
-    (folder / "own.csv").write_text("client,label,x,y\n" + "".join(rows))
-    return folder
-
-
-def where(task: str, tmp_path: Path, data_dir: Path) -> dict[str, Any]:
+def where(task: str, folder: Path) -> dict[str, Any]:
     """Returns the settings for the folders of the runs and of the task's data."""
     parameters = {p.name for p in builtin_registry().components["task"][task].parameters}
-    found = {"output_dir": str(tmp_path), "task": task}
-    return {**found, "data_dir": str(data_dir)} if "data_dir" in parameters else found
+    found = {"output_dir": str(folder), "task": task}
+    return {**found, "data_dir": str(folder)} if "data_dir" in parameters else found
 
 
 @pytest.fixture
-def run(tmp_path: Path, data_dir: Path) -> Iterator[Run]:
+def run(all_files: Path) -> Iterator[Run]:
     """Runs two rounds and returns the run's folder."""
     handler, environment = signal.getsignal(signal.SIGTERM), dict(os.environ)
 
     def run(task: str, engine: str, **given: Any) -> Path:
         name = f"{task}-{engine}"
         fitting = {
-            key: value.replace("DATA_DIR", str(data_dir)) if isinstance(value, str) else value
+            key: value.replace("DATA_DIR", str(all_files)) if isinstance(value, str) else value
             for key, value in FITTING[task].items()
         }
-        which = {**where(task, tmp_path, data_dir), "run_name": name, "engine": engine}
+        which = {**where(task, all_files), "run_name": name, "engine": engine}
         assert main.run({**SMALL, **fitting, **which, **given}, builtin_registry()) == 0
-        return tmp_path / name
+        return all_files / name
 
     yield run
     signal.signal(signal.SIGTERM, handler)
@@ -141,10 +119,10 @@ def assert_alike(task: str, run: Run, **given: Any) -> None:
 
 
 def test_second_run_opens_what_the_first_prepared(
-    run: Run, data_dir: Path, caplog: pytest.LogCaptureFixture
+    run: Run, all_files: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     run("mnist", "fused")
-    for path in (data_dir / "mnist").iterdir():
+    for path in (all_files / "mnist").iterdir():
         path.unlink()
     with caplog.at_level(logging.WARNING):
         run("mnist", "fused", run_name="again")
@@ -169,13 +147,9 @@ def test_second_run_opens_what_the_first_prepared(
     ],
 )
 def test_what_is_missing_is_named(
-    given: dict[str, Any],
-    message: str,
-    tmp_path: Path,
-    data_dir: Path,
-    capsys: pytest.CaptureFixture[str],
+    given: dict[str, Any], message: str, all_files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = {**SMALL, **where(given["task"], tmp_path, data_dir), "run_name": "x", **given}
+    settings = {**SMALL, **where(given["task"], all_files), "run_name": "x", **given}
     assert main.run(settings, builtin_registry()) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("error: ") and message in error

@@ -16,11 +16,8 @@ from f3ast_tff.core.preprocessing import AsStored, ImageCrops, ScaledPixels
 from f3ast_tff.run.build import Builder
 from f3ast_tff.settings import Derived, Published, builtin_registry
 from f3ast_tff.settings.resolve import resolve
-from tests.datasets import tiny_files
-from tests.datasets.shakespeare_works import play, tiny_shakespeare, works
 
 TASKS = {name: c.config for name, c in builtin_registry().components["task"].items()}
-PLAY = play("A PLAY", [(who, n * "To be or not to be. ") for who in "ABC" for n in (20, 30)])
 # Per task, settings that fit the small files, and a second value of each parameter.
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "synthetic": (
@@ -64,22 +61,6 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 ELSEWHERE = {"test_clients", "held_out_clients", "data_dir", "synthetic_alpha"}
 
 
-@pytest.fixture
-def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Small files of each task, both TFF's and the distributors'."""
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name, make in (
-        ("cifar_files.CIFAR100", tiny_files.tiny_cifar100),
-        ("cifar_files.CIFAR10", tiny_files.tiny_cifar10),
-        ("mnist_files.MNIST", tiny_files.tiny_mnist),
-    ):
-        monkeypatch.setattr(f"f3ast_tff.datasets.{name}", make(tmp_path))
-    monkeypatch.setattr(
-        "f3ast_tff.datasets.shakespeare.DOWNLOAD", tiny_shakespeare(tmp_path, works(PLAY))
-    )
-    return tmp_path
-
-
 def digest(data: FederatedData) -> str:
     found = hashlib.sha256()
     for part in (data.train, data.test):
@@ -90,7 +71,7 @@ def digest(data: FederatedData) -> str:
 
 @pytest.mark.parametrize("task", CASES)
 def test_every_parameter_reaches_the_data_or_what_a_model_reads(
-    task: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    task: str, all_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fitting, others = CASES[task]
     config = TASKS[task]
@@ -101,14 +82,14 @@ def test_every_parameter_reaches_the_data_or_what_a_model_reads(
         tffs = FederatedData.from_arrays([[7], [8]], [0, 1], [0, 1], test=None)
         monkeypatch.setattr(f"f3ast_tff.datasets.{name}.{name}_from_tff", lambda folder, d=tffs: d)
     if "data_dir" in names:
-        fitting = {**fitting, "data_dir": str(data_dir)}
+        fitting = {**fitting, "data_dir": str(all_files)}
 
     def outcome(**given: Any) -> tuple[str, Any]:
         built = config(**{**fitting, **given})
         return digest(built.build()), built.preprocessing(3)
 
     first = outcome()
-    shutil.rmtree(data_dir / "prepared", ignore_errors=True)
+    shutil.rmtree(all_files / "prepared", ignore_errors=True)
     assert outcome() == first
     classes = config(**fitting).build().num_classes
     # The small CIFAR-100 has 20 of its 100 classes.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from f3ast_tff.datasets.tff_database import features_of
-from tests.datasets.tiny_files import example
+from tests.datasets.tff_files import features, field, image_example
 
 # `SerializeToString(deterministic=True)` of TensorFlow 2.14 for the Example with image = [0, 127,
 # 128, 255, 300000, -1], none = [] (integers), text = [b"abc"] and x = [1.5].
@@ -27,17 +27,13 @@ def test_what_tensorflow_wrote() -> None:
 
 def test_values_that_are_not_packed() -> None:
     """Each value has its own tag, as version 2 of protocol buffers wrote them: 5 and 300."""
-    values = b"\x08\x05\x08\xac\x02"
-    feature = b"\x1a" + bytes([len(values)]) + values
-    entry = b"\x0a\x01a\x12" + bytes([len(feature)]) + feature
-    features = b"\x0a" + bytes([len(entry)]) + entry
-    message = b"\x0a" + bytes([len(features)]) + features
+    message = features({"a": field(3, b"\x08\x05\x08\xac\x02")})
     assert list(features_of(message)["a"]) == [5, 300]
 
 
 def test_an_image() -> None:
     image = np.random.default_rng(0).integers(0, 256, (32, 32, 3))
-    found = features_of(example(image, 99, 19))
+    found = features_of(image_example(image, 99, 19))
     np.testing.assert_array_equal(found["image"], image.ravel())
     assert (list(found["label"]), list(found["coarse_label"])) == ([99], [19])
 
@@ -60,9 +56,5 @@ def test_damaged_messages_are_refused(message: bytes) -> None:
 
 @pytest.mark.parametrize("raw", [b"\x80", b"\x01\xff", b"\x80" * 10 + b"\x01"])
 def test_damaged_lists_are_refused(raw: bytes) -> None:
-    values = b"\x0a" + bytes([len(raw)]) + raw
-    feature = b"\x1a" + bytes([len(values)]) + values
-    entry = b"\x0a\x01a\x12" + bytes([len(feature)]) + feature
-    features = b"\x0a" + bytes([len(entry)]) + entry
     with pytest.raises(ValueError, match="damaged tf.train.Example"):
-        features_of(b"\x0a" + bytes([len(features)]) + features)
+        features_of(features({"a": field(3, field(1, raw))}))

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import sqlite3
 import struct
 import tarfile
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +20,10 @@ from f3ast_tff.datasets.cifar_files import CIFAR10, CIFAR100, Batch, CifarFiles,
 from f3ast_tff.datasets.images import LabelledImages
 from f3ast_tff.datasets.mnist_files import MNIST, IdxPair, MnistFiles
 from f3ast_tff.datasets.source import Download
+from tests.datasets.tff_files import image_example, write_database
 
+# Label lists of the small CIFAR-100 and their numbers of classes.
+LABELS = (("fine_labels", 20), ("coarse_labels", 4))
 Labels = Mapping[str, np.ndarray]
 
 
@@ -73,8 +74,7 @@ def tiny_cifar100(data_dir: Path) -> CifarFiles:
         batch = _write_batch(folder / name, pixels, {"fine_labels": fine, "coarse_labels": coarse})
         digest = LabelledImages.of(pixels, np.stack([fine, coarse], axis=1)).digest
         parts[name] = Part((batch,), digest)
-    labels = (("fine_labels", 20), ("coarse_labels", 4))
-    return replace(CIFAR100, labels=labels, train=parts["train"], test=parts["test"])
+    return replace(CIFAR100, labels=LABELS, train=parts["train"], test=parts["test"])
 
 
 def tiny_cifar10(data_dir: Path) -> CifarFiles:
@@ -131,49 +131,17 @@ def tiny_mnist(data_dir: Path) -> MnistFiles:
     return MnistFiles(train, test)
 
 
-def example(image: np.ndarray, label: int, coarse_label: int) -> bytes:
-    """A serialized `tf.train.Example` of integers, in packed lists as TensorFlow writes them."""
-    entries = {"coarse_label": [coarse_label], "image": image.ravel().tolist(), "label": [label]}
-    features = b""
-    for name, values in entries.items():
-        packed = _field(1, b"".join(map(_varint, values)))
-        features += _field(1, _field(1, name.encode()) + _field(2, _field(3, packed)))
-    return _field(1, features)
-
-
-def _field(number: int, content: bytes) -> bytes:
-    return bytes([number << 3 | 2]) + _varint(len(content)) + content
-
-
-@cache
-def _varint(value: int) -> bytes:
-    head = bytes([value & 127 | 128]) if value > 127 else b""
-    return head + _varint(value >> 7) if head else bytes([value])
-
-
 def tiny_tff_cifar100(path: Path) -> CifarFiles:
     """TFF's database: 11 training clients of 2 images, 2 test clients of 1; 20 fine classes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    parts = {}
-    with sqlite3.connect(path) as database:
-        database.execute(
-            "CREATE TABLE examples (split_name TEXT, client_id TEXT, serialized_example_proto BLOB)"
-        )
-        database.execute(
-            "CREATE TABLE client_metadata (client_id TEXT, split_name TEXT, num_examples INTEGER)"
-        )
-        for split, clients, size in (("train", 11, 2), ("test", 2, 1)):
-            pixels, fine = images(clients * size, 20, clients)
-            for row, (image, label) in enumerate(zip(pixels, fine.tolist())):
-                # Rows cycle through the clients, so that they are not grouped by client.
-                values = (split, str(row % clients), example(image, label, label // 5))
-                database.execute("INSERT INTO examples VALUES (?, ?, ?)", values)
-            for k in range(clients):
-                database.execute(
-                    "INSERT INTO client_metadata VALUES (?, ?, ?)", (str(k), split, size)
-                )
-            digest = LabelledImages.of(pixels, np.stack([fine, fine // 5], axis=1)).digest
-            parts[split] = Part((Batch(split, clients * size, ""),), digest)
-    database.close()
-    labels = (("fine_labels", 20), ("coarse_labels", 4))
-    return replace(CIFAR100, labels=labels, train=parts["train"], test=parts["test"])
+    parts, rows = {}, []
+    for split, clients, size in (("train", 11, 2), ("test", 2, 1)):
+        pixels, fine = images(clients * size, 20, clients)
+        # Rows cycle through the clients, so that they are not grouped by client.
+        rows += [
+            (split, str(row % clients), image_example(image, label, label // 5))
+            for row, (image, label) in enumerate(zip(pixels, fine.tolist()))
+        ]
+        digest = LabelledImages.of(pixels, np.stack([fine, fine // 5], axis=1)).digest
+        parts[split] = Part((Batch(split, clients * size, ""),), digest)
+    write_database(path, rows)
+    return replace(CIFAR100, labels=LABELS, train=parts["train"], test=parts["test"])
