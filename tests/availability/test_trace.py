@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from f3ast_tff.availability import DeviceTraces, Trace, TraceConfig
-from f3ast_tff.availability.trace import DAY, assign_devices
+from f3ast_tff.availability.trace import DAY, assign_devices, read_clients
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.settings.resolve import resolve
+from tests.availability.test_trace_files import FEDSCALE, TIMERS, write
 
 HOUR = 3600
 
@@ -172,3 +173,60 @@ def test_the_objective_follows_from_the_devices(tmp_path: Path) -> None:
         path.write_text("\n".join(["device,time,state", *rows]))
         given = {"availability": "trace", "trace_file": str(path), "trace_start": 0.0}
         assert resolve(given).settings["availability_objective"] == objective
+
+
+def from_file(path: Path, **given: Any) -> Trace:
+    values = {"trace_start": 0.0, "trace_days": 1.0, "trace_assignment": "in_order", **given}
+    return TraceConfig(trace_file=str(path), **values).build(np.full(2, 0.5), 0)
+
+
+def test_clients_are_present_while_their_device_was_seen(tmp_path: Path) -> None:
+    """Rounds of 50 s: device 1 is seen until 1000 s, device 2 until 500 s; neither starts again."""
+    path = write(tmp_path, FEDSCALE)
+    process = from_file(path, trace_round_seconds=50, trace_days=900 / DAY, trace_presence="seen")
+    present = np.array([process.present(t) for t in range(1, 19)])
+    assert present.all(axis=0).tolist() == [True, False]
+    assert present[:, 1].tolist() == [True] * 11 + [False] * 7
+    mask = np.array([process.mask(t) for t in range(1, 19)])
+    assert np.flatnonzero(mask[:, 0]).tolist() == [1, 2, 4, 5, 6, 7]
+    assert np.flatnonzero(mask[:, 1]).tolist() == [8, 9]
+    always = from_file(path, trace_round_seconds=50, trace_days=1000 / DAY)
+    assert always.present(19).all()
+    # At 900 s, device 2 is 400 s into the second run of its trace.
+    assert always.mask(19).tolist() == [False, True]
+
+
+def test_plain_traces_are_seen_from_their_first_entry(tmp_path: Path) -> None:
+    """A device's state before its first entry is a gap, allowed until the device is seen."""
+    devices = {"a": [[0, "AVL_TRAIN"], [10800, "UN_AVL"]], "b": [[3600, "AVL_TRAIN"], [7200, "x"]]}
+    path = write(tmp_path, {"devices": devices})
+    given = {"trace_days": 3 / 24, "trace_presence": "seen"}
+    process = from_file(path, **given)
+    assert [process.present(t).tolist() for t in (1, 2, 3, 4)] == [
+        [True, False],
+        [True, True],
+        [True, True],
+        [True, False],
+    ]
+    with pytest.raises(DataError, match="device b: has a gap"):
+        from_file(path, trace_days=3 / 24)
+
+
+def test_sampled_cases_of_flhetbench(tmp_path: Path) -> None:
+    path, case = write(tmp_path, TIMERS), tmp_path / "case1.json"
+    given = {"trace_clients": str(case), "trace_assignment": "balanced"}
+    write(tmp_path, ["1", "1", "659"], case.name)
+    process = from_file(path, **given)
+    assert process.device_of.tolist() == [1, 1]
+    for names, message in (
+        (["1"], "trace_clients = 1 names: must name a device for each of 2 clients"),
+        (["1", "451"], "'451': of client 1, is not in the trace, or never eligible"),
+    ):
+        write(tmp_path, names, case.name)
+        with pytest.raises(ParameterError, match=message):
+            from_file(path, **given)
+    for content in ({"1": 2}, [1], None):
+        with pytest.raises(DataError, match="must be a list of device names"):
+            read_clients(write(tmp_path, content, case.name))
+    with pytest.raises(ParameterError, match="trace_assignment = in_order: does not apply"):
+        TraceConfig(str(path), trace_clients=str(case), trace_assignment="in_order").check({})
