@@ -1,4 +1,4 @@
-"""A second value per parameter, with the change it must make."""
+"""Clients of the tests, and a second value per parameter with the change it must make."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ N = 12
 P = np.arange(1, N + 1) / 78
 # Client k has two labels, half each: k mod 4 and 3. Their shares of class 3 are 0.5, 0.5, 0.5, 1.
 LABELS = (np.eye(4)[np.arange(N) % 4] + np.eye(4)[3]) / 2
+# Chains of each kind, with the ends of both ranges.
+PI = np.array([0.9, 0.9, 0.1, 0.1, 0.5, 0.5, 0.3, 0.0, 1.0])
+EIGENVALUE = np.array([0.9, 0.0, 0.9, -0.1, -0.8, 1.0, 0.5, 0.5, -0.0])
+Q = np.array([0.0, 0.05, 0.2, 0.5, 0.9, 1.0])
 
 
 def masks(process: AvailabilityProcess, rounds: int = 120) -> np.ndarray:

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from f3ast_tff.availability import Battery, BatteryConfig
 from f3ast_tff.core.errors import ParameterError
-
-H = np.array([0.0, 0.05, 0.3, 0.9, 1.0])
-
-
-def masks(process: Battery, rounds: int) -> np.ndarray:
-    return np.array([process.mask(t) for t in range(1, rounds + 1)])
+from tests.availability.effects import masks
 
 
 def test_by_hand() -> None:
@@ -30,17 +23,6 @@ def test_by_hand() -> None:
     assert masks(Battery(np.ones(50), 0, 1), 9).all()
 
 
-@settings(max_examples=25)
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(1, 6), st.integers(0, 3))
-def test_any_order_of_rounds_gives_the_same_masks(order: list[int], cost: int, seed: int) -> None:
-    """Continuing from the last mask and starting anew agree; callers receive copies of masks."""
-    in_order = masks(Battery(H, seed, cost), 40)
-    process = Battery(H, seed, cost)
-    for t in order:
-        process.mask(t)[:] ^= True
-        assert np.array_equal(process.mask(t), in_order[t - 1])
-
-
 def test_gaps_are_negative_binomial() -> None:
     """c = 2, h = 0.3: P(gap = 2) = h^2, P(gap = 3) = 2 h^2 (1 - h).
 
@@ -50,15 +32,6 @@ def test_gaps_are_negative_binomial() -> None:
     gaps = np.concatenate([np.diff(np.flatnonzero(column)) for column in seen.T])
     for size, p in ((1, 0.0), (2, 0.09), (3, 2 * 0.09 * 0.7)):
         assert abs(np.mean(gaps == size) - p) <= 5 * np.sqrt(p * (1 - p) / len(gaps))
-
-
-@pytest.mark.parametrize("h", [0.3, 1.0])
-def test_every_round_has_the_stationary_law(h: float) -> None:
-    """20,000 clients, c = 4: the frequency is h / 4 from round 1 on, without warming up."""
-    process, pi = Battery(np.full(20_000, h), 0, 4), h / 4
-    np.testing.assert_allclose(process.stationary, pi)
-    for t in (1, 2, 3, 10):
-        assert abs(process.mask(t).mean() - pi) < 5 * np.sqrt(pi * (1 - pi) / 20_000)
 
 
 def test_arrivals_between_the_bounds() -> None:

@@ -1,4 +1,4 @@
-"""Two-state chains: their law, and access to any round in any order."""
+"""Two-state chains: their law."""
 
 from __future__ import annotations
 
@@ -6,36 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from f3ast_tff.availability import Markov
 from f3ast_tff.availability.markov import least_eigenvalue
-
-PI = np.array([0.9, 0.9, 0.1, 0.1, 0.5, 0.5, 0.3, 0.0, 1.0])
-EIGENVALUE = np.array([0.9, 0.0, 0.9, -0.1, -0.8, 1.0, 0.5, 0.5, -0.0])
-
-
-def masks(process: Markov, rounds: int) -> np.ndarray:
-    return np.array([process.mask(t) for t in range(1, rounds + 1)])
-
-
-@settings(max_examples=25)
-@given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(0, 5))
-def test_any_order_of_rounds_gives_the_same_masks(order: list[int], seed: int) -> None:
-    """Continuing from the last mask and finding a past round agree."""
-    in_order = masks(Markov(PI, EIGENVALUE, seed), 60)
-    process = Markov(PI, EIGENVALUE, seed)
-    for t in order:
-        assert np.array_equal(process.mask(t), in_order[t - 1])
-
-
-def test_a_far_round_is_found_without_the_rounds_before() -> None:
-    """Memory 0.9 fades in some hundred rounds, so round 10^9 costs as much as round 10^3."""
-    process = Markov(np.full(50, 0.3), np.full(50, 0.9), seed=1)
-    expected = process.mask(10**9)
-    process.mask(10**9 - 1)
-    assert np.array_equal(process.mask(10**9), expected)
+from tests.availability.effects import EIGENVALUE, PI, masks
 
 
 def test_transition_frequencies_are_those_of_eq_236() -> None:
@@ -54,13 +30,6 @@ def test_transition_frequencies_are_those_of_eq_236() -> None:
                 p = min(max(p, 0), 1)
                 bound = 5 * np.sqrt(p * (1 - p) / visits.sum()) + 1e-12
                 assert abs(after[visits].mean() - p) <= bound
-
-
-def test_every_round_has_the_stationary_law() -> None:
-    """20,000 chains have the law from round 1 on without warming up, in any order of rounds."""
-    process = Markov(np.full(20_000, 0.3), np.full(20_000, 0.9), seed=0)
-    for t in (1, 2, 3, 50):
-        assert abs(process.mask(t).mean() - 0.3) < 5 * np.sqrt(0.21 / 20_000)
 
 
 def test_clients_are_independent() -> None:

@@ -4,28 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from f3ast_tff.availability import MinimumSeparation
-
-Q = np.array([0.0, 0.05, 0.2, 0.5, 0.9, 1.0])
-
-
-def masks(process: MinimumSeparation, rounds: int) -> np.ndarray:
-    return np.array([process.mask(t) for t in range(1, rounds + 1)])
-
-
-@settings(max_examples=25)
-@given(st.lists(st.integers(1, 60), min_size=1, max_size=10), st.integers(0, 6), st.integers(0, 3))
-def test_any_order_of_rounds_gives_the_same_masks(
-    order: list[int], separation: int, seed: int
-) -> None:
-    """Continuing from the last mask and finding a past round agree."""
-    in_order = masks(MinimumSeparation(Q, seed, separation), 60)
-    process = MinimumSeparation(Q, seed, separation)
-    for t in order:
-        assert np.array_equal(process.mask(t), in_order[t - 1])
+from tests.availability.effects import Q, masks
 
 
 @pytest.mark.parametrize("separation", [1, 4])
@@ -66,15 +47,6 @@ def test_long_run_frequency(separation: int) -> None:
         assert abs(count.mean() - rounds / mu) < bound
 
 
-@pytest.mark.parametrize("q", [0.3, 1.0])
-def test_every_round_has_the_stationary_law(q: float) -> None:
-    """20,000 clients, R = 4: 0.3 / 2.2 and 1 / 5 from round 1 on, without warming up."""
-    pi = q / (1 + 4 * q)
-    process = MinimumSeparation(np.full(20_000, q), 0, 4)
-    for t in (1, 2, 3, 6, 20):
-        assert abs(process.mask(t).mean() - pi) < 5 * np.sqrt(pi * (1 - pi) / 20_000)
-
-
 def test_clients_are_independent() -> None:
     """Over 4000 rounds correlations deviate by little more than 1 / sqrt(4000)."""
     seen = masks(MinimumSeparation(np.full(6, 0.4), 1, 2), 4000).astype(float)
@@ -82,11 +54,3 @@ def test_clients_are_independent() -> None:
     assert np.abs(off_diagonal).max() < 5 * 1.2 / np.sqrt(4000)
     assert not MinimumSeparation(Q, 0).positively_correlated
     assert not MinimumSeparation(Q, 0).periodic
-
-
-def test_a_far_round_is_found_without_all_before() -> None:
-    """q = 0.1, R = 5: five refusals in a row come soon; round 10^9 costs as much as 10^3."""
-    process = MinimumSeparation(np.full(50, 0.1), 1, 5)
-    expected = process.mask(10**9)
-    process.mask(10**9 - 1)
-    assert np.array_equal(process.mask(10**9), expected)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from f3ast_tff.availability import IndependentAvailability, NonStationary
+from f3ast_tff.availability import NonStationary
 from f3ast_tff.availability.non_stationary import (
     InterleavedSineConfig,
     SineConfig,
     StaircaseConfig,
     StationaryConfig,
 )
+from tests.availability.effects import masks
 
 ROUNDS = 2000
 BASE = np.array([1.0, 0.8, 0.24, 0.14, 0.05, 0.0])
@@ -31,10 +32,6 @@ DYNAMICS = {
     "sine": NonStationary(BASE, 1, SINE),
     "interleaved_sine": NonStationary(BASE, 1, SINE, cut=0.1),
 }
-
-
-def masks(process: IndependentAvailability, rounds: int) -> np.ndarray:
-    return np.array([process.mask(t) for t in range(1, rounds + 1)])
 
 
 def test_probabilities_are_inner_products_with_phi() -> None:

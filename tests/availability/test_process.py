@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from f3ast_tff.availability import (
     AvailabilityProcess,
+    Battery,
     HomeDevicesConfig,
     IndependentAvailability,
     Markov,
+    MinimumSeparation,
     NonStationary,
 )
 from f3ast_tff.availability.draws import LEAN_FROM
-
-
-def masks(process: AvailabilityProcess, rounds: int) -> np.ndarray:
-    return np.array([process.mask(t) for t in range(1, rounds + 1)])
+from tests.availability.effects import EIGENVALUE, PI, Q, masks
 
 
 def test_rounds_and_clients_are_drawn_independently() -> None:
@@ -45,6 +48,61 @@ def test_single_precision_asked_for_is_kept() -> None:
     process = IndependentAvailability(np.full(1000, 0.3, np.float32), seed=0)
     assert process.q.dtype == np.float32
     assert abs(masks(process, 400).mean() - 0.3) < 5 * 0.0008
+
+
+# Processes that remember, made of a seed and of a cost or separation.
+REMEMBERING: dict[str, Callable[[int, int], AvailabilityProcess]] = {
+    "markov": lambda seed, _: Markov(PI, EIGENVALUE, seed),
+    "battery": lambda seed, size: Battery(Q, seed, size + 1),
+    "minimum_separation": lambda seed, size: MinimumSeparation(Q, seed, size),
+}
+
+
+@pytest.mark.parametrize("make", REMEMBERING.values(), ids=REMEMBERING)
+@settings(max_examples=25)
+@given(
+    order=st.lists(st.integers(1, 60), min_size=1, max_size=12),
+    seed=st.integers(0, 5),
+    size=st.integers(0, 6),
+)
+def test_any_order_of_rounds_gives_the_same_masks(
+    make: Callable[[int, int], AvailabilityProcess], order: list[int], seed: int, size: int
+) -> None:
+    """Continuing from the last mask and finding a past round agree; callers get copies."""
+    in_order = masks(make(seed, size), 60)
+    process = make(seed, size)
+    for t in order:
+        process.mask(t)[:] ^= True
+        assert np.array_equal(process.mask(t), in_order[t - 1])
+
+
+@pytest.mark.parametrize(
+    ("process", "pi"),
+    [
+        (Markov(np.full(20_000, 0.3), np.full(20_000, 0.9), seed=0), 0.3),
+        *((Battery(np.full(20_000, h), 0, 4), h / 4) for h in (0.3, 1.0)),
+        *((MinimumSeparation(np.full(20_000, q), 0, 4), q / (1 + 4 * q)) for q in (0.3, 1.0)),
+    ],
+)
+def test_every_round_has_the_stationary_law(process: AvailabilityProcess, pi: float) -> None:
+    """20,000 clients have the law from round 1 on without warming up."""
+    np.testing.assert_allclose(process.stationary, pi)
+    for t in (1, 2, 3, 6, 10, 20, 50):
+        assert abs(process.mask(t).mean() - pi) < 5 * np.sqrt(pi * (1 - pi) / 20_000)
+
+
+@pytest.mark.parametrize(
+    "process",
+    [Markov(np.full(50, 0.3), np.full(50, 0.9), 1), MinimumSeparation(np.full(50, 0.1), 1, 5)],
+)
+def test_a_far_round_is_found_without_all_before(process: AvailabilityProcess) -> None:
+    """Round 10^9 costs as much as round 10^3, because the past is forgotten.
+
+    Memory 0.9 fades in some hundred rounds. At q = 0.1 five refusals in a row come soon.
+    """
+    expected = process.mask(10**9)
+    process.mask(10**9 - 1)
+    assert np.array_equal(process.mask(10**9), expected)
 
 
 LARGE = {
