@@ -10,12 +10,10 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import Timeout
-
 from f3ast_tff.campaigns import Options
 from f3ast_tff.campaigns.estimate import Budget, print_estimate
 from f3ast_tff.campaigns.grid import Campaign, plan
-from f3ast_tff.campaigns.grid_file import CampaignError, find_grid_file
+from f3ast_tff.campaigns.grid_file import find_grid_file
 from f3ast_tff.campaigns.isolated_run import COMPILED
 from f3ast_tff.campaigns.pool import Workers, execute_all
 from f3ast_tff.campaigns.processes import LocalProcesses, default_processes
@@ -28,23 +26,16 @@ from f3ast_tff.campaigns.runs import (
     PlannedRun,
     check_data,
     is_finished,
-    read_config,
     rounds_done,
 )
 from f3ast_tff.core.atomic import remove_temporaries
-from f3ast_tff.core.errors import (
-    ComponentError,
-    Interrupted,
-    ParameterError,
-    RunFolderError,
-    is_of_a_path,
-)
+from f3ast_tff.core.errors import Interrupted, ParameterError
 from f3ast_tff.core.progress import duration, say, warnings_said
 from f3ast_tff.core.signals import NeverStop, Stop
 from f3ast_tff.run.outputs import lacks_outputs, not_added
 from f3ast_tff.run.provenance import provenance
 from f3ast_tff.run.run_experiment import add_outputs
-from f3ast_tff.run.run_folder import RunFolder, lock_folder
+from f3ast_tff.run.run_folder import RunFolder, lock_folder, read_config
 from f3ast_tff.settings import Registry
 
 FAILED = 1
@@ -71,7 +62,9 @@ def run_campaign(
         failed.
 
     Raises:
-        CampaignError: If the campaign's file or folder cannot be used.
+        CampaignError: If the campaign's file or manifest cannot be used.
+        ComponentError: If a component breaks its protocol when outputs are added to a run.
+        RunFolderError: If the campaign's folder, or the folder of a run, cannot be used.
         DataError: If a data file is missing or damaged; no run has started.
         Interrupted: If `stop` was requested; runs have written checkpoints.
         MeasurementError: If a run measured for an estimate fails.
@@ -113,14 +106,7 @@ def _check(options: Options) -> None:
 
 @contextmanager
 def _locked(campaign: Campaign) -> Iterator[None]:
-    try:
-        lock = lock_folder(campaign.folder)
-    except Timeout as error:
-        raise CampaignError(f"{campaign.folder} is in use by another campaign") from error
-    except OSError as error:
-        if not is_of_a_path(error):
-            raise
-        raise CampaignError(f"cannot write to {campaign.folder}: {error.strerror}") from error
+    lock = lock_folder(campaign.folder, kind="campaign")
     with ExitStack() as stack:
         stack.callback(lock.release)
         stack.callback(_remove_compiled, campaign)
@@ -169,12 +155,9 @@ def _add_outputs(name: str, finished: Sequence[PlannedRun]) -> None:
     left_out: Counter[str] = Counter()
     for run in finished:
         if lacks_outputs(run.folder, run.settings):
-            try:
-                with closing(RunFolder(run.folder, run.configuration.identity)) as folder:
-                    add_outputs(folder, run.configuration)
-            except (ComponentError, RunFolderError) as error:
-                raise CampaignError(str(error)) from error
-        recorded = (read_config(run) or {}).get("settings", {})
+            with closing(RunFolder(run.folder, run.configuration.identity)) as folder:
+                add_outputs(folder, run.configuration)
+        recorded = (read_config(run.folder) or {}).get("settings", {})
         left_out.update(not_added(run.folder, run.settings, recorded))
     for what, runs in left_out.items():
         say(f"{name}: {what}: not added to {runs} finished runs")

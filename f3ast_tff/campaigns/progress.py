@@ -18,6 +18,7 @@ from f3ast_tff.core.errors import Interrupted
 from f3ast_tff.core.progress import duration, say, terminal_bar
 from f3ast_tff.core.signals import Stop
 from f3ast_tff.run.results import SEALED
+from f3ast_tff.run.run_folder import read_config
 
 NAME = "manifest.json"
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
@@ -42,7 +43,8 @@ class Manifest:
         Entries of runs that are no longer in the campaign stay, at the end.
 
         Raises:
-            CampaignError: If a folder holds another run, or a file is damaged.
+            CampaignError: If the manifest is damaged.
+            RunFolderError: If a folder holds another run, or a damaged `config.json`.
         """
         self._path = campaign.folder / NAME
         before = self._before()
@@ -71,11 +73,6 @@ class Manifest:
     def state(self, run: PlannedRun) -> str:
         """Returns a run's state."""
         return str(self._entries[run.name]["state"])
-
-    def error(self, run: PlannedRun) -> str | None:
-        """Returns the error of a failed run; `None` for other runs."""
-        error: str | None = self._entries[run.name]["error"]
-        return error
 
     def started(self, run: PlannedRun, worker: str) -> None:
         """Records that a run has begun."""
@@ -153,7 +150,7 @@ def _ended(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_folder(run: PlannedRun) -> dict[str, Any]:
-    config = runs.read_config(run) or {}
+    config = read_config(run.folder) or {}
     return {
         **{name: config.get(name) for name in _PROVENANCE},
         "files": runs.checksums(run),

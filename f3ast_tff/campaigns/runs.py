@@ -10,12 +10,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.campaigns.grid_file import CampaignError
-from f3ast_tff.core.data_files import hash_of, read_json
+from f3ast_tff.core.data_files import hash_of
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.datasets.task import DownloadedTaskConfig
 from f3ast_tff.run.results import SEALED, SUMMARY, finished_summary
-from f3ast_tff.run.run_folder import differences
+from f3ast_tff.run.run_folder import read_config, refuse_other_run
 from f3ast_tff.settings import parameters_of
 from f3ast_tff.settings.component import component_of
 from f3ast_tff.settings.conditions import conditions
@@ -29,6 +28,7 @@ FAILED = "failed"
 # State of a run whose process is gone.
 LOST = "lost"
 RESULTS = (*SEALED, SUMMARY)
+_ADVICE = "Give another output_dir, or remove the campaign's folder"
 _ROUND = re.compile("[0-9]{1,18}")
 
 
@@ -97,42 +97,17 @@ def at(timestamp: float) -> str:
 
 
 def is_finished(run: PlannedRun) -> bool:
-    """Returns whether the run has finished with unchanged results.
+    """Returns whether a run has finished with unchanged results.
 
     Raises:
-        CampaignError: If the folder holds another run.
+        RunFolderError: If the folder holds another run, or a damaged `config.json`.
     """
-    config = read_config(run)
+    config = read_config(run.folder)
     if config is None:
         return False
-    try:
-        differing = differences(config, json.loads(json.dumps(run.configuration.identity)))
-    except ValueError as error:
-        raise CampaignError(f"{run.folder / 'config.json'} {error}") from error
-    if differing:
-        raise CampaignError(
-            f"{run.folder} holds a run with other settings: {'; '.join(differing)}. "
-            "Give another output_dir, or remove the campaign's folder"
-        )
+    identity = json.loads(json.dumps(run.configuration.identity))
+    refuse_other_run(run.folder, config, identity, advice=_ADVICE)
     return finished_summary(run.folder) is not None
-
-
-def read_config(run: PlannedRun) -> dict[str, Any] | None:
-    """Returns the content of `config.json`, `None` if there is none.
-
-    Raises:
-        CampaignError: If it is damaged.
-    """
-    path = run.folder / "config.json"
-    try:
-        content = read_json(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError) as error:
-        raise CampaignError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict):
-        raise CampaignError(f"{path} is not of a run")
-    return content
 
 
 def rounds_done(run: PlannedRun) -> int:

@@ -133,7 +133,7 @@ def campaign(parsed: Parsed, signals: Signals) -> int:
     try:
         options = Options(**parsed.campaign)
         return run_campaign(options, given=parsed.settings, registry=parsed.registry, stop=signals)
-    except (CampaignError, DataError, ParameterError) as error:
+    except (CampaignError, ComponentError, DataError, ParameterError, RunFolderError) as error:
         return fail(error, BAD_INPUT, {*setting_flags(parsed.registry), *CAMPAIGN})
     except MeasurementError as error:
         return fail(error, FAILED)

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from f3ast_tff.core.atomic import atomic_write
-from f3ast_tff.core.data_files import read_json
 from f3ast_tff.core.errors import CheckpointError, RunFolderError
 from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.run.history import traced_rounds
 from f3ast_tff.run.outputs import masks_there, scores_file
 from f3ast_tff.run.results import SUMMARY
-from f3ast_tff.run.run_folder import RunFolder, run_id_of
+from f3ast_tff.run.run_folder import RunFolder, read_config, run_id_of
 
 if TYPE_CHECKING:
     from f3ast_tff.settings.configuration import Configuration
@@ -42,12 +41,9 @@ def extend_run(path: Path, configuration: Configuration, patience_s: float = 0.0
         RunFolderError: If the folder holds the given run with more rounds, or the run cannot be
             made longer exactly; says why. `RunFolder` reports other differences.
     """
-    try:
-        content = read_json(path / "config.json")
-    except (OSError, ValueError):
-        return
+    content = read_config(path) or {}
     now = json.loads(json.dumps(configuration.identity))
-    before = content.get("identity") if isinstance(content, dict) else None
+    before = content.get("identity")
     if not isinstance(before, dict) or not isinstance(before.get("rounds"), int):
         return
     rounds, wanted = before["rounds"], now["rounds"]

@@ -32,6 +32,7 @@ from f3ast_tff.run.results import (
 LOG = "run.log"
 # Logger of this package; from other loggers only warnings are logged.
 _OWN = "f3ast_tff"
+_ADVICE = "Give another run_name, or remove the folder"
 
 
 class RunFolder:
@@ -55,44 +56,19 @@ class RunFolder:
                 settings; names the differences.
         """
         self.path = path
-        self._identity = json.loads(json.dumps(identity))
-        self.run_id = run_id_of(self._identity)
+        as_json = json.loads(json.dumps(identity))
+        self.run_id = run_id_of(as_json)
         self._made = [folder for folder in (path, *path.parents) if not folder.exists()]
+        self._lock = lock_folder(path, patience_s)
         try:
-            self._lock = lock_folder(path, patience_s)
-        except Timeout as error:
-            raise RunFolderError(f"{path} is in use by another process") from error
-        except OSError as error:
-            if not is_of_a_path(error):
-                raise
-            raise RunFolderError(f"cannot write to {path}: {error.strerror}") from error
-        try:
-            self._refuse_other_settings()
+            config = self.config()
+            if config is not None:
+                refuse_other_run(path, config, as_json, advice=_ADVICE)
         except RunFolderError:
             self.close()
             raise
         for folder in (path, path / "checkpoints", path / CLIENT_SCORES):
             remove_temporaries(folder)
-
-    def _refuse_other_settings(self) -> None:
-        config = self.file("config.json")
-        if not config.exists():
-            return
-        try:
-            content = read_json(config)
-        except OSError as error:
-            raise RunFolderError(f"{config} cannot be read: {error.strerror}") from error
-        except ValueError as error:
-            raise RunFolderError(f"{config} is not of a run: {error}") from error
-        try:
-            differing = differences(content, self._identity)
-        except ValueError as error:
-            raise RunFolderError(f"{config} {error}") from error
-        if differing:
-            raise RunFolderError(
-                f"{self.path} holds a run with other settings: {'; '.join(differing)}. "
-                "Give another run_name, or remove the folder"
-            )
 
     def file(self, name: str) -> Path:
         """Returns the path of a file of the run."""
@@ -138,9 +114,8 @@ class RunFolder:
         self.write_json(SUMMARY, seal(self.path, json_values(summary)))
 
     def config(self) -> dict[str, Any] | None:
-        """Returns the content of `config.json`, `None` if the run has not begun."""
-        path = self.file("config.json")
-        return read_json(path) if path.exists() else None
+        """See `read_config`."""
+        return read_config(self.path)
 
     def close(self) -> None:
         """Releases the lock; removes a folder made for a run that has not started."""
@@ -159,30 +134,73 @@ def run_id_of(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
-def lock_folder(folder: Path, patience_s: float = 0.0) -> FileLock:
+def lock_folder(folder: Path, patience_s: float = 0.0, kind: str = "process") -> FileLock:
     """Makes a folder if missing, and locks it; the lock ends with this process in every case.
 
+    Args:
+        folder: The folder.
+        patience_s: Seconds to wait for the holder of the lock.
+        kind: Holders of the lock, for the error.
+
     Raises:
-        OSError: If the folder cannot be made or locked; `filelock.Timeout` if another process still
-            holds the lock after `patience_s` seconds.
+        RunFolderError: If the folder cannot be written, or is still in use after the wait.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock", timeout=patience_s, thread_local=False)
-    lock.acquire()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / ".lock", timeout=patience_s, thread_local=False)
+        lock.acquire()
+    except Timeout as error:
+        raise RunFolderError(f"{folder} is in use by another {kind}") from error
+    except OSError as error:
+        if not is_of_a_path(error):
+            raise
+        raise RunFolderError(f"cannot write to {folder}: {error.strerror}") from error
     return lock
 
 
-def differences(config: Any, identity: Mapping[str, Any]) -> list[str]:
-    """Returns the differences between a folder's `config.json` and a run, a phrase per setting.
+def read_config(folder: Path) -> dict[str, Any] | None:
+    """Returns the content of a folder's `config.json`, `None` if there is none.
 
     Raises:
-        ValueError: If `config` is not of a run, or of a run made by an older version.
+        RunFolderError: If it cannot be read, or is not of a run.
     """
-    if not isinstance(config, dict) or not isinstance(config.get("settings"), dict):
-        raise ValueError("is not of a run: it has no settings")
+    path = folder / "config.json"
+    try:
+        content = read_json(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise RunFolderError(f"{path} cannot be read: {reason}") from error
+    if not isinstance(content, dict) or not isinstance(content.get("settings"), dict):
+        raise RunFolderError(f"{path} is not of a run: it has no settings")
+    return content
+
+
+def refuse_other_run(
+    folder: Path, config: Mapping[str, Any], identity: Mapping[str, Any], advice: str
+) -> None:
+    """Refuses a folder whose `config.json` is of another run.
+
+    Raises:
+        RunFolderError: If the runs differ, or the run in the folder was made by an older version;
+            names the differing settings, and gives the advice.
+    """
     before = config.get("identity")
     if not isinstance(before, dict):
-        raise ValueError("is of a run that was made by an older version; remove its folder")
+        older = "is of a run that was made by an older version; remove its folder"
+        raise RunFolderError(f"{folder / 'config.json'} {older}")
+    differing = _differences(before, identity, config["settings"])
+    if differing:
+        raise RunFolderError(
+            f"{folder} holds a run with other settings: {'; '.join(differing)}. {advice}"
+        )
+
+
+def _differences(
+    before: Mapping[str, Any], identity: Mapping[str, Any], settings: Mapping[str, Any]
+) -> list[str]:
+    """A phrase for each setting in which two identities differ."""
     changed = [n for n in sorted(identity) if n in before and before[n] != identity[n]]
     # Settings that another component adds or removes are left out.
     names = changed or sorted(before.keys() ^ identity.keys())
@@ -192,7 +210,7 @@ def differences(config: Any, identity: Mapping[str, Any]) -> list[str]:
         if name == "plugins":
             found.append("a plug-in in use is another, or has changed")
         elif name == "input_files":
-            found += _changed_files(then or {}, now or {}, config["settings"])
+            found += _changed_files(then or {}, now or {}, settings)
         else:
             found.append(f"{name} {then!r}, now {now!r}")
     return found
