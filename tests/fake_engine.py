@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.engines import ClientScores, RoundOutcome
+from f3ast_tff.engines.components import FusedConfig, TffConfig
 from f3ast_tff.engines.engine import Flight, empty_round
 from f3ast_tff.methods.parts.strategy import Cohort
 
@@ -99,6 +101,28 @@ class FakeEngine:
 
     def close(self) -> None:
         self.closed = True
+
+
+def use_fake_engine(
+    monkeypatch: pytest.MonkeyPatch,
+    engine: type[FakeEngine] = FakeEngine,
+    made: list[FakeEngine] | None = None,
+) -> None:
+    """Gives every run a fake engine, and leaves the environment alone.
+
+    Engines are appended to `made`.
+    """
+    engines = [] if made is None else made
+
+    def build(config: Any, parts: Any) -> FakeEngine:
+        engines.append(engine(parts.data.train.num_clients))
+        return engines[-1]
+
+    for config in (FusedConfig, TffConfig):
+        monkeypatch.setattr(config, "build", build)
+        monkeypatch.setattr(config, "check_installed", lambda self: None)
+        monkeypatch.setattr(config, "prepare_environment", lambda self, environment: None)
+        monkeypatch.setattr(config, "connect", lambda self: None)
 
 
 class SilentProgress:

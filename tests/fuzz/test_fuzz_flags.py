@@ -6,15 +6,13 @@ import random
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from f3ast_tff.cli.main import main
-from f3ast_tff.engines.components import FusedConfig, TffConfig
 from f3ast_tff.settings import Parameter, builtin_registry
 from f3ast_tff.settings.kinds import KINDS
-from tests.fake_engine import FakeEngine
+from tests.fake_engine import use_fake_engine
 from tests.fuzz.generate import TEXTS, Failures, cases, value_of
 
 pytestmark = pytest.mark.slow
@@ -60,15 +58,7 @@ def test_command_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The whole command runs in this process, on an engine without a framework."""
-
-    def build(config: Any, parts: Any) -> FakeEngine:
-        return FakeEngine(parts.data.train.num_clients)
-
-    for config in (FusedConfig, TffConfig):
-        monkeypatch.setattr(config, "build", build)
-        monkeypatch.setattr(config, "check_installed", lambda self: None)
-        monkeypatch.setattr(config, "prepare_environment", lambda self, environment: None)
-        monkeypatch.setattr(config, "connect", lambda self: None)
+    use_fake_engine(monkeypatch)
     codes: dict[int, int] = {}
     failures = Failures()
     for number, rng in cases("flags", 2000):

@@ -10,9 +10,8 @@ import pytest
 
 from f3ast_tff.analysis.report import render
 from f3ast_tff.cli.main import main
-from f3ast_tff.engines.components import FusedConfig
 from tests.f3ast_tff.run.small_run import csv_without_seconds, selection
-from tests.fake_engine import FakeEngine
+from tests.fake_engine import use_fake_engine
 from tests.fuzz.generate import DAMAGES, Failures, cases
 
 pytestmark = pytest.mark.slow
@@ -30,13 +29,7 @@ _RUNS = (("f3ast", "scarce"), ("fedavg", "uneven"), ("f3ast", "home_devices"))
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine without a framework."""
-
-    def build(config: Any, parts: Any) -> FakeEngine:
-        return FakeEngine(parts.data.train.num_clients)
-
-    monkeypatch.setattr(FusedConfig, "build", build)
-    monkeypatch.setattr(FusedConfig, "check_installed", lambda self: None)
-    monkeypatch.setattr(FusedConfig, "prepare_environment", lambda self, environment: None)
+    use_fake_engine(monkeypatch)
 
 
 def run(folder: Path, algorithm: str, availability: str) -> int:

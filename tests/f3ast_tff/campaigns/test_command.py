@@ -15,12 +15,11 @@ from f3ast_tff.campaigns.isolated_run import run_isolated
 from f3ast_tff.cli.main import main
 from f3ast_tff.cli.run import run
 from f3ast_tff.core.signals import Signals
-from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.run.results import sound_summary
 from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.settings.registry import builtin_registry
 from tests.f3ast_tff.campaigns.campaigns import PLUGIN, SMALL, manifest, metrics
-from tests.fake_engine import FakeEngine
+from tests.fake_engine import use_fake_engine
 
 WriteGrid = Callable[..., Path]
 # One run of three asks for too many test clients.
@@ -117,7 +116,7 @@ def test_finished_runs_get_what_they_lack(
 ) -> None:
     """This starts no process; an output that no run gets is one line for all runs."""
     grid, where = write_grid(SMALL), {"output_dir": str(tmp_path)}
-    monkeypatch.setattr(FusedConfig, "build", lambda self, parts: FakeEngine(12))
+    use_fake_engine(monkeypatch)
     runs = plan(grid, {**where, "seed": 0}).runs
     for each in runs:
         assert run_isolated(each.configuration, {}, "me").state == "finished"

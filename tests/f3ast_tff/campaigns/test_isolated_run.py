@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,11 @@ from f3ast_tff.campaigns import isolated_run
 from f3ast_tff.campaigns.isolated_run import run_isolated, run_order
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, PlannedRun
 from f3ast_tff.core.errors import EngineError
-from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.run.run_folder import RunFolder, lock_folder
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.campaigns.campaigns import PLUGIN
-from tests.fake_engine import FakeEngine
+from tests.fake_engine import FakeEngine, use_fake_engine
 
 Run = Callable[..., Outcome]
 
@@ -57,25 +55,16 @@ def engines() -> list[FakeEngine]:
 
 
 @pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engines: list[FakeEngine]
-) -> Iterator[Run]:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engines: list[FakeEngine]) -> Run:
     """Runs six rounds of eight clients in `tmp_path/x`."""
-    environment = dict(os.environ)
 
     def run(engine: type[FakeEngine] = FakeEngine, **given: Any) -> Outcome:
-        def make(self: FusedConfig, parts: Any) -> FakeEngine:
-            engines.append(engine(parts.data.train.num_clients))
-            return engines[-1]
-
-        monkeypatch.setattr(FusedConfig, "build", make)
+        use_fake_engine(monkeypatch, engine, engines)
         small = {"num_clients": 8, "clients_per_round": 3, "rounds": 6, "checkpoint_every": 2}
         where = {"output_dir": str(tmp_path), "run_name": "x"}
         return run_isolated(resolve({**small, **where, **given}), {"git_commit": "abc"}, "me")
 
-    yield run
-    os.environ.clear()
-    os.environ.update(environment)
+    return run
 
 
 def test_a_run_finishes_and_is_not_repeated(

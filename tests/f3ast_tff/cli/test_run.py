@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,10 @@ from f3ast_tff.cli import run as main
 from f3ast_tff.core.errors import EngineError
 from f3ast_tff.core.signals import Signals
 from f3ast_tff.engines import ClientScores
-from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.run.run_folder import RunFolder, lock_folder
 from f3ast_tff.settings.registry import builtin_registry
 from tests.f3ast_tff.run.small_run import assert_same_results
-from tests.fake_engine import FakeEngine
+from tests.fake_engine import FakeEngine, use_fake_engine
 
 Run = Callable[..., int]
 
@@ -63,28 +61,18 @@ def engines() -> list[FakeEngine]:
 
 
 @pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engines: list[FakeEngine]
-) -> Iterator[Run]:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engines: list[FakeEngine]) -> Run:
     """Runs six rounds of eight clients in `tmp_path/x`."""
-    environment = dict(os.environ)
 
     def run(
         engine: type[FakeEngine] = FakeEngine, signals: Signals | None = None, **given: Any
     ) -> int:
-        def make(self: FusedConfig, parts: Any) -> FakeEngine:
-            engines.append(engine(parts.data.train.num_clients))
-            return engines[-1]
-
-        monkeypatch.setattr(FusedConfig, "build", make)
-        monkeypatch.setattr(FusedConfig, "check_installed", lambda self: None)
+        use_fake_engine(monkeypatch, engine, engines)
         small = {"num_clients": 8, "clients_per_round": 3, "rounds": 6, "eval_every": 2}
         where = {"output_dir": str(tmp_path), "run_name": "x", "checkpoint_every": 2}
         return main.run({**small, **where, **given}, builtin_registry(), signals or Signals())
 
-    yield run
-    os.environ.clear()
-    os.environ.update(environment)
+    return run
 
 
 def test_a_run_leaves_all_its_files(

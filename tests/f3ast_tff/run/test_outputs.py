@@ -13,14 +13,13 @@ import pytest
 
 from f3ast_tff.availability.mask_files import read_masks
 from f3ast_tff.core.errors import RunFolderError
-from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.run.outputs import lacks_outputs, not_added
 from f3ast_tff.run.results import DamagedResult, sound_summary
 from f3ast_tff.run.run_experiment import add_outputs, run_experiment
 from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.settings.configuration import Configuration
 from f3ast_tff.settings.resolve import resolve
-from tests.fake_engine import FakeEngine
+from tests.fake_engine import use_fake_engine
 
 ROUNDS, N = 6, 8
 
@@ -28,16 +27,11 @@ ROUNDS, N = 6, 8
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunFolder]:
     """A finished run of six rounds and eight clients, with two checkpoints."""
-    monkeypatch.setattr(FusedConfig, "build", lambda self, parts: FakeEngine(N))
-    monkeypatch.setattr("f3ast_tff.engines.components.FusedConfig.prepare_environment", _nothing)
+    use_fake_engine(monkeypatch)
     wanted = configuration(tmp_path, keep_checkpoints=2)
     run_experiment(wanted, wanted.folder)
     with closing(RunFolder(tmp_path / "x", wanted.identity)) as opened:
         yield opened
-
-
-def _nothing(self: Any, environment: Any) -> None:
-    """Leaves this process's environment alone."""
 
 
 def configuration(tmp_path: Path, **given: Any) -> Configuration:

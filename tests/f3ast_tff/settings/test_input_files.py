@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +10,10 @@ import pytest
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import ParameterError, RunFolderError
 from f3ast_tff.core.federated_data import FederatedData
-from f3ast_tff.engines.components import FusedConfig
 from f3ast_tff.run.run_experiment import write_config
 from f3ast_tff.run.run_folder import RunFolder
 from f3ast_tff.settings.resolve import resolve
-from tests.fake_engine import FakeEngine
+from tests.fake_engine import use_fake_engine
 
 
 @pytest.fixture
@@ -27,12 +25,7 @@ def table(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    def build(config: Any, parts: Any) -> FakeEngine:
-        return FakeEngine(parts.data.train.num_clients)
-
-    monkeypatch.setattr(FusedConfig, "build", build)
-    monkeypatch.setattr(FusedConfig, "check_installed", lambda self: None)
-    monkeypatch.setattr(FusedConfig, "prepare_environment", lambda self, environment: None)
+    use_fake_engine(monkeypatch)
 
 
 def command(table: Path, *more: str) -> int:
