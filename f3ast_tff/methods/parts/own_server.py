@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +13,6 @@ from f3ast_tff.availability.constraints.counts import FixedK
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import Derived, Parameter, Reading
-
-# Settings that replace defaults which need an availability process.
-_WITHOUT_PROCESS = {"availability_knowledge": "estimated"}
 
 
 @dataclass(frozen=True)
@@ -55,23 +52,16 @@ def constraint_from(name: str, k: Any) -> Any:
     return FixedK(clients_per_round=int(k))
 
 
-class OwnServer:
-    """Resolves defaults that follow from other settings; a `settings.parameter.Known`."""
+class OwnServer(dict[str, Any]):
+    """Settings from which defaults follow, by name; stands for `settings.parameter.Known`."""
 
     def __init__(self, availability: Any, rounds: int | None) -> None:
-        """Takes the availability process (`None`: unknown) and T (`None`: no end)."""
+        """Takes the availability process and T (`None`: no end)."""
+        super().__init__({} if rounds is None else {"rounds": rounds})
         self._availability = availability
-        self._settings: dict[str, Any] = {"rounds": rounds}
 
-    def __getitem__(self, name: str) -> Any:
-        value = self._settings.get(name)
-        if value is None:
-            raise ParameterError(name, "", "must be given for this method")
-        return value
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """See `Known.get`."""
-        return self._settings.get(name, default)
+    def __missing__(self, name: str) -> Any:
+        raise ParameterError(name, "", "must be given for this method")
 
     def config_class(self, kind: str) -> Any:
         """See `Known.config_class`: stands for a network that is not convex."""
@@ -81,25 +71,24 @@ class OwnServer:
         """Returns the process, which has the attributes of a `Config` class."""
         return [self._availability]
 
-    def run_name(self) -> str:
-        """Returns an empty name: there is no run."""
-        return ""
-
-    def settings(self, known: tuple[Parameter, ...], given: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the parameters of a method, with the defaults of this server.
+    def settings(self, parameters: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the parameters of a method that differ from its defaults in a run.
 
         Raises:
             ParameterError: If the method has no such parameter.
         """
-        names = [parameter.name for parameter in known]
+        names = [parameter.name for parameter in parameters]
         for name, value in given.items():
             if name not in names:
                 raise ParameterError(name, value, f"must be one of {', '.join(names) or 'none'}")
-        unknown = isinstance(self._availability, UnknownAvailability)
-        found = dict(_WITHOUT_PROCESS) if unknown else {}
-        for parameter in known:
-            default = parameter.default
+        found: dict[str, Any] = {}
+        known: Any = self
+        for parameter in parameters:
+            default: Any = parameter.default
             default = default.paper if isinstance(default, Reading) else default
             if isinstance(default, Derived) and parameter.name not in given:
-                found[parameter.name] = default.compute(self)
-        return {**{n: value for n, value in found.items() if n in names}, **given}
+                found[parameter.name] = default.compute(known)
+        unknown = isinstance(self._availability, UnknownAvailability)
+        if unknown and "availability_knowledge" in names:
+            found["availability_knowledge"] = "estimated"
+        return {**found, **given}
