@@ -10,13 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import KnowledgeConfig, StrategyContext, require
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge
-from f3ast_tff.methods.parts.choosing import uniform_part
 from f3ast_tff.methods.parts.loss_estimates import LossEstimates, trained_minima
-from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
-from f3ast_tff.methods.unbiased import check_shares, inverse_availability
+from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
+from f3ast_tff.methods.unbiased import FollowsAvailability, inverse_availability
 from f3ast_tff.models import SoftmaxRegression
 from f3ast_tff.settings import Reading, parameter, register
 
@@ -130,11 +128,8 @@ def included_clients(
     return exclude(error, included, np.argsort(pi, kind="stable"), tau, strict=strict)
 
 
-_AVAILABILITY, _LOSSES = "availability_", "losses_"
-
-
 @dataclass
-class CAFed(BaseStrategy):
+class CAFed(FollowsAvailability):
     """Selection and weights of Algorithm 1.
 
     In each round the available clients report their loss (line 3) and the estimates move (line 4).
@@ -181,39 +176,27 @@ class CAFed(BaseStrategy):
     strict: bool = True
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        check_shares(self.p, self.knowledge)
-
     @property
     def client_loss(self) -> str:
         return "one_batch"
 
     def select(self, now: Round) -> np.ndarray:
         """See `Strategy.select`; asks all available clients, or K of them, for their loss."""
-        asked, _ = self._asked(now)
+        asked, _ = self._drawn(now)
         if len(asked) == 0:
             return asked
-        knowledge, losses = self._estimates_in(now, asked)
-        return asked[self._included(knowledge, losses)[asked]]
+        return asked[self._included(self._known_in(now), self._losses_in(now, asked))[asked]]
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`; the losses reported to `select` enter the estimates."""
-        asked, factor = self._asked(now)
-        self.knowledge, self.loss_estimates = self._estimates_in(now, asked)
-        cohort_ids = ids[delivered]
-        return Cohort(
-            cohort_ids, inverse_availability(self.p, self.knowledge.pi, cohort_ids) * factor
-        )
+        asked, factor = self._drawn(now)
+        self.knowledge, self.loss_estimates = self._known_in(now), self._losses_in(now, asked)
+        weights = inverse_availability(self.p, self.knowledge.pi, ids[delivered])
+        return Cohort(ids[delivered], weights * factor)
 
-    def _asked(self, now: Round) -> tuple[np.ndarray, float]:
-        rng = generator(self.seed, "selection", now.number)
-        return uniform_part(np.flatnonzero(now.available & (self.p > 0)), now.constraint, rng)
-
-    def _estimates_in(
-        self, now: Round, asked: np.ndarray
-    ) -> tuple[AvailabilityKnowledge, LossEstimates]:
-        known, losses = self.knowledge.after(now.number, now.available), self.loss_estimates
-        return known, losses.after(asked, now.losses(asked)) if len(asked) else losses
+    def _losses_in(self, now: Round, asked: np.ndarray) -> LossEstimates:
+        losses = self.loss_estimates
+        return losses.after(asked, now.losses(asked)) if len(asked) else losses
 
     def included(self) -> np.ndarray:
         """Returns the clients included by the current estimates, `bool [N]` (lines 5-7).
@@ -227,19 +210,9 @@ class CAFed(BaseStrategy):
         error = TotalError(self.p, estimates.gap, estimates.heterogeneity, weight)
         return included_clients(error, known.eigenvalue, known.pi, self.tau, strict=self.strict)
 
-    def state(self) -> dict[str, np.ndarray]:
+    def remembering(self) -> dict[str, Any]:
         """Returns the estimates of availability and losses."""
-        parts = ((_AVAILABILITY, self.knowledge.state()), (_LOSSES, self.loss_estimates.state()))
-        return {prefix + name: value for prefix, part in parts for name, value in part.items()}
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Takes back what `state` returned."""
-        self.knowledge.restore(_part(state, _AVAILABILITY))
-        self.loss_estimates.restore(_part(state, _LOSSES))
-
-
-def _part(state: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {name[len(prefix) :]: state[name] for name in state if name.startswith(prefix)}
+        return {"availability_": self.knowledge, "losses_": self.loss_estimates}
 
 
 @register(

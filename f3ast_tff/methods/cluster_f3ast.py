@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -74,7 +74,6 @@ class ClusterF3AST(BaseStrategy):
         self._sizes, self._mean_c = sizes, total / sizes
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
         by_cluster = self._mean_c / self.rates.unscaled**2
 
         def utility(part: slice) -> np.ndarray:
@@ -100,10 +99,6 @@ class ClusterF3AST(BaseStrategy):
     def participation_rates(self) -> np.ndarray:
         return self.rates.at(self.clusters)
 
-    def state(self) -> dict[str, np.ndarray]:
+    def remembering(self) -> dict[str, Any]:
         """Returns the rates of the clusters."""
-        return self.rates.state()
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Restores saved rates."""
-        self.rates.restore(state)
+        return {"": self.rates}

@@ -36,7 +36,6 @@ from f3ast_tff.settings import Derived, Reading, parameter, register
 
 # Clients whose participation the rates track: see `F3AST`.
 FOLLOWS = ("delivered", "selected", "both")
-_SELECTED = "selected_"
 
 
 @dataclass
@@ -164,17 +163,10 @@ class F3AST(BaseStrategy):
     def participation_rates(self) -> np.ndarray:
         return self.rates.values
 
-    def state(self) -> dict[str, np.ndarray]:
+    def remembering(self) -> dict[str, Any]:
         """Returns the rates, the whole state of F3AST."""
-        asked = {} if self.selected_rates is None else self.selected_rates.state()
-        return {**self.rates.state(), **{_SELECTED + name: v for name, v in asked.items()}}
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Restores saved rates."""
-        self.rates.restore(state)
-        if self.selected_rates is not None:
-            parts = {n: v for n, v in state.items() if n.startswith(_SELECTED)}
-            self.selected_rates.restore({n[len(_SELECTED) :]: v for n, v in parts.items()})
+        asked = self.selected_rates
+        return {"": self.rates, **({} if asked is None else {"selected_": asked})}
 
 
 def _default_first_rates(known: Any) -> str:

@@ -55,7 +55,6 @@ class FixedPolicy(BaseStrategy):
         check_client_shares(self.p)
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
         if not now.constraint.counts_only:
             raise ValueError("a fixed policy knows no constraint but the number of clients")
         rng = generator(self.seed, "selection", now.number)

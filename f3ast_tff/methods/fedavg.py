@@ -114,7 +114,6 @@ class Uniform(BaseStrategy):
         return self
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
         rng = generator(self.seed, "selection", now.number)
         candidates = np.flatnonzero(now.available)
         if now.constraint.counts_only:
@@ -274,7 +273,6 @@ class InTime(BaseStrategy):
         return getattr(self.strategy, "may_select", frozenset())
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
         return self.strategy.select(now)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:

@@ -16,22 +16,24 @@ from f3ast_tff.methods.parts.algorithm import (
     AlgorithmConfig,
     StrategyContext,
 )
-from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS, Buffered, staleness_weight
-from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
+from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS, Taken, staleness_weight
+from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.settings import parameter, register
 from f3ast_tff.settings.component import component_of
 
 
-class FedBuff(Buffered):
+class FedBuff(BaseStrategy):
     """Delta = (1 / m) sum_k s(tau_k) D_k over the m >= M updates in the buffer.
 
-    tau_k counts the server's steps since client k was sent its model (Sec. 4 of the paper), and
-    s(tau) = 1 / sqrt(1 + tau). The divisor is the number of updates, not the sum of s, so old
-    updates shorten the step. Clients are drawn uniformly among the available clients without an
-    update on its way. In the paper a step takes exactly M updates; here a round may bring more.
+    tau_k counts the server's steps between the model that client k was sent and the step that its
+    update enters (Sec. 4 of the paper), and s(tau) = 1 / sqrt(1 + tau). The divisor is the number
+    of updates, not the sum of s, so old updates shorten the step. Clients are drawn uniformly among
+    the available clients without an update on its way. In the paper a step takes exactly M updates;
+    here all arrived updates enter, and a round may bring more.
     """
 
     method: ClassVar[str] = "fedbuff"
+    saved_as: ClassVar[str] = "steps"
 
     def __init__(self, num_clients: int, buffer: int, weight: str = "root", seed: int = 0) -> None:
         """Starts before the server's first step.
@@ -42,13 +44,18 @@ class FedBuff(Buffered):
             weight: s, one of `STALENESS_WEIGHTS`.
             seed: Seed of the draws.
         """
-        super().__init__(buffer)
-        self.weight, self.seed = weight, seed
+        self.buffer, self.weight, self.seed = buffer, weight, seed
         self._uniform = Uniform(np.ones(num_clients), seed)
+        # Rounds in which the server has stepped, rising.
+        self._stepped = np.zeros(0, np.int64)
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
         return self._uniform.select(now)
+
+    def taken(self, now: Round, asked_in: np.ndarray) -> Taken:
+        """See `taken_by`; the server waits for M updates."""
+        full = len(asked_in) >= self.buffer
+        return Taken(np.full(len(asked_in), full), np.zeros(len(asked_in), bool))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`; counts a step of the server if any update enters."""
@@ -56,14 +63,23 @@ class FedBuff(Buffered):
         if len(entering) == 0:
             return Cohort(entering, np.zeros(0))
         asked_in = np.full(len(ids), now.number) if now.asked_in is None else now.asked_in
-        staleness = self.staleness(asked_in[delivered])
-        self.step(now.number)
+        # A client asked in a round is sent the model before that round's step.
+        staleness = len(self._stepped) - np.searchsorted(self._stepped, asked_in[delivered])
+        self._stepped = np.append(self._stepped, np.int64(now.number))
         weights = staleness_weight(self.weight, staleness) / len(entering)
         return Cohort(entering, weights, self.factor(int(staleness.max())))
 
     def factor(self, longest: int) -> float:
         """Returns the factor of the server's rate for updates of staleness up to `longest`."""
         return 1.0
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        """Returns the rounds in which the server has stepped."""
+        return {"stepped": self._stepped}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        self._stepped = np.zeros_like(state.get("stepped", self._stepped), np.int64)
+        super().restore(state)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -58,7 +58,6 @@ class LongestAbsent(BaseStrategy):
         self._last = np.zeros(len(self.p), np.int64)
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
         rng = generator(self.seed, "selection", now.number) if self.random_ties else None
         return admit_by_priority(
             lambda part: now.number - self._last[part], now.available, now.constraint, rng
@@ -121,7 +120,6 @@ class Switching(BaseStrategy):
         return getattr(self.first, "may_select", frozenset())
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
         return self._phase(now).select(now)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
@@ -135,9 +133,9 @@ class Switching(BaseStrategy):
     def _phase(self, now: Round) -> Strategy:
         return self.then if now.number >= self.switch_round else self.first
 
-    def remembered(self) -> dict[str, np.ndarray]:
-        """Returns the state of the second phase's strategy."""
-        return self.then.remembered()
+    def remembering(self) -> dict[str, Any]:
+        """Returns the second phase's strategy."""
+        return {"": self.then}
 
 
 @register(

@@ -100,7 +100,6 @@ class OortLoss(BaseStrategy):
         return "mean_squares"
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
         rng = generator(self.seed, "selection", now.number)
         candidates = rng.permutation(np.flatnonzero(now.available & (self.sizes > 0)))
         places = len(now.constraint.admit(candidates))

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import check_client_shares
-from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.algorithm import (
     MEAN_OF_AVAILABLE,
     KnowledgeConfig,
     RateBetaConfig,
     StrategyContext,
 )
+from f3ast_tff.methods.parts.all_available import TakesAvailable
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge, KnownAvailability
-from f3ast_tff.methods.parts.choosing import ranked, uniform_part
-from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
+from f3ast_tff.methods.parts.choosing import ranked
+from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 from f3ast_tff.settings import parameter, register
 
 
-@dataclass
-class FollowsAvailability(BaseStrategy):
+class FollowsAvailability(TakesAvailable):
     """Base of strategies whose weights depend on the server's knowledge of availability.
 
     Attributes:
@@ -33,22 +32,19 @@ class FollowsAvailability(BaseStrategy):
         knowledge: Knowledge of pi_k; observes every round.
     """
 
-    p: np.ndarray
     knowledge: AvailabilityKnowledge
 
     def __post_init__(self) -> None:
-        check_shares(self.p, self.knowledge)
+        if self.p.shape != self.knowledge.pi.shape:
+            raise ValueError(f"p has shape {self.p.shape}, pi {self.knowledge.pi.shape}")
+        check_client_shares(self.p)
 
     def _known_in(self, now: Round) -> AvailabilityKnowledge:
         return self.knowledge.after(now.number, now.available)
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Returns the estimates of availability."""
-        return self.knowledge.state()
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Restores a result of `state`."""
-        self.knowledge.restore(state)
+    def remembering(self) -> dict[str, Any]:
+        """Returns the knowledge of availability."""
+        return {"": self.knowledge}
 
 
 @dataclass
@@ -76,11 +72,9 @@ class Unbiased(FollowsAvailability):
 
     method: ClassVar[str] = "unbiased"
 
+    p: np.ndarray
+    knowledge: AvailabilityKnowledge
     seed: int = 0
-
-    def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
-        return self._drawn(now, self._known_in(now))[0]
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`.
@@ -88,20 +82,10 @@ class Unbiased(FollowsAvailability):
         Raises:
             ValueError: If a selected client has pi_k = 0 by the server's knowledge.
         """
+        factor = self._drawn(now)[1]
         self.knowledge = self._known_in(now)
-        cohort_ids, factor = ids[delivered], self._drawn(now, self.knowledge)[1]
-        return Cohort(
-            cohort_ids, inverse_availability(self.p, self.knowledge.pi, cohort_ids) * factor
-        )
-
-    def _drawn(self, now: Round, known: AvailabilityKnowledge) -> tuple[np.ndarray, float]:
-        """See `uniform_part`."""
-        rng = generator(self.seed, "selection", now.number)
-        candidates = np.flatnonzero(now.available & self._may_take_part(known))
-        return uniform_part(candidates, now.constraint, rng)
-
-    def _may_take_part(self, known: AvailabilityKnowledge) -> np.ndarray:
-        return self.p > 0
+        weights = inverse_availability(self.p, self.knowledge.pi, ids[delivered])
+        return Cohort(ids[delivered], weights * factor)
 
 
 @dataclass
@@ -138,8 +122,8 @@ class MoreAvailable(Unbiased):
             allowed = f"no client is available so often (the most: {self.knowledge.pi.max():.4g})"
             raise ParameterError("more_available_pi", self.least_pi, allowed)
 
-    def _may_take_part(self, known: AvailabilityKnowledge) -> np.ndarray:
-        return super()._may_take_part(known) & (known.pi >= self.least_pi)
+    def _candidates(self, now: Round) -> np.ndarray:
+        return super()._candidates(now) & (self._known_in(now).pi >= self.least_pi)
 
 
 @dataclass
@@ -166,17 +150,6 @@ class AdaFed(Unbiased):
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         cohort = super().weigh(now, ids, delivered)
         return Cohort(cohort.ids, cohort.weights / np.sum(cohort.weights))
-
-
-def check_shares(p: np.ndarray, knowledge: AvailabilityKnowledge) -> None:
-    """Checks that shares are a distribution over the clients whose availability is known.
-
-    Raises:
-        ValueError: If the shares are no distribution, or shapes differ.
-    """
-    if p.shape != knowledge.pi.shape:
-        raise ValueError(f"p has shape {p.shape}, pi {knowledge.pi.shape}")
-    check_client_shares(p)
 
 
 def inverse_availability(p: np.ndarray, pi: np.ndarray, ids: np.ndarray) -> np.ndarray:
@@ -269,31 +242,28 @@ class F3ASTOfCAFed(FollowsAvailability):
 
     method: ClassVar[str] = "f3ast_of_ca_fed"
 
+    p: np.ndarray
+    knowledge: AvailabilityKnowledge
     beta: float
 
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
-        candidates, worth = self._worth(now, self._known_in(now))
+        candidates = np.flatnonzero(self._candidates(now))
+        worth = np.zeros(len(self.p))
+        worth[candidates] = self._worth(self._known_in(now), candidates)
         return now.constraint.admit(ranked(candidates, worth, None))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`.
 
         Raises:
-            ValueError: If beta is 0 and an available client has pi_k = 0 by the server's knowledge.
+            ValueError: If beta is 0 and a selected client has pi_k = 0 by the server's knowledge.
         """
         self.knowledge = self._known_in(now)
-        cohort_ids = ids[delivered]
-        return Cohort(cohort_ids, self._worth(now, self.knowledge)[1][cohort_ids])
+        return Cohort(ids[delivered], self._worth(self.knowledge, ids[delivered]))
 
-    def _worth(self, now: Round, known: AvailabilityKnowledge) -> tuple[np.ndarray, np.ndarray]:
-        """Returns candidates, `int [m]`, and p_k / r_k of these, `float64 [N]`."""
-        candidates = np.flatnonzero(now.available & (self.p > 0))
-        # Only available clients count, so the indicator is 1.
-        rates = (1 - self.beta) * known.pi + self.beta
-        worth = np.zeros(len(self.p))
-        worth[candidates] = inverse_availability(self.p, rates, candidates)
-        return candidates, worth
+    def _worth(self, known: AvailabilityKnowledge, ids: np.ndarray) -> np.ndarray:
+        """p_k / r_k; only available clients count, so the indicator is 1."""
+        return inverse_availability(self.p, (1 - self.beta) * known.pi + self.beta, ids)
 
 
 @register(

@@ -15,8 +15,31 @@ from f3ast_tff.methods.parts.choosing import uniform_part
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 
 
+class TakesAvailable(BaseStrategy):
+    """Base of strategies that take all available clients, or a uniform part of them.
+
+    Attributes:
+        p: Client shares p_k, `float64 [N]`; a client of share 0 takes no part.
+        seed: Seed of the draws in rounds with more than K available clients.
+    """
+
+    p: np.ndarray
+    seed: int
+
+    def select(self, now: Round) -> np.ndarray:
+        return self._drawn(now)[0]
+
+    def _drawn(self, now: Round) -> tuple[np.ndarray, float]:
+        """Returns the selected clients, and the factor of `uniform_part`."""
+        rng = generator(self.seed, "selection", now.number)
+        return uniform_part(np.flatnonzero(self._candidates(now)), now.constraint, rng)
+
+    def _candidates(self, now: Round) -> np.ndarray:
+        return now.available & (self.p > 0)
+
+
 @dataclass
-class AllAvailable(BaseStrategy):
+class AllAvailable(TakesAvailable):
     """Takes all available clients with weights p_k, for a SUM: Delta = sum_{k in S} p_k D_k.
 
     If all clients are available, this is FedAvg. Otherwise the step is short, and more available
@@ -49,12 +72,6 @@ class AllAvailable(BaseStrategy):
     def renewed(self, p: np.ndarray, joined: np.ndarray, initial_rate: float) -> AllAvailable:
         """See `Renewable.renewed`."""
         return replace(self, p=p)
-
-    def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
-        rng = generator(self.seed, "selection", now.number)
-        ids, _ = uniform_part(np.flatnonzero(now.available & (self.p > 0)), now.constraint, rng)
-        return ids
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         return Cohort(ids[delivered], self.p[ids[delivered]])

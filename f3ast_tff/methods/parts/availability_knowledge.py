@@ -1,46 +1,22 @@
-"""The server's knowledge of availability: the truth, or posterior means under beta priors."""
+"""The server's knowledge of availability: the truth, or posterior means under beta priors.
+
+Each client's availability is a two-state Markov chain (CA-Fed, App. F3). Its availability in the
+long run is pi_k, `float64 [N]`, in [0, 1]. Its second eigenvalue is lambda_k, `float64 [N]`, in
+[-1, 1], the correlation of successive rounds.
+"""
 
 from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import ClassVar, Union
 
 import numpy as np
 
-from f3ast_tff.methods.parts.strategy import check_saved
+from f3ast_tff.methods.parts.remembered import Remembers
 
 
-class AvailabilityKnowledge(Protocol):
-    """Knowledge of each client's availability as a two-state Markov chain (CA-Fed, App. F3)."""
-
-    def after(self, round_number: int, available: np.ndarray) -> AvailabilityKnowledge:
-        """Returns the knowledge after round t (from 1), given its mask, `bool [N]`."""
-        ...
-
-    @property
-    def pi(self) -> np.ndarray:
-        """Availability pi_k in the long run, `float64 [N]`, in [0, 1]."""
-        ...
-
-    @property
-    def eigenvalue(self) -> np.ndarray:
-        """Second eigenvalue lambda_k of the transition matrix, `float64 [N]`, in [-1, 1].
-
-        It is also the correlation of successive rounds.
-        """
-        ...
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Returns the state for a checkpoint."""
-        ...
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Restores a result of `state`."""
-        ...
-
-
-class KnownAvailability:
+class KnownAvailability(Remembers):
     """The oracle of CA-Fed's Sec. V-A: the true parameters, unchanged by observations."""
 
     def __init__(self, pi: np.ndarray, eigenvalue: np.ndarray | None = None) -> None:
@@ -53,41 +29,22 @@ class KnownAvailability:
         Raises:
             ValueError: If a value is not allowed.
         """
-        self._pi = _checked("pi", pi, 0.0)
+        self.pi = _checked("pi", pi, 0.0)
         self._eigenvalue = None if eigenvalue is None else _checked("eigenvalue", eigenvalue, -1.0)
-        if self._eigenvalue is not None and self._eigenvalue.shape != self._pi.shape:
-            shapes = f"{self._eigenvalue.shape}, pi {self._pi.shape}"
-            raise ValueError(f"eigenvalue has shape {shapes}")
+        if self._eigenvalue is not None and self._eigenvalue.shape != self.pi.shape:
+            raise ValueError(f"eigenvalue has shape {self._eigenvalue.shape}, pi {self.pi.shape}")
 
     def after(self, round_number: int, available: np.ndarray) -> KnownAvailability:
         """Checks that the mask has N clients; returns itself, as an oracle learns nothing."""
-        mask_checked(available, len(self._pi))
+        mask_checked(available, len(self.pi))
         return self
 
     @property
-    def pi(self) -> np.ndarray:
-        """pi_k, `float64 [N]`, read-only."""
-        return self._pi
-
-    @property
     def eigenvalue(self) -> np.ndarray:
-        """lambda_k, `float64 [N]`, read-only.
-
-        Raises:
-            ValueError: If it was not given.
-        """
+        """lambda_k; `ValueError` if it was not given."""
         if self._eigenvalue is None:
             raise ValueError("the eigenvalues of the clients' availability are not known")
         return self._eigenvalue
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Returns nothing to save."""
-        return {}
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Checks that the state is empty."""
-        if state:
-            raise ValueError(f"unexpected saved state: {sorted(state)}")
 
 
 def mask_checked(available: np.ndarray, num_clients: int) -> np.ndarray:
@@ -103,6 +60,7 @@ def mask_checked(available: np.ndarray, num_clients: int) -> np.ndarray:
 
 
 def _checked(name: str, values: np.ndarray, least: float) -> np.ndarray:
+    """Returns a read-only copy."""
     checked = np.array(values, np.float64)
     if checked.ndim != 1:
         raise ValueError(f"{name} has shape {checked.shape}: must be [N]")
@@ -174,7 +132,7 @@ class AvailabilityPrior:
         )
 
 
-class EstimatedAvailability:
+class EstimatedAvailability(Remembers):
     """The Bayesian estimators of CA-Fed's Sec. IV-B, fed with the mask of each round.
 
     The chances to stay active and inactive, p_1 and p_0, are shares of transitions;
@@ -199,6 +157,8 @@ class EstimatedAvailability:
         ([0.8], [0.25])
     """
 
+    saved_as: ClassVar[str] = "availability"
+
     def __init__(
         self,
         prior: AvailabilityPrior,
@@ -215,13 +175,16 @@ class EstimatedAvailability:
         self._prior = prior
         self._from_chain = availability_from == "chain"
         self._per_round = transitions_per == "round"
-        self._last_round = 0
-        self._rounds = 0
+        # `active` counts rounds. The others count transitions by the state that they start in: all,
+        # and those that keep the state.
+        counts = ("active", "from_active", "stayed_active", "from_inactive", "stayed_inactive")
         n = len(prior.active)
-        self._last_mask = np.zeros(n, bool)
-        # Rounds in the active state, and transitions by start: all, and those that keep the state.
-        self._active, self._from_active, self._stayed_active = np.zeros((3, n), np.int64)
-        self._from_inactive, self._stayed_inactive = np.zeros((2, n), np.int64)
+        self._seen = {
+            "last_round": np.array(0),
+            "rounds": np.array(0),
+            "last_mask": np.zeros(n, bool),
+            **{name: np.zeros(n, np.int64) for name in counts},
+        }
 
     def after(self, round_number: int, available: np.ndarray) -> EstimatedAvailability:
         """Returns the estimates with one more round counted, and the transition into it.
@@ -233,28 +196,32 @@ class EstimatedAvailability:
         Raises:
             ValueError: If the round is not later, or the mask has another number of clients.
         """
-        mask = mask_checked(available, len(self._active))
-        if round_number <= self._last_round:
-            raise ValueError(f"round {round_number}: round {self._last_round} was already observed")
+        seen = self._seen
+        mask = mask_checked(available, len(seen["active"]))
+        if round_number <= seen["last_round"]:
+            raise ValueError(
+                f"round {round_number}: round {seen['last_round']} was already observed"
+            )
+        counted = {"active": mask}
+        if round_number == seen["last_round"] + 1 and (seen["rounds"] or self._per_round):
+            before = seen["last_mask"]
+            counted["from_active"], counted["stayed_active"] = before, before & mask
+            counted["from_inactive"], counted["stayed_inactive"] = ~before, ~before & ~mask
         new = copy.copy(self)
-        if round_number == self._last_round + 1 and (self._rounds or self._per_round):
-            before = self._last_mask
-            new._from_active = self._from_active + before
-            new._stayed_active = self._stayed_active + (before & mask)
-            new._from_inactive = self._from_inactive + ~before
-            new._stayed_inactive = self._stayed_inactive + (~before & ~mask)
-        new._active = self._active + mask
-        new._rounds = self._rounds + 1
-        new._last_round = round_number
-        new._last_mask = mask.copy()
+        new._seen = {
+            **seen,
+            **{name: seen[name] + happened for name, happened in counted.items()},
+            "last_round": np.array(round_number),
+            "rounds": np.array(seen["rounds"] + 1),
+            "last_mask": mask.copy(),
+        }
         return new
 
     @property
     def pi(self) -> np.ndarray:
         """Estimate of pi_k, `float64 [N]`, in (0, 1)."""
-        prior = self._prior
         if not self._from_chain:
-            return (self._active + prior.active) / (self._rounds + prior.active + prior.inactive)
+            return self._share("active", "rounds", self._prior.active, self._prior.inactive)
         stay_inactive, stay_active = self._chances_to_stay()
         return (1 - stay_inactive) / (2 - stay_inactive - stay_active)
 
@@ -267,39 +234,19 @@ class EstimatedAvailability:
     def _chances_to_stay(self) -> tuple[np.ndarray, np.ndarray]:
         """Returns p_0 and p_1 of App. F3."""
         prior = self._prior
-        from_inactive = self._rounds if self._per_round else self._from_inactive
-        from_active = self._rounds if self._per_round else self._from_active
+        visits = ("rounds", "rounds") if self._per_round else ("from_inactive", "from_active")
         return (
-            (self._stayed_inactive + prior.stayed_inactive)
-            / (from_inactive + prior.stayed_inactive + prior.left_inactive),
-            (self._stayed_active + prior.stayed_active)
-            / (from_active + prior.stayed_active + prior.left_active),
+            self._share("stayed_inactive", visits[0], prior.stayed_inactive, prior.left_inactive),
+            self._share("stayed_active", visits[1], prior.stayed_active, prior.left_active),
         )
 
-    def state(self) -> dict[str, np.ndarray]:
+    def _share(self, name: str, of: str, prior: np.ndarray, against: np.ndarray) -> np.ndarray:
+        """Mean of the posterior of a prior Beta(prior, against)."""
+        return (self._seen[name] + prior) / (self._seen[of] + prior + against)
+
+    def remembered(self) -> dict[str, np.ndarray]:
         """Returns the counts and the last round; the prior is given anew to a resumed run."""
-        return {
-            "last_round": np.array(self._last_round),
-            "rounds": np.array(self._rounds),
-            "last_mask": self._last_mask.copy(),
-            "active": self._active.copy(),
-            "from_active": self._from_active.copy(),
-            "stayed_active": self._stayed_active.copy(),
-            "from_inactive": self._from_inactive.copy(),
-            "stayed_inactive": self._stayed_inactive.copy(),
-        }
+        return self._seen
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Restores a result of `state`.
 
-        Raises:
-            ValueError: If a part is missing or has another number of clients.
-        """
-        check_saved(state, self.state(), "availability")
-        self._last_round, self._rounds = int(state["last_round"]), int(state["rounds"])
-        self._last_mask = state["last_mask"].astype(bool)
-        self._active = state["active"].astype(np.int64)
-        self._from_active = state["from_active"].astype(np.int64)
-        self._stayed_active = state["stayed_active"].astype(np.int64)
-        self._from_inactive = state["from_inactive"].astype(np.int64)
-        self._stayed_inactive = state["stayed_inactive"].astype(np.int64)
+AvailabilityKnowledge = Union[KnownAvailability, EstimatedAvailability]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from f3ast_tff.methods.parts.strategy import BaseStrategy, Round, Strategy
+from f3ast_tff.methods.parts.strategy import Round, Strategy
 
 # s(tau), the factor of an update that is tau steps stale.
 STALENESS_WEIGHTS = ("constant", "root", "inverse")
@@ -66,53 +66,3 @@ def staleness_weight(kind: str, staleness: np.ndarray) -> np.ndarray:
     """
     power = {"constant": 0.0, "root": 0.5, "inverse": 1.0}[kind]
     return (1.0 + staleness) ** -power
-
-
-class Buffered(BaseStrategy):
-    """Base of strategies whose server steps once M updates have arrived.
-
-    Then all arrived updates enter. Updates arrive by rounds, so there may be more than M. Staleness
-    is counted as in the papers: the server's steps between the model that the client was sent and
-    the step that its update enters.
-
-    Attributes:
-        buffer: M, at least 1.
-    """
-
-    buffer: int
-
-    def __init__(self, buffer: int) -> None:
-        """Starts before the server's first step."""
-        self.buffer = buffer
-        # Rounds in which the server has stepped, rising.
-        self._stepped = np.zeros(0, np.int64)
-
-    def taken(self, now: Round, asked_in: np.ndarray) -> Taken:
-        """See `taken_by`."""
-        full = len(asked_in) >= self.buffer
-        return Taken(np.full(len(asked_in), full), np.zeros(len(asked_in), bool))
-
-    def staleness(self, asked_in: np.ndarray) -> np.ndarray:
-        """Returns the number of steps since a client was asked, `int64 [m]`, before this round's.
-
-        A client asked in a round is sent the model before that round's step.
-        """
-        return len(self._stepped) - np.searchsorted(self._stepped, asked_in)
-
-    def step(self, round_number: int) -> None:
-        """Records that the server steps in a round."""
-        self._stepped = np.append(self._stepped, np.int64(round_number))
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Returns the rounds in which the server has stepped."""
-        return {"stepped": self._stepped.copy()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restores a result of `state`.
-
-        Raises:
-            ValueError: If the rounds are missing.
-        """
-        if "stepped" not in state:
-            raise ValueError("saved steps lack stepped")
-        self._stepped = np.array(state["stepped"], np.int64)

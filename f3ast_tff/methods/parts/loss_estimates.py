@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import copy
+from typing import ClassVar
 
 import numpy as np
 
 from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.preprocessing import Preprocessing
-from f3ast_tff.methods.parts.strategy import check_saved
+from f3ast_tff.methods.parts.remembered import Remembers
 from f3ast_tff.models import SoftmaxRegression
 
 
-class LossEstimates:
+class LossEstimates(Remembers):
     """Estimates of F_k, F*_k and Gamma' from the losses that clients report (CA-Fed, Sec. IV-B).
 
     F_k(t) = (1 - beta) F_k(t-1) + beta * (reported loss) for clients that report, eq. (17); for all
     other clients F_k(t) = F_k(t-1). F*_k is the least F_k(s) so far, or given.
     """
+
+    saved_as: ClassVar[str] = "losses"
 
     def __init__(
         self,
@@ -39,14 +42,9 @@ class LossEstimates:
         """
         self._beta = beta
         self._known_minima = minima is not None
-        self._values = np.zeros(num_clients)
-        self._minima = np.zeros(num_clients)
-        self._started = initial is not None
-        if initial is not None:
-            self._values = np.array(initial, np.float64)
-            self._minima = self._values.copy()
-        if minima is not None:
-            self._minima = np.array(minima, np.float64)
+        self._started = np.array(initial is not None)
+        self._values = np.array(np.zeros(num_clients) if initial is None else initial, np.float64)
+        self._minima = np.array(self._values if minima is None else minima, np.float64)
 
     def after(self, ids: np.ndarray, losses: np.ndarray) -> LossEstimates:
         """Returns the estimates with the reports of one more round.
@@ -69,7 +67,7 @@ class LossEstimates:
         if not self._known_minima:
             seen = np.minimum(self._minima, new._values) if self._started else new._values
             new._minima = seen.copy()
-        new._started = True
+        new._started = np.array(True)
         return new
 
     @property
@@ -96,24 +94,9 @@ class LossEstimates:
         """Gamma', the largest gap of all clients, eq. (19), cut at 0, as Gamma' is defined."""
         return max(0.0, float(np.max(self.gap)))
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Returns the state for a checkpoint."""
-        return {
-            "values": self._values.copy(),
-            "minima": self._minima.copy(),
-            "started": np.array(self._started),
-        }
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Restores a result of `state`.
-
-        Raises:
-            ValueError: If a part is missing or has another number of clients.
-        """
-        check_saved(state, self.state(), "losses")
-        self._values = state["values"].astype(np.float64)
-        self._minima = state["minima"].astype(np.float64)
-        self._started = bool(state["started"])
+    def remembered(self) -> dict[str, np.ndarray]:
+        """Returns the estimates and minima, and whether any client has reported."""
+        return {"values": self._values, "minima": self._minima, "started": self._started}
 
 
 _MAX_STEPS = 1000

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import math
+from typing import ClassVar
 
 import numpy as np
 
-from f3ast_tff.methods.parts.strategy import check_saved
+from f3ast_tff.methods.parts.remembered import Remembers
 
 _LEAST = 1e-150
 _LEAST_SCALE = 2.0**-64
@@ -85,7 +86,7 @@ def marginal_utility(r: np.ndarray, p: np.ndarray, objective: str) -> np.ndarray
     return np.square(root_numerators(p, objective) / r)
 
 
-class ParticipationRates:
+class ParticipationRates(Remembers):
     """Exponentially smoothed participation rates r_k(t), one per client (or a cluster of clients).
 
     `r(t + 1) = (1 - beta) r(t) + beta 1_S`, eq. (5). All rates share the decay, which is kept as
@@ -109,6 +110,8 @@ class ParticipationRates:
         [0.45, 0.55]
     """
 
+    saved_as: ClassVar[str] = "rates"
+
     def __init__(
         self, initial: np.ndarray, beta: float, *, falling: bool = False, scale: float = 1.0
     ) -> None:
@@ -129,9 +132,9 @@ class ParticipationRates:
             raise ValueError("initial rates must be in (0, 1]")
         self.beta = beta
         self.falling = falling
-        self._rounds = 0
+        self._rounds = np.array(0)
         self._unscaled = values
-        self._scale = scale
+        self._scale = np.array(scale, np.float64)
 
     @property
     def values(self) -> np.ndarray:
@@ -178,8 +181,7 @@ class ParticipationRates:
             clients: Ids of the joining clients, `int [m]`.
             rate: First rate of these clients, in (0, 1].
         """
-        renewed = copy.copy(self)
-        renewed._unscaled = self._unscaled.copy()
+        renewed = copy.deepcopy(self)
         renewed._unscaled[clients] = rate / self._scale
         return renewed
 
@@ -187,44 +189,30 @@ class ParticipationRates:
         # Whole numbers over t, so that clients selected equally often tie exactly.
         if self._rounds == 1:
             self._unscaled.fill(_LEAST)
-        self._scale = 1 / self._rounds
+        self._scale[...] = 1 / self._rounds
         self._unscaled[selected] += share
 
     def _move_scale(self) -> None:
-        mantissa, exponent = math.frexp(self._scale)
+        mantissa, exponent = math.frexp(float(self._scale))
         self._unscaled *= 2.0**exponent
         np.maximum(self._unscaled, _LEAST, out=self._unscaled)
-        self._scale = mantissa
+        self._scale[...] = mantissa
 
     def _clipped(self, unscaled: np.ndarray) -> np.ndarray:
         rates = unscaled * self._scale
         return np.clip(rates, _LEAST, 1.0, out=rates)
 
+    def remembered(self) -> dict[str, np.ndarray]:
+        """Returns `unscaled_rates` and `rate_scale`, whose product is r(t).
+
+        With a falling step also `rate_updates`, the number of rounds so far.
+        """
+        kept = {"unscaled_rates": self._unscaled, "rate_scale": self._scale}
+        return {**kept, "rate_updates": self._rounds} if self.falling else kept
+
     def state(self) -> dict[str, np.ndarray]:
-        """Returns the state for a checkpoint.
-
-        Returns:
-            `rates`, r(t), for readers; `unscaled_rates` and `rate_scale`, whose product is r(t),
-            from which tracking resumes bit for bit; with a falling step also `rate_updates`, the
-            number of rounds so far.
-        """
-        return {"rates": self.values, **self._parts()}
-
-    def _parts(self) -> dict[str, np.ndarray]:
-        parts = {"unscaled_rates": self._unscaled.copy(), "rate_scale": np.array(self._scale)}
-        return {**parts, "rate_updates": np.array(self._rounds)} if self.falling else parts
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Restores a result of `state`.
-
-        Raises:
-            ValueError: If a part is missing or has another number of clients.
-        """
-        check_saved(state, self._parts(), "rates")
-        self._unscaled[:] = state["unscaled_rates"]
-        self._scale = float(state["rate_scale"])
-        if self.falling:
-            self._rounds = int(state["rate_updates"])
+        """Returns the `remembered` arrays, and `rates`, r(t), for readers."""
+        return {"rates": self.values, **super().state()}
 
 
 def check_weight_bound(bound: float | None) -> None:

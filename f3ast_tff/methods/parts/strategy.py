@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Callable, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
 from f3ast_tff.methods.parts.constraint import RoundConstraint
+from f3ast_tff.methods.parts.remembered import Remembers
 from f3ast_tff.settings.registry import builtin_registry
 
 _Started = TypeVar("_Started", bound="BaseStrategy")
@@ -206,7 +206,7 @@ class Strategy(Protocol):
         ...
 
 
-class BaseStrategy:
+class BaseStrategy(Remembers, Strategy):
     """Base of strategies: equal weights, no state; a subclass defines at least `select`.
 
     Attributes:
@@ -309,10 +309,9 @@ class BaseStrategy:
         return "mean"
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
-        """See `Strategy.observe`; the base class learns nothing."""
+        pass
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`: every update counts 1."""
         return Cohort(ids[delivered], np.ones(np.count_nonzero(delivered)))
 
     def participation_rates(self) -> np.ndarray | None:
@@ -321,27 +320,6 @@ class BaseStrategy:
         The array is new; `None` if the strategy tracks no rates.
         """
         return None
-
-    def remembered(self) -> dict[str, np.ndarray]:
-        """Returns the arrays that rounds change in place, by their names in a checkpoint."""
-        return {}
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Returns copies of the `remembered` arrays."""
-        return {name: array.copy() for name, array in self.remembered().items()}
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Restores a result of `state`.
-
-        Raises:
-            ValueError: If a part is missing or unknown, or has another number of clients.
-        """
-        own = self.remembered()
-        if not own and state:
-            raise ValueError(f"unexpected saved state: {sorted(state)}")
-        check_saved(state, own, "arrays")
-        for name, array in own.items():
-            array[:] = state[name]
 
 
 def cohort_of(strategy: Strategy, now: Round, delivered: np.ndarray | None = None) -> Cohort:
@@ -367,25 +345,3 @@ def cohort_of(strategy: Strategy, now: Round, delivered: np.ndarray | None = Non
     ids = strategy.select(now)
     arrives = np.ones(len(ids), bool) if delivered is None else delivered[ids]
     return strategy.weigh(now, ids, arrives)
-
-
-def check_saved(saved: Mapping[str, np.ndarray], own: Mapping[str, np.ndarray], what: str) -> None:
-    """Checks a saved state before it is restored.
-
-    Args:
-        saved: State to restore.
-        own: State that the object would save now.
-        what: Name of the object, as in "saved rates lack rate_scale".
-
-    Raises:
-        ValueError: If a part is missing, or its shape differs from the object's.
-    """
-    missing = sorted(set(own) - set(saved))
-    if missing:
-        raise ValueError(f"saved {what} lack {', '.join(missing)}")
-    for name, part in own.items():
-        if saved[name].shape != part.shape:
-            raise ValueError(
-                f"saved {name} has shape {saved[name].shape}, not {part.shape}: it is of another "
-                "number of clients, or of other parameters"
-            )

@@ -3,47 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from f3ast_tff.core.errors import ComponentError, ParameterError
 from f3ast_tff.methods.parts.late import Taken, taken_by
-from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy, check_saved
+from f3ast_tff.methods.parts.remembered import Remembers
+from f3ast_tff.methods.parts.strategy import Cohort, Outcome, Round, Strategy
 
 
-class Wrapped:
+class Wrapped(Remembers, Strategy):
     """Delegates to another strategy; a subclass overrides parts.
 
     Attributes:
         strategy: The strategy inside.
+        may_select: See `BaseStrategy.may_select`.
     """
 
     def __init__(self, strategy: Strategy) -> None:
         """Takes the strategy, before its first round."""
         self.strategy = strategy
+        self.may_select: frozenset[str] = getattr(strategy, "may_select", frozenset())
 
     @property
     def needs_losses(self) -> bool:
-        """See `Strategy`."""
         return self.strategy.needs_losses
 
     @property
     def needs_outcome(self) -> bool:
-        """See `Strategy`."""
         return self.strategy.needs_outcome
 
-    @property
-    def may_select(self) -> frozenset[str]:
-        """See `BaseStrategy.may_select`."""
-        return getattr(self.strategy, "may_select", frozenset())
-
     def select(self, now: Round) -> np.ndarray:
-        """See `Strategy.select`."""
         return self.strategy.select(now)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`."""
         return self.strategy.weigh(now, ids, delivered)
 
     def taken(self, now: Round, asked_in: np.ndarray) -> Taken:
@@ -51,7 +45,6 @@ class Wrapped:
         return taken_by(self.strategy, now, asked_in)
 
     def observe(self, round_number: int, outcome: Outcome) -> None:
-        """See `Strategy.observe`."""
         self.strategy.observe(round_number, outcome)
 
     def participation_rates(self) -> np.ndarray | None:
@@ -59,13 +52,9 @@ class Wrapped:
         tell = getattr(self.strategy, "participation_rates", None)
         return None if tell is None else tell()
 
-    def state(self) -> dict[str, np.ndarray]:
-        """See `Strategy.state`."""
-        return self.strategy.state()
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """See `Strategy.restore`."""
-        self.strategy.restore(state)
+    def remembering(self) -> dict[str, Any]:
+        """Returns the strategy."""
+        return {"": self.strategy}
 
 
 class Separated(Wrapped):
@@ -75,6 +64,8 @@ class Separated(Wrapped):
     stay right. A method that knows or estimates pi_k ignores the rest, so its weights p_k / pi_k
     are too small.
     """
+
+    saved_as: ClassVar[str] = "selections"
 
     def __init__(self, strategy: Strategy, separation: int, num_clients: int) -> None:
         """Takes the strategy, before its first round.
@@ -90,30 +81,20 @@ class Separated(Wrapped):
         self._free = np.zeros(num_clients, np.int64)
 
     def select(self, now: Round) -> np.ndarray:
-        return super().select(self._rested(now))
+        return self.strategy.select(self._rested(now))
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         """See `Strategy.weigh`; a selected client rests even if its update is lost."""
-        cohort = super().weigh(self._rested(now), ids, delivered)
+        cohort = self.strategy.weigh(self._rested(now), ids, delivered)
         self._free[now.asked_now(ids)] = now.number + self._separation + 1
         return cohort
 
     def _rested(self, now: Round) -> Round:
         return replace(now, available=now.available & (self._free <= now.number))
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Returns the strategy's state and each client's first free round."""
-        return {**super().state(), "free_from": self._free.copy()}
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Restores a result of `state`.
-
-        Raises:
-            ValueError: If a part is missing or has another number of clients.
-        """
-        check_saved(state, {"free_from": self._free}, "selections")
-        super().restore({n: value for n, value in state.items() if n != "free_from"})
-        self._free[:] = state["free_from"]
+    def remembered(self) -> dict[str, np.ndarray]:
+        """Returns each client's first free round."""
+        return {"free_from": self._free}
 
 
 @runtime_checkable
@@ -126,11 +107,13 @@ class Population(Protocol):
 
 
 def present_clients(population: Population, num_clients: int, round_number: int) -> np.ndarray:
-    """Returns the clients that exist in a round, `bool [N]`.
+    """Returns the clients that exist in a round, `bool [N]`; none before round 1.
 
     Raises:
         ComponentError: If the process returns another shape or dtype.
     """
+    if round_number < 1:
+        return np.zeros(num_clients, bool)
     present = population.present(round_number)
     shape, dtype = getattr(present, "shape", None), getattr(present, "dtype", None)
     if shape != (num_clients,) or dtype != np.bool_:
@@ -139,21 +122,6 @@ def present_clients(population: Population, num_clients: int, round_number: int)
             f"{shape} and dtype {dtype}: must be ({num_clients},) and bool"
         )
     return present
-
-
-def renewed_shares(p: np.ndarray, present: np.ndarray) -> np.ndarray | None:
-    """Returns p_k(t) = p_k / sum of p_j over present clients, 0 for absent ones.
-
-    Args:
-        p: Shares among all clients, `float64 [N]`.
-        present: Clients that exist, `bool [N]`.
-
-    Returns:
-        Shares of sum 1, `float64 [N]`; `None` if no present client has a share.
-    """
-    shares = np.where(present, p, 0.0)
-    total = shares.sum()
-    return shares / total if total > 0 else None
 
 
 @runtime_checkable
@@ -180,6 +148,8 @@ class OfThosePresent(Wrapped):
     round without present clients the shares stay.
     """
 
+    strategy: Renewable
+
     def __init__(
         self, strategy: Strategy, population: Population, p: np.ndarray, mean_k: float
     ) -> None:
@@ -198,51 +168,41 @@ class OfThosePresent(Wrapped):
             allowed = f"{type(strategy).__name__} does not know clients that join and leave"
             raise ParameterError("client_share_of", "present", allowed)
         super().__init__(strategy)
-        self._renewable: Renewable = strategy
         self._population = population
         self._p = p
         self._mean_k = mean_k
-        # The last round weighed and its clients, kept to compare the next round without a draw.
-        self._last: tuple[int, np.ndarray] | None = None
-        self._next: tuple[int, np.ndarray, Renewable] | None = None
+        # The round whose shares the strategy has.
+        self._round = 0
         # Sets r(0) for the clients of round 1.
         self._move_to(1)
 
     def select(self, now: Round) -> np.ndarray:
-        return self._entering(now.number)[2].select(now)
+        return self._renewed(now.number).select(now)
 
     def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
         self._move_to(now.number)
-        return super().weigh(now, ids, delivered)
+        return self.strategy.weigh(now, ids, delivered)
 
     def _move_to(self, round_number: int) -> None:
-        _, present, renewed = self._entering(round_number)
-        self.strategy = self._renewable = renewed
-        self._last, self._next = (round_number, present), None
+        self.strategy, self._round = self._renewed(round_number), round_number
 
-    def _entering(self, round_number: int) -> tuple[int, np.ndarray, Renewable]:
-        """Returns a round, its present clients, and the strategy with their shares."""
-        if self._next is None or self._next[0] != round_number:
-            present = self._present(round_number)
-            self._next = round_number, present, self._renewed(round_number, present)
-        return self._next
-
-    def _renewed(self, round_number: int, present: np.ndarray) -> Renewable:
-        last = self._last
-        follows = last is not None and round_number - last[0] in (0, 1)
-        before = last[1] if last and follows else self._present(round_number - 1)
-        shares = renewed_shares(self._p, present)
-        if shares is None or (follows and np.array_equal(present, before)):
-            return self._renewable
-        rate = min(1.0, self._mean_k / np.count_nonzero(present))
-        return self._renewable.renewed(shares, np.flatnonzero(present & ~before), rate)
-
-    def _present(self, round_number: int) -> np.ndarray:
+    def _renewed(self, round_number: int) -> Renewable:
+        """Returns the strategy with the shares of a round."""
+        if round_number == self._round:
+            return self.strategy
         n = len(self._p)
-        if round_number < 1:
-            return np.zeros(n, bool)
-        return present_clients(self._population, n, round_number)
+        present = present_clients(self._population, n, round_number)
+        before = present_clients(self._population, n, round_number - 1)
+        if round_number == self._round + 1 and np.array_equal(present, before):
+            return self.strategy
+        shares = np.where(present, self._p, 0.0)
+        total = shares.sum()
+        if not total > 0:
+            return self.strategy
+        rate = min(1.0, self._mean_k / np.count_nonzero(present))
+        return self.strategy.renewed(shares / total, np.flatnonzero(present & ~before), rate)
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         super().restore(state)
-        self._last = self._next = None
+        # The restored strategy may have the shares of any round.
+        self._round = -1

@@ -1,0 +1,60 @@
+"""State for checkpoints: arrays by name, of a strategy and of the parts that it is made of."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+
+class Remembers:
+    """Saves and restores what `remembered` and `remembering` name.
+
+    Attributes:
+        saved_as: Word for the state in errors, as in "saved rates lack rate_scale".
+    """
+
+    saved_as: ClassVar[str] = "arrays"
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        """Returns the arrays that rounds change, by their names in a checkpoint.
+
+        `restore` writes into these arrays; a number is an array without dimensions.
+        """
+        return {}
+
+    def remembering(self) -> dict[str, Any]:
+        """Returns the parts that have a state of their own, by the prefix of its names."""
+        return {}
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Returns copies of the `remembered` arrays, and the state of the parts."""
+        state = {name: array.copy() for name, array in self.remembered().items()}
+        for prefix, part in self.remembering().items():
+            state |= {prefix + name: array for name, array in part.state().items()}
+        return state
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Restores a result of `state`.
+
+        Raises:
+            ValueError: If a part is missing or unknown, or has another number of clients.
+        """
+        own, parts = self.remembered(), self.remembering()
+        if state and not own and not parts:
+            raise ValueError(f"unexpected saved state: {sorted(state)}")
+        missing = sorted(set(own) - set(state))
+        if missing:
+            raise ValueError(f"saved {self.saved_as} lack {', '.join(missing)}")
+        for name, array in own.items():
+            if state[name].shape != array.shape:
+                raise ValueError(
+                    f"saved {name} has shape {state[name].shape}, not {array.shape}: it is of "
+                    "another number of clients, or of other parameters"
+                )
+        rest = {name: array for name, array in state.items() if name not in own}
+        for prefix, part in parts.items():
+            cut = len(prefix)
+            part.restore({n[cut:]: array for n, array in rest.items() if n.startswith(prefix)})
+        for name, array in own.items():
+            array[...] = state[name]
