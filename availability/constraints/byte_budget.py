@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -37,8 +36,6 @@ class ByteBudget(ConstraintConfig):
         >>> budget.limit(1).admit(np.array([0, 1, 2])).tolist()  # 0 and 1 do not fit.
         [0, 2]
     """
-
-    form: ClassVar[str] = "bytes:BUDGET,..."
 
     @cached_property
     def budgets(self) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.constraint import RoundConstraint
@@ -45,10 +45,9 @@ class ConstraintConfig:
 
     The setting `constraint` is the component's name, a colon and the arguments. A subclass parses
     the arguments in a `cached_property`, raises `ValueError` for another form, and overrides
-    `require`.
+    `require`. Its `about` begins with the general form of the text, such as `cycle:K,K,...`.
 
     Attributes:
-        form: General form of the text, such as `"cycle:K,K,..."`.
         arguments: Text after the first colon.
         num_clients: Number of clients N, set by `build`.
         seed: Seed of random K_t, set by `build`.
@@ -68,8 +67,6 @@ class ConstraintConfig:
         >>> [WeekendK().build(num_clients=10).limit(t).k for t in (5, 6, 7, 8)]
         [2, 9, 9, 2]
     """
-
-    form: ClassVar[str] = ""
 
     arguments: str = ""
     num_clients: int = 1
@@ -135,7 +132,8 @@ class ConstraintConfig:
         except ParameterError:
             raise
         except (ValueError, OverflowError) as error:
-            raise self.refused(f"must be {self.form}") from error
+            form = component_of(self).about.partition(": ")[0]
+            raise self.refused(f"must be {form}") from error
         return self
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -32,8 +31,6 @@ class FixedK(ConstraintConfig):
         >>> fixed.limit(1).admit(ranking).tolist()
         [7, 2, 9]
     """
-
-    form: ClassVar[str] = "K"
 
     clients_per_round: int = parameter(10, "K, the most clients per round", minimum=1)
 
@@ -106,8 +103,6 @@ class CycleK(ListedK):
         ([2, 2, 8, 2], 4.0)
     """
 
-    form: ClassVar[str] = "cycle:K,K,..."
-
     def limit(self, round_number: int) -> RoundConstraint:
         return RoundConstraint(self.values[(round_number - 1) % len(self.values)])
 
@@ -129,8 +124,6 @@ class HoldK(ListedK):
         >>> [hold.limit(t).k for t in (1, 2, 3, 4)], hold.mean_k
         ([2, 4, 8, 8], 8.0)
     """
-
-    form: ClassVar[str] = "hold:K,K,..."
 
     @property
     def mean_k(self) -> float:
@@ -161,8 +154,6 @@ class StepsK(HoldK):
         >>> [steps.limit(t).k for t in (1, 99, 100)]
         [2, 2, 8]
     """
-
-    form: ClassVar[str] = "steps:ROUND=K,ROUND=K,..."
 
     @cached_property
     def _steps(self) -> list[tuple[int, int]]:
@@ -205,8 +196,6 @@ class UniformK(ConstraintConfig):
         >>> [uniform.limit(t).k for t in range(1, 9)], uniform.mean_k
         ([3, 5, 5, 5, 3, 2, 3, 5], 3.5)
     """
-
-    form: ClassVar[str] = "uniform:LEAST:MOST"
 
     @cached_property
     def ends(self) -> tuple[int, int]:
@@ -251,8 +240,6 @@ class PoissonK(ConstraintConfig):
         >>> [poisson.limit(t).k for t in range(1, 9)], round(poisson.mean_k, 2)
         ([1, 1, 2, 2, 1, 1, 1, 1], 1.37)
     """
-
-    form: ClassVar[str] = "poisson:MEAN"
 
     @cached_property
     def mean(self) -> float:
@@ -304,8 +291,6 @@ class MarkovK(ListedK):
         >>> [markov.limit(t).k for t in range(1, 16)]
         [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 8, 8, 8, 8]
     """
-
-    form: ClassVar[str] = "markov:K,K,...:MEMORY"
 
     @cached_property
     def values(self) -> tuple[int, ...]:

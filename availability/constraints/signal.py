@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
 from reprlib import repr
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -138,8 +138,6 @@ class SignalK(FixedK):
         >>> [config.build(num_clients=10).limit(t).k for t in (1, 2, 3, 4)]
         [7, 5, 1, 7]
     """
-
-    form: ClassVar[str] = "signal"
 
     signal_file: str = parameter(REQUIRED, "a CSV file: time and value", is_input=True)
     signal_rule: str = parameter("threshold", "how s_t decides K_t", choices=RULES)

@@ -18,7 +18,6 @@ from f3ast_tff.core.data_files import MAX_TEXT_BYTES, Limited, open_regular
 _LOG = logging.getLogger(__name__)
 # Limit on the bytes of a parquet file's unpacked values.
 MAX_PARQUET_BYTES = 2**31
-_CHUNK = 2**20
 # Bytes of a value in an array, and of the array in each row of a column of lists.
 _VALUE_BYTES, _ARRAY_BYTES = 8, 128
 
@@ -40,13 +39,10 @@ def read_csv(path: Path | str, **options: Any) -> Any:
     with open_regular(path) as file:
         form = Path(path).suffix.lower()
         try:
-            # Measure before parsing, which takes many times the size.
+            # The limit holds before parsing, which takes many times the size.
             with _unpacked(file, form) as stream:
-                while stream.read(_CHUNK):
-                    pass
-            file.seek(0)
-            with _unpacked(file, form) as stream:
-                frame = pd.read_csv(stream, **options)
+                content = stream.read()
+            frame = pd.read_csv(io.BytesIO(content), **options)
         except MemoryError as error:
             raise ValueError("it does not fit into memory") from error
         except (EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
@@ -69,7 +65,7 @@ def _unpacked(file: io.FileIO, form: str) -> io.BufferedReader:
     elif form == ".zip":
         stream = _only_member(zipfile.ZipFile(file))
     size = os.fstat(file.fileno()).st_size
-    return io.BufferedReader(Limited(stream, MAX_TEXT_BYTES, packed=size), _CHUNK)
+    return io.BufferedReader(Limited(stream, MAX_TEXT_BYTES, packed=size))
 
 
 def _only_member(archive: zipfile.ZipFile) -> IO[bytes]:

@@ -106,9 +106,7 @@ def reach(r: np.ndarray, system: Configurations) -> float:
     r = np.asarray(r, np.float64)
     if not np.all(r >= 0) or not np.any(r > 0):
         raise ValueError("rates must be at least 0 and not all 0")
-    # Variables t, x; eq. (2): t r - sum x 1_S = 0.
-    solution = _solve(np.append(1.0, np.zeros(_size(system))), system, -r)
-    return float(solution[0])
+    return float(_along(r, system)[0])
 
 
 def policy_achieving(r: np.ndarray, system: Configurations) -> TabularPolicy:
@@ -129,11 +127,12 @@ def policy_achieving(r: np.ndarray, system: Configurations) -> TabularPolicy:
     r = np.asarray(r, np.float64)
     if not np.any(r > 0):
         raise ValueError("rates must not all be 0")
-    solution = _solve(np.append(1.0, np.zeros(_size(system))), system, -r)
-    if solution[0] < 1 - _SOLVER_TOLERANCE:
-        raise ValueError(f"rates {r} are not achievable; {solution[0]:.6g} times them are")
+    t, *x = _along(r, system)
+    if t < 1 - _SOLVER_TOLERANCE:
+        raise ValueError(f"rates {r} are not achievable; {t:.6g} times them are")
     # At t > 1 the policy exceeds r, so the empty set takes the rest.
-    shares = _per_configuration(solution[1:] / max(solution[0], 1.0), system)
+    ends = np.cumsum(list(map(len, system.subsets)))
+    shares = np.split(np.array(x) / max(t, 1.0), ends[:-1])
     chances = []
     for share, pi, subsets in zip(shares, system.chances, system.subsets):
         # A configuration that never comes selects nobody.
@@ -169,6 +168,12 @@ class LinearProgramOracle:
         return solution @ self._subsets
 
 
+def _along(r: np.ndarray, system: Configurations) -> np.ndarray:
+    """Returns the largest t and its x; eq. (2): t r - sum x 1_S = 0."""
+    size = sum(map(len, system.subsets))
+    return _solve(np.append(1.0, np.zeros(size)), system, -r)
+
+
 def _solve(worth: np.ndarray, system: Configurations, ray: np.ndarray | None) -> np.ndarray:
     """Maximises worth . variables; with a ray, the first variable is t, before the x."""
     from scipy.optimize import linprog  # type: ignore[import-untyped]
@@ -185,11 +190,3 @@ def _solve(worth: np.ndarray, system: Configurations, ray: np.ndarray | None) ->
     if result.status != 0:
         raise RuntimeError(f"linear program not solved: {result.message}")
     return np.asarray(result.x)
-
-
-def _size(system: Configurations) -> int:
-    return sum(map(len, system.subsets))
-
-
-def _per_configuration(x: np.ndarray, system: Configurations) -> list[np.ndarray]:
-    return np.split(x, np.cumsum(list(map(len, system.subsets)))[:-1])
