@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -228,6 +229,35 @@ WRONG = {
         '[[variants]]\nname = "x"\nseed = 1\n[[variants]]\nname = "y"\nseed = 1',
         ["x and y have the same settings"],
     ),
+    "draw_and_seed": (
+        '[grid]\ndraw = "0-1"\nseed = "0-1"',
+        ["seed = 0: must not be given with draw"],
+    ),
+    "too_many_runs": (
+        '[grid]\nseed = "0-999"\ndata_seed = "0-999"',
+        ["1000000 runs, must be at most 10000"],
+    ),
+    "unknown_in_the_order": (
+        '[grid]\nseed = "0-1"\n[[value]]\nrate = 1',
+        ["[[value]] rate = [1]: no setting"],
+    ),
+    "text_in_the_order": (
+        '[grid]\nseed = "0-1"\n[[value]]\nseed = "x"',
+        ["[[value]] seed = 'x': must be a range"],
+    ),
+    # Ranges are counted before they are listed.
+    **{
+        f"range_{values[:15]}": (f'[grid]\nseed = "{values}"', ["[grid] seed = ", " must be "])
+        for values in ("0-100000000000000", "0-" + "9" * 5000, "5-4", "9" * 5000)
+    },
+    # The other file must be in the same folder.
+    **{
+        f"same_runs_as_{str(other)[:10]}": (
+            f'about = "x"\nsame_runs_as = {json.dumps(other)}',
+            ["same_runs_as = ", ": must be the name of a file"],
+        )
+        for other in ("../up", "a/b", "", "..", ".hidden", 3, "x" * 300)
+    },
 }
 
 
@@ -252,6 +282,29 @@ def test_a_wrong_override_names_its_parameter(name: str, write_grid: WriteGrid) 
         plan(write_grid(SMALL), {name: wrong})
     with pytest.raises(ParameterError, match="run_name = x: runs of a campaign are named by"):
         plan(write_grid(SMALL), {"run_name": "x"})
+
+
+@pytest.mark.parametrize(
+    ("axis", "given", "error", "says"),
+    [
+        ('draw = "0-1"', {"data_seed": 5}, ParameterError, "data_seed = 5: must not be given with"),
+        ('draw = "0-1"', {"seed": [0, 1]}, ParameterError, "seed = 0: must not be given with draw"),
+        ('seed = "0-1"', {"draw": 3}, CampaignError, "seed = 0: must not be given with draw"),
+        # Lists on the command line are axes too: a new axis, and one that replaces the file's.
+        ('seed = "0-999"', {"rate_beta": [0.1] * 11}, CampaignError, "11000 runs, must be at most"),
+        ('seed = "0-999"', {"seed": [0] * 10_001}, CampaignError, "10001 runs, must be at most"),
+    ],
+)
+def test_an_override_that_does_not_fit_the_file(
+    axis: str, given: dict[str, Any], error: type[Exception], says: str, write_grid: WriteGrid
+) -> None:
+    with pytest.raises(error, match=says):
+        plan(write_grid(f"[grid]\n{axis}"), given)
+
+
+def test_deep_nesting_is_refused(write_grid: WriteGrid) -> None:
+    with pytest.raises(CampaignError, match="nested too deeply|is not TOML"):
+        plan(write_grid("x = " + "[" * 100_000), {})
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -291,26 +344,6 @@ def test_variants_may_have_draws_of_their_own(write_grid: WriteGrid) -> None:
     assert later == ["first-draw2", "second-draw2"]
 
 
-def test_a_draw_leaves_no_seed_to_choose(write_grid: WriteGrid) -> None:
-    both = '[grid]\ndraw = "0-1"\nseed = "0-1"'
-    with pytest.raises(CampaignError, match="seed = 0: must not be given with draw"):
-        plan(write_grid(both), {})
-    with pytest.raises(ParameterError, match="data_seed = 5: must not be given with draw"):
-        plan(write_grid('[grid]\ndraw = "0-1"'), {"data_seed": 5})
-    with pytest.raises(ParameterError, match="seed = 0: must not be given with draw"):
-        plan(write_grid('[grid]\ndraw = "0-1"'), {"seed": [0, 1]})
-    with pytest.raises(CampaignError, match="seed = 0: must not be given with draw"):
-        plan(write_grid('[grid]\nseed = "0-1"'), {"draw": 3})
-
-
-@pytest.mark.parametrize("other", ["../up", "a/b", "", "..", ".hidden", 3, "x" * 300])
-def test_runs_of_a_file_elsewhere_are_refused(other: object, tmp_path: Path) -> None:
-    path = tmp_path / "grid.toml"
-    path.write_text(f'about = "x"\nsame_runs_as = {json.dumps(other)}\n')
-    with pytest.raises(CampaignError, match=r"same_runs_as = .*: must be the name of a file"):
-        plan(path, {})
-
-
 @pytest.mark.parametrize("name", ["...toml", "..toml"])
 def test_a_file_that_names_no_folder_is_no_campaign(name: str, tmp_path: Path) -> None:
     """`...toml` without its suffix is `..`."""
@@ -319,32 +352,6 @@ def test_a_file_that_names_no_folder_is_no_campaign(name: str, tmp_path: Path) -
         find_grid_file(str(tmp_path / name))
     with pytest.raises(ParameterError, match="not found"):
         find_grid_file(str(tmp_path / f"{'x' * 300}.toml"))
-
-
-@pytest.mark.parametrize("values", ["0-100000000000000", "0-" + "9" * 5000, "5-4", "9" * 5000])
-def test_ranges_are_counted_before_they_are_listed(values: str, tmp_path: Path) -> None:
-    path = tmp_path / "grid.toml"
-    path.write_text(f'[settings]\nrounds = 1\n[grid]\nseed = "{values}"\n')
-    with pytest.raises(CampaignError, match="seed = .* must be"):
-        plan(path, {})
-
-
-def test_runs_are_counted_before_they_are_resolved(tmp_path: Path) -> None:
-    path = tmp_path / "grid.toml"
-    path.write_text('[grid]\nseed = "0-999"\ndata_seed = "0-999"\n')
-    with pytest.raises(CampaignError, match="1000000 runs, must be at most 10000"):
-        plan(path, {})
-    # Lists on the command line are axes too: a new axis, and one that replaces the file's.
-    for given, count in ({"rate_beta": [0.1] * 11}, 11_000), ({"seed": [0] * 10_001}, 10_001):
-        with pytest.raises(CampaignError, match=f"{count} runs, must be at most 10000"):
-            plan(path, {"data_seed": 0, **given})
-
-
-def test_deep_nesting_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "grid.toml"
-    path.write_text("x = " + "[" * 100_000)
-    with pytest.raises(CampaignError, match="nested too deeply|is not TOML"):
-        plan(path, {})
 
 
 def test_what_is_worth_most_comes_first(write_grid: WriteGrid) -> None:
@@ -363,15 +370,3 @@ def test_what_is_worth_most_comes_first(write_grid: WriteGrid) -> None:
     names = [run.name for run in plan(write_grid(text), {}).runs]
     assert names[:3] == ["f3ast-draw1", "f3ast-draw2", "fedavg-draw1"]
     assert names[3:] == ["fedavg-draw0", "fedavg-draw2", "f3ast-draw0"]
-
-
-@pytest.mark.parametrize(
-    ("table", "says"),
-    [
-        ("rate = 1", r"\[\[value\]\] rate = \[1\]: no setting"),
-        ('seed = "x"', r"\[\[value\]\] seed = 'x': must be a range"),
-    ],
-)
-def test_a_wrong_order_names_its_place(table: str, says: str, write_grid: WriteGrid) -> None:
-    with pytest.raises(CampaignError, match=says):
-        plan(write_grid(f'[grid]\nseed = "0-1"\n[[value]]\n{table}'), {})
