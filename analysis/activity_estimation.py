@@ -17,7 +17,7 @@ from matplotlib.ticker import NullFormatter
 from f3ast_tff.analysis.command_line import command, out_flag, require_ending
 from f3ast_tff.analysis.curves import plain, save
 from f3ast_tff.availability import FourClassesConfig
-from f3ast_tff.methods.parts.availability_knowledge import AvailabilityPrior, EstimatedAvailability
+from f3ast_tff.methods.parts.availability_knowledge import EstimatedAvailability
 from f3ast_tff.settings import parameter
 
 # Numbers of observations in the paper: 10^1, 10^1.5, ..., 10^4.
@@ -67,18 +67,14 @@ def estimation_errors(
     for seed in range(num_seeds):
         process = FourClassesConfig().build(np.ones(num_clients), seed)
         truth = {"pi": process.pi, "pi_chain": process.pi, "lambda": process.eigenvalue}
-        activity = EstimatedAvailability(AvailabilityPrior.uniform(num_clients))
-        chain = EstimatedAvailability(
-            AvailabilityPrior.uniform(num_clients), availability_from="chain"
-        )
+        activity = EstimatedAvailability(num_clients)
         for t in range(1, observations[-1] + 1):
             activity = activity.after(t, process.mask(t))
             if t in observations:
                 place = observations.index(t)
-                chain.restore(activity.state())
-                found = {"pi": activity.pi, "pi_chain": chain.pi, "lambda": activity.eigenvalue}
-                for name in ESTIMATES:
-                    errors[name][seed, place] = np.mean(np.abs(found[name] - truth[name]))
+                found = (activity.pi, activity.pi_of_chain, activity.eigenvalue)
+                for name, estimate in zip(ESTIMATES, found):
+                    errors[name][seed, place] = np.mean(np.abs(estimate - truth[name]))
     return errors
 
 

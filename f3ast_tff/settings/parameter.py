@@ -62,7 +62,7 @@ REQUIRED = _Required()
 
 @dataclass(frozen=True)
 class Published:
-    """The value published for the task: by the algorithm, else by the task, else a fallback.
+    """The value published for the task, else a fallback.
 
     Attributes:
         fallback: Value for tasks that publish none; `REQUIRED` if there is no sensible one.

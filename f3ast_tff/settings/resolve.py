@@ -235,14 +235,13 @@ class _Resolver:
         return None if default is REQUIRED else default
 
     def _published(self, name: str, fallback: Any) -> Any:
-        of_algorithm = self.config_class("algorithm").published.get(self["task"], {})
         of_task = self.config_class("task").published
         if name == "num_clients" and self.config_class("task").generates_data:
             # A log comes with its clients.
             for config in self.config_classes("availability"):
                 if (n := config.num_clients_of(self)) is not None:
                     return n
-        value = of_algorithm.get(name, of_task.get(name, fallback))
+        value = of_task.get(name, fallback)
         if isinstance(value, Mapping):
             return value.get(self["server_optimizer"], fallback)
         return value

@@ -15,7 +15,6 @@ from f3ast_tff.core.federated_data import ClientExamples
 from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.methods.parts.availability_knowledge import (
     AvailabilityKnowledge,
-    AvailabilityPrior,
     EstimatedAvailability,
     KnownAvailability,
 )
@@ -83,8 +82,6 @@ class AlgorithmConfig:
             p_k = n_k / n, `"equal"` for 1 / N.
         corrects: Settings of the algorithm's baseline, the method without the paper's addition;
             empty for a baseline.
-        published: Published values by task, then setting, which replace the task's; a value may be
-            a mapping by server optimizer.
         made: Whether the algorithm is a Python function that makes the strategy; the strategy then
             names the aggregation for its weights.
 
@@ -106,7 +103,6 @@ class AlgorithmConfig:
     pooled: ClassVar[bool] = False
     client_share: ClassVar[str] = "examples"
     corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedavg"})
-    published: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
     made: ClassVar[bool] = False
 
     def build(self, world: StrategyContext) -> Strategy:
@@ -305,11 +301,9 @@ class KnowledgeConfig(AlgorithmConfig):
         """
         process, n = world.availability, world.num_clients
         if self.availability_knowledge == "estimated":
-            prior = AvailabilityPrior.uniform(n)
-            if self.availability_history:
-                rounds = range(world.rounds + 1, world.rounds + 1 + self.availability_history)
-                prior = prior.after(np.array([process.mask(t) for t in rounds]))
-            return EstimatedAvailability(prior)
+            rounds = range(world.rounds + 1, world.rounds + 1 + self.availability_history)
+            history = np.array([process.mask(t) for t in rounds])
+            return EstimatedAvailability(n, history if len(history) else None)
         eigenvalue = getattr(process, "eigenvalue", None)
         if (
             eigenvalue is None

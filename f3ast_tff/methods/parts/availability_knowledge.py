@@ -1,4 +1,4 @@
-"""The server's knowledge of availability: the truth, or posterior means under beta priors.
+"""The server's knowledge of availability: the truth, or estimates from the rounds seen.
 
 Each client's availability is a two-state Markov chain (CA-Fed, App. F3). Its availability in the
 long run is pi_k, `float64 [N]`, in [0, 1]. Its second eigenvalue is lambda_k, `float64 [N]`, in
@@ -8,7 +8,6 @@ long run is pi_k, `float64 [N]`, in [0, 1]. Its second eigenvalue is lambda_k, `
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, fields
 from typing import ClassVar, Union
 
 import numpy as np
@@ -72,85 +71,16 @@ def _checked(name: str, values: np.ndarray, least: float) -> np.ndarray:
     return checked
 
 
-@dataclass(frozen=True)
-class AvailabilityPrior:
-    """Parameters of three beta priors per client (CA-Fed, Sec. IV-B), each `float64 [N]`, above 0.
-
-    Each parameter counts rounds, as if seen before the first. pi_k has the prior
-    Beta(active, inactive), n_k and m_k of the paper. The chance to stay active, p_1 of App. F3, has
-    the prior Beta(stayed_active, left_active). The chance to stay inactive, p_0, has the prior
-    Beta(stayed_inactive, left_inactive).
-    """
-
-    active: np.ndarray
-    inactive: np.ndarray
-    stayed_active: np.ndarray
-    left_active: np.ndarray
-    stayed_inactive: np.ndarray
-    left_inactive: np.ndarray
-
-    @classmethod
-    def uniform(cls, num_clients: int) -> AvailabilityPrior:
-        """No knowledge: Beta(1, 1) throughout, so that pi_k = 1/2 and lambda_k = 0 at first."""
-        return cls(*(np.ones(num_clients) for _ in fields(cls)))
-
-    @classmethod
-    def from_chain(cls, pi: np.ndarray, eigenvalue: np.ndarray, rounds: float) -> AvailabilityPrior:
-        """The prior of the released code, whose authors set `rounds` to 100.
-
-        The counts are the expected counts of `rounds` rounds, of as many transitions from the
-        active state, and of as many from the inactive state. The prior is made from the true
-        parameters, so estimates with it start at the truth.
-
-        Args:
-            pi: True pi_k, `float [N]`, each in (0, 1).
-            eigenvalue: True lambda_k, `float [N]`, such that no transition is certain.
-            rounds: Weight of the prior, above 0.
-        """
-        pi, eigenvalue = (np.asarray(values, np.float64) for values in (pi, eigenvalue))
-        after_inactive = (1 - eigenvalue) * pi
-        after_active = eigenvalue + after_inactive
-        chances = (pi, 1 - pi, after_active, 1 - after_active, 1 - after_inactive, after_inactive)
-        return cls(*(chance * rounds for chance in chances))
-
-    def after(self, history: np.ndarray) -> AvailabilityPrior:
-        """Returns the posterior after rounds observed before training (Sec. V-B d).
-
-        Args:
-            history: Available clients of consecutive rounds, `bool [T, N]`. The transition from
-                its last round into training is not counted.
-
-        Raises:
-            ValueError: If the history has another number of clients.
-        """
-        for mask in history:
-            mask_checked(mask, len(self.active))
-        before, now = history[:-1], history[1:]
-        seen = (history, ~history, before & now, before & ~now, ~before & ~now, ~before & now)
-        return AvailabilityPrior(
-            *(getattr(self, each.name) + np.sum(s, axis=0) for each, s in zip(fields(self), seen))
-        )
-
-
 class EstimatedAvailability(Remembers):
     """The Bayesian estimators of CA-Fed's Sec. IV-B, fed with the mask of each round.
 
-    The chances to stay active and inactive, p_1 and p_0, are shares of transitions;
-    lambda_k = p_0 + p_1 - 1, eq. (238). pi_k is the share of rounds in which client k was
-    available. All counts include the prior's.
-
-    Two points of the paper can be read in two ways:
-
-    * Sec. V-B d computes pi_k "analytically" from the transition matrix: `"chain"`, eq. (237).
-      Sec. IV-B counts rounds: `"counts"`.
-    * Numbers of transitions are divided by the number of visits to the state they start in:
-      `"visit"`. The released code divides them by the number of rounds and treats all clients as
-      inactive before the first round: `"round"`. So it estimates joint chances, and its lambda_k
-      tends to P(state kept) - 1, which is no eigenvalue.
+    pi_k is the share of rounds in which client k was available. The chances to stay active and
+    inactive, p_1 and p_0 of App. F3, are shares of the visits to these states; lambda_k =
+    p_0 + p_1 - 1, eq. (238). Each share is the posterior mean under the prior Beta(1, 1).
 
     Examples:
         >>> from f3ast_tff.methods.parts import availability_knowledge as knowledge
-        >>> known = knowledge.EstimatedAvailability(knowledge.AvailabilityPrior.uniform(1))
+        >>> known = knowledge.EstimatedAvailability(1)
         >>> for t in (1, 2, 3):
         ...     known = known.after(t, [True])
         >>> known.pi.tolist(), known.eigenvalue.tolist()
@@ -159,31 +89,29 @@ class EstimatedAvailability(Remembers):
 
     saved_as: ClassVar[str] = "availability"
 
-    def __init__(
-        self,
-        prior: AvailabilityPrior,
-        availability_from: str = "counts",
-        transitions_per: str = "visit",
-    ) -> None:
-        """Starts with the prior, before any round.
+    def __init__(self, num_clients: int, history: np.ndarray | None = None) -> None:
+        """Starts before the first round.
 
         Args:
-            prior: Belief before the first round.
-            availability_from: `"counts"` or `"chain"`.
-            transitions_per: `"visit"`, or `"round"` as in the released code.
+            num_clients: N.
+            history: Available clients of consecutive rounds observed before training,
+                `bool [T, N]` (Sec. V-B d). The transition from the last of them into training is
+                not counted.
+
+        Raises:
+            ValueError: If the history has another number of clients.
         """
-        self._prior = prior
-        self._from_chain = availability_from == "chain"
-        self._per_round = transitions_per == "round"
-        # `active` counts rounds. The others count transitions by the state that they start in: all,
-        # and those that keep the state.
-        counts = ("active", "from_active", "stayed_active", "from_inactive", "stayed_inactive")
-        n = len(prior.active)
+        history = np.zeros((0, num_clients), bool) if history is None else history
+        for mask in history:
+            mask_checked(mask, num_clients)
+        counted = {"active": history, **_transitions(history[:-1], history[1:])}
+        counts = {name: happened.sum(axis=0) for name, happened in counted.items()}
+        self._history = {"rounds": np.array(len(history)), **counts}
         self._seen = {
             "last_round": np.array(0),
             "rounds": np.array(0),
-            "last_mask": np.zeros(n, bool),
-            **{name: np.zeros(n, np.int64) for name in counts},
+            "last_mask": np.zeros(num_clients, bool),
+            **{name: np.zeros(num_clients, np.int64) for name in counts},
         }
 
     def after(self, round_number: int, available: np.ndarray) -> EstimatedAvailability:
@@ -203,10 +131,8 @@ class EstimatedAvailability(Remembers):
                 f"round {round_number}: round {seen['last_round']} was already observed"
             )
         counted = {"active": mask}
-        if round_number == seen["last_round"] + 1 and (seen["rounds"] or self._per_round):
-            before = seen["last_mask"]
-            counted["from_active"], counted["stayed_active"] = before, before & mask
-            counted["from_inactive"], counted["stayed_inactive"] = ~before, ~before & ~mask
+        if round_number == seen["last_round"] + 1 and seen["rounds"]:
+            counted |= _transitions(seen["last_mask"], mask)
         new = copy.copy(self)
         new._seen = {
             **seen,
@@ -220,10 +146,7 @@ class EstimatedAvailability(Remembers):
     @property
     def pi(self) -> np.ndarray:
         """Estimate of pi_k, `float64 [N]`, in (0, 1)."""
-        if not self._from_chain:
-            return self._share("active", "rounds", self._prior.active, self._prior.inactive)
-        stay_inactive, stay_active = self._chances_to_stay()
-        return (1 - stay_inactive) / (2 - stay_inactive - stay_active)
+        return self._share("active", of="rounds")
 
     @property
     def eigenvalue(self) -> np.ndarray:
@@ -231,22 +154,35 @@ class EstimatedAvailability(Remembers):
         stay_inactive, stay_active = self._chances_to_stay()
         return stay_inactive + stay_active - 1
 
-    def _chances_to_stay(self) -> tuple[np.ndarray, np.ndarray]:
-        """Returns p_0 and p_1 of App. F3."""
-        prior = self._prior
-        visits = ("rounds", "rounds") if self._per_round else ("from_inactive", "from_active")
-        return (
-            self._share("stayed_inactive", visits[0], prior.stayed_inactive, prior.left_inactive),
-            self._share("stayed_active", visits[1], prior.stayed_active, prior.left_active),
-        )
+    @property
+    def pi_of_chain(self) -> np.ndarray:
+        """The other estimate of pi_k, by eq. (237): "analytically", as Sec. V-B d says."""
+        stay_inactive, stay_active = self._chances_to_stay()
+        return (1 - stay_inactive) / (2 - stay_inactive - stay_active)
 
-    def _share(self, name: str, of: str, prior: np.ndarray, against: np.ndarray) -> np.ndarray:
-        """Mean of the posterior of a prior Beta(prior, against)."""
-        return (self._seen[name] + prior) / (self._seen[of] + prior + against)
+    def _chances_to_stay(self) -> tuple[np.ndarray, np.ndarray]:
+        """Returns p_0 and p_1."""
+        stay_inactive = self._share("stayed_inactive", of="from_inactive")
+        return stay_inactive, self._share("stayed_active", of="from_active")
+
+    def _share(self, name: str, of: str) -> np.ndarray:
+        """Posterior mean of a share under the prior Beta(1, 1)."""
+        happened, cases = (self._seen[n] + self._history[n] for n in (name, of))
+        return (happened + 1) / (cases + 2)
 
     def remembered(self) -> dict[str, np.ndarray]:
-        """Returns the counts and the last round; the prior is given anew to a resumed run."""
+        """Returns the counts without the history, and the last round."""
         return self._seen
+
+
+def _transitions(before: np.ndarray, now: np.ndarray) -> dict[str, np.ndarray]:
+    """Transitions by the state that they start in: all, and those that keep the state."""
+    return {
+        "from_active": before,
+        "stayed_active": before & now,
+        "from_inactive": ~before,
+        "stayed_inactive": ~before & ~now,
+    }
 
 
 AvailabilityKnowledge = Union[KnownAvailability, EstimatedAvailability]

@@ -17,17 +17,15 @@ class LossEstimates(Remembers):
     """Estimates of F_k, F*_k and Gamma' from the losses that clients report (CA-Fed, Sec. IV-B).
 
     F_k(t) = (1 - beta) F_k(t-1) + beta * (reported loss) for clients that report, eq. (17); for all
-    other clients F_k(t) = F_k(t-1). F*_k is the least F_k(s) so far, or given.
+    other clients F_k(t) = F_k(t-1). As in the released code, the clients that report first start
+    from their reports, and all others from the mean of these. F*_k is the least F_k(s) so far, or
+    given.
     """
 
     saved_as: ClassVar[str] = "losses"
 
     def __init__(
-        self,
-        num_clients: int,
-        beta: float = 1.0,
-        initial: np.ndarray | None = None,
-        minima: np.ndarray | None = None,
+        self, num_clients: int, beta: float = 1.0, minima: np.ndarray | None = None
     ) -> None:
         """Starts before the first report.
 
@@ -35,15 +33,13 @@ class LossEstimates(Remembers):
             num_clients: N.
             beta: Weight of a new report, in (0, 1]. The released code's smoothness is 1 - beta. So
                 is "beta = 0" of Sec. V-A, because in eq. (17) as printed 0 would learn nothing.
-            initial: F_k(0), `float [N]`. With `None`, as in the released code, the clients that
-                report first start from their reports, and all others from the mean of these.
             minima: F*_k, `float [N]`, if known, as in the released code, which trains each client
-                alone; `None` for the paper's running minima, which include `initial` if given.
+                alone; `None` for the paper's running minima.
         """
         self._beta = beta
         self._known_minima = minima is not None
-        self._started = np.array(initial is not None)
-        self._values = np.array(np.zeros(num_clients) if initial is None else initial, np.float64)
+        self._started = np.array(False)
+        self._values = np.zeros(num_clients)
         self._minima = np.array(self._values if minima is None else minima, np.float64)
 
     def after(self, ids: np.ndarray, losses: np.ndarray) -> LossEstimates:

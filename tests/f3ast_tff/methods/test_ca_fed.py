@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from f3ast_tff.methods.ca_fed import CAFed, TotalError, exclude, included_clients
 from f3ast_tff.methods.parts.availability_knowledge import (
-    AvailabilityPrior,
     EstimatedAvailability,
     KnownAvailability,
 )
@@ -107,9 +106,7 @@ def test_large_kappa_is_unbiased_bit_for_bit(seed: int, k: int, oracle: bool) ->
     n = 10
     p, pi = rng.dirichlet(np.full(n, 3.0)) * 0.9 + 0.01, rng.uniform(0.1, 0.9, n)
     activities = [
-        KnownAvailability(pi, rng.uniform(0, 0.9, n))
-        if oracle
-        else EstimatedAvailability(AvailabilityPrior.uniform(n))
+        KnownAvailability(pi, rng.uniform(0, 0.9, n)) if oracle else EstimatedAvailability(n)
         for _ in range(2)
     ]
     ca_fed_ = CAFed(p, activities[0], LossEstimates(n, 0.5), kappa2=1e12, seed=seed % 1000)
@@ -136,7 +133,7 @@ def test_small_k_asks_and_trains_at_most_k() -> None:
 
 def test_estimated_activity_decides_with_the_round_it_sees() -> None:
     """Beta(1, 1), one round: available clients have pi = 2 / 3, so they weigh 1.5 p."""
-    strategy = CAFed(P, EstimatedAvailability(AvailabilityPrior.uniform(3)), LossEstimates(3))
+    strategy = CAFed(P, EstimatedAvailability(3), LossEstimates(3))
     cohort = played(strategy, 1, np.array([True, False, True]), 3, Spy([1.0] * 3))
     np.testing.assert_allclose(cohort.weights, 1.5 * P[[0, 2]])
 

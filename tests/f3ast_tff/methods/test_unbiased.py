@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.parts.availability_knowledge import (
-    AvailabilityPrior,
     EstimatedAvailability,
     KnownAvailability,
 )
@@ -42,7 +41,7 @@ def test_independent_clients_exactly() -> None:
 
 def test_estimated_pi_counts_the_round() -> None:
     """Beta(1, 1); client 0 is available in rounds 1 and 2: pi = 3 / 4, so it weighs 0.4 / 0.75."""
-    strategy = Unbiased(P, EstimatedAvailability(AvailabilityPrior.uniform(4)))
+    strategy = Unbiased(P, EstimatedAvailability(4))
     only_0 = np.arange(4) == 0
     played(strategy, 1, only_0, 4)
     np.testing.assert_allclose(played(strategy, 2, only_0, 4).weights, [0.4 / 0.75])
@@ -85,9 +84,7 @@ def test_k_limits_those_that_count_and_scales_by_them() -> None:
 
 def test_estimates_may_change_sides() -> None:
     """Available in round 1, then absent twice: pi = 2 / 3, 2 / 4, 2 / 5, and 3 / 6 when back."""
-    strategy = MoreAvailable(
-        SHARES, EstimatedAvailability(AvailabilityPrior.uniform(3)), least_pi=0.6
-    )
+    strategy = MoreAvailable(SHARES, EstimatedAvailability(3), least_pi=0.6)
     one = np.array([True, False, False])
     assert played(strategy, 1, one, 3).ids.tolist() == [0]
     played(strategy, 2, ~one, 3)

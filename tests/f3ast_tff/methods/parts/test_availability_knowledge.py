@@ -1,4 +1,4 @@
-"""Knowledge of availability: given, or estimated from a prior."""
+"""Knowledge of availability: given, or estimated."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f3ast_tff.methods.parts.availability_knowledge import (
-    AvailabilityPrior,
-    EstimatedAvailability,
-    KnownAvailability,
-)
+from f3ast_tff.methods.parts.availability_knowledge import EstimatedAvailability, KnownAvailability
 
 PI, EIGENVALUE = np.array([0.9, 0.1]), np.array([0.9, -0.05])
 
@@ -43,48 +39,33 @@ def test_eigenvalues_that_were_not_given_are_an_error_where_they_are_needed() ->
 
 
 def test_a_history_is_counted() -> None:
-    """One client: on, on, off, on.
+    """One client: on, on, off, on. With the prior it is on in 4 of 6 rounds.
 
-    It is on in 3 of 4 rounds; on-on 1, on-off 1, off-on 1, off-off 0.
+    On-on 1, on-off 1: p_1 = 2 / 4. Off-on 1, off-off 0: p_0 = 1 / 3.
     """
-    history = np.array([[True], [True], [False], [True]])
-    prior = AvailabilityPrior.uniform(1).after(history)
-    assert (prior.active[0], prior.inactive[0]) == (4, 2)
-    assert (prior.stayed_active[0], prior.left_active[0]) == (2, 2)
-    assert (prior.stayed_inactive[0], prior.left_inactive[0]) == (1, 2)
+    known = EstimatedAvailability(1, np.array([[True], [True], [False], [True]]))
+    np.testing.assert_allclose(known.pi, 4 / 6)
+    np.testing.assert_allclose(known.eigenvalue, 1 / 3 + 2 / 4 - 1)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12))
-def test_history_in_the_prior_is_history_observed(seed: int, rounds: int) -> None:
+def test_history_before_training_is_history_observed(seed: int, rounds: int) -> None:
     history = np.random.default_rng(seed).random((rounds, 3)) < 0.5
-    uniform = AvailabilityPrior.uniform(3)
-    before = EstimatedAvailability(uniform.after(history))
-    observed = EstimatedAvailability(uniform)
-    for t, mask in enumerate(history, start=1):
-        observed = observed.after(t, mask)
-    np.testing.assert_array_equal(before.pi, observed.pi)
-    np.testing.assert_array_equal(before.eigenvalue, observed.eigenvalue)
+    before, after = EstimatedAvailability(3, history), observed(history)
+    np.testing.assert_array_equal(before.pi, after.pi)
+    np.testing.assert_array_equal(before.eigenvalue, after.eigenvalue)
+    assert not before.state()["active"].any()
 
 
-def test_the_released_prior_starts_from_the_truth() -> None:
-    """pi = 0.1, lambda = 0.9: p_1 = 0.9 + 0.1 * 0.1 = 0.91, p_0 = 1 - 0.01; 100 rounds of each."""
-    pi, eigenvalue = np.array([0.1, 0.9]), np.array([0.9, -0.1])
-    prior = AvailabilityPrior.from_chain(pi, eigenvalue, 100)
-    np.testing.assert_allclose([prior.stayed_active[0], prior.stayed_inactive[0]], [91, 99])
-    activity = EstimatedAvailability(prior)
-    np.testing.assert_allclose(activity.pi, pi)
-    np.testing.assert_allclose(activity.eigenvalue, eigenvalue)
-
-
-def observed(masks: np.ndarray, **kwargs: str) -> EstimatedAvailability:
-    activity = EstimatedAvailability(AvailabilityPrior.uniform(masks.shape[1]), **kwargs)
+def observed(masks: np.ndarray) -> EstimatedAvailability:
+    activity = EstimatedAvailability(masks.shape[1])
     for t, mask in enumerate(masks, start=1):
         activity = activity.after(t, mask)
     return activity
 
 
 def test_the_prior_alone() -> None:
-    activity = EstimatedAvailability(AvailabilityPrior.uniform(2))
+    activity = EstimatedAvailability(2)
     assert activity.pi.tolist() == [0.5, 0.5]
     assert activity.eigenvalue.tolist() == [0, 0]
 
@@ -98,11 +79,11 @@ def test_by_hand() -> None:
     activity = observed(masks)
     np.testing.assert_allclose(activity.pi, 2 / 3)
     np.testing.assert_allclose(activity.eigenvalue, 0.1)
-    np.testing.assert_allclose(observed(masks, availability_from="chain").pi, 5 / 9)
+    np.testing.assert_allclose(activity.pi_of_chain, 5 / 9)
 
 
 def test_a_round_left_out_is_no_transition() -> None:
-    activity = EstimatedAvailability(AvailabilityPrior.uniform(1))
+    activity = EstimatedAvailability(1)
     on = np.array([True])
     for t in (1, 2, 4):
         activity = activity.after(t, on)
@@ -111,7 +92,7 @@ def test_a_round_left_out_is_no_transition() -> None:
 
 
 def test_a_round_counts_once() -> None:
-    activity = EstimatedAvailability(AvailabilityPrior.uniform(1))
+    activity = EstimatedAvailability(1)
     activity = activity.after(3, np.array([True]))
     for t in (3, 2):
         with pytest.raises(ValueError, match=f"round {t}: round 3 was already observed"):
@@ -120,37 +101,14 @@ def test_a_round_counts_once() -> None:
 
 def test_the_mask_is_not_kept() -> None:
     mask = np.array([True])
-    activity = EstimatedAvailability(AvailabilityPrior.uniform(1))
+    activity = EstimatedAvailability(1)
     activity = activity.after(1, mask)
     mask[0] = False
     activity = activity.after(2, mask)
     np.testing.assert_allclose(activity.eigenvalue, 1 / 3 + 1 / 2 - 1)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 15))
-def test_per_round_is_the_released_estimator(seed: int, rounds: int) -> None:
-    """Active-active and inactive-inactive counts over t + 100; before round 1 all are inactive."""
-    rng = np.random.default_rng(seed)
-    pi, eigenvalue = rng.uniform(0.2, 0.8, 4), rng.uniform(0, 0.9, 4)
-    masks = rng.random((rounds, 4)) < pi
-    activity = EstimatedAvailability(
-        AvailabilityPrior.from_chain(pi, eigenvalue, 100), transitions_per="round"
-    )
-    both_active, both_inactive, before = np.zeros(4), np.zeros(4), np.zeros(4, bool)
-    for t, mask in enumerate(masks, start=1):
-        activity = activity.after(t, mask)
-        both_active += before & mask
-        both_inactive += ~(before | mask)
-        before = mask
-        stays_active = (both_active + 100 * (pi + eigenvalue - eigenvalue * pi)) / (t + 100)
-        stays_inactive = (both_inactive + 100 * (1 - pi + eigenvalue * pi)) / (t + 100)
-        np.testing.assert_allclose(
-            activity.eigenvalue, stays_active + stays_inactive - 1, atol=1e-12
-        )
-
-
 ONE = np.ones(2)
-TWO_ALIKE = AvailabilityPrior.uniform(2)
 REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: KnownAvailability(np.array([0.5, 1.5])), r"pi\[1\] = 1.5: must be in \[0, 1\]"),
     (lambda: KnownAvailability(np.array([0.5, np.nan])), r"pi\[1\] = nan"),
@@ -163,16 +121,14 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: KnownAvailability(PI).after(1, np.ones(3, bool)), r"must be bool \[2\]"),
     (lambda: KnownAvailability(PI).after(1, ONE), r"must be bool \[2\]"),
     (lambda: KnownAvailability(PI).restore({"pi": PI}), "unexpected"),
-    (lambda: TWO_ALIKE.after(np.ones((4, 3), bool)), r"must be bool \[2\]"),
-    (lambda: EstimatedAvailability(TWO_ALIKE).after(1, np.ones(3, bool)), r"must be bool \[2\]"),
+    (lambda: EstimatedAvailability(2, np.ones((4, 3), bool)), r"must be bool \[2\]"),
+    (lambda: EstimatedAvailability(2).after(1, np.ones(3, bool)), r"must be bool \[2\]"),
     (
-        lambda: EstimatedAvailability(TWO_ALIKE).restore({}),
+        lambda: EstimatedAvailability(2).restore({}),
         "saved availability lack .*last_round",
     ),
     (
-        lambda: EstimatedAvailability(TWO_ALIKE).restore(
-            EstimatedAvailability(AvailabilityPrior.uniform(3)).state()
-        ),
+        lambda: EstimatedAvailability(2).restore(EstimatedAvailability(3).state()),
         "saved last_mask has shape",
     ),
 ]

@@ -39,15 +39,6 @@ def test_minima_are_of_the_smoothed_losses() -> None:
     assert estimates.minima.tolist() == [2.25]
 
 
-def test_initial_losses_count_among_the_minima() -> None:
-    estimates = LossEstimates(2, beta=0.5, initial=np.array([1.0, 2.0]))
-    estimates = report(estimates, [0], [3.0])
-    assert estimates.values.tolist() == [2, 2]
-    assert estimates.minima.tolist() == [1, 2]
-    assert estimates.gap.tolist() == [1, 0]
-    assert estimates.heterogeneity == 1
-
-
 def test_known_minima_stay() -> None:
     estimates = LossEstimates(2, minima=np.array([0.5, 2.0]))
     estimates = report(estimates, [0, 1], [3.0, 1.0])
