@@ -1,10 +1,13 @@
-"""CIFAR-100 with the federated split of Reddi et al. 2020, drawn anew from a seed."""
+"""CIFAR-100 with the federated split of Reddi et al. 2020, drawn anew or that of TFF's file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
+
+import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.federated_data import ClientExamples, FederatedData
@@ -15,13 +18,15 @@ from f3ast_tff.settings import parameter, register
 
 from . import cifar_files
 from .cache import prepared
-from .cifar100_from_tff import FILE, cifar100_from_tff
-from .cifar_files import read_cifar
-from .images import LabelledImages
+from .cifar_files import CifarFiles, Part, read_cifar
+from .images import LabelledImages, content_digest, row_hashes
 from .pachinko import pachinko
 from .source import SourceFile
 from .task import ResplitTaskConfig
-from .tff_database import database_source
+from .tff_database import damaged, database_source, find_database, read_split
+
+TFF_FILE = "cifar100.sqlite"
+_IMAGE = (32, 32, 3)
 
 
 @register(
@@ -73,7 +78,7 @@ class CIFAR100(ResplitTaskConfig):
     @property
     def sources(self) -> tuple[SourceFile, ...]:
         if self.client_split == "tff":
-            return (database_source(FILE),)
+            return (database_source(TFF_FILE),)
         return (cifar_files.CIFAR100.source,)
 
     def build(self) -> FederatedData:
@@ -129,3 +134,62 @@ class CIFAR100(ResplitTaskConfig):
 
     def preprocessing(self, seed: int) -> Preprocessing:
         return ImageCrops(32, crop=24, augment=self.augmentation == "random", seed=seed)
+
+
+def cifar100_from_tff(data_dir: Path) -> FederatedData:
+    """Returns the split that `tff.simulation.datasets.cifar100.load_data` gives, without TFF.
+
+    The file is `cifar100.sqlite` or `cifar100.sqlite.lzma` in `data_dir`, or `.tff/cifar100.sqlite`
+    in the home folder, where TFF puts it. Clients are in TFF's order, sorted by name as text: "0",
+    "1", "10", "100", ...
+
+    Args:
+        data_dir: Folder of the prepared data, and possibly of the file.
+
+    Returns:
+        Features `uint8 [n, 32, 32, 3]`, labels `int32 [n]` in 0..99; 500 training clients, 100
+        test clients.
+
+    Raises:
+        DataError: If the file is missing, damaged or not CIFAR-100's.
+    """
+    files = cifar_files.CIFAR100
+
+    def prepare() -> FederatedData:
+        path = find_database(data_dir, TFF_FILE)
+        return FederatedData(
+            _read_split(path, split="train", part=files.train, files=files),
+            _read_split(path, split="test", part=files.test, files=files),
+            files.num_classes,
+        )
+
+    return prepared(data_dir, "cifar100_from_tff", files.key(data_dir), prepare)
+
+
+def _read_split(path: Path, split: str, part: Part, files: CifarFiles) -> ClientExamples:
+    by_client = read_split(path, split, lambda features: _row(features, files))
+    clients = [np.stack(rows) for rows in by_client.values()]
+    rows = np.concatenate(clients)
+    if len(rows) != part.num_images:
+        raise damaged(path, f"{len(rows)} {split} images, not {part.num_images}")
+    if len({len(client) for client in clients}) > 1:
+        raise damaged(path, f"its {split} clients do not hold equally many images")
+    kinds = len(files.labels)
+    pixels, labels = rows[:, :-kinds].reshape(-1, *_IMAGE), rows[:, -kinds:]
+    if content_digest(row_hashes(pixels, labels)) != part.digest:
+        raise damaged(path, f"its {split} images and labels are not those of {files.title}")
+    images = LabelledImages(pixels, labels, "")
+    ends = np.cumsum([len(client) for client in clients])
+    return images.by_client(np.split(np.arange(len(rows)), ends[:-1]))
+
+
+def _row(features: Mapping[str, Any], files: CifarFiles) -> np.ndarray:
+    """Returns an example's pixels, its fine and its coarse label, `uint8 [3072 + 2]`."""
+    names = ("image", "label", "coarse_label")
+    values = np.concatenate([features[name] for name in names])
+    limits = np.array([classes for _, classes in files.labels])
+    if len(values) != np.prod(_IMAGE) + len(limits):
+        raise ValueError(f"an example has {len(values)} numbers")
+    if np.any(values < 0) or np.any(values > 255) or np.any(values[-len(limits) :] >= limits):
+        raise ValueError("a pixel or a label is out of range")
+    return values.astype(np.uint8)

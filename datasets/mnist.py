@@ -15,7 +15,7 @@ from f3ast_tff.settings import parameter, register
 from . import mnist_files
 from .cache import prepared
 from .dirichlet import check_clients, dirichlet_shares, federate, grouped_shares
-from .mnist_files import read_mnist
+from .mnist_files import NUM_CLASSES, read_mnist
 from .source import SourceFile
 from .task import ADAPTIVE_SERVER_STEPS, DirichletTaskConfig
 
@@ -76,11 +76,12 @@ class MNIST(DirichletTaskConfig):
         def prepare() -> FederatedData:
             train, test = read_mnist(self.folder, files)
             chosen = generator(seed, "validation images").permutation(len(train.pixels))[:kept]
-            s, num_classes = self.dirichlet_s, files.num_classes
             if num_groups is None:
-                shares = dirichlet_shares(s, num_classes, num_clients, seed)
+                shares = dirichlet_shares(self.dirichlet_s, NUM_CLASSES, num_clients, seed)
             else:
-                shares = grouped_shares(s, num_classes, num_clients, num_groups, seed)
+                shares = grouped_shares(
+                    self.dirichlet_s, NUM_CLASSES, num_clients, num_groups, seed
+                )
             return federate(train.subset(chosen), test, shares, seed)
 
         key: dict[str, int | float | str] = {

@@ -19,6 +19,7 @@ from f3ast_tff.core.progress import progress
 from .images import LabelledImages, notice
 from .source import Download, SourceFile, locate
 
+NUM_CLASSES, SIDE = 10, 28
 _FOLDER = "mnist"
 # Size of a compressed image, MiB.
 _IMAGE_MIB = 9.45 / 60_000
@@ -54,14 +55,10 @@ class MnistFiles:
     Attributes:
         train: Training images.
         test: Test images.
-        num_classes: Number of classes.
-        side: Height and width of an image, pixels.
     """
 
     train: IdxPair
     test: IdxPair
-    num_classes: int = 10
-    side: int = 28
 
     @property
     def sources(self) -> tuple[SourceFile, ...]:
@@ -116,13 +113,13 @@ def read_mnist(data_dir: Path, files: MnistFiles) -> tuple[LabelledImages, Label
     with progress("reading MNIST", total, "image") as bar:
         parts = []
         for pair in (files.train, files.test):
-            parts.append(_read_pair(data_dir, pair, files))
+            parts.append(_read_pair(data_dir, pair))
             bar.update(pair.num_images)
     return parts[0], parts[1]
 
 
-def _read_pair(data_dir: Path, pair: IdxPair, files: MnistFiles) -> LabelledImages:
-    image_shape = (pair.num_images, files.side, files.side)
+def _read_pair(data_dir: Path, pair: IdxPair) -> LabelledImages:
+    image_shape = (pair.num_images, SIDE, SIDE)
     path, pixels, official = _read(
         data_dir, f"{pair.prefix}-images-idx3-ubyte.gz", pair.sha256_images, image_shape
     )
@@ -132,8 +129,8 @@ def _read_pair(data_dir: Path, pair: IdxPair, files: MnistFiles) -> LabelledImag
         sha256=pair.sha256_labels,
         shape=image_shape[:1],
     )
-    if labels.max() >= files.num_classes:
-        raise _damaged(labels_path, f"a label is over {files.num_classes - 1}")
+    if labels.max() >= NUM_CLASSES:
+        raise _damaged(labels_path, f"a label is over {NUM_CLASSES - 1}")
     images = LabelledImages.of(pixels[..., None], labels[:, None])
     if not (official and official_labels):
         if images.digest != pair.digest:

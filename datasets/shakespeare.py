@@ -16,11 +16,17 @@ from f3ast_tff.settings import register
 
 from .cache import prepared
 from .characters import federated_snippets
-from .shakespeare_from_tff import FILE, shakespeare_from_tff
+from .images import notice
 from .shakespeare_plays import Role, parse_roles
 from .source import Download, SourceFile, locate
 from .task import ADAPTIVE_SERVER_STEPS, ResplitTaskConfig
-from .tff_database import database_source
+from .tff_database import (
+    damaged,
+    database_source,
+    find_database,
+    hash_of_database,
+    read_split,
+)
 
 MIN_SPEECHES = 2
 TEST_FRACTION = 0.2
@@ -33,7 +39,12 @@ DOWNLOAD = Download(
 )
 # The text has 5.5 MB.
 _MAX_BYTES = 2**24
-# Part of the cache's key: raise it when the same text gives other data.
+TFF_FILE = "shakespeare.sqlite"
+# Clients and examples per split in TFF's file, as TFF documents them.
+TFF_CLIENTS = 715
+TFF_EXAMPLES = {"train": 16_068, "test": 2_356}
+_FEATURE = "snippets"
+# Part of the cache's key: raise it when the same text or file gives other data.
 _READING = 1
 
 
@@ -80,7 +91,7 @@ class Shakespeare(ResplitTaskConfig):
     @property
     def sources(self) -> tuple[SourceFile, ...]:
         if self.client_split == "tff":
-            return (database_source(FILE),)
+            return (database_source(TFF_FILE),)
         return (SourceFile(FILES, DOWNLOAD),)
 
     def build(self) -> FederatedData:
@@ -148,3 +159,48 @@ def _federated(roles: Iterable[Role]) -> FederatedData:
         train.append(snippets[:cut])
         test.append(snippets[cut:])
     return federated_snippets(train, test)
+
+
+def shakespeare_from_tff(data_dir: Path) -> FederatedData:
+    """Opens the data of `tff.simulation.datasets.shakespeare.load_data`, without TFF.
+
+    The 715 clients, their snippets and the split are TFF's; clients are sorted by name, as in TFF.
+    Sequences, and the limit of 128 per client for training, are as in `shakespeare`. TFF shuffles
+    a client's snippets; here they keep the order of the file.
+
+    No checksum of the file is published. Its clients and examples are counted, but a changed
+    letter is not noticed.
+
+    Args:
+        data_dir: The data folder. It receives the prepared data and, unless TFF has put
+            `shakespeare.sqlite` into `.tff` in the home folder, holds `shakespeare.sqlite` or
+            `shakespeare.sqlite.lzma`.
+
+    Returns:
+        Features `uint8 [n, 80]`, labels `int8 [n, 80]` (-1: does not count), 90 classes.
+
+    Raises:
+        DataError: If the file is missing, damaged or another one; names the file and the place.
+    """
+    path = find_database(data_dir, TFF_FILE)
+    key: dict[str, int | str] = {"reading": _READING, "sha256": hash_of_database(path)}
+    return prepared(data_dir, "shakespeare_from_tff", key, lambda: _read_tffs(path))
+
+
+def _read_tffs(path: Path) -> FederatedData:
+    train, test = (read_split(path, split, _snippet) for split in ("train", "test"))
+    odd = sorted(train.keys() ^ test.keys())
+    if odd:
+        raise damaged(path, f"{odd[0]} has examples in one split only")
+    counts = {"train": sum(map(len, train.values())), "test": sum(map(len, test.values()))}
+    if len(train) != TFF_CLIENTS or counts != TFF_EXAMPLES:
+        raise damaged(path, f"it has {len(train)} clients with {counts} examples")
+    notice(f"{path}: counted, not compared: TFF publishes no checksum of it")
+    return federated_snippets(train.values(), test.values())
+
+
+def _snippet(features: Mapping[str, Any]) -> bytes:
+    found = features.get(_FEATURE, [])
+    if len(found) != 1 or not isinstance(found[0], bytes):
+        raise ValueError(f"an example has {len(found)} {_FEATURE}, not one")
+    return found[0]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from f3ast_tff.datasets import shakespeare as module
 from f3ast_tff.datasets.characters import BOS, EOS, OOV, PAD, VOCABULARY, sequences
-from f3ast_tff.datasets.shakespeare_from_tff import shakespeare_from_tff
+from f3ast_tff.datasets.shakespeare import shakespeare_from_tff
 from tests.datasets.tff_files import write_database
 
 pytestmark = pytest.mark.tff
@@ -76,9 +76,8 @@ def test_tffs_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     write_database(tmp_path / "shakespeare.sqlite", rows)
     counts = {split: 2 * n for split, n in (("train", len(SNIPPETS) - 3), ("test", 3))}
-    module = importlib.import_module("f3ast_tff.datasets.shakespeare_from_tff")
-    monkeypatch.setattr(module, "NUM_CLIENTS", 2)
-    monkeypatch.setattr(module, "NUM_EXAMPLES", counts)
+    monkeypatch.setattr(module, "TFF_CLIENTS", 2)
+    monkeypatch.setattr(module, "TFF_EXAMPLES", counts)
     ours = shakespeare_from_tff(tmp_path)
     theirs = tff.simulation.datasets.shakespeare.load_data(cache_dir=str(tmp_path))
     for part, client_data in zip((ours.train, ours.test), theirs):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import lzma
 import os
 from collections.abc import Callable
@@ -12,8 +11,9 @@ import numpy as np
 import pytest
 
 from f3ast_tff.core.errors import DataError
+from f3ast_tff.datasets import shakespeare as module
 from f3ast_tff.datasets.characters import sequences
-from f3ast_tff.datasets.shakespeare_from_tff import shakespeare_from_tff
+from f3ast_tff.datasets.shakespeare import shakespeare_from_tff
 from tests.datasets.tff_files import example, other_message, statement, write_database
 
 LONG = b"A snippet of more than 127 bytes, so that its length takes two bytes. " * 5
@@ -26,20 +26,17 @@ ROWS = [
 ]
 
 
-module = importlib.import_module("f3ast_tff.datasets.shakespeare_from_tff")
-
-
 @pytest.fixture(autouse=True)
 def numbers(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("NUM_CLIENTS", "NUM_EXAMPLES"):
+    for name in ("TFF_CLIENTS", "TFF_EXAMPLES"):
         monkeypatch.setattr(module, name, getattr(module, name))
 
 
 def write(folder: Path, rows: list[tuple[str, str, bytes]] = ROWS) -> Path:
     """Writes the file, and adapts the expected numbers of clients and examples."""
     splits = [split for split, _, _ in rows]
-    module.NUM_CLIENTS = len({who for _, who, _ in rows})
-    module.NUM_EXAMPLES = {split: splits.count(split) for split in ("train", "test")}
+    module.TFF_CLIENTS = len({who for _, who, _ in rows})
+    module.TFF_EXAMPLES = {split: splits.count(split) for split in ("train", "test")}
     path = folder / "shakespeare.sqlite"
     write_database(path, [(split, who, example("snippets", text)) for split, who, text in rows])
     return path

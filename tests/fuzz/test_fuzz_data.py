@@ -84,9 +84,9 @@ def loaded(
         for n in range(count)
     ]
     write_database(originals[UNCHECKED] / "shakespeare.sqlite", rows)
-    module = importlib.import_module("f3ast_tff.datasets.shakespeare_from_tff")
-    monkeypatch.setattr(module, "NUM_CLIENTS", 3)
-    monkeypatch.setattr(module, "NUM_EXAMPLES", {"train": 120, "test": 15})
+    module = importlib.import_module("f3ast_tff.datasets.shakespeare")
+    monkeypatch.setattr(module, "TFF_CLIENTS", 3)
+    monkeypatch.setattr(module, "TFF_EXAMPLES", {"train": 120, "test": 15})
     return {name: load(name, originals[name]) for name in LOADERS if name != "cifar100_from_tff"}
 
 
