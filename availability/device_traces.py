@@ -8,6 +8,9 @@ import numpy as np
 
 from f3ast_tff.core.errors import DataError
 
+DAY = 86_400
+# Limit on the states of devices by round, a byte each.
+MAX_STATES = 2**31
 # Some 30,000 years; a later time is not in seconds.
 LATEST = 1e12
 

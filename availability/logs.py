@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.availability.device_traces import DeviceTraces
+from f3ast_tff.availability.device_traces import DAY, MAX_STATES, DeviceTraces
 from f3ast_tff.availability.mask_files import FORMS, PackedMasks, packed_masks, read_masks
 from f3ast_tff.availability.trace_files import ELIGIBLE, FEDSCALE_NAME, read_traces
 from f3ast_tff.core.data_files import open_regular
@@ -32,7 +32,6 @@ from f3ast_tff.core.table_files import read_csv
 
 _LOGGER = logging.getLogger(__name__)
 
-DAY = 86_400
 ROUND_SECONDS = 3600
 _DEVICES = ("device", "device_id", "client", "client_id", "node", "node_id", "user", "user_id")
 _TIMES = ("time", "timestamp", "date", "datetime", "t")
@@ -49,8 +48,6 @@ _WORDS = {
 # Larger times, beyond some 5,000 years in seconds, are milliseconds.
 _MAX_SECONDS = 1e11
 _LOG_FORMS = "device,time,online or device,start,end"
-# Limit on states, of a byte each.
-_MAX_STATES = 2**31
 _HEADER_BYTES = 2**24
 
 
@@ -191,24 +188,9 @@ def log_of_frame(
     )
     if device is None:
         return _of_masks(frame, name)
-    if start is not None and end is not None:
-        began = _seconds(frame[start], name)
-        ended = _seconds(frame[end], name, gap=np.inf)
-        early = np.flatnonzero(ended < began)
-        if len(early):
-            row = _row(frame, early[0])
-            raise DataError(f"{name}: column {end!r}, {row}: is before its {start}")
-        if count := int(np.isinf(ended).sum()):
-            _LOGGER.warning(
-                "%s: %d of %d spans have no end, and last until the log's end",
-                name,
-                count,
-                len(ended),
-            )
-        last = np.maximum(began, np.where(np.isinf(ended), began, ended)).max()
-        if last == began.min():
-            raise DataError(f"{name}: has no length: all spans begin when the log ends")
-        times = np.concatenate([began, np.minimum(ended, last)])
+    of_spans = start is not None and end is not None
+    if of_spans:
+        times = np.concatenate(_span_ends(frame, start, end, name))
         steps = np.repeat([1, -1], len(frame))
         devices = np.tile(_names(frame[device], name), 2)
     elif time is not None and state is not None:
@@ -216,29 +198,43 @@ def log_of_frame(
         online = _online(frame[state], name)
         devices, steps = _names(frame[device], name), np.where(online, 1, 0)
     else:
-        of_spans = start is not None or end is not None
         wanted = {"start": (start, _STARTS), "end": (end, _ENDS)}
-        if not of_spans:
+        if start is None and end is None:
             wanted = {"time": (time, _TIMES), "online": (state, _STATES)}
-        lacks = " or ".join(column for column, (found, _) in wanted.items() if found is None)
-        other = ", ".join(
-            each for found, group in wanted.values() if found is None for each in group
-        )
+        lacks = {column: group for column, (found, group) in wanted.items() if found is None}
         there = ", ".join(map(str, frame.columns))
+        known = ", ".join(each for group in lacks.values() for each in group)
         raise DataError(
-            f"{name}: has no column {lacks}, as in {_LOG_FORMS}; it has {there}. Names that are "
-            f"known: {other}"
+            f"{name}: has no column {' or '.join(lacks)}, as in {_LOG_FORMS}; it has {there}. "
+            f"Names that are known: {known}"
         )
     found, place = np.unique(devices, return_inverse=True)
     order = np.lexsort((times, place))
     place, times, steps = place[order], times[order], steps[order]
     # Steps of spans sum to 0 in each device; an event of 1 or 0 is the state itself.
-    online = np.cumsum(steps) > 0 if start is not None and end is not None else steps > 0
+    online = np.cumsum(steps) > 0 if of_spans else steps > 0
     offsets = np.searchsorted(place, np.arange(len(found) + 1))
     traces = DeviceTraces(
         tuple(map(str, found)), offsets=offsets, times=times, eligible=online
     ).once()
     return replace(_resampled(traces, round_seconds, name), events=len(frame))
+
+
+def _span_ends(frame: Any, start: Any, end: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Times at which spans begin and end, seconds, `float64 [n]` each."""
+    began = _seconds(frame[start], name)
+    ended = _seconds(frame[end], name, gap=np.inf)
+    early = np.flatnonzero(ended < began)
+    if len(early):
+        raise DataError(f"{name}: column {end!r}, {_row(frame, early[0])}: is before its {start}")
+    endless = np.isinf(ended)
+    if endless.any():
+        text = "%s: %d of %d spans have no end, and last until the log's end"
+        _LOGGER.warning(text, name, endless.sum(), len(ended))
+    last = np.where(endless, began, ended).max()
+    if last == began.min():
+        raise DataError(f"{name}: has no length: all spans begin when the log ends")
+    return began, np.minimum(ended, last)
 
 
 def _first_line(path: Path) -> str:
@@ -368,10 +364,10 @@ def _resampled(traces: DeviceTraces, round_seconds: int, name: str) -> Availabil
         last = first + float(np.median(np.diff(traces.spans)))
     first = np.floor(first / round_seconds) * round_seconds
     rounds = max(int(np.ceil((last - first) / round_seconds)), 1)
-    if rounds * traces.num_devices > _MAX_STATES:
+    if rounds * traces.num_devices > MAX_STATES:
         raise DataError(
             f"{name}: {rounds} rounds of {round_seconds} s and {traces.num_devices} devices: more "
-            f"than {_MAX_STATES} states; give longer rounds"
+            f"than {MAX_STATES} states; give longer rounds"
         )
     eligible = traces.eligible_at(first + round_seconds * np.arange(float(rounds)))
     return AvailabilityLog(

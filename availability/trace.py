@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from f3ast_tff.availability.device_traces import DeviceTraces
+from f3ast_tff.availability.device_traces import DAY, MAX_STATES, DeviceTraces
 from f3ast_tff.availability.draws import gather, smallest_integers
 from f3ast_tff.availability.mask_files import PackedMasks
 from f3ast_tff.availability.process import AvailabilityConfig
@@ -22,13 +22,10 @@ from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.settings import REQUIRED, parameter, parameters_of, register
 
-DAY = 86_400
 ASSIGNMENTS = ("balanced", "with_replacement", "in_order")
 SHIFTS = ("none", "days")
 WHEN = ("at_start", "throughout")
 PRESENCE = ("always", "seen")
-# Limit on states, of a byte each.
-_MAX_STATES = 2**31
 # Largest rounding error of sums of seconds, seconds.
 _ROUNDING = 1e-6
 
@@ -246,9 +243,9 @@ class TraceConfig(AvailabilityConfig):
             traces, end = traces.once(), float(seen.max())
         _check_length(end, start, self.trace_days)
         rounds = self._rounds()
-        if rounds * traces.num_devices > _MAX_STATES:
+        if rounds * traces.num_devices > MAX_STATES:
             allowed = (
-                f"makes {rounds} rounds of {traces.num_devices} devices, over {_MAX_STATES} states"
+                f"makes {rounds} rounds of {traces.num_devices} devices, over {MAX_STATES} states"
             )
             raise ParameterError("trace_round_seconds", d, allowed)
         edges = start + d * np.arange(rounds + 1.0)

@@ -62,7 +62,7 @@ class LabelledImages:
 
 
 def notice(what: str) -> None:
-    """Warns in one line that a file differs from the distributor's and is used."""
+    """Warns in one line about a file that is used all the same."""
     logging.getLogger(__name__).warning(what)
 
 

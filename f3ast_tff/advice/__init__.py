@@ -9,8 +9,9 @@ import numpy as np
 
 from f3ast_tff.advice.page import Advice
 from f3ast_tff.advice.plan import plan, trained_by_fedavg
+from f3ast_tff.availability.device_traces import DAY
 from f3ast_tff.availability.log_measures import measure_log
-from f3ast_tff.availability.logs import DAY, AvailabilityLog, log_of_frame
+from f3ast_tff.availability.logs import AvailabilityLog, log_of_frame
 from f3ast_tff.availability.mask_files import packed_masks
 from f3ast_tff.core.errors import ParameterError
 
