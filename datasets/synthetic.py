@@ -202,12 +202,9 @@ class LeafSynthetic(AlphaBetaTaskConfig):
     # rates were chosen here: CA-Fed's rates for "Unbiased" on LEAF synthetic, 2.0 and 2.0, learn
     # nothing at the default of one epoch per round. Adam's constants are not published.
     published: ClassVar[Mapping[str, Any]] = {
-        "num_clients": 100,
+        **PUBLISHED,
         "rounds": 200,
         "batch_size": 32,
-        "client_lr": 0.01,
-        "server_lr": {"sgd": 1.0, "adam": 0.03, "yogi": 0.03, "adagrad": 0.03},
-        "epsilon": 0.001,
         "ridge": 0.01,
         "synthetic_alpha": 0.5,
         "synthetic_beta": 0.5,

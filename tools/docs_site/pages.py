@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import html
 import io
 import posixpath
 import re
@@ -45,17 +46,6 @@ _SYMBOL = re.compile(
     r"(?P<star>(\\\*)?)_(?P<index>[a-z]{1,2}|[0-9])(?!\w)",
     re.DOTALL | re.MULTILINE,
 )
-_GREEK = {
-    "Delta": "Δ",
-    "eta": "η",
-    "kappa": "κ",
-    "lambda": "λ",
-    "nu": "ν",
-    "omega": "ω",
-    "phi": "φ",
-    "pi": "π",
-    "tau": "τ",
-}
 
 
 def write(folder: Path, *, execute: bool) -> None:
@@ -134,7 +124,8 @@ def _set(found: re.Match[str]) -> str:
     """A symbol with its index as a subscript."""
     if found["kept"] is not None:
         return found["kept"]
-    letter = _GREEK.get(found["letter"], found["letter"])
+    letter = found["letter"]
+    letter = html.unescape(f"&{letter};") if len(letter) > 1 else letter
     star = "<sup>*</sup>" if found["star"] else ""
     return f"<var>{letter}{star}<sub>{found['index']}</sub></var>"
 
