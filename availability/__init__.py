@@ -38,9 +38,9 @@ from f3ast_tff.availability.label_distribution import (
     SmallestLabelConfig,
     label_distribution,
 )
-from f3ast_tff.availability.markov import Markov
-from f3ast_tff.availability.markov_models import (
+from f3ast_tff.availability.markov import (
     FourClassesConfig,
+    Markov,
     MarkovClustersConfig,
     MarkovTransitionConfig,
 )
