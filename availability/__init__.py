@@ -3,7 +3,6 @@
 Installed as `f3ast_tff.availability`; in the checkout, the folder `availability`.
 """
 
-from f3ast_tff.availability.arrivals import ArrivalDepartureConfig, PoissonArrivalsConfig
 from f3ast_tff.availability.battery import Battery, BatteryConfig
 from f3ast_tff.availability.combined import Mix, MixConfig, Product, ProductConfig
 from f3ast_tff.availability.constraints import (
@@ -57,7 +56,12 @@ from f3ast_tff.availability.process import (
     IndependentAvailability,
     NonStationary,
 )
-from f3ast_tff.availability.stays import Stays, StaysFileConfig
+from f3ast_tff.availability.stays import (
+    ArrivalDepartureConfig,
+    PoissonArrivalsConfig,
+    Stays,
+    StaysFileConfig,
+)
 from f3ast_tff.availability.table import Table, TableConfig
 from f3ast_tff.availability.trace import Trace, TraceConfig
 from f3ast_tff.availability.trace_files import read_traces
