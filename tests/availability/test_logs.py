@@ -55,23 +55,27 @@ def test_forms_say_the_same(tmp_path: Path, form: str) -> None:
         assert log.round_seconds == clock
 
 
-@pytest.mark.parametrize("separator", [";", "\t"])
-def test_other_separators(tmp_path: Path, separator: str) -> None:
-    (tmp_path / "log.csv").write_text(FORMS["spans"].replace(",", separator))
-    assert table(read_log(tmp_path / "log.csv", HOUR)) == MASKS
-
-
-def test_clients_may_be_numbers_beside_rounds(tmp_path: Path) -> None:
-    frame = pd.DataFrame([[1, 0], [1, 1]])
-    frame.to_csv(tmp_path / "log.csv")
-    log = read_log(tmp_path / "log.csv")
-    assert log.clients == ("0", "1") and table(log) == [[1, 0], [1, 1]]
-
-
-def test_numbered_devices_are_in_their_order(tmp_path: Path) -> None:
-    (tmp_path / "log.csv").write_text("device,start,end\n10,0,3600\n9,0,7200\n")
-    log = read_log(tmp_path / "log.csv")
-    assert log.clients == ("9", "10") and table(log) == [[1, 1], [1, 0]]
+@pytest.mark.parametrize(
+    ("text", "clients", "masks"),
+    [
+        *((FORMS["spans"].replace(",", separator), ("a", "b"), MASKS) for separator in ";\t"),
+        # Clients may be numbers beside rounds.
+        (",0,1\n0,1,0\n1,1,1\n", ("0", "1"), [[1, 0], [1, 1]]),
+        # Numbered devices are in their order. With zeros before, names stay: 1 and 01 are two.
+        ("device,start,end\n10,0,3600\n9,0,7200\n", ("9", "10"), [[1, 1], [1, 0]]),
+        (
+            "device,start,end\n10,0,3600\n01,0,7200\n1,3600,7200\n",
+            ("01", "1", "10"),
+            [[1, 0, 1], [1, 1, 0]],
+        ),
+    ],
+)
+def test_separators_and_names(
+    tmp_path: Path, text: str, clients: tuple[str, ...], masks: list[list[int]]
+) -> None:
+    (tmp_path / "log.csv").write_text(text)
+    log = read_log(tmp_path / "log.csv", HOUR)
+    assert log.clients == clients and table(log) == masks
 
 
 def test_a_frame_of_dates() -> None:
@@ -135,14 +139,6 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         read_log(tmp_path / "log.txt")
     with pytest.raises(DataError, match=r"gone.csv: there is no such file"):
         read_log(tmp_path / "gone.csv")
-
-
-def test_names_with_zeros_before_stay_as_they_are(tmp_path: Path) -> None:
-    """As in the data: 1 and 01 are two clients."""
-    (tmp_path / "log.csv").write_text("device,start,end\n10,0,3600\n01,0,7200\n1,3600,7200\n")
-    log = read_log(tmp_path / "log.csv")
-    assert log.clients == ("01", "1", "10")
-    assert log.masks.row(1).tolist() == [True, False, True]
 
 
 def test_devices_of_a_frame_that_pandas_read_as_numbers_with_a_point() -> None:

@@ -191,15 +191,16 @@ def resident_kib(path: Path) -> int:
     return sum(int(line.split()[1]) for line in found)
 
 
+def large(mebibytes: int) -> FederatedData:
+    features = np.full((mebibytes, 2**20), 3, np.uint8)
+    offsets = np.array([0, mebibytes])
+    part = ClientExamples(features, np.zeros(mebibytes, np.int32), offsets)
+    return FederatedData(part, data().test, 2)
+
+
 def test_opening_does_not_read_the_arrays(tmp_path: Path) -> None:
     """Of 16 MiB mapped, almost nothing is resident until it is used."""
-
-    def large() -> FederatedData:
-        features = np.full((16, 2**20), 3, np.uint8)
-        part = ClientExamples(features, np.zeros(16, np.int32), np.array([0, 16]))
-        return FederatedData(part, data().test, 2)
-
-    found = prepared(tmp_path, "large", KEY, large)
+    found = prepared(tmp_path, "large", KEY, lambda: large(16))
     (folder,) = folders(tmp_path)
     assert resident_kib(folder / "train.features.npy") < 200
     assert found.train.features.sum() == 3 * 2**24
@@ -208,13 +209,7 @@ def test_opening_does_not_read_the_arrays(tmp_path: Path) -> None:
 
 def test_opening_costs_little_more_than_the_checksums(tmp_path: Path) -> None:
     """48 MiB of features: the fastest opening takes under twice the time of hashing them."""
-
-    def large() -> FederatedData:
-        features = np.full((48, 2**20), 3, np.uint8)
-        part = ClientExamples(features, np.zeros(48, np.int32), np.array([0, 48]))
-        return FederatedData(part, data().test, 2)
-
-    prepared(tmp_path, "large", KEY, large)
+    prepared(tmp_path, "large", KEY, lambda: large(48))
     opening, hashing = [], []
     for _ in range(5):
         started = time.perf_counter()

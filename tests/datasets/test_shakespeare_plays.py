@@ -153,35 +153,29 @@ def test_speeches_and_songs_stay(lines: list[str]) -> None:
     assert spoken(*lines) == [line.strip() for line in lines if line]
 
 
-def test_a_direction_ends_at_a_blank_line_or_a_lesser_indent() -> None:
-    assert spoken("         Enter a MESSENGER", "    News, my lord.") == ["News, my lord."]
-    assert spoken("", "    Enter a lord", "", "    News, my lord.") == ["News, my lord."]
-    assert spoken("Enter a lord", "  LORD. News.") == ["LORD. News."]
-
-
-def test_an_exit_is_one_line() -> None:
-    assert spoken("    Exit.", "    News, my lord.") == ["News, my lord."]
-
-
-def test_an_indented_cue_ends_a_direction() -> None:
-    lines = ("    Enter HERALD", "    SENTINEL. Arm! arm!")
-    assert spoken("", *lines) == ["SENTINEL. Arm! arm!"]
-
-
-def test_brackets_go_from_within_a_line() -> None:
-    assert spoken("    servants to you!  [To HELENA]  Be comfortable") == [
-        "servants to you! Be comfortable"
-    ]
-    assert spoken("    [Aside]  One that goes with him.") == ["One that goes with him."]
-    assert spoken("    Alas!      [Thunder]  The storm") == ["Alas! The storm"]
-
-
-def test_a_bracket_over_lines_leaves_the_words_around_it() -> None:
-    assert spoken("    Stay. [He draws", "      his sword] Now die.") == ["Stay.", "Now die."]
-
-
-def test_a_bracket_that_is_not_closed_ends_at_its_line() -> None:
-    assert spoken("    Farewell. [Exit", "    Adieu.") == ["Farewell.", "Adieu."]
+@pytest.mark.parametrize(
+    ("lines", "kept"),
+    [
+        # A direction ends at a blank line or a lesser indent; an exit is one line.
+        (["         Enter a MESSENGER", "    News, my lord."], ["News, my lord."]),
+        (["", "    Enter a lord", "", "    News, my lord."], ["News, my lord."]),
+        (["Enter a lord", "  LORD. News."], ["LORD. News."]),
+        (["    Exit.", "    News, my lord."], ["News, my lord."]),
+        # An indented cue ends a direction too.
+        (["", "    Enter HERALD", "    SENTINEL. Arm! arm!"], ["SENTINEL. Arm! arm!"]),
+        # Brackets go from within a line, or over lines; one that is not closed ends at its line.
+        (
+            ["    servants to you!  [To HELENA]  Be comfortable"],
+            ["servants to you! Be comfortable"],
+        ),
+        (["    [Aside]  One that goes with him."], ["One that goes with him."]),
+        (["    Alas!      [Thunder]  The storm"], ["Alas! The storm"]),
+        (["    Stay. [He draws", "      his sword] Now die."], ["Stay.", "Now die."]),
+        (["    Farewell. [Exit", "    Adieu."], ["Farewell.", "Adieu."]),
+    ],
+)
+def test_where_directions_end(lines: list[str], kept: list[str]) -> None:
+    assert spoken(*lines) == kept
 
 
 def test_as_many_lines_as_before() -> None:
