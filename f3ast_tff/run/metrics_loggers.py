@@ -6,7 +6,7 @@ import hashlib
 import importlib.util
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -69,10 +69,10 @@ class Callback(Protocol):
 
 
 class MetricsLogger(Protocol):
-    """Receives the scalars of evaluated rounds."""
+    """Receives the scalars of evaluated rounds; a resumed run begins with all rounds so far."""
 
-    def begin(self, history: Sequence[tuple[int, Scalars]]) -> None:
-        """Starts; `history` holds rounds and scalars from before a resumption."""
+    def begin(self) -> None:
+        """Starts."""
         ...
 
     def add(self, round_number: int, scalars: Scalars) -> None:
@@ -152,7 +152,7 @@ class WandbRun:
         self._settings = settings
         self._run: Any = None
 
-    def begin(self, history: Sequence[tuple[int, Mapping[str, float]]]) -> None:
+    def begin(self) -> None:
         """See `MetricsLogger.begin`; goes on with the service's run of the same folder."""
         import wandb
 
@@ -165,10 +165,8 @@ class WandbRun:
             config=dict(self._settings),
             settings=wandb.Settings(silent=True),
         )
-        for round_number, scalars in history:
-            self.add(round_number, scalars)
 
-    def add(self, round_number: int, scalars: Mapping[str, float]) -> None:
+    def add(self, round_number: int, scalars: Scalars) -> None:
         """See `MetricsLogger.add`; leaves out rounds that the service has."""
         if round_number < self._run.step:
             return
@@ -192,7 +190,7 @@ class MlflowRun:
         self._id = ""
         self._last = 0
 
-    def begin(self, history: Sequence[tuple[int, Mapping[str, float]]]) -> None:
+    def begin(self) -> None:
         """See `MetricsLogger.begin`; goes on with the service's run of the same folder."""
         from mlflow.tracking import MlflowClient
 
@@ -215,10 +213,8 @@ class MlflowRun:
                 self._client.log_param(self._id, name, value)
         logged = self._client.get_metric_history(self._id, "test/sample_accuracy")
         self._last = max((metric.step for metric in logged), default=0)
-        for round_number, scalars in history:
-            self.add(round_number, scalars)
 
-    def add(self, round_number: int, scalars: Mapping[str, float]) -> None:
+    def add(self, round_number: int, scalars: Scalars) -> None:
         """See `MetricsLogger.add`; leaves out rounds that the service has."""
         if round_number <= self._last:
             return

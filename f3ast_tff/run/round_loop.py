@@ -139,7 +139,9 @@ class _Run:
         if folder is not None:
             write_csv(folder.file("metrics.csv"), self.rows, late=self.in_flight is not None)
         for logger in loggers:
-            logger.begin([(int(row["round"]), self._scalars(row)) for row in self.rows])
+            logger.begin()
+            for row in self.rows:
+                logger.add(int(row["round"]), self._scalars(row))
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         try:

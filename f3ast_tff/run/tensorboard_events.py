@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ class TensorBoardEvents:
         self._file: Any = None
         self._records: Any = None
 
-    def begin(self, history: Sequence[tuple[int, Mapping[str, float]]]) -> None:
+    def begin(self) -> None:
         """See `MetricsLogger.begin`; starts a fresh event file."""
         for old in self._folder.glob("events.out.tfevents.*"):
             old.unlink()
@@ -37,8 +37,6 @@ class TensorBoardEvents:
         self._records = RecordWriter(self._file)
         self._write(Event(wall_time=now, file_version="brain.Event:2"))
         self._write(Event(wall_time=now, summary=_hparams(self._settings, now)))
-        for round_number, scalars in history:
-            self.add(round_number, scalars)
 
     def add(self, round_number: int, scalars: Mapping[str, float]) -> None:
         """See `MetricsLogger.add`."""

@@ -25,7 +25,7 @@ class Refuse:
 sys.meta_path.insert(0, Refuse())
 from f3ast_tff.run.tensorboard_events import TensorBoardEvents
 events = TensorBoardEvents(Path(sys.argv[1]), {})
-events.begin([])
+events.begin()
 events.add(3, {"test/user_loss": 0.5})
 events.close()
 """
@@ -34,14 +34,15 @@ events.close()
 def test_every_scalar_is_at_its_round_after_what_was_before(tmp_path: Path) -> None:
     """The interrupted run wrote rounds 10 and 20, but its checkpoint only has round 10."""
     before = TensorBoardEvents(tmp_path, {})
-    before.begin([])
+    before.begin()
     before.add(10, {"train/loss": 1.0})
     before.add(20, {"train/loss": 2.0})
     before.close()
     (old,) = tmp_path.glob("events.out.tfevents.*")
     old.rename(tmp_path / "events.out.tfevents.1600000000.earlier")
     resumed = TensorBoardEvents(tmp_path, {})
-    resumed.begin([(10, {"train/loss": 1.0})])
+    resumed.begin()
+    resumed.add(10, {"train/loss": 1.0})
     resumed.add(20, {"train/loss": 3.0, "rates/mean": 0.5})
     # Read before `close`: events are readable during a run.
     found = {key: value for key, value in scalars(tmp_path).items() if key[0]}
@@ -51,7 +52,7 @@ def test_every_scalar_is_at_its_round_after_what_was_before(tmp_path: Path) -> N
 
 def test_settings_are_hparams(tmp_path: Path) -> None:
     events = TensorBoardEvents(tmp_path, {"task": "mnist", "rounds": 5, "pooled": True, "x": None})
-    events.begin([])
+    events.begin()
     events.close()
     (content,) = hparams(tmp_path)
     assert {name: value.WhichOneof("kind") for name, value in content.items()} == {

@@ -107,13 +107,13 @@ def two_starts(name: str, folder: Path) -> None:
     """Rounds 2 and 4, killed with a checkpoint at 2, then 4 again and 6."""
     score = {"test/sample_accuracy": 0.5}
     (first,) = metrics_loggers(name, folder, SETTINGS)
-    first.begin([])
+    first.begin()
     first.add(2, score)
     first.add(4, score)
     (second,) = metrics_loggers(name, folder, SETTINGS)
-    second.begin([(2, score)])
-    second.add(4, score)
-    second.add(6, score)
+    second.begin()
+    for round_number in (2, 4, 6):
+        second.add(round_number, score)
     second.close()
     second.close()
 
