@@ -12,6 +12,7 @@ from typing import Any
 from f3ast_tff.core.data_files import hash_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings.component import Component, component_of
+from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import Parameter, parameters_of
 from f3ast_tff.settings.registry import Plugin, Registry
@@ -23,13 +24,11 @@ class Configuration:
 
     Attributes:
         configs: `Config` of the chosen component, by kind.
-        groups: The settings that every experiment has, by the heading of their group.
         settings: All settings by name, including kinds (whose values are names); JSON values.
         registry: Registry of the components.
     """
 
     configs: Mapping[str, Any]
-    groups: Mapping[str, Any]
     settings: Mapping[str, Any]
     registry: Registry
 
@@ -97,8 +96,8 @@ class Configuration:
         """Settings in which compared runs of other methods may differ."""
         own = [name for name, kind in KINDS.items() if kind.method_specific]
         for kind, config in self.configs.items():
-            own += _method_specific(config, by_default=KINDS[kind].method_specific)
-        for group in self.groups.values():
+            own += _method_specific(type(config), by_default=KINDS[kind].method_specific)
+        for group in GROUPS.values():
             own += _method_specific(group, by_default=False)
         return own
 
@@ -146,13 +145,14 @@ class Configuration:
 
     def _parameters(self) -> list[Parameter]:
         parts = [part for c in self.configs.values() for part in getattr(c, "parts", ())]
-        configs = [*self.configs.values(), *self.groups.values(), *parts]
-        return [p for config in configs for p in parameters_of(type(config))]
+        of_components, of_parts = map(type, self.configs.values()), map(type, parts)
+        classes = [*of_components, *GROUPS.values(), *of_parts]
+        return [p for config in classes for p in parameters_of(config)]
 
 
-def _method_specific(config: Any, by_default: bool) -> list[str]:
+def _method_specific(config: type, by_default: bool) -> list[str]:
     """Names of the parameters in which compared methods may differ."""
-    declared = {p.name: p.method_specific for p in parameters_of(type(config))}
+    declared = {p.name: p.method_specific for p in parameters_of(config)}
     return [name for name, own in declared.items() if (by_default if own is None else own)]
 
 

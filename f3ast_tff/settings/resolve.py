@@ -53,7 +53,7 @@ def applicable(given: Mapping[str, Any], registry: Registry) -> set[str]:
         given: Settings by name; only settings that choose components matter.
         registry: Known components.
     """
-    return {*KINDS, *_Resolver(_given(given), registry).owners}
+    return {*KINDS, *_Resolver(_given(given), registry).declared}
 
 
 def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,23 +81,23 @@ class _Resolver:
         algorithm = self.config_class("algorithm")
         self._fixed: Mapping[str, Any] = algorithm.fixed
         self._refuse_against_fixed(component_of(algorithm).name)
-        # The parameters of the chosen components, by name, with their `Config` classes.
-        self.owners = _owners(tuple(c for kind in KINDS for c in self.config_classes(kind)))
+        # The parameters of the chosen components, by name.
+        self.declared = _declared(tuple(c for kind in KINDS for c in self.config_classes(kind)))
 
     def __getitem__(self, name: str) -> Any:
         if name in self._values:
             return self._values[name]
         if name in KINDS:
             value = self._name_of(name)
-        elif name in self.owners:
-            value = self._value(self.owners[name][0][1])
+        elif name in self.declared:
+            value = self._value(self.declared[name][0])
         else:
             raise KeyError(name)
         self._values[name] = value
         return value
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in KINDS or name in self.owners else default
+        return self[name] if name in KINDS or name in self.declared else default
 
     def config_class(self, kind: str) -> Any:
         if kind not in self._classes:
@@ -123,10 +123,9 @@ class _Resolver:
         self._refuse_not_chosen()
         kinds = {kind: self[kind] for kind in KINDS}
         # The run's name follows from all other settings.
-        for name in self.owners.keys() - {"run_name"}:
+        for name in self.declared.keys() - {"run_name"}:
             self[name]
-        values = {name: self[name] for name in self.owners}
-        groups = {heading: self._config(config) for heading, config in GROUPS.items()}
+        values = {name: self[name] for name in self.declared}
         configs = {kind: self._chosen(kind) for kind in KINDS}
         settings = MappingProxyType({**kinds, **values})
         for config in configs.values():
@@ -136,12 +135,7 @@ class _Resolver:
         _check_weights(configs["algorithm"], configs["aggregation"])
         _check_run_name(settings["run_name"])
         logger_names(settings["logger"])
-        return Configuration(
-            MappingProxyType(configs),
-            groups=MappingProxyType(groups),
-            settings=settings,
-            registry=self._registry,
-        )
+        return Configuration(MappingProxyType(configs), settings, self._registry)
 
     def run_name(self) -> str:
         named = ("task", "algorithm", "availability", "reading")
@@ -151,7 +145,7 @@ class _Resolver:
             default = default.compute(self) if isinstance(default, Derived) else default
             if kind in self._given and kind not in named and self[kind] != default:
                 parts.append(name_part(kind, self[kind]))
-        for name, ((_, parameter), *_) in self.owners.items():
+        for name, (parameter, *_) in self.declared.items():
             if name == "rounds" and not self._depends_on_rounds():
                 # A longer run continues a shorter run.
                 continue
@@ -172,7 +166,7 @@ class _Resolver:
         chosen = [component_of(c) for kind in KINDS for c in self.config_classes(kind)]
         if any(self._registry.plugin_of(component) for component in chosen):
             return True
-        derived = (p.default for ((_, p), *_) in self.owners.values() if p.name not in self._given)
+        derived = (p.default for p, *_ in self.declared.values() if p.name not in self._given)
         of_rounds = any(isinstance(d, Derived) and d.from_rounds for d in derived)
         return of_rounds or self.config_class("algorithm").depends_on_rounds(self)
 
@@ -211,7 +205,7 @@ class _Resolver:
         name = parameter.name
         if name in self._given:
             value = self._given[name]
-            for _, other in self.owners[name]:
+            for other in self.declared[name]:
                 value = other.checked(value)
             return value
         if name in self._fixed:
@@ -247,7 +241,7 @@ class _Resolver:
         return value
 
     def _refuse_unknown(self) -> None:
-        everywhere, of_components = _owners(()), self._registry.parameters()
+        everywhere, of_components = _declared(()), self._registry.parameters()
         for name, value in self._given.items():
             if not (name in KINDS or name in everywhere or name in of_components):
                 known = {*KINDS, *everywhere, *of_components}
@@ -266,7 +260,7 @@ class _Resolver:
 
     def _refuse_not_chosen(self) -> None:
         for name, value in self._given.items():
-            if name in KINDS or name in self.owners:
+            if name in KINDS or name in self.declared:
                 continue
             takers = self._registry.takers(name)
             kind = takers[0].kind
@@ -278,12 +272,12 @@ class _Resolver:
 
 
 @lru_cache(maxsize=1024)
-def _owners(chosen: tuple[type, ...]) -> Mapping[str, Sequence[tuple[type, Parameter]]]:
-    """Each parameter of the groups and the chosen `Config` classes, by name, with its classes."""
-    found: dict[str, list[tuple[type, Parameter]]] = {}
+def _declared(chosen: tuple[type, ...]) -> Mapping[str, Sequence[Parameter]]:
+    """The parameters of the groups and the chosen `Config` classes, by name."""
+    found: dict[str, list[Parameter]] = {}
     for config in (*GROUPS.values(), *chosen):
         for parameter in parameters_of(config):
-            found.setdefault(parameter.name, []).append((config, parameter))
+            found.setdefault(parameter.name, []).append(parameter)
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from f3ast_tff.core.errors import ParameterError
+from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.parameter import parameters_of
 from f3ast_tff.settings.registry import builtin_registry
@@ -48,8 +49,8 @@ def test_defaults_are_the_published_values() -> None:
 def test_only_the_settings_of_chosen_components_are_there() -> None:
     names = set(KINDS)
     configuration = resolve({})
-    for config in (*configuration.configs.values(), *configuration.groups.values()):
-        names |= {p.name for p in parameters_of(type(config))}
+    for config in (*map(type, configuration.configs.values()), *GROUPS.values()):
+        names |= {p.name for p in parameters_of(config)}
     assert set(configuration.settings) == names
     assert not names & {"poc_candidates", "scarce_q", "dirichlet_s", "epsilon", "tff_runtime"}
 
