@@ -108,7 +108,7 @@ format: $(STAMP)  ## Apply the formatter and the safe fixes
 	$(PY) -m ruff format .
 
 docs-tables: $(STAMP)  ## Write docs/components.md from the code
-	$(PY) -m f3ast_tff.settings.describe > docs/components.md
+	$(PY) -m f3ast_tff.cli.help_pages > docs/components.md
 
 .PHONY: docs docs-serve dist
 docs: $(DOCS)  ## Build the site into build/site; executes the notebooks (not with DOCS_EXECUTE=0)

@@ -24,13 +24,13 @@ from f3ast_tff.cli.flags import (
     setting_flags,
     wants_help,
 )
+from f3ast_tff.cli.help_pages import by_takers, parameter_lines, parameter_text
 from f3ast_tff.core.errors import ComponentError, DataError, ParameterError
 from f3ast_tff.core.randomness import MAX_SEED, generator
 from f3ast_tff.run.build import Builder
 from f3ast_tff.run.selecting import available_clients
 from f3ast_tff.settings import Parameter, Registry, parameter, parameters_of
 from f3ast_tff.settings.component import component_of
-from f3ast_tff.settings.describe import by_takers, parameter_text
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.settings.resolve import resolve
 
@@ -192,6 +192,5 @@ def _help(registry: Registry) -> str:
     for kind in _KINDS:
         for takers, parameters in by_takers(registry, kind).items():
             lines += ["", f"with --{kind}={', '.join(takers)}:" if takers else "all:"]
-            for p in parameters:
-                lines += flag_lines(p.name, parameter_text(p, registry))
+            lines += parameter_lines(parameters, registry)
     return "\n".join(lines)

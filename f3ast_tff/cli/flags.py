@@ -25,7 +25,6 @@ from f3ast_tff.core.errors import ParameterError, is_of_a_path
 from f3ast_tff.core.messages import one_line
 from f3ast_tff.settings import Parameter, Registry, parameters_of
 from f3ast_tff.settings.conditions import ValueRefused, integer_range
-from f3ast_tff.settings.describe import kind_text
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import registry_with
@@ -81,8 +80,8 @@ def parse(arguments: Sequence[str]) -> Parsed:
 def setting_flags(registry: Registry) -> dict[str, Parameter]:
     """Returns every setting that can be given as a flag, by name."""
     found = {
-        kind: Parameter(name=kind, kind=str, optional=True, default=None, help=kind_text(kind))
-        for kind in KINDS
+        kind.name: Parameter(kind.name, kind=str, optional=True, default=None, help=kind.text)
+        for kind in KINDS.values()
     }
     found.update(registry.parameters())
     for config in GROUPS.values():

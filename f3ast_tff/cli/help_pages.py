@@ -1,9 +1,11 @@
-"""The help pages of `run` and `campaign`: the common flags, and all of them."""
+"""The help pages of `run` and `campaign`, and the page of all components in docs/."""
 
 from __future__ import annotations
 
 import difflib
 import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from f3ast_tff.campaigns.grid_file import built_in_campaigns, find_grid_file, read_grid_file
 from f3ast_tff.cli.flags import (
@@ -15,9 +17,17 @@ from f3ast_tff.cli.flags import (
     setting_flags,
 )
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.settings import Registry, builtin_registry, parameters_of
+from f3ast_tff.settings import (
+    REQUIRED,
+    Derived,
+    Parameter,
+    Published,
+    Reading,
+    Registry,
+    builtin_registry,
+    parameters_of,
+)
 from f3ast_tff.settings.component import Component
-from f3ast_tff.settings.describe import by_takers, kind_text, parameter_text
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 
@@ -70,7 +80,7 @@ def short_help(command: str, registry: Registry) -> str:
     of_plugins = [name for name in settings if name not in setting_flags(builtin_registry())]
     for name in (*COMMON, *of_plugins):
         if name in KINDS:
-            text = f"{kind_text(name)}; one of {', '.join(registry.names(name))}"
+            text = f"{KINDS[name].text}; one of {', '.join(registry.names(name))}"
         else:
             text = parameter_text(settings[name], registry)
         lines += flag_lines(name, text)
@@ -129,8 +139,7 @@ def help_text(registry: Registry) -> str:
         lines += ["", *_kind_lines(kind, registry)]
     for heading, config in GROUPS.items():
         lines += ["", f"{heading}:"]
-        for p in parameters_of(config):
-            lines += flag_lines(p.name, parameter_text(p, registry))
+        lines += parameter_lines(parameters_of(config), registry)
     lines += ["", "Campaign:"]
     for p in CAMPAIGN.values():
         lines += flag_lines(p.name, p.help)
@@ -144,24 +153,161 @@ def help_text(registry: Registry) -> str:
 
 
 def _kind_lines(kind: str, registry: Registry) -> list[str]:
-    lines = [f"{kind.replace('_', ' ').capitalize()}:", *flag_lines(kind, kind_text(kind))]
+    lines = [f"{kind.replace('_', ' ').capitalize()}:", *flag_lines(kind, KINDS[kind].text)]
     width = max(len(name) for name in registry.names(kind)) + 2
     for component in registry.components[kind].values():
-        lines += _wrapped(component.about, f"      {component.name:<{width}}", " " * (6 + width))
+        lines += _indented(component.about, f"      {component.name:<{width}}", " " * (6 + width))
     for takers, parameters in by_takers(registry, kind).items():
         if takers:
-            lines += _wrapped(f"with --{kind}={', '.join(takers)}:", "    ", "      ")
-        for p in parameters:
-            lines += flag_lines(p.name, parameter_text(p, registry))
+            lines += _indented(f"with --{kind}={', '.join(takers)}:", "    ", "      ")
+        lines += parameter_lines(parameters, registry)
     return lines
 
 
 def _component_lines(component: Component, registry: Registry) -> list[str]:
-    lines = _wrapped(f"--{component.kind}={component.name}: {component.about}", "", "  ")
-    for p in component.parameters:
-        lines += flag_lines(p.name, parameter_text(p, registry))
-    return lines
+    lines = _indented(f"--{component.kind}={component.name}: {component.about}", "", "  ")
+    return [*lines, *parameter_lines(component.parameters, registry)]
 
 
-def _wrapped(text: str, first: str, rest: str) -> list[str]:
+def _indented(text: str, first: str, rest: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=rest)
+
+
+def by_takers(registry: Registry, kind: str) -> dict[tuple[str, ...], list[Parameter]]:
+    """Returns a kind's parameters by the names of the components that have them; `()` for all."""
+    takers: dict[str, tuple[Parameter, list[str]]] = {}
+    for component in registry.components[kind].values():
+        for parameter in component.parameters:
+            takers.setdefault(parameter.name, (parameter, []))[1].append(component.name)
+    found: dict[tuple[str, ...], list[Parameter]] = {}
+    for parameter, names in takers.values():
+        key = () if tuple(names) == registry.names(kind) else tuple(names)
+        found.setdefault(key, []).append(parameter)
+    return dict(sorted(found.items(), key=lambda item: (item[0] != (), item[0])))
+
+
+def parameter_lines(parameters: Iterable[Parameter], registry: Registry) -> list[str]:
+    """Returns the lines of parameters in a help page."""
+    return [line for p in parameters for line in flag_lines(p.name, parameter_text(p, registry))]
+
+
+def parameter_text(parameter: Parameter, registry: Registry) -> str:
+    """Returns help, choices or range, units and defaults of a parameter."""
+    parts = [parameter.help]
+    if parameter.choices:
+        parts.append("one of " + ", ".join(parameter.choices))
+    parts.append(_range(parameter))
+    if parameter.units:
+        parts.append(f"in {parameter.units}")
+    parts.append(_defaults(parameter, registry))
+    return "; ".join(filter(None, parts))
+
+
+def _range(parameter: Parameter) -> str:
+    """The range of a number in words, `""` if any number is allowed."""
+    bounds = [
+        ("at least", parameter.minimum),
+        ("above", parameter.above),
+        ("below", parameter.below),
+        ("at most", parameter.maximum),
+    ]
+    return " and ".join(f"{words} {bound:g}" for words, bound in bounds if bound is not None)
+
+
+def _defaults(parameter: Parameter, registry: Registry) -> str:
+    """The default in words; if components differ, one per component."""
+    texts: dict[str, list[str]] = {}
+    for component in registry.takers(parameter.name):
+        own = next(p for p in component.parameters if p.name == parameter.name)
+        texts.setdefault(_default(own, registry, component), []).append(component.name)
+    if len(texts) > 1:
+        each = ", ".join(f"{text} ({', '.join(names)})" for text, names in texts.items())
+        return f"default: {each}"
+    text = next(iter(texts)) if texts else _default(parameter, registry, None)
+    if isinstance(parameter.default, Reading) or parameter.default is REQUIRED:
+        return text
+    return f"default: {text}" if text else ""
+
+
+def _default(parameter: Parameter, registry: Registry, component: Component | None) -> str:
+    default = parameter.default
+    if default is REQUIRED:
+        return "must be given"
+    if isinstance(default, Derived):
+        return default.words
+    if isinstance(default, Reading):
+        shown = default.paper.words if isinstance(default.paper, Derived) else default.paper
+        text = f"{default.number}: paper {shown}, released {default.released}"
+        return text if default.ca_fed is None else f"{text}, ca_fed {default.ca_fed}"
+    if isinstance(default, Published):
+        return _published(parameter.name, default, registry, component)
+    return "" if default in (None, "") else f"{default}"
+
+
+def _published(
+    name: str, default: Published, registry: Registry, component: Component | None
+) -> str:
+    """The published value of each task; for an optimizer's parameter, with that optimizer."""
+    if component is not None and component.kind == "task":
+        value = component.config.published.get(name, default.fallback)
+        return "must be given" if value is REQUIRED else f"{value}"
+    tasks: dict[str, list[str]] = {}
+    for task in registry.components["task"].values():
+        value = task.config.published.get(name, default.fallback)
+        if isinstance(value, Mapping):
+            sgd = value.get("sgd", default.fallback)
+            value = value.get(component.name, sgd) if component is not None else sgd
+        tasks.setdefault(_number(value), []).append(task.name)
+    if len(tasks) == 1:
+        return next(iter(tasks))
+    return "the task's (" + ", ".join(f"{', '.join(n)}: {v}" for v, n in tasks.items()) + ")"
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else f"{value}"
+
+
+def markdown(registry: Registry) -> str:
+    """Returns the page of all components, their parameters and published values, in Markdown."""
+    lines = [
+        "# Components",
+        "",
+        "Made from the code by `make docs-tables`; a test fails where the two differ.",
+    ]
+    for kind in KINDS:
+        lines += [
+            "",
+            f"## `--{kind}`",
+            "",
+            f"{KINDS[kind].text}.",
+            "",
+            "| name | in tables | about |",
+        ]
+        lines.append("|---|---|---|")
+        for component in registry.components[kind].values():
+            lines.append(f"| `{component.name}` | {component.display} | {component.about} |")
+        for takers, parameters in by_takers(registry, kind).items():
+            names = ", ".join(f"`{name}`" for name in takers)
+            lines += ["", *_wrapped(f"Parameters of {names or 'all'}:"), ""]
+            lines += _entries(parameters, registry)
+    for heading, config in GROUPS.items():
+        lines += ["", f"## {heading}", "", *_entries(parameters_of(config), registry)]
+    return "\n".join(lines) + "\n"
+
+
+def _entries(parameters: Iterable[Parameter], registry: Registry) -> list[str]:
+    return [
+        line
+        for each in parameters
+        for line in _wrapped(f"- `--{each.name}`: {parameter_text(each, registry)}.", indent="  ")
+    ]
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text, 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+if __name__ == "__main__":
+    print(markdown(builtin_registry()), end="")

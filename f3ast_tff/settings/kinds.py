@@ -45,6 +45,12 @@ class Kind:
         module, _, name = self.base.partition(":")
         return getattr(importlib.import_module(f"f3ast_tff.{module}"), name)
 
+    @property
+    def text(self) -> str:
+        """The help text, and the default in words."""
+        default = self.default.words if isinstance(self.default, Derived) else self.default
+        return self.help + (f"; default: {default}" if default else "")
+
     def check_object(self, value: Any) -> None:
         """Checks that an object can stand for a built component of this kind.
 

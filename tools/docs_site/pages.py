@@ -21,8 +21,8 @@ from pathlib import Path
 import latex2mathml.converter
 
 from f3ast_tff.analysis import claims_picture, method_study
+from f3ast_tff.cli.help_pages import parameter_text
 from f3ast_tff.settings import builtin_registry
-from f3ast_tff.settings.describe import parameter_text
 from tools.docs_site import availability_pictures, notebooks
 
 ROOT = Path(__file__).resolve().parents[2]

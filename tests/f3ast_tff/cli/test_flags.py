@@ -8,10 +8,10 @@ import pytest
 from absl import flags
 
 from f3ast_tff.cli.flags import CAMPAIGN, parse, setting_flags
+from f3ast_tff.cli.help_pages import markdown
 from f3ast_tff.cli.main import main
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.settings import parameters_of
-from f3ast_tff.settings.describe import markdown
 from f3ast_tff.settings.groups import GROUPS
 from f3ast_tff.settings.kinds import KINDS
 from f3ast_tff.settings.registry import builtin_registry
