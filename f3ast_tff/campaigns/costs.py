@@ -69,16 +69,10 @@ _NOT = ("data_seed", "data_dir")
 
 def kind_of(run: PlannedRun) -> dict[str, Any]:
     """Returns the settings that decide a run's cost, by name."""
-    settings, configs = run.settings, run.configuration.configs
     found: dict[str, Any] = {}
     for kind in (*_BY_ALL, *_BY_WHOLE):
-        found[kind] = settings[kind]
-        config = configs[kind]
-        for part in (config, *getattr(config, "parts", ())):
-            for parameter in parameters_of(type(part)):
-                if parameter.name not in _NOT and (kind in _BY_ALL or parameter.kind is not float):
-                    found[parameter.name] = settings[parameter.name]
-    found.update({name: settings[name] for name in (*_TRAINING, *_WRITTEN)})
+        found.update(_settings_of(run, kind, fractions=kind in _BY_ALL))
+    found.update({name: run.settings[name] for name in (*_TRAINING, *_WRITTEN)})
     plugins = {plugin.name: plugin.sha256 for plugin in run.configuration.plugins}
     return {**found, **({"plugins": plugins} if plugins else {})}
 
@@ -87,11 +81,20 @@ def step_kind(run: PlannedRun) -> dict[str, Any]:
     """Returns the settings that decide the cost of a client's step, by name."""
     found: dict[str, Any] = {"batch_size": run.settings["batch_size"]}
     for kind in _STEP_KINDS:
-        found[kind] = run.settings[kind]
-        for parameter in parameters_of(type(run.configuration.configs[kind])):
-            if parameter.name not in _NOT and parameter.kind is not float:
-                found[parameter.name] = run.settings[parameter.name]
+        found.update(_settings_of(run, kind, fractions=False))
     return found
+
+
+def _settings_of(run: PlannedRun, kind: str, fractions: bool) -> dict[str, Any]:
+    """The settings of a component that decide a cost."""
+    config = run.configuration.configs[kind]
+    parameters = [
+        parameter
+        for part in (config, *getattr(config, "parts", ()))
+        for parameter in parameters_of(type(part))
+    ]
+    names = [p.name for p in parameters if fractions or p.kind is not float]
+    return {name: run.settings[name] for name in (kind, *names) if name not in _NOT}
 
 
 def key_of(kind: Mapping[str, Any]) -> str:
