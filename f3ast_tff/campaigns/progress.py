@@ -8,16 +8,23 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from f3ast_tff.campaigns import runs
 from f3ast_tff.campaigns.grid import Campaign
 from f3ast_tff.campaigns.grid_file import CampaignError
-from f3ast_tff.campaigns.runs import FINISHED, Outcome, PlannedRun, at, now, rounds_done
+from f3ast_tff.campaigns.runs import (
+    FINISHED,
+    Outcome,
+    PlannedRun,
+    at,
+    is_finished,
+    now,
+    rounds_done,
+)
 from f3ast_tff.core.atomic import atomic_write
-from f3ast_tff.core.data_files import read_json
+from f3ast_tff.core.data_files import hash_of, read_json
 from f3ast_tff.core.errors import Interrupted
 from f3ast_tff.core.progress import duration, say, terminal_bar
 from f3ast_tff.core.signals import Stop
-from f3ast_tff.run.results import SEALED
+from f3ast_tff.run.results import SEALED, SUMMARY
 from f3ast_tff.run.run_folder import read_config
 
 NAME = "manifest.json"
@@ -125,7 +132,7 @@ def _entry(run: PlannedRun, before: Mapping[str, Any]) -> dict[str, Any]:
         **dict.fromkeys(_KEPT),
         "settings": dict(run.settings),
     }
-    if not runs.is_finished(run):
+    if not is_finished(run):
         return {**entry, **_of_folder(run)}
     entry.update(_of_folder(run), state=FINISHED)
     if before.get("state") == FINISHED and _results(before) == _results(entry):
@@ -133,8 +140,8 @@ def _entry(run: PlannedRun, before: Mapping[str, Any]) -> dict[str, Any]:
     if before.get("state") == FINISHED:
         logging.warning("%s: results are not those that %s recorded", run.folder, NAME)
     # The run finished just before the campaign was killed: only the times of files are known.
-    times = [runs.modified(run.folder / name) for name in ("config.json", "summary.json")]
-    started, ended = (None if stamp is None else at(stamp) for stamp in times)
+    files = [run.folder / name for name in ("config.json", SUMMARY)]
+    started, ended = (at(path.stat().st_mtime) for path in files)
     return {**entry, "started": started, "ended": ended}
 
 
@@ -151,9 +158,10 @@ def _ended(entry: dict[str, Any]) -> dict[str, Any]:
 
 def _of_folder(run: PlannedRun) -> dict[str, Any]:
     config = read_config(run.folder) or {}
+    results = [name for name in (*SEALED, SUMMARY) if (run.folder / name).is_file()]
     return {
         **{name: config.get(name) for name in _PROVENANCE},
-        "files": runs.checksums(run),
+        "files": {name: hash_of(run.folder / name) for name in results},
     }
 
 

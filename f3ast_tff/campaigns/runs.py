@@ -10,10 +10,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from f3ast_tff.core.data_files import hash_of
 from f3ast_tff.core.errors import DataError, ParameterError
 from f3ast_tff.datasets.task import DownloadedTaskConfig
-from f3ast_tff.run.results import SEALED, SUMMARY, finished_summary
+from f3ast_tff.run.results import finished_summary
 from f3ast_tff.run.run_folder import read_config, refuse_other_run
 from f3ast_tff.settings import parameters_of
 from f3ast_tff.settings.component import component_of
@@ -27,7 +26,6 @@ FINISHED = "finished"
 FAILED = "failed"
 # State of a run whose process is gone.
 LOST = "lost"
-RESULTS = (*SEALED, SUMMARY)
 _ADVICE = "Give another output_dir, or remove the campaign's folder"
 _ROUND = re.compile("[0-9]{1,18}")
 
@@ -115,16 +113,6 @@ def rounds_done(run: PlannedRun) -> int:
     checkpoints = (run.folder / "checkpoints").glob("round_*.npz")
     numbers = [path.stem.partition("_")[2] for path in checkpoints]
     return max((int(number) for number in numbers if _ROUND.fullmatch(number)), default=0)
-
-
-def checksums(run: PlannedRun) -> dict[str, str]:
-    """Returns the SHA-256 of each existing result file, in hexadecimal, by file name."""
-    return {name: hash_of(run.folder / name) for name in RESULTS if (run.folder / name).is_file()}
-
-
-def modified(path: Path) -> float | None:
-    """Returns the time of a file's last write, seconds since 1970; `None` for a missing file."""
-    return path.stat().st_mtime if path.exists() else None
 
 
 def with_own_draw(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,12 +17,10 @@ from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.run.history import traced_rounds
 from f3ast_tff.run.outputs import masks_there, scores_file
 from f3ast_tff.run.results import SUMMARY
-from f3ast_tff.run.run_folder import RunFolder, read_config, run_id_of
+from f3ast_tff.run.run_folder import ADVICE, RunFolder, read_config, run_id_of
 
 if TYPE_CHECKING:
     from f3ast_tff.settings.configuration import Configuration
-
-_ADVICE = "Give another run_name, or remove the folder"
 
 
 def extend_run(path: Path, configuration: Configuration, patience_s: float = 0.0) -> None:
@@ -50,18 +48,17 @@ def extend_run(path: Path, configuration: Configuration, patience_s: float = 0.0
     if rounds == wanted or {**before, "rounds": wanted} != now:
         return
     if rounds > wanted:
-        raise RunFolderError(
-            f"{path} holds a run of {rounds} rounds, now {wanted}: a run can only be made longer. "
-            f"{_ADVICE}"
-        )
+        raise _refused(path, rounds, wanted, "a run can only be made longer")
     reason = _why_not(configuration)
     if reason:
-        raise RunFolderError(
-            f"{path} holds a run of {rounds} rounds, now {wanted}: cannot be made longer, "
-            f"{reason}. {_ADVICE}"
-        )
+        raise _refused(path, rounds, wanted, f"cannot be made longer, {reason}")
     with closing(RunFolder(path, before, patience_s)):
         _extend(path, content, before, now)
+
+
+def _refused(path: Path, rounds: int, wanted: int, reason: str) -> RunFolderError:
+    holds = f"{path} holds a run of {rounds} rounds, now {wanted}"
+    return RunFolderError(f"{holds}: {reason}. {ADVICE}")
 
 
 def _why_not(configuration: Configuration) -> str:
@@ -87,10 +84,8 @@ def _extend(
         checkpoint = store.load_newest()
     rounds, every = before["rounds"], now["eval_every"]
     if checkpoint is None and (path / SUMMARY).exists():
-        raise RunFolderError(
-            f"{path} holds a run of {rounds} rounds, now {now['rounds']}: cannot be made longer, "
-            f"as it has kept no checkpoint (keep_checkpoints). {_ADVICE}"
-        )
+        reason = "cannot be made longer, as it has kept no checkpoint (keep_checkpoints)"
+        raise _refused(path, rounds, now["rounds"], reason)
     if checkpoint is not None:
         store.save(_of_longer(checkpoint, rounds, now["rounds"], every, path))
     # Until the settings are written, the run is unfinished, with the old or the new checkpoint.
@@ -118,10 +113,8 @@ def _of_longer(
         noted = arrays["rates/rate_rounds"]
         stays = [t for t in traced_rounds(wanted, every) if t <= checkpoint.round_number]
         if not set(stays) <= set(noted.tolist()):
-            raise RunFolderError(
-                f"{path} holds a run of {rounds} rounds, now {wanted}: cannot be made longer, as "
-                f"its record of the rates is at other rounds than the longer run's. {_ADVICE}"
-            )
+            others = "as its record of the rates is at other rounds than the longer run's"
+            raise _refused(path, rounds, wanted, f"cannot be made longer, {others}")
         here = np.isin(noted, stays)
         arrays.update({name: arrays[name][here] for name in ("rates/rate_rounds", "rates/rates")})
     return replace(checkpoint, arrays=arrays, meta={**checkpoint.meta, "rows": kept})

@@ -17,7 +17,7 @@ from f3ast_tff.run.extension import extend_run
 from f3ast_tff.run.outputs import masks_file, not_added, record_masks
 from f3ast_tff.run.provenance import cores, provenance
 from f3ast_tff.run.results import RunResult, finished_summary, read_summary, without_seal
-from f3ast_tff.run.run_folder import RunFolder, run_log
+from f3ast_tff.run.run_folder import ADVICE, RunFolder, run_log
 from f3ast_tff.settings.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def write_config(
             where = f"the files in {place}" if place else f"task {configuration.settings['task']}"
             raise RunFolderError(
                 f"{folder.path} holds a run on other data: the data of {where} have changed. "
-                "Give another run_name, or remove the folder"
+                f"{ADVICE}"
             )
         _note_cores(folder, before)
         return

@@ -32,7 +32,7 @@ from f3ast_tff.run.results import (
 LOG = "run.log"
 # Logger of this package; from other loggers only warnings are logged.
 _OWN = "f3ast_tff"
-_ADVICE = "Give another run_name, or remove the folder"
+ADVICE = "Give another run_name, or remove the folder"
 
 
 class RunFolder:
@@ -63,7 +63,7 @@ class RunFolder:
         try:
             config = self.config()
             if config is not None:
-                refuse_other_run(path, config, as_json, advice=_ADVICE)
+                refuse_other_run(path, config, as_json, advice=ADVICE)
         except RunFolderError:
             self.close()
             raise
