@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import time
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from f3ast_tff.campaigns.grid import Campaign
 from f3ast_tff.campaigns.grid_file import CampaignError
 from f3ast_tff.campaigns.runs import (
+    FAILED,
     FINISHED,
     Outcome,
     PlannedRun,
@@ -222,10 +224,11 @@ class CampaignProgress:
 
 
 class Watch:
-    """Records events, and counts the runs that have finished, or failed in this call."""
+    """Records the events of this call, and shows the progress."""
 
     def __init__(self, campaign: Campaign, manifest: Manifest, stop: Stop) -> None:
         """Takes stock."""
+        self._campaign = campaign
         self._manifest = manifest
         self._stop = stop
         self._running: dict[str, PlannedRun] = {}
@@ -236,8 +239,6 @@ class Watch:
             else rounds_done(run)
             for run in campaign.runs
         }
-        self.finished = sum(manifest.state(run) == FINISHED for run in campaign.runs)
-        self.failed = 0
         total = sum(run.settings["rounds"] for run in campaign.runs)
         self._progress = CampaignProgress(
             campaign.name,
@@ -256,10 +257,8 @@ class Watch:
         del self._running[run.name]
         self._manifest.ended(run, outcome)
         if outcome.state == FINISHED:
-            self.finished += 1
             self._rounds[run.name] = run.settings["rounds"]
         else:
-            self.failed += 1
             self._progress.failure(run.name, outcome.error or "")
 
     def tick(self) -> None:
@@ -276,10 +275,11 @@ class Watch:
         self._manifest.save(only_if_due=True)
 
     def _show(self, now: bool = False) -> None:
+        states = Counter(map(self._manifest.state, self._campaign.runs))
         self._progress.show(
-            done=self.finished,
+            done=states[FINISHED],
             running=len(self._running),
-            failed=self.failed,
+            failed=states[FAILED],
             rounds=sum(self._rounds.values()),
             now=now,
         )
