@@ -62,39 +62,25 @@ __all__ = [
 ]
 
 
-# The module of each name; imported on first use, so that a command starts at once.
-_MODULES = {
-    "ClientExamples": "core.federated_data",
-    "ClusterF3AST": "methods.cluster_f3ast",
-    "Cohort": "methods.parts.strategy",
-    "F3AST": "methods.f3ast",
-    "RoundConstraint": "methods.parts.constraint",
-    "FederatedData": "core.federated_data",
-    "FixedPolicy": "methods.f3ast_fixed",
-    "GreedyMixture": "methods.parts.policies",
-    "IndependentOracle": "rate_region",
-    "Outcome": "methods.parts.strategy",
-    "ParticipationRates": "methods.parts.rates",
-    "PowerOfChoice": "methods.power_of_choice",
-    "Proportional": "methods.fedavg",
-    "Round": "methods.parts.strategy",
-    "SavedRun": "run.saved_run",
-    "Simulation": "run.simulation",
-    "StatesOracle": "rate_region",
-    "Strategy": "methods.parts.strategy",
-    "TabularPolicy": "methods.parts.policies",
-    "Uniform": "methods.fedavg",
-    "advise": "advice",
-    "compare": "run.simulation",
-    "greedy_policy": "rate_region",
-    "load_run": "run.saved_run",
-    "marginal_utility": "methods.parts.rates",
-    "optimal_rates": "rate_region",
-    "select_clients": "run.selecting",
-    "simulate": "run.simulation",
-    "variance_bound": "methods.parts.rates",
-    "weigh_updates": "run.selecting",
+# The names of each module; imported on first use, so that a command starts at once.
+_NAMES = {
+    "advice": ("advise",),
+    "core.federated_data": ("ClientExamples", "FederatedData"),
+    "methods.cluster_f3ast": ("ClusterF3AST",),
+    "methods.f3ast": ("F3AST",),
+    "methods.f3ast_fixed": ("FixedPolicy",),
+    "methods.fedavg": ("Proportional", "Uniform"),
+    "methods.parts.constraint": ("RoundConstraint",),
+    "methods.parts.policies": ("GreedyMixture", "TabularPolicy"),
+    "methods.parts.rates": ("ParticipationRates", "marginal_utility", "variance_bound"),
+    "methods.parts.strategy": ("Cohort", "Outcome", "Round", "Strategy"),
+    "methods.power_of_choice": ("PowerOfChoice",),
+    "rate_region": ("IndependentOracle", "StatesOracle", "greedy_policy", "optimal_rates"),
+    "run.saved_run": ("SavedRun", "load_run"),
+    "run.selecting": ("select_clients", "weigh_updates"),
+    "run.simulation": ("Simulation", "compare", "simulate"),
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
