@@ -50,13 +50,9 @@ class GreedyLoss(BaseStrategy):
         known = outcome.delivered & np.isfinite(outcome.losses)
         self.last_losses[outcome.ids[known]] = outcome.losses[known]
 
-    def state(self) -> dict[str, np.ndarray]:
-        """Returns the state for a checkpoint."""
-        return {"last_losses": self.last_losses.copy()}
-
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Restores the state from a checkpoint."""
-        self.last_losses[:] = state["last_losses"]
+    def remembered(self) -> dict[str, np.ndarray]:
+        """Returns the arrays that a checkpoint holds."""
+        return {"last_losses": self.last_losses}
 
 
 @register("algorithm", "greedy_loss", "Greedy loss", about="trains whom the model fits worst")

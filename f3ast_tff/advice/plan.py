@@ -9,7 +9,7 @@ import numpy as np
 from f3ast_tff.methods.f3ast import F3AST, F3ASTConfig
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.parts.rates import ParticipationRates, best_if_all_available, variance_bound
-from f3ast_tff.methods.parts.strategy import Round
+from f3ast_tff.methods.parts.strategy import Round, cohort_of
 from f3ast_tff.rate_region import StatesOracle, optimal_rates, sampled_states
 
 # Rounds until rates have settled, in units of 1 / beta.
@@ -118,8 +118,7 @@ def _trained_by_f3ast(
     totals = np.zeros((2, len(p)))
     for t in range(1, settled + turns + 1):
         now = Round(t, masks[(t - 1) % len(masks)], RoundConstraint(k))
-        ids = strategy.select(now)
-        cohort = strategy.weigh(now, ids, np.ones(len(ids), bool))
+        cohort = cohort_of(strategy, now)
         if t <= first or t > settled:
             totals[int(t > settled)][cohort.ids] += cohort.weights
     sums = totals.sum(axis=1, keepdims=True)

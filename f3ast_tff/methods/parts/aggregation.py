@@ -78,6 +78,12 @@ class Aggregation:
         """
         return self.takes is None or meant_for in (component_of(self).name, *self.takes)
 
+    @property
+    def reads_gradients(self) -> bool:
+        """Whether gradients are corrected by gradients inferred from clients' updates."""
+        memory = self.build().memory
+        return memory is not None and use_of_start(memory).offset is not None
+
     def check(self, settings: Mapping[str, Any]) -> None:
         """See `AlgorithmConfig.check`: refuses engines and runtimes that cannot execute it."""
         name, engine = component_of(self).name, settings["engine"]
@@ -100,38 +106,23 @@ class Aggregation:
         if memory.by_client and settings.get("num_workers") is not None:
             allowed = f"must not be given with aggregation {name}, which remembers each client"
             raise ParameterError("num_workers", settings["num_workers"], allowed)
-        if settings.get("delivery") == "late":
-            self._check_late(name, memory)
-        if self.reads_gradients:
-            self._check_plain_sgd(name, settings)
-
-    @staticmethod
-    def _check_late(name: str, memory: Memory) -> None:
-        """Refuses a memory that sets clients' starts: a late update is read with a later start."""
         start = use_of_start(memory)
-        if start.model is not None or start.offset is not None:
+        starts = start.model is not None or start.offset is not None
+        if starts and settings.get("delivery") == "late":
             what = "models" if start.model is not None else "corrections of their gradients"
             allowed = (
                 f"must not be late with aggregation {name}, whose rule has clients start from "
                 f"{what} of the round that their update arrives in"
             )
             raise ParameterError("delivery", "late", allowed)
-
-    @property
-    def reads_gradients(self) -> bool:
-        """Whether gradients are corrected by gradients inferred from clients' updates."""
-        memory = self.build().memory
-        return memory is not None and use_of_start(memory).offset is not None
-
-    @staticmethod
-    def _check_plain_sgd(name: str, settings: Mapping[str, Any]) -> None:
-        """Refuses clients that do not step by rate times gradient: D_k must give the gradients."""
-        allowed = f"with aggregation {name}, which reads gradients off a client's update"
-        optimizer, momentum = settings["client_optimizer"], settings.get("client_momentum", 0)
-        if optimizer != "sgd":
-            raise ParameterError("client_optimizer", optimizer, f"must be sgd {allowed}")
-        if momentum:
-            raise ParameterError("client_momentum", momentum, f"must be 0 {allowed}")
+        if start.offset is not None:
+            # D_k must give the gradients: clients step by rate times gradient.
+            allowed = f"with aggregation {name}, which reads gradients off a client's update"
+            optimizer, momentum = settings["client_optimizer"], settings.get("client_momentum", 0)
+            if optimizer != "sgd":
+                raise ParameterError("client_optimizer", optimizer, f"must be sgd {allowed}")
+            if momentum:
+                raise ParameterError("client_momentum", momentum, f"must be 0 {allowed}")
 
 
 def _as_meant(known: Any) -> str:

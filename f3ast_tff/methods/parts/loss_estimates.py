@@ -20,6 +20,10 @@ class LossEstimates(Remembers):
     other clients F_k(t) = F_k(t-1). As in the released code, the clients that report first start
     from their reports, and all others from the mean of these. F*_k is the least F_k(s) so far, or
     given.
+
+    Attributes:
+        values: F_k, `float64 [N]`.
+        minima: F*_k, `float64 [N]`.
     """
 
     saved_as: ClassVar[str] = "losses"
@@ -39,8 +43,8 @@ class LossEstimates(Remembers):
         self._beta = beta
         self._known_minima = minima is not None
         self._started = np.array(False)
-        self._values = np.zeros(num_clients)
-        self._minima = np.array(self._values if minima is None else minima, np.float64)
+        self.values = np.zeros(num_clients)
+        self.minima = np.array(self.values if minima is None else minima, np.float64)
 
     def after(self, ids: np.ndarray, losses: np.ndarray) -> LossEstimates:
         """Returns the estimates with the reports of one more round.
@@ -55,26 +59,16 @@ class LossEstimates(Remembers):
             return self
         new = copy.copy(self)
         if self._started:
-            new._values = self._values.copy()
-            new._values[ids] = (1 - self._beta) * self._values[ids] + self._beta * reported
+            new.values = self.values.copy()
+            new.values[ids] = (1 - self._beta) * self.values[ids] + self._beta * reported
         else:
-            new._values = np.full(len(self._values), reported.mean())
-            new._values[ids] = reported
+            new.values = np.full(len(self.values), reported.mean())
+            new.values[ids] = reported
         if not self._known_minima:
-            seen = np.minimum(self._minima, new._values) if self._started else new._values
-            new._minima = seen.copy()
+            seen = np.minimum(self.minima, new.values) if self._started else new.values
+            new.minima = seen.copy()
         new._started = np.array(True)
         return new
-
-    @property
-    def values(self) -> np.ndarray:
-        """F_k, `float64 [N]`; a new array."""
-        return self._values.copy()
-
-    @property
-    def minima(self) -> np.ndarray:
-        """F*_k, `float64 [N]`; a new array."""
-        return self._minima.copy()
 
     @property
     def gap(self) -> np.ndarray:
@@ -83,7 +77,7 @@ class LossEstimates(Remembers):
         With running minima the gap is at least 0. With given minima it may be negative, because a
         report on one batch may be below the minimum.
         """
-        return self._values - self._minima if self._started else np.zeros(len(self._values))
+        return self.values - self.minima if self._started else np.zeros(len(self.values))
 
     @property
     def heterogeneity(self) -> float:
@@ -92,7 +86,7 @@ class LossEstimates(Remembers):
 
     def remembered(self) -> dict[str, np.ndarray]:
         """Returns the estimates and minima, and whether any client has reported."""
-        return {"values": self._values, "minima": self._minima, "started": self._started}
+        return {"values": self.values, "minima": self.minima, "started": self._started}
 
 
 _MAX_STEPS = 1000
