@@ -91,10 +91,3 @@ def test_weights_estimate_the_inverse_of_the_chance_also_where_k_is_short() -> N
         delivered = np.ones(len(cohort), bool)
         strategy.observe(t, Outcome(cohort.ids, delivered, np.zeros(len(cohort))))
     np.testing.assert_allclose(strategy.mean_intervals, rounds / counts, rtol=0.02)
-
-
-def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="lack interval_rounds, intervals_ended, mean_interval"):
-        FedAU(P).restore({})
-    with pytest.raises(ValueError, match="shape"):
-        FedAU(P).restore(FedAU(np.full(3, 1 / 3)).state())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import pytest
 
 from f3ast_tff.methods.fedavg import Proportional, Uniform
 from tests.f3ast_tff.methods.small_world import played
@@ -36,14 +35,6 @@ def test_weights_are_those_of_the_drawn() -> None:
     sizes = np.array([10.0, 20.0, 30.0, 40.0])
     cohort = played(Proportional(P, sizes), 1, ALL, 4)
     assert cohort.weights.tolist() == sizes[cohort.ids].tolist()
-
-
-def test_there_is_no_state_to_save() -> None:
-    strategy = Proportional(P, np.ones(4))
-    assert strategy.state() == {}
-    strategy.restore({})
-    with pytest.raises(ValueError, match="unexpected saved state.*rates"):
-        strategy.restore({"rates": np.ones(4)})
 
 
 # 1 - 1e-5 quantile of chi-square with 5 degrees of freedom.

@@ -146,8 +146,3 @@ def test_what_was_not_delivered_is_still_new() -> None:
     strategy.observe(3, Outcome(ids, delivered, np.zeros(2)))
     assert strategy.state()["last_participation"].tolist() == [3, 0]
     assert strategy.state()["utility"].tolist() == [0, 0]
-
-
-def test_bad_states() -> None:
-    with pytest.raises(ValueError, match="lack last_participation, utility"):
-        OortLoss(SIZES).restore({})

@@ -120,21 +120,12 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: KnownAvailability(PI, np.array([0.0])), "eigenvalue has shape"),
     (lambda: KnownAvailability(PI).after(1, np.ones(3, bool)), r"must be bool \[2\]"),
     (lambda: KnownAvailability(PI).after(1, ONE), r"must be bool \[2\]"),
-    (lambda: KnownAvailability(PI).restore({"pi": PI}), "unexpected"),
     (lambda: EstimatedAvailability(2, np.ones((4, 3), bool)), r"must be bool \[2\]"),
     (lambda: EstimatedAvailability(2).after(1, np.ones(3, bool)), r"must be bool \[2\]"),
-    (
-        lambda: EstimatedAvailability(2).restore({}),
-        "saved availability lack .*last_round",
-    ),
-    (
-        lambda: EstimatedAvailability(2).restore(EstimatedAvailability(3).state()),
-        "saved last_mask has shape",
-    ),
 ]
 
 
 @pytest.mark.parametrize(("make", "message"), REFUSED)
-def test_bad_values_masks_and_states_are_refused(make: Callable[[], Any], message: str) -> None:
+def test_bad_values_and_masks_are_refused(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()

@@ -1,4 +1,4 @@
-"""Averages that stay accurate, in NumPy and in JAX, and declarations of memories."""
+"""Memories: averages that stay accurate, in NumPy and in JAX, declarations, and latest updates."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.analysis.theory.quadratics import RulesInNumpy, Train, updates_of
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.engine import EngineParts
+from f3ast_tff.methods.fedlaavg import FedLaAvg
+from f3ast_tff.methods.fedstale import FedStale
+from f3ast_tff.methods.mifa import Mifa
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import (
     added,
@@ -18,6 +22,7 @@ from f3ast_tff.methods.parts.memory import (
     server_names,
     use_of_start,
 )
+from f3ast_tff.methods.parts.strategy import Cohort
 from tests.f3ast_tff.engines.tiny import engine_parts, tiny_data
 from tests.f3ast_tff.methods.every_memory import EVERY
 
@@ -137,3 +142,122 @@ def test_no_engine_without_client_shares(aggregation: Aggregation) -> None:
     assert isinstance(engine_parts(*parts, aggregation=aggregation, p=P[:6]), EngineParts)
     with pytest.raises(ParameterError, match="training_loss with a memory"):
         engine_parts(*parts, aggregation=aggregation, p=P[:6], client_loss="training_loss")
+
+
+def cohort(ids: list[int] | np.ndarray, weights: np.ndarray | None = None) -> Cohort:
+    """Returns a cohort, by default with weights p_k."""
+    ids = np.asarray(ids, np.int64)
+    return Cohort(ids, P[ids] if weights is None else weights)
+
+
+NOBODY = cohort([])
+
+
+def server(aggregation: Aggregation, p: np.ndarray = P, size: int = SIZE) -> RulesInNumpy:
+    return RulesInNumpy(aggregation, p, np.zeros(size, np.float32))
+
+
+def everybody_sends(value: float, size: int = SIZE, n: int = N) -> Train:
+    return updates_of(np.full((n, size), value, np.float32))
+
+
+def random_rounds(rounds: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Clients per round, and the update that each of the N would send."""
+    rng = np.random.default_rng(5)
+    cohorts = [rng.permutation(N)[: rng.integers(1, N + 1)] for _ in range(rounds)]
+    return [(ids, rng.normal(size=(N, SIZE)).astype(np.float32)) for ids in cohorts]
+
+
+def test_average_is_that_of_everybodys_latest_update() -> None:
+    """FedLaAvg's eqs. (4) to (6): weights p_k, beta = 1; Delta is the average g_t itself."""
+    rules, latest = server(Mifa()), np.zeros((N, SIZE))
+    for t, (ids, updates) in enumerate(random_rounds(200), start=1):
+        latest[ids] = updates[ids]
+        delta, _ = rules.round(t, cohort(ids), updates_of(updates))
+        np.testing.assert_allclose(delta, P @ latest, atol=1e-6)
+        np.testing.assert_array_equal(rules.kept["client_update"], latest)
+        np.testing.assert_allclose(rules.kept["server_average_update"], P @ latest, atol=3e-7)
+
+
+@pytest.mark.parametrize("cohort_weights", ["sum", "mean"])
+@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
+def test_delta_is_the_formula_for_any_weights(beta: float, cohort_weights: str) -> None:
+    """sum_{k in S} a_k (D_k - beta y_k) + beta sum_j p_j y_j; a_k are weights, or weights over sum.
+
+    Some cohorts hold a client twice, as with replacement.
+    """
+    rules, latest = server(FedStale(cohort_weights, beta)), np.zeros((N, SIZE))
+    rng = np.random.default_rng(1)
+    for t in range(1, 60):
+        ids, weights = rng.integers(N, size=5), rng.random(5) + 0.1
+        a = weights / weights.sum() if cohort_weights == "mean" else weights
+        updates = rng.normal(size=(N, SIZE)).astype(np.float32)
+        expected = a @ (updates[ids] - beta * latest[ids]) + beta * P @ latest
+        delta, _ = rules.round(t, cohort(ids, weights), updates_of(updates))
+        np.testing.assert_allclose(delta, expected, atol=3e-6)
+        latest[ids] = updates[ids]
+
+
+def test_updates_are_remembered_per_learning_rate() -> None:
+    """Eq. (5): the present rate times g_t; with a decay, old updates must shrink too."""
+    rules = server(Mifa())
+    rules.round(1, cohort([0]), everybody_sends(0.5), rate=0.1)
+    np.testing.assert_allclose(rules.kept["server_average_update"], 0.3 * 5, rtol=1e-6)
+    delta, _ = rules.round(2, cohort([1]), everybody_sends(0.0), rate=0.02)
+    np.testing.assert_allclose(delta, 0.3 * 5 * 0.02, rtol=1e-6)
+
+
+def test_before_its_first_round_it_notes_and_the_model_follows_the_mean() -> None:
+    """Round 2 is client 1's mean, with weight 0.05 of 0.05; from round 3 on p_0 y_0 counts."""
+    rules = server(FedLaAvg(3))
+    first, _ = rules.round(1, cohort([0]), everybody_sends(1.0))
+    second, _ = rules.round(2, cohort([1]), everybody_sends(2.0))
+    nobody, advanced = rules.round(2, NOBODY, everybody_sends(0.0))
+    np.testing.assert_array_equal([first, second], [np.ones(SIZE), np.full(SIZE, 2)])
+    assert not nobody.any() and advanced is not None and not advanced.moves
+    third, _ = rules.round(3, cohort([1]), everybody_sends(3.0))
+    np.testing.assert_allclose(third, 0.3 * 1 + 0.05 * 3, rtol=1e-6)
+
+
+def test_steps_when_empty_from_its_first_round_and_once_there_is_an_update() -> None:
+    rules = server(FedLaAvg(3))
+    moves = []
+    for t, ids in ((3, []), (1, [0]), (2, []), (3, []), (4, [])):
+        delta, advanced = rules.round(t, cohort(ids), everybody_sends(1.0), rate=0.5)
+        assert advanced is not None and advanced.keeps == bool(ids)
+        moves.append(advanced.moves)
+    assert moves == [False, True, False, True, True]
+    np.testing.assert_allclose(delta, 0.3, rtol=1e-6)
+    np.testing.assert_allclose(rules.model, 1 + 0.3 + 0.3, rtol=1e-6)
+
+
+def test_of_beta_zero_nothing_is_left_in_an_empty_round() -> None:
+    rules = server(FedStale("sum", 0.0))
+    rules.round(1, cohort([0]), everybody_sends(1.0))
+    before = rules.model.copy()
+    delta, advanced = rules.round(2, NOBODY, everybody_sends(1.0))
+    assert advanced is not None and not advanced.moves and not delta.any()
+    np.testing.assert_array_equal(rules.model, before)
+
+
+def test_it_waits_for_all_who_count() -> None:
+    """p = (1/2, 0, 1/2): client 1 does not count; client 2 is the last to take part."""
+    p = np.array([0.5, 0.0, 0.5])
+    rules, found = server(Mifa("wait"), p, 1), []
+    for t, ids in enumerate(([0], [], [0, 1], [2], [], [1]), start=1):
+        now = Cohort(np.array(ids, int), p[ids])
+        _, advanced = rules.round(t, now, everybody_sends(1.0, 1, 3))
+        assert advanced is not None and advanced.keeps == bool(ids) and advanced.fits
+        found.append((advanced.moves, float(rules.model[0])))
+    assert found == [(False, 0), (False, 0), (False, 0), (True, 1), (True, 2), (True, 3)]
+    assert rules.kept["server_total_seen"] == 2
+    others = server(Mifa("wait"), p, 1)
+    _, advanced = others.round(1, Cohort(np.array([0, 2]), p[[0, 2]]), everybody_sends(1.0, 1, 3))
+    assert advanced is not None and advanced.moves
+
+
+def test_client_twice_in_a_cohort_is_remembered_once() -> None:
+    rules = server(Mifa())
+    rules.round(1, cohort([2, 0, 2]), everybody_sends(1.0))
+    np.testing.assert_allclose(rules.kept["server_average_update"], P[0] + P[2], rtol=1e-6)
+    assert rules.kept["server_total_seen"] == 2

@@ -70,8 +70,6 @@ def test_resumed_is_uninterrupted(stop: int) -> None:
     for t in range(stop + 1, 13):
         ids = played(second, t, mask, 2).ids
         assert np.array_equal(np.sort(ids), np.flatnonzero(expected[t - 1]))
-    with pytest.raises(ValueError, match="saved selections lack free_from"):
-        new().restore({"rates": np.ones(N)})
 
 
 def test_lost_updates_reach_the_strategy_inside() -> None:
