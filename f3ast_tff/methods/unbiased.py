@@ -82,10 +82,13 @@ class Unbiased(FollowsAvailability):
         Raises:
             ValueError: If a selected client has pi_k = 0 by the server's knowledge.
         """
-        factor = self._drawn(now)[1]
         self.knowledge = self._known_in(now)
+        factor = self._drawn(now, self._candidates(self.knowledge))[1]
         weights = inverse_availability(self.p, self.knowledge.pi, ids[delivered])
         return Cohort(ids[delivered], weights * factor)
+
+    def _candidates(self, known: AvailabilityKnowledge) -> np.ndarray:
+        return self.p > 0
 
 
 @dataclass
@@ -122,8 +125,11 @@ class MoreAvailable(Unbiased):
             allowed = f"no client is available so often (the most: {self.knowledge.pi.max():.4g})"
             raise ParameterError("more_available_pi", self.least_pi, allowed)
 
-    def _candidates(self, now: Round) -> np.ndarray:
-        return super()._candidates(now) & (self._known_in(now).pi >= self.least_pi)
+    def select(self, now: Round) -> np.ndarray:
+        return self._drawn(now, self._candidates(self._known_in(now)))[0]
+
+    def _candidates(self, known: AvailabilityKnowledge) -> np.ndarray:
+        return (self.p > 0) & (known.pi >= self.least_pi)
 
 
 @dataclass
@@ -247,7 +253,7 @@ class F3ASTOfCAFed(FollowsAvailability):
     beta: float
 
     def select(self, now: Round) -> np.ndarray:
-        candidates = np.flatnonzero(self._candidates(now))
+        candidates = np.flatnonzero(now.available & (self.p > 0))
         worth = np.zeros(len(self.p))
         worth[candidates] = self._worth(self._known_in(now), candidates)
         return now.constraint.admit(ranked(candidates, worth, None))

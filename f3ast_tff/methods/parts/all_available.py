@@ -27,15 +27,12 @@ class TakesAvailable(BaseStrategy):
     seed: int
 
     def select(self, now: Round) -> np.ndarray:
-        return self._drawn(now)[0]
+        return self._drawn(now, self.p > 0)[0]
 
-    def _drawn(self, now: Round) -> tuple[np.ndarray, float]:
-        """Returns the selected clients, and the factor of `uniform_part`."""
+    def _drawn(self, now: Round, candidates: np.ndarray) -> tuple[np.ndarray, float]:
+        """Returns the selected clients among the candidates, and the factor of `uniform_part`."""
         rng = generator(self.seed, "selection", now.number)
-        return uniform_part(np.flatnonzero(self._candidates(now)), now.constraint, rng)
-
-    def _candidates(self, now: Round) -> np.ndarray:
-        return now.available & (self.p > 0)
+        return uniform_part(np.flatnonzero(now.available & candidates), now.constraint, rng)
 
 
 @dataclass

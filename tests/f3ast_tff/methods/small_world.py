@@ -82,6 +82,18 @@ def config(algorithm: str, preset: str = "paper", **given: Any) -> Any:
     return component.config(**values)
 
 
+class Spy:
+    """Answers with given losses, and records the asked clients."""
+
+    def __init__(self, losses: list[float]) -> None:
+        self.losses = np.array(losses)
+        self.asked: list[list[int]] = []
+
+    def __call__(self, ids: np.ndarray) -> np.ndarray:
+        self.asked.append(ids.tolist())
+        return self.losses[ids]
+
+
 def played(
     strategy: Strategy,
     t: int,

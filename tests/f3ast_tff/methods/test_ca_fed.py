@@ -16,24 +16,12 @@ from f3ast_tff.methods.parts.availability_knowledge import (
 )
 from f3ast_tff.methods.parts.loss_estimates import LossEstimates
 from f3ast_tff.methods.unbiased import Unbiased
-from tests.f3ast_tff.methods.small_world import played
+from tests.f3ast_tff.methods.small_world import Spy, played
 
 P = np.array([0.5, 0.25, 0.25])
 PI = np.array([0.5, 0.8, 0.4])
 EIGENVALUE = np.array([0.0, 0.1, 0.9])
 ALL = np.ones(3, bool)
-
-
-class Spy:
-    """Answers with given losses, and records the asked clients."""
-
-    def __init__(self, losses: list[float]) -> None:
-        self.losses = np.array(losses)
-        self.asked: list[list[int]] = []
-
-    def __call__(self, ids: np.ndarray) -> np.ndarray:
-        self.asked.append(ids.tolist())
-        return self.losses[ids]
 
 
 def ca_fed(**kwargs: object) -> CAFed:

@@ -7,22 +7,10 @@ import pytest
 
 from f3ast_tff.methods.parts.constraint import RoundConstraint
 from f3ast_tff.methods.power_of_choice import PowerOfChoice
-from tests.f3ast_tff.methods.small_world import played
+from tests.f3ast_tff.methods.small_world import Spy, played
 
 P = np.arange(1, 11) / 55
 ALL = np.ones(10, bool)
-
-
-class Spy:
-    """Answers with each client's loss, and records the asked clients."""
-
-    def __init__(self, losses: list[float]) -> None:
-        self.losses = np.array(losses)
-        self.asked: list[list[int]] = []
-
-    def __call__(self, ids: np.ndarray) -> np.ndarray:
-        self.asked.append(ids.tolist())
-        return self.losses[ids]
 
 
 @pytest.mark.parametrize("seed", range(20))
