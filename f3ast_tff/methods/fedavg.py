@@ -21,7 +21,6 @@ from f3ast_tff.methods.parts.algorithm import (
 )
 from f3ast_tff.methods.parts.all_available import AllAvailableConfig
 from f3ast_tff.methods.parts.choosing import draw_by_weight
-from f3ast_tff.methods.parts.late import Taken
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.settings import Derived, Reading, parameter, register
 
@@ -250,57 +249,3 @@ class SequentialSGDConfig(UniformConfig):
         if text is not None:
             allowed = "must not be given with sequential_sgd, which has one client"
             raise ParameterError("constraint", text, allowed)
-
-
-class InTime(BaseStrategy):
-    """FedAvg whose server drops updates that are more than `most_rounds` rounds late.
-
-    Attributes:
-        strategy: FedAvg; has no state.
-        most_rounds: Largest tau of an update that enters, at least 0.
-    """
-
-    method: ClassVar[str] = "fedavg_in_time"
-    aggregation: ClassVar[str] = "mean"
-
-    def __init__(self, strategy: Strategy, most_rounds: int) -> None:
-        """Sets both attributes."""
-        self.strategy = strategy
-        self.most_rounds = most_rounds
-
-    @property
-    def may_select(self) -> frozenset[str]:
-        return getattr(self.strategy, "may_select", frozenset())
-
-    def select(self, now: Round) -> np.ndarray:
-        return self.strategy.select(now)
-
-    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        return self.strategy.weigh(now, ids, delivered)
-
-    def taken(self, now: Round, asked_in: np.ndarray) -> Taken:
-        """See `taken_by`."""
-        enters = now.number - asked_in <= self.most_rounds
-        return Taken(enters, ~enters)
-
-
-@register(
-    "algorithm",
-    "fedavg_in_time",
-    "FedAvg in time",
-    about="FedAvg; an update that arrives after its round is dropped",
-    order=32,
-)
-@dataclass(frozen=True)
-class InTimeConfig(BaselineConfig):
-    """Configuration of FedAvg under `InTime`."""
-
-    fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({"delivery": "late"})
-    corrects: ClassVar[Mapping[str, str]] = MappingProxyType({"algorithm": "fedavg"})
-
-    in_time_rounds: int = parameter(
-        0, "largest number of rounds after which an update still enters", minimum=0
-    )
-
-    def build(self, world: StrategyContext) -> Strategy:
-        return InTime(super().build(world), self.in_time_rounds)

@@ -1,4 +1,4 @@
-"""CA-Fed's benchmarks (Sec. V-A c): Unbiased, More available, AdaFed, and its rule named F3AST."""
+"""CA-Fed's benchmarks (Sec. V-A c): Unbiased, More available and AdaFed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from f3ast_tff.core.local_training import check_client_shares
 from f3ast_tff.methods.parts.algorithm import (
     MEAN_OF_AVAILABLE,
     KnowledgeConfig,
-    RateBetaConfig,
     StrategyContext,
 )
 from f3ast_tff.methods.parts.all_available import TakesAvailable
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge, KnownAvailability
-from f3ast_tff.methods.parts.choosing import ranked
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy
 from f3ast_tff.settings import parameter, register
 
@@ -218,70 +216,3 @@ class AdaFedConfig(KnowledgeConfig):
 
     def build(self, world: StrategyContext) -> Strategy:
         return AdaFed(world.p, self.knowledge(world), world.seed)
-
-
-@dataclass
-class F3ASTOfCAFed(FollowsAvailability):
-    """The rule that CA-Fed's authors ran under the name F3AST, by their code; not `F3AST`.
-
-    Takes the K available clients of largest p_k / r_k, r_k = (1 - beta) pi_k + beta 1_{A_t}.
-
-    F3AST tracks how often it selects a client. This rule instead computes r_k anew in every round
-    from the client's availability (the true pi_k, or its estimate) and from the available clients
-    A_t, not from the selected clients. So the same "less available" clients win whenever they are
-    available. Weights are p_k / r_k, for a SUM. Ties in p_k / r_k go to the lowest id, as in the
-    released code.
-
-    Attributes:
-        beta: Smoothness, in [0, 1): 1 / T, T the number of rounds, in the released code.
-
-    Examples:
-        >>> import numpy as np
-        >>> from f3ast_tff.methods import Round, RoundConstraint, cohort_of
-        >>> from f3ast_tff.methods.parts.availability_knowledge import KnownAvailability
-        >>> from f3ast_tff.methods.unbiased import F3ASTOfCAFed
-        >>> strategy = F3ASTOfCAFed(np.full(3, 1 / 3), KnownAvailability([0.9, 0.5, 0.2]), beta=0.0)
-        >>> rounds = [Round(t, np.ones(3, bool), RoundConstraint(1)) for t in (1, 2, 3)]
-        >>> [cohort_of(strategy, now).ids.tolist() for now in rounds]  # Always the least available.
-        [[2], [2], [2]]
-    """
-
-    method: ClassVar[str] = "f3ast_of_ca_fed"
-
-    p: np.ndarray
-    knowledge: AvailabilityKnowledge
-    beta: float
-
-    def select(self, now: Round) -> np.ndarray:
-        candidates = np.flatnonzero(now.available & (self.p > 0))
-        worth = np.zeros(len(self.p))
-        worth[candidates] = self._worth(self._known_in(now), candidates)
-        return now.constraint.admit(ranked(candidates, worth, None))
-
-    def weigh(self, now: Round, ids: np.ndarray, delivered: np.ndarray) -> Cohort:
-        """See `Strategy.weigh`.
-
-        Raises:
-            ValueError: If beta is 0 and a selected client has pi_k = 0 by the server's knowledge.
-        """
-        self.knowledge = self._known_in(now)
-        return Cohort(ids[delivered], self._worth(self.knowledge, ids[delivered]))
-
-    def _worth(self, known: AvailabilityKnowledge, ids: np.ndarray) -> np.ndarray:
-        """p_k / r_k; only available clients count, so the indicator is 1."""
-        return inverse_availability(self.p, (1 - self.beta) * known.pi + self.beta, ids)
-
-
-@register(
-    "algorithm",
-    "f3ast_of_ca_fed",
-    "F3AST (CA-Fed's rule)",
-    about="takes the K clients of largest p / pi, ties to the lowest id, weighs by p / r",
-    order=12,
-)
-@dataclass(frozen=True)
-class F3ASTOfCAFedConfig(KnowledgeConfig, RateBetaConfig):
-    """Configuration of `F3ASTOfCAFed`."""
-
-    def build(self, world: StrategyContext) -> Strategy:
-        return F3ASTOfCAFed(world.p, self.knowledge(world), self.rate_beta)

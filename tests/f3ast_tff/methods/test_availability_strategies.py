@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f3ast_tff.methods.ca_fed import CAFed
+from f3ast_tff.methods.f3ast_of_ca_fed import F3ASTOfCAFed
 from f3ast_tff.methods.fedlaavg import LongestAbsent
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge, KnownAvailability
 from f3ast_tff.methods.parts.loss_estimates import LossEstimates
 from f3ast_tff.methods.parts.strategy import Cohort, Strategy
-from f3ast_tff.methods.unbiased import AdaFed, F3ASTOfCAFed, MoreAvailable, Unbiased
+from f3ast_tff.methods.unbiased import AdaFed, MoreAvailable, Unbiased
 from tests.f3ast_tff.methods.small_world import played
 
 N = 12
