@@ -33,6 +33,7 @@ from __future__ import annotations
 import csv
 import io
 import logging
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -151,15 +152,15 @@ def read_pickle(path: Path) -> Any:
 
 def _traces(found: Mapping[str, _Trace], rule: str) -> DeviceTraces:
     events = [event for trace in found.values() for event in trace.events]
+    words = {state for _, state in events if isinstance(state, str)}
+    meaning: dict[str | bool, bool] = {word: is_eligible(word, rule) for word in words}
+    meaning.update({True: True, False: False})
     spans = [trace.span for trace in found.values() if trace.span is not None]
     return DeviceTraces(
         tuple(found),
         offsets=np.cumsum([0] + [len(trace.events) for trace in found.values()]),
         times=np.array([time for time, _ in events], np.float64),
-        eligible=np.array(
-            [state if isinstance(state, bool) else is_eligible(state, rule) for _, state in events],
-            bool,
-        ),
+        eligible=np.array([meaning[state] for _, state in events], bool),
         spans=np.array(spans, np.float64) if spans else None,
     )
 
@@ -327,7 +328,8 @@ def _of_csv(text: str) -> dict[str, _Trace]:
             seconds = float(time)
         except ValueError as error:
             raise DataError(f"line {number}: time {repr(time)} is not a number") from error
-        found.setdefault(device, _Trace([])).events.append((seconds, state))
+        # Equal states are one object in memory.
+        found.setdefault(device, _Trace([])).events.append((seconds, sys.intern(state)))
     return found
 
 
