@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib.util
 import os
@@ -99,14 +100,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Lets JAX compile each program once per worker, since most tests build the same engines.
+    """Lets JAX trace and compile each program once per worker, as most tests build alike engines.
 
-    The setting is JAX's configuration, not the environment: processes that tests start compile for
-    users.
+    A run keeps the programs of the latest composition only. The settings are JAX's configuration,
+    not the environment: processes that tests start compile for users.
     """
     if importlib.util.find_spec("jax") is not None:
         import jax
 
+        from f3ast_tff.engines.jax import programs
+
+        programs.latest_programs = functools.cache(programs.RoundPrograms)
+        # Places in the source would take a fifth of a program's lowering.
+        jax.config.update("jax_traceback_in_locations_limit", 0)
         jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

@@ -13,9 +13,9 @@ import pytest
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
 from f3ast_tff.engines.jax import client_tables
+from f3ast_tff.engines.jax import programs as jax_programs
 from f3ast_tff.engines.jax.client_tables import ClientTables
 from f3ast_tff.engines.jax.devices import find_device
-from f3ast_tff.engines.jax.programs import latest_programs
 from f3ast_tff.methods.parts import host_memory
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.memory import UpdateMemory
@@ -155,7 +155,7 @@ def test_few_programs_for_all_rounds(
 
     Lanes have one program per bound: 11 steps, for 11, 9 and none; 6 for 5; and 4 for 3.
     """
-    latest_programs.cache_clear()
+    jax_programs.latest_programs.cache_clear()
     fused = engine(make_engine, FEDVARP, name)
     fused.run_rounds(1, COHORTS)
     assert fused._programs.traces == programs

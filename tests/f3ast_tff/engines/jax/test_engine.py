@@ -13,7 +13,7 @@ import pytest
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import LocalTraining
-from f3ast_tff.engines.jax.programs import latest_programs
+from f3ast_tff.engines.jax import programs as jax_programs
 from f3ast_tff.methods.parts.aggregation import Aggregation
 from f3ast_tff.methods.parts.strategy import Cohort
 from f3ast_tff.methods.sum_and_mean import WeightedMean, WeightedSum
@@ -55,7 +55,7 @@ def test_an_absent_device_is_a_setting_error() -> None:
 
 def test_few_programs_for_clients_of_every_size(make_engine: Callable[..., Any]) -> None:
     """All cohorts of 1 to 6 clients (2 to 31 steps) share one program of a round."""
-    latest_programs.cache_clear()
+    jax_programs.latest_programs.cache_clear()
     engine = make_engine("fused", tiny_data(), LocalTraining(4), Sgd(1.0), WeightedSum())
     rng = np.random.default_rng(0)
     for t in range(1, 30):
@@ -73,7 +73,7 @@ class OwnSum(Aggregation):
 
 def test_runs_of_one_composition_share_programs(make_engine: Callable[..., Any]) -> None:
     """Other rates, another aggregation, or a user's object get separate programs."""
-    latest_programs.cache_clear()
+    jax_programs.latest_programs.cache_clear()
 
     def traces(server: Any, aggregation: Any) -> int:
         engine = make_engine("fused", tiny_data(), LocalTraining(4), server, aggregation)
