@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from f3ast_tff.core.atomic import atomic_write
 from f3ast_tff.core.errors import CheckpointError, RunFolderError
 from f3ast_tff.run.checkpoint import Checkpoint, CheckpointStore
 from f3ast_tff.run.history import traced_rounds
@@ -52,8 +51,8 @@ def extend_run(path: Path, configuration: Configuration, patience_s: float = 0.0
     reason = _why_not(configuration)
     if reason:
         raise _refused(path, rounds, wanted, f"cannot be made longer, {reason}")
-    with closing(RunFolder(path, before, patience_s)):
-        _extend(path, content, before, now)
+    with closing(RunFolder(path, before, patience_s)) as folder:
+        _extend(folder, content, before, now)
 
 
 def _refused(path: Path, rounds: int, wanted: int, reason: str) -> RunFolderError:
@@ -73,21 +72,21 @@ def _why_not(configuration: Configuration) -> str:
 
 
 def _extend(
-    path: Path, content: dict[str, Any], before: Mapping[str, Any], now: Mapping[str, Any]
+    folder: RunFolder, content: dict[str, Any], before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> None:
-    checkpoints = path / "checkpoints"
-    store = CheckpointStore(checkpoints, run_id_of(now))
+    path = folder.path
+    longer = CheckpointStore(folder.file("checkpoints"), run_id_of(now))
     try:
-        checkpoint = CheckpointStore(checkpoints, run_id_of(before)).load_newest()
+        checkpoint = folder.checkpoints.load_newest()
     except CheckpointError:
         # A killed extension leaves a checkpoint of the longer run.
-        checkpoint = store.load_newest()
+        checkpoint = longer.load_newest()
     rounds, every = before["rounds"], now["eval_every"]
     if checkpoint is None and (path / SUMMARY).exists():
         reason = "cannot be made longer, as it has kept no checkpoint (keep_checkpoints)"
         raise _refused(path, rounds, now["rounds"], reason)
     if checkpoint is not None:
-        store.save(_of_longer(checkpoint, rounds, now["rounds"], every, path))
+        longer.save(_of_longer(checkpoint, rounds, now["rounds"], every, path))
     # Until the settings are written, the run is unfinished, with the old or the new checkpoint.
     (path / SUMMARY).unlink(missing_ok=True)
     (path / "selection.npz").unlink(missing_ok=True)
@@ -98,9 +97,7 @@ def _extend(
         scores_file(path, rounds).unlink(missing_ok=True)
     content["settings"]["rounds"] = content["identity"]["rounds"] = now["rounds"]
     content["extended_from"] = [*content.get("extended_from", []), rounds]
-    with atomic_write(path / "config.json") as file:
-        json.dump(content, file, indent=2)
-        file.write("\n")
+    folder.write_json("config.json", content)
 
 
 def _of_longer(
