@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from f3ast_tff.core.errors import EngineError
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.engines import ClientScores, RoundOutcome
 from f3ast_tff.engines.components import FusedConfig, TffConfig
@@ -101,6 +102,15 @@ class FakeEngine:
 
     def close(self) -> None:
         self.closed = True
+
+
+class LostEngine(FakeEngine):
+    """An engine whose worker dies after round 4; the message has two lines."""
+
+    def run_rounds(self, first_round: int, cohorts: Any, by_client: bool = False) -> Any:
+        if first_round > 4:
+            raise EngineError("the worker\nis gone; see its log")
+        return super().run_rounds(first_round, cohorts, by_client)
 
 
 def use_fake_engine(

@@ -88,11 +88,8 @@ def step_kind(run: PlannedRun) -> dict[str, Any]:
 def _settings_of(run: PlannedRun, kind: str, fractions: bool) -> dict[str, Any]:
     """The settings of a component that decide a cost."""
     config = run.configuration.configs[kind]
-    parameters = [
-        parameter
-        for part in (config, *getattr(config, "parts", ()))
-        for parameter in parameters_of(type(part))
-    ]
+    parts = (config, *getattr(config, "parts", ()))
+    parameters = [parameter for part in parts for parameter in parameters_of(type(part))]
     names = [p.name for p in parameters if fractions or p.kind is not float]
     return {name: run.settings[name] for name in (kind, *names) if name not in _NOT}
 

@@ -14,21 +14,13 @@ import pytest
 from f3ast_tff.campaigns import isolated_run
 from f3ast_tff.campaigns.isolated_run import run_isolated, run_order
 from f3ast_tff.campaigns.runs import FAILED, FINISHED, Outcome, PlannedRun
-from f3ast_tff.core.errors import EngineError
 from f3ast_tff.run.run_folder import RunFolder, lock_folder
 from f3ast_tff.settings.registry import registry_with
 from f3ast_tff.settings.resolve import resolve
 from tests.f3ast_tff.campaigns.campaigns import PLUGIN
-from tests.fake_engine import FakeEngine, use_fake_engine
+from tests.fake_engine import FakeEngine, LostEngine, use_fake_engine
 
 Run = Callable[..., Outcome]
-
-
-class LostEngine(FakeEngine):
-    def run_rounds(self, first_round: int, cohorts: Any, by_client: bool = False) -> Any:
-        if first_round > 4:
-            raise EngineError("the worker\nis gone")
-        return super().run_rounds(first_round, cohorts, by_client)
 
 
 class BrokenEngine(FakeEngine):
@@ -84,7 +76,7 @@ def test_a_lost_engine_is_one_line_and_the_run_goes_on_later(
     run: Run, engines: list[FakeEngine], tmp_path: Path
 ) -> None:
     outcome = run(LostEngine)
-    assert (outcome.state, outcome.error) == (FAILED, "the worker is gone")
+    assert (outcome.state, outcome.error) == (FAILED, "the worker is gone; see its log")
     assert engines[0].closed
     assert "Traceback" in (tmp_path / "x/error.txt").read_text()
     assert run().state == FINISHED

@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from f3ast_tff.cli import run as main
-from f3ast_tff.core.errors import EngineError
 from f3ast_tff.core.signals import Signals
 from f3ast_tff.engines import ClientScores
 from f3ast_tff.run.run_folder import RunFolder, lock_folder
 from f3ast_tff.settings.registry import builtin_registry
 from tests.f3ast_tff.run.small_run import assert_same_results
-from tests.fake_engine import FakeEngine, use_fake_engine
+from tests.fake_engine import FakeEngine, LostEngine, use_fake_engine
 
 Run = Callable[..., int]
 
@@ -27,15 +26,6 @@ class DivergedEngine(FakeEngine):
 
     def evaluate(self) -> ClientScores:
         return ClientScores(np.array([np.nan]), np.array([1.0]), np.array([2.0]))
-
-
-class LostEngine(FakeEngine):
-    """An engine whose worker has died."""
-
-    def run_rounds(self, first_round: int, cohorts: Any, by_client: bool = False) -> Any:
-        if first_round > 4:
-            raise EngineError("the worker is gone; see its log")
-        return super().run_rounds(first_round, cohorts)
 
 
 class Requested(Signals):
