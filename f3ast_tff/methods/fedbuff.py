@@ -11,11 +11,7 @@ import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.methods.fedavg import Uniform
-from f3ast_tff.methods.parts.algorithm import (
-    MEAN_OF_AVAILABLE,
-    AlgorithmConfig,
-    StrategyContext,
-)
+from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, AlgorithmConfig, StrategyContext
 from f3ast_tff.methods.parts.late import STALENESS_WEIGHTS, Taken, staleness_weight
 from f3ast_tff.methods.parts.strategy import BaseStrategy, Cohort, Round, Strategy
 from f3ast_tff.settings import parameter, register

@@ -10,11 +10,7 @@ import numpy as np
 
 from f3ast_tff.core.errors import ParameterError
 from f3ast_tff.core.local_training import check_client_shares
-from f3ast_tff.methods.parts.algorithm import (
-    MEAN_OF_AVAILABLE,
-    KnowledgeConfig,
-    StrategyContext,
-)
+from f3ast_tff.methods.parts.algorithm import MEAN_OF_AVAILABLE, KnowledgeConfig, StrategyContext
 from f3ast_tff.methods.parts.all_available import TakesAvailable
 from f3ast_tff.methods.parts.availability_knowledge import AvailabilityKnowledge, KnownAvailability
 from f3ast_tff.methods.parts.strategy import Cohort, Round, Strategy

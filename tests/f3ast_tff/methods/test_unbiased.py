@@ -10,10 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f3ast_tff.core.errors import ParameterError
-from f3ast_tff.methods.parts.availability_knowledge import (
-    EstimatedAvailability,
-    KnownAvailability,
-)
+from f3ast_tff.methods.parts.availability_knowledge import EstimatedAvailability, KnownAvailability
 from f3ast_tff.methods.unbiased import AdaFed, MoreAvailable, Unbiased
 from tests.f3ast_tff.methods.small_world import played
 
