@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
+from f3ast_tff.analysis.paired_difference import LEVEL
 from f3ast_tff.analysis.report.variants import told_apart
 from f3ast_tff.analysis.run_groups import (
     RunGroup,
@@ -28,24 +28,21 @@ from f3ast_tff.analysis.run_groups import (
     summarised,
     varying,
 )
-from f3ast_tff.analysis.runs import PERIODS, SCORES, Pair, without_own_aggregation
+from f3ast_tff.analysis.runs import PERIODS, SCORES, without_own_aggregation
 from f3ast_tff.analysis.texts import over, scored_on
 from f3ast_tff.analysis.verdicts import (
     ERROR,
     HOLDS,
     OPEN,
     REVERSED,
-    Divergence,
     Question,
     Verdict,
     adjusted,
     judge_family,
-    too_few,
+    question,
 )
 from f3ast_tff.core.errors import ParameterError
 
-# Fewest common pairs of data draw and seed for a verdict, if the data are not generated.
-FEWEST_PAIRS = 3
 # Largest number of methods compared each with each; more are compared with one of them.
 MAX_METHODS = 6
 _MAX_NAMED = 5
@@ -67,33 +64,6 @@ COLUMNS = (
     "sentence",
 )
 _WORDS = {HOLDS: BETTER, REVERSED: WORSE, OPEN: CLOSE, None: NO_VERDICT}
-
-
-def compared(
-    a: RunGroup, b: RunGroup, metric: str, period: str | int
-) -> tuple[PairedDifference | None, Divergence]:
-    """Returns a minus b over common pairs, and the numbers of divergences.
-
-    A score that is not finite is worse than any other; `metric` and `period` are arguments of
-    `RunGroup.scores`. The difference is `None` for fewer than 2 common pairs.
-    """
-    found = difference_of_common(*(ranked(group, metric, period) for group in (a, b)))
-    common = a.runs.keys() & b.runs.keys()
-    of_a, of_b = (len(common & _diverged(group, metric, period)) for group in (a, b))
-    return found, Divergence(of_a, of_b, len(common))
-
-
-def ranked(group: RunGroup, metric: str, period: str | int) -> dict[Pair, float]:
-    """Returns scores by pair; a score that is not finite is worse than any other."""
-    worst = -math.inf if higher_is_better(metric) else math.inf
-    scores = group.scores(metric, period)
-    return {pair: value if math.isfinite(value) else worst for pair, value in scores.items()}
-
-
-def _diverged(group: RunGroup, metric: str, period: str | int) -> set[Pair]:
-    """The runs whose score, or whose sample loss at the same time, is not finite."""
-    every = [group.scores(name, period) for name in (metric, "sample_loss")]
-    return {pair for scores in every for pair, value in scores.items() if not math.isfinite(value)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,19 +101,6 @@ def methods_of(groups: Sequence[RunGroup]) -> Methods:
         return list(map(sortable, values))
 
     return Methods(sorted(ordered, key=place), conditions, own, labels)
-
-
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    """Two methods under equal conditions, and a minus b over common pairs."""
-
-    a: RunGroup
-    b: RunGroup
-    found: PairedDifference | None
-    divergence: Divergence
-    obstacle: str
-    # Mean over common pairs; NaN without one.
-    mean: float
 
 
 def differences(
@@ -211,44 +168,28 @@ def judged(
     Returns:
         A row per pair, in their order; see `differences`.
     """
-    sign = 1 if higher_is_better(score) else -1
-    pairs = [_pair(a, b, score, period) for a, b in chosen]
-    verdicts = judge_family(
-        [
-            Question(
-                relation="better",
-                higher_is_better=sign > 0,
-                paper=None,
-                found=p.found,
-                obstacle=p.obstacle,
-                divergence=p.divergence,
-            )
-            for p in pairs
-        ]
-    )
-    judged = list(zip(pairs, verdicts))
-    p_values = {
-        pair: pair.found.p_value
-        for pair, verdict in judged
-        if pair.found is not None and verdict.confidence is not None
-    }
-    corrected = dict(zip(p_values, adjusted(list(p_values.values()))))
+    questions = [question(a, b, score, period) for a, b in chosen]
+    verdicts = judge_family(questions)
+    tested = [n for n, verdict in enumerate(verdicts) if verdict.confidence is not None]
+    p_values = [found.p_value for n in tested if (found := questions[n].found) is not None]
+    corrected = dict(zip(tested, adjusted(p_values)))
     rows = []
-    for each, verdict in judged:
-        low, high = _interval(each, verdict)
+    for number, ((a, b), asked, verdict) in enumerate(zip(chosen, questions, verdicts)):
+        low, high = _interval(asked, verdict, a.first.generates_data)
+        common = a.runs.keys() & b.runs.keys()
         row = {
-            "where": _where(each.a, world),
-            "a": labels[each.a],
-            "b": labels[each.b],
-            "difference": each.mean,
+            "where": _where(a, world),
+            "a": labels[a],
+            "b": labels[b],
+            "difference": _mean(a, b, asked, score, period),
             "low": low,
             "high": high,
-            "p": corrected.get(each, math.nan),
-            "draws": len({run.draw for run in each.a.runs.keys() & each.b.runs.keys()}),
-            "pairs": each.divergence.runs,
-            "verdict": NO_VERDICT if each.obstacle else _WORDS[verdict.direction],
+            "p": corrected.get(number, math.nan),
+            "draws": len({pair.draw for pair in common}),
+            "pairs": len(common),
+            "verdict": NO_VERDICT if asked.obstacle else _WORDS[verdict.direction],
         }
-        rows.append({**row, "sentence": _sentence(row, each, sign)})
+        rows.append({**row, "sentence": _sentence(row, asked, a.first.generates_data)})
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -286,25 +227,22 @@ def _baseline(
     return {*(plain or called or (members[:1] if name is None else []))}
 
 
-def _pair(a: RunGroup, b: RunGroup, score: str, period: str | int) -> _Pair:
-    found, divergence = compared(a, b, score, period)
-    obstacle = too_few((a, b), found, FEWEST_PAIRS)
-    if found is not None or not divergence.runs:
-        return _Pair(
-            a, b, found, divergence, obstacle, mean=math.nan if found is None else found.mean
-        )
-    (common,) = a.runs.keys() & b.runs.keys()
-    of_a, of_b = (group.scores(score, period)[common] for group in (a, b))
-    return _Pair(a, b, found=None, divergence=divergence, obstacle=obstacle, mean=of_a - of_b)
+def _mean(a: RunGroup, b: RunGroup, asked: Question, score: str, period: str | int) -> float:
+    """The mean of a minus b, also of a single common pair; NaN without one."""
+    if asked.found is not None:
+        return asked.found.mean
+    common = a.runs.keys() & b.runs.keys()
+    of_a, of_b = (group.scores(score, period) for group in (a, b))
+    return next((of_a[pair] - of_b[pair] for pair in common), math.nan)
 
 
-def _interval(pair: _Pair, verdict: Verdict) -> tuple[float, float]:
+def _interval(asked: Question, verdict: Verdict, generates_data: bool) -> tuple[float, float]:
     """Ends of the interval at the corrected level (95% without a verdict); NaN for one draw."""
-    found = pair.found
-    one_draw = found is not None and found.num_draws == 1 and pair.a.first.generates_data
-    if found is None or one_draw or found.num_diverged or pair.divergence.loser:
+    found = asked.found
+    one_draw = found is not None and found.num_draws == 1 and generates_data
+    if found is None or one_draw or found.num_diverged or asked.divergence.loser:
         return math.nan, math.nan
-    return found.interval(found.confidence if verdict.confidence is None else verdict.confidence)
+    return found.interval(LEVEL if verdict.confidence is None else verdict.confidence)
 
 
 def _where(group: RunGroup, names: Sequence[str]) -> str:
@@ -315,26 +253,26 @@ def _where(group: RunGroup, names: Sequence[str]) -> str:
     return describe(shown, shown)
 
 
-def _sentence(row: Mapping[str, Any], pair: _Pair, sign: int) -> str:
+def _sentence(row: Mapping[str, Any], asked: Question, generates_data: bool) -> str:
     """The verdict in words; a difference above 0 means that a is better, also for losses."""
     a, b, verdict = row["a"], row["b"], row["verdict"]
-    ends = sorted((sign * row["low"], sign * row["high"]))
-    size = sign * row["difference"]
-    if not pair.divergence.runs:
+    ends = sorted((asked.sign * row["low"], asked.sign * row["high"]))
+    size = asked.sign * row["difference"]
+    diverged = asked.divergence.said(a, b)
+    if not row["pairs"]:
         return f"{a} and {b} have no run in common."
     if verdict == NO_VERDICT:
-        one = f"one {'draw' if row['draws'] == 1 and pair.a.first.generates_data else 'run each'}"
-        if reason := pair.divergence.said(a, b):
-            return f"{reason}; {pair.obstacle}."
+        if diverged:
+            return f"{diverged}; {asked.obstacle}."
         if math.isnan(row["low"]):
+            one = f"one {'draw' if row['draws'] == 1 and generates_data else 'run each'}"
             return f"{a} minus {b}: {_signed(row['difference'])}; {one}: no interval."
         between = f"[{_signed(row['low'])}, {_signed(row['high'])}]"
-        return f"{a} minus {b}: {_signed(row['difference'])} {between}; {pair.obstacle}."
+        return f"{a} minus {b}: {_signed(row['difference'])} {between}; {asked.obstacle}."
     if math.isnan(row["low"]):
-        reason = pair.divergence.said(a, b)
         words = {BETTER: f"{a} is better than {b}", WORSE: f"{a} is worse than {b}"}
-        return f"{words.get(verdict, f'{a} and {b}: {CLOSE}')}; {reason}."
-    taken = f"over {over(pair.found)}"
+        return f"{words.get(verdict, f'{a} and {b}: {CLOSE}')}; {diverged}."
+    taken = f"over {over(asked.found)}"
     if verdict == CLOSE:
         between = f"[{_signed(row['low'])}, {_signed(row['high'])}]"
         return f"{a} and {b}: {CLOSE}, {_signed(row['difference'])} {between} {taken}."

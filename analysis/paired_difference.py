@@ -20,6 +20,9 @@ from scipy import special  # type: ignore[import-untyped]
 
 from f3ast_tff.analysis.runs import Pair
 
+# Level of an interval that is not corrected.
+LEVEL = 0.95
+
 
 @dataclass(frozen=True)
 class PairedDifference:
@@ -32,7 +35,6 @@ class PairedDifference:
         standard_error: Standard error of `mean`; 0 if all differences are equal.
         num_pairs: Number of common pairs, at least 2.
         num_draws: Number of data draws among the pairs.
-        confidence: Level of `low` and `high`, in (0, 1).
         skewness: Skewness of the draws' differences (of the seeds' with one draw); 0 for 2 values.
         num_diverged: Number of pairs with a score that is not finite.
         num_above: Number of draws (seeds with one draw) whose difference is above 0.
@@ -43,7 +45,6 @@ class PairedDifference:
     standard_error: float
     num_pairs: int
     num_draws: int
-    confidence: float = 0.95
     skewness: float = 0.0
     num_diverged: int = 0
     num_above: int = 0
@@ -61,13 +62,13 @@ class PairedDifference:
 
     @property
     def low(self) -> float:
-        """Lower end of the interval."""
-        return self.interval(self.confidence)[0]
+        """Lower end of the 95% interval."""
+        return self.interval(LEVEL)[0]
 
     @property
     def high(self) -> float:
-        """Upper end of the interval."""
-        return self.interval(self.confidence)[1]
+        """Upper end of the 95% interval."""
+        return self.interval(LEVEL)[1]
 
     @property
     def p_value(self) -> float:
@@ -98,35 +99,22 @@ class PairedDifference:
 
         These are Student's ends; the end on the side of the longer tail is stretched.
         """
-        _check(confidence)
         tails = np.array([-self.skewness, self.skewness])
         below, above = reach(confidence, tails, self.num_units) * self.standard_error
         return float(self.mean - below), float(self.mean + above)
 
     def p_of(self, value: float) -> float:
-        """Returns the p value of the two-sided test of mu = `value`."""
-        return min(2 * min(self.p_above(value), self.p_below(value)), 1.0)
-
-    def p_above(self, value: float) -> float:
-        """Returns the p value of the one-sided test of mu <= `value` against mu > `value`."""
-        return self._p(self.mean - value, -self.skewness)
-
-    def p_below(self, value: float) -> float:
-        """Returns the p value of the one-sided test of mu >= `value` against mu < `value`."""
-        return self._p(value - self.mean, self.skewness)
-
-    def _p(self, distance: float, tail: float) -> float:
-        """P value of a distance of the mean beyond the value, on the side of `tail`."""
+        """Returns the p value of the two-sided test of mu = `value`; NaN without a mean."""
+        distance = self.mean - value
         if math.isnan(distance):
             return math.nan
         if self.standard_error == 0:
-            return 0.0 if distance > 0 else 1.0
-        return one_sided_p(distance / self.standard_error, tail, self.num_units)
+            return 0.0 if distance else 1.0
+        tail = -self.skewness if distance > 0 else self.skewness
+        return min(2 * one_sided_p(abs(distance) / self.standard_error, tail, self.num_units), 1.0)
 
 
-def paired_difference(
-    a: Mapping[Pair, float], b: Mapping[Pair, float], confidence: float = 0.95
-) -> PairedDifference:
+def paired_difference(a: Mapping[Pair, float], b: Mapping[Pair, float]) -> PairedDifference:
     """Compares two methods over common pairs, which share data and availability draws.
 
     Let there be D >= 2 draws, n_i seeds in draw i, and mean difference d_i in draw i. The weights
@@ -140,7 +128,6 @@ def paired_difference(
     Args:
         a: Scores of method a, by pair.
         b: Scores of method b, by pair. Only common pairs count.
-        confidence: Level of the interval, in (0, 1).
 
     Returns:
         The mean difference. If all differences are equal, the interval has no width, and the p
@@ -149,9 +136,8 @@ def paired_difference(
         (`inf` for a loss). A NaN is level with every score.
 
     Raises:
-        ValueError: If fewer than 2 pairs are common, or `confidence` is not in (0, 1).
+        ValueError: If fewer than 2 pairs are common.
     """
-    _check(confidence)
     pairs = sorted(a.keys() & b.keys())
     if len(pairs) < 2:
         raise ValueError(f"{len(pairs)} common pairs; a paired difference needs at least 2")
@@ -173,7 +159,6 @@ def paired_difference(
         standard_error=error,
         num_pairs=len(pairs),
         num_draws=len(draws),
-        confidence=confidence,
         skewness=skewed,
         num_diverged=diverged,
         num_above=int((units > 0).sum()),
@@ -184,7 +169,7 @@ def paired_difference(
 def difference_of_common(
     a: Mapping[Pair, float], b: Mapping[Pair, float]
 ) -> PairedDifference | None:
-    """Returns `paired_difference` at 95%; `None` for fewer than 2 common pairs."""
+    """Returns `paired_difference`; `None` for fewer than 2 common pairs."""
     return paired_difference(a, b) if len(a.keys() & b.keys()) > 1 else None
 
 
@@ -218,11 +203,6 @@ def _estimate(every: np.ndarray, counts: np.ndarray) -> tuple[float, float, floa
     mean = float(weights @ means)
     error = math.sqrt(float(weights @ (means - mean) ** 2) / (len(counts) - 1))
     return mean, error, skewness(means, weights)
-
-
-def _check(confidence: float) -> None:
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence}; it must be between 0 and 1")
 
 
 FACTOR = 2.5

@@ -24,11 +24,13 @@ direction; a diverged run is worse than any other. There is no size then.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from f3ast_tff.analysis.paired_difference import PairedDifference
-from f3ast_tff.analysis.run_groups import RunGroup
+from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
+from f3ast_tff.analysis.run_groups import RunGroup, higher_is_better
+from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.settings import builtin_registry
 
 HOLDS = "holds"
@@ -44,6 +46,8 @@ RELATIONS = ("better", "same", "not worse")
 ERROR = 0.05
 # Chosen here: with 5 draws t(0.975) is 2.78, with 3 it is 4.30.
 FEWEST_DRAWS = 5
+# Fewest common pairs for a verdict if the data are not generated and no paper averages over more.
+FEWEST_PAIRS = 3
 
 
 @dataclass(frozen=True)
@@ -156,11 +160,60 @@ def adjusted(p_values: Sequence[float]) -> list[float]:
     return found
 
 
+def question(
+    a: RunGroup,
+    b: RunGroup,
+    metric: str,
+    period: str | int,
+    *,
+    relation: str = "better",
+    paper: float | None = None,
+    fewest_pairs: int = FEWEST_PAIRS,
+    rounds: int = 0,
+) -> Question:
+    """Asks whether a is better than b over their common pairs of data draw and seed.
+
+    Args:
+        a: Runs of one method.
+        b: Runs of another method under equal conditions.
+        metric: Score, see `RunGroup.scores`.
+        period: Time of the score, see `RunGroup.scores`.
+        relation: Relation claimed, of `RELATIONS`.
+        paper: The paper's a - b; `None` if it gives no number.
+        fewest_pairs: See `obstacle_to_verdict`.
+        rounds: See `obstacle_to_verdict`.
+    """
+    found = difference_of_common(*(ranked(group, metric, period) for group in (a, b)))
+    common = a.runs.keys() & b.runs.keys()
+    of_a, of_b = (len(common & _diverged(group, metric, period)) for group in (a, b))
+    return Question(
+        relation,
+        higher_is_better(metric),
+        paper=paper,
+        found=found,
+        obstacle=obstacle_to_verdict((a, b), found, fewest_pairs, rounds),
+        divergence=Divergence(of_a, of_b, len(common)),
+    )
+
+
+def ranked(group: RunGroup, metric: str, period: str | int) -> dict[Pair, float]:
+    """Returns scores by pair; a score that is not finite is worse than any other."""
+    worst = -math.inf if higher_is_better(metric) else math.inf
+    scores = group.scores(metric, period)
+    return {pair: value if math.isfinite(value) else worst for pair, value in scores.items()}
+
+
+def _diverged(group: RunGroup, metric: str, period: str | int) -> set[Pair]:
+    """The runs whose score, or whose sample loss at the same time, is not finite."""
+    every = [group.scores(name, period) for name in (metric, "sample_loss")]
+    return {pair for scores in every for pair, value in scores.items() if not math.isfinite(value)}
+
+
 def obstacle_to_verdict(
     groups: Sequence[RunGroup],
     found: PairedDifference | None,
-    fewest_pairs: int,
-    paper_rounds: int | None = None,
+    fewest_pairs: int = FEWEST_PAIRS,
+    rounds: int | None = None,
 ) -> str:
     """Returns the reason why runs allow no verdict, `""` if they allow one.
 
@@ -169,40 +222,28 @@ def obstacle_to_verdict(
         found: Their difference; `None` for fewer than 2 common pairs.
         fewest_pairs: Fewest common pairs if the data are not generated; generated data need
             `FEWEST_DRAWS` draws.
-        paper_rounds: The paper's number of rounds; `None` if it gives none, for the task's own.
+        rounds: Fewest rounds; `None` for those of the task's paper.
     """
     first = groups[0]
-    if few := too_few(groups, found, fewest_pairs):
-        return few
-    rounds = first.setting("rounds")
-    needed = paper_rounds or published_rounds(first.settings["task"])
-    if needed is not None and rounds < needed:
-        return f"{rounds} rounds, {needed} are needed"
-    return ""
-
-
-def too_few(groups: Sequence[RunGroup], found: PairedDifference | None, fewest_pairs: int) -> str:
-    """Returns the numbers of common and of needed draws or pairs, `""` if there are enough.
-
-    See `obstacle_to_verdict` for the arguments.
-    """
-    draws, pairs = (0, 0) if found is None else (found.num_draws, found.num_pairs)
-    if found is None:
-        common = set.intersection(*(set(group.runs) for group in groups))
-        draws, pairs = len({pair.draw for pair in common}), len(common)
-    if groups[0].first.generates_data:
+    common = set.intersection(*(set(group.runs) for group in groups))
+    pairs = len(common) if found is None else found.num_pairs
+    draws = len({pair.draw for pair in common}) if found is None else found.num_draws
+    if first.first.generates_data:
         if draws < FEWEST_DRAWS:
             return f"{draws} draw{'s' * (draws != 1)} of the data, {FEWEST_DRAWS} are needed"
     elif pairs < fewest_pairs:
         common_pairs = f"{pairs} common pair{'s' * (pairs != 1)} of draw and seed"
         return f"{common_pairs}, {fewest_pairs} are needed"
+    needed = published_rounds(first.settings["task"]) if rounds is None else rounds
+    if first.settings["rounds"] < needed:
+        return f"{first.settings['rounds']} rounds, {needed} are needed"
     return ""
 
 
-def published_rounds(task: str) -> int | None:
-    """Returns the rounds of a task in its paper; `None` if unknown."""
+def published_rounds(task: str) -> int:
+    """Returns the rounds of a task in its paper; 0 if unknown."""
     component = builtin_registry().components["task"].get(task)
-    return None if component is None else component.config.published.get("rounds")
+    return 0 if component is None else component.config.published.get("rounds", 0)
 
 
 def _can_test(question: Question) -> bool:

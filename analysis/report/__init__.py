@@ -1,8 +1,15 @@
 """The report: the papers' tables and figures regenerated from run folders, with verdicts.
 
-From run folders to a verdict: `collect` (run_groups.py) reads the runs and groups runs that differ
-only in their draw. published_tables.py holds the papers' tables and their `Claim`s. `fill`
-(tables.py) puts the groups into the cells and compares A with B for each claim by the paired
-difference over draws (differences.py, paired_difference.py). `judge_family` (verdicts.py) judges
-the claims of a table together. `build` (build.py) makes the page.
+From run folders to the verdict on a claim:
+
+1. `collect` (run_groups.py) reads the runs, groups those that differ only in their draw, and a
+   group gives its scores by draw and seed (`RunGroup.scores`).
+2. `fill` (report/claims.py) puts the groups into the cells of a published table, and takes A and B
+   of each of its claims.
+3. `question` (verdicts.py) compares A with B by `paired_difference` (paired_difference.py), and
+   `judge_family` judges the claims of a table together.
+4. `comparison_grid` (report/claims.py) writes the verdicts as the page shows them.
+
+published_tables.py holds the papers' numbers and claims, runs.py reads a run folder, and build.py
+puts the page together.
 """

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from f3ast_tff.analysis.report import figures, layout, selection_figures
+from f3ast_tff.analysis.report.claims import FilledTable, claim_text, comparison_grid, fill
 from f3ast_tff.analysis.report.document import Block, Document, Grid, Listing, Section, Text
 from f3ast_tff.analysis.report.published_tables import PaperTable, published_tables
 from f3ast_tff.analysis.report.reading_section import reading_section
@@ -18,7 +19,6 @@ from f3ast_tff.analysis.report.results_section import (
     results_sections,
 )
 from f3ast_tff.analysis.report.selection_figures import Selections, selections_of
-from f3ast_tff.analysis.report.tables import FilledTable, fill
 from f3ast_tff.analysis.report.variants import PUBLISHED
 from f3ast_tff.analysis.results_frame import final_table
 from f3ast_tff.analysis.run_groups import Collected, RunGroup, in_order, varying
@@ -93,7 +93,7 @@ def _table_section(table: PaperTable, filled: Sequence[FilledTable]) -> Section:
             continue
         blocks += layout.table_grids(f"{table.name}_{number}", each)
         if each.ran:
-            blocks.append(layout.comparison_grid(_name_of_claims(table.name, number), each))
+            blocks.append(comparison_grid(_name_of_claims(table.name, number), each))
         if table.across == "clients_per_round":
             blocks.append(figures.against_k(f"against_k_{number}", each))
     if blocks:
@@ -195,7 +195,7 @@ def _claims(filled: Sequence[tuple[str, FilledTable]]) -> list[Block]:
             if each.variant.network == PUBLISHED:
                 ran.add((claim, comparison.at))
             where = f"{claim.title}, {each.display(claim.task, 'task')}: "
-            text = where + layout.claim_text(each, comparison)
+            text = where + claim_text(each, comparison)
             both = (verdict.direction or "–", verdict.size or "–")
             row = (text, *both, interval(comparison.found), verdict.reason)
             lines.setdefault(each.label, []).append((f"{name}-{place}", row))

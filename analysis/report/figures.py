@@ -22,8 +22,8 @@ from f3ast_tff.analysis.curves import (
     plain,
 )
 from f3ast_tff.analysis.line_styles import literal, looks_of, styles_of
+from f3ast_tff.analysis.report.claims import FilledTable
 from f3ast_tff.analysis.report.document import Panel, Picture
-from f3ast_tff.analysis.report.tables import FilledTable
 from f3ast_tff.analysis.report.variants import by_network, told_apart, variants
 from f3ast_tff.analysis.run_groups import RunGroup, in_order
 from f3ast_tff.analysis.texts import counted, over, scored_on

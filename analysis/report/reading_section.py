@@ -232,26 +232,23 @@ def _ordering_grid(orderings: Sequence[Ordering], groups: Sequence[RunGroup]) ->
 
 
 def _effect_row(each: Effect) -> dict[str, object]:
-    found = each.found
     return {
         "base": each.preset,
         "where": each.place,
         "of": each.what,
         "switch": each.switch,
         "base_score": each.base,
-        **layout.interval_columns(found, "effect"),
-        "p_value": None if found is None else found.p_value,
-        **layout.count_columns(found),
+        **layout.difference_columns(each.found, "effect"),
         "moves": each.moves,
     }
 
 
 def _ordering_row(each: Ordering, alpha: float) -> dict[str, object]:
-    lead = each.leads[alpha]
+    lead = layout.difference_columns(each.leads[alpha], "lead")
+    del lead["p_value"]
     return {
         "reading": each.reading,
         "alpha": alpha,
-        **layout.interval_columns(lead, "lead"),
-        **layout.count_columns(lead),
+        **lead,
         "reproduced": each.reproduced,
     }

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from f3ast_tff.analysis.curves import has_clock, positions
+from f3ast_tff.analysis.report.claims import column_of
 from f3ast_tff.analysis.report.published_tables import published_tables
-from f3ast_tff.analysis.report.tables import column_of
 from f3ast_tff.analysis.run_groups import CONDITION, RunGroup, comparable_groups, describe
 from f3ast_tff.analysis.runs import RunsError, load_runs
 from f3ast_tff.cli.compare import main

@@ -1,4 +1,10 @@
-"""A published table filled from runs, beside the paper's numbers."""
+"""A published table filled from runs: numbers beside the paper's, and verdicts on its claims.
+
+A claim says that A is better than B. `fill` puts groups of runs into the cells of the table, asks
+for each claim whether the runs of A are better than the runs of B (`verdicts.question`), and has
+the claims of one figure or table judged together (`verdicts.judge_family`). `comparison_grid` is
+the result as the page shows it.
+"""
 
 from __future__ import annotations
 
@@ -6,118 +12,67 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from f3ast_tff.analysis.differences import compared, ranked
 from f3ast_tff.analysis.paired_difference import PairedDifference, difference_of_common
+from f3ast_tff.analysis.report.document import Grid
 from f3ast_tff.analysis.report.published_tables import Claim, PaperTable
 from f3ast_tff.analysis.report.variants import PUBLISHED, SMALL, SMALL_ROUNDS, Variant, variants
 from f3ast_tff.analysis.run_groups import RunGroup, Score, higher_is_better, in_order, score
 from f3ast_tff.analysis.runs import display_of
-from f3ast_tff.analysis.texts import NOT_RUN
+from f3ast_tff.analysis.texts import (
+    NOT_RUN,
+    NOTHING,
+    interval,
+    of_intervals,
+    one_availability,
+    over,
+    p_text,
+)
 from f3ast_tff.analysis.verdicts import (
-    Divergence,
     Question,
     Verdict,
     judge_family,
     obstacle_to_verdict,
     published_rounds,
+    question,
+    ranked,
 )
 from f3ast_tff.settings.kinds import KINDS
+
+NO_CLAIM = "no claim"
+_SIGNS = {"better": ">", "same": "=", "not worse": "≥"}
+_HEADS = {"synthetic_alpha": "alpha", "clients_per_round": "K"}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A row of a table of claims.
+    """A claim in one column of its table.
 
     Attributes:
         claim: The claim; its source is "" for a comparison that no paper claims.
         at: The column.
-        found: A - B over common pairs of data draw and seed; `None` for fewer than 2 pairs.
-        obstacle: Reason why there can be no verdict, `""` if there can.
-        divergence: Numbers of common runs in which A and B diverged.
+        question: Whether A is better than B in the runs of that column.
         verdict: The verdicts; `None` for a comparison that no paper claims, and before `judged`.
     """
 
     claim: Claim
     at: object
-    found: PairedDifference | None
-    obstacle: str = ""
-    divergence: Divergence = Divergence(0, 0, 0)
+    question: Question
     verdict: Verdict | None = None
 
-
-def compare(
-    claim: Claim,
-    at: object,
-    a: RunGroup | None,
-    b: RunGroup | None,
-    period: str,
-    rounds: int | None,
-) -> Comparison:
-    """Compares A with B in a column; either is `None` if it was not run.
-
-    `rounds` is the paper's number of rounds; `None` if it gives none.
-    """
-    if a is None or b is None:
-        return Comparison(claim, at, found=None, obstacle="not run")
-    found, divergence = compared(a, b, claim.metric, period)
-    obstacle = obstacle_to_verdict(
-        (a, b), found=found, fewest_pairs=claim.seeds, paper_rounds=rounds
-    )
-    return Comparison(claim, at, found, obstacle, divergence)
+    @property
+    def found(self) -> PairedDifference | None:
+        """A - B over common pairs of data draw and seed; `None` for fewer than 2 pairs."""
+        return self.question.found
 
 
-def widening(
-    claim: Claim,
-    ends: tuple[Any, Any],
-    found: Mapping[tuple[str, str, Any], RunGroup],
-    period: str,
-    rounds: int | None,
-) -> Comparison:
-    """Compares the lead of A over B in two columns: "the gap widens" (F3AST Fig. 4).
-
-    `found` has groups by task, algorithm and column, with A and B at both `ends`.
-    """
-    leads, groups = [], []
-    for at in ends:
-        pair = [found[claim.task, name, at] for name in (claim.a, claim.b)]
-        a, b = (ranked(group, claim.metric, period) for group in pair)
-        leads.append({each: a[each] - b[each] for each in a.keys() & b.keys()})
-        groups += pair
-    difference = difference_of_common(leads[1], leads[0])
-    wider = replace(claim, what="gap widens", relation="better", paper=None)
-    obstacle = obstacle_to_verdict(
-        groups, found=difference, fewest_pairs=claim.seeds, paper_rounds=rounds
-    )
-    return Comparison(wider, at=f"{ends[0]} to {ends[1]}", found=difference, obstacle=obstacle)
-
-
-def judged(
-    comparisons: Sequence[Comparison], direction_alone: bool = False
-) -> tuple[Comparison, ...]:
-    """Returns the comparisons of one table with verdicts; the claims of a source are a family.
-
-    With `direction_alone` the paper's difference is of another network, so there is no verdict on
-    the size.
-    """
+def judged(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Returns the comparisons of one table with verdicts; the claims of a source are a family."""
     verdicts: dict[int, Verdict] = {}
     for source in dict.fromkeys(each.claim.source for each in comparisons if each.claim.source):
         places = [n for n, each in enumerate(comparisons) if each.claim.source == source]
-        family = [_question(comparisons[place], direction_alone) for place in places]
-        verdicts.update(zip(places, judge_family(family)))
+        verdicts.update(zip(places, judge_family([comparisons[n].question for n in places])))
     return tuple(
         replace(each, verdict=verdicts.get(place)) for place, each in enumerate(comparisons)
-    )
-
-
-def _question(each: Comparison, direction_alone: bool) -> Question:
-    claim = each.claim
-    return Question(
-        claim.relation,
-        higher_is_better(claim.metric),
-        paper=None if direction_alone else claim.paper,
-        found=each.found,
-        obstacle=each.obstacle,
-        divergence=each.divergence,
     )
 
 
@@ -175,7 +130,7 @@ class FilledTable:
         long = {
             group.settings["task"]
             for group in self.variant.groups
-            if group.settings["rounds"] >= (needed.get(group.settings["task"]) or 0)
+            if group.settings["rounds"] >= needed.get(group.settings["task"], 0)
         }
         printed = {task for (task, *_), c in self.cells.items() if c.ours and c.paper is not None}
         claimed = {row.claim.task for row in self.ran if row.claim.source}
@@ -184,7 +139,7 @@ class FilledTable:
     @property
     def ran(self) -> list[Comparison]:
         """Comparisons with runs of both sides."""
-        return [each for each in self.comparisons if each.obstacle != NOT_RUN]
+        return [each for each in self.comparisons if each.question.obstacle != NOT_RUN]
 
     @property
     def label(self) -> str:
@@ -196,6 +151,14 @@ class FilledTable:
         groups = () if self.variant is None else self.variant.groups
         names = (g.first.display(kind) for g in groups if g.settings.get(kind) == name)
         return next(names, display_of(kind, name))
+
+    def heading(self, value: Any) -> str:
+        """The head of a column: a value of the setting that the columns vary."""
+        across = self.table.across
+        if across in KINDS:
+            return self.display(value, across)
+        text = f"{value:g}" if isinstance(value, (int, float)) else str(value)
+        return f"{_HEADS[across]} = {text}" if across in _HEADS else text
 
 
 def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[FilledTable]:
@@ -229,8 +192,8 @@ def fill(table: PaperTable, groups: Sequence[RunGroup], period: str) -> list[Fil
     return filled
 
 
-def rounds_of(table: PaperTable, network: str, task: str) -> int | None:
-    """Returns the rounds that a claim on a task needs; `None` if unknown."""
+def rounds_of(table: PaperTable, network: str, task: str) -> int:
+    """Returns the rounds that a claim on a task needs; 0 if unknown."""
     own = {**table.rounds, **(SMALL_ROUNDS if network == SMALL else {})}
     return own.get(task) or published_rounds(task)
 
@@ -290,17 +253,61 @@ def _of_tasks(
         rounds = rounds_of(table, network, task)
         for claim, at in _to_compare(table, task, columns):
             a, b = (found.get((task, name, at)) for name in (claim.a, claim.b))
-            if claim.source or (a is not None and b is not None):
-                comparisons.append(compare(claim, at, a, b, period, rounds))
+            # A difference of another network's runs is not the paper's.
+            paper = claim.paper if network == PUBLISHED else None
+            if a is not None and b is not None:
+                asked = question(
+                    a,
+                    b,
+                    claim.metric,
+                    period,
+                    relation=claim.relation,
+                    paper=paper,
+                    fewest_pairs=claim.seeds,
+                    rounds=rounds,
+                )
+            else:
+                upwards = higher_is_better(claim.metric)
+                asked = Question(claim.relation, upwards, paper, found=None, obstacle=NOT_RUN)
+            if claim.source or asked.obstacle != NOT_RUN:
+                comparisons.append(Comparison(claim, at, asked))
         if table.across == "clients_per_round" and len(columns) > 1:
             ends = columns[0], columns[-1]
             comparisons += [
-                widening(claim, ends, found, period, rounds)
+                _widening(claim, ends, found, period, rounds)
                 for claim in table.claims
                 if all((task, name, at) in found for name in (claim.a, claim.b) for at in ends)
             ]
-    verdicts = judged(comparisons, direction_alone=network != PUBLISHED)
-    return FilledTable(table, variant, columns, cells, verdicts)
+    return FilledTable(table, variant, columns, cells, judged(comparisons))
+
+
+def _widening(
+    claim: Claim,
+    ends: tuple[Any, Any],
+    found: Mapping[tuple[str, str, Any], RunGroup],
+    period: str,
+    rounds: int,
+) -> Comparison:
+    """Compares the lead of A over B in two columns: "the gap widens" (F3AST Fig. 4).
+
+    `found` has groups by task, algorithm and column, with A and B at both `ends`.
+    """
+    leads, groups = [], []
+    for at in ends:
+        pair = [found[claim.task, name, at] for name in (claim.a, claim.b)]
+        a, b = (ranked(group, claim.metric, period) for group in pair)
+        leads.append({each: a[each] - b[each] for each in a.keys() & b.keys()})
+        groups += pair
+    wider = replace(claim, what="gap widens", relation="better", paper=None)
+    difference = difference_of_common(leads[1], leads[0])
+    asked = Question(
+        wider.relation,
+        higher_is_better(claim.metric),
+        paper=None,
+        found=difference,
+        obstacle=obstacle_to_verdict(groups, difference, claim.seeds, rounds),
+    )
+    return Comparison(wider, at=f"{ends[0]} to {ends[1]}", question=asked)
 
 
 def _cell(
@@ -310,22 +317,20 @@ def _cell(
     period: str,
 ) -> Cell:
     task, algorithm, at = key
+    base = table.baselines.get(algorithm, "")
 
     def ours(name: str) -> Score | None:
         group = found.get((task, name, at))
         metric = "converged_sample_accuracy" if name == "sequential_sgd" else table.metric
         return None if group is None else score(group, metric, period)
 
-    value, paper = ours(algorithm), table.values.get((task, at, algorithm))
-    relative = paper_relative = None
-    if algorithm in table.baselines:
-        base = ours(table.baselines[algorithm])
-        printed = table.values.get((task, at, table.baselines[algorithm]))
-        if value is not None and base is not None and base.mean:
-            relative = value.mean / base.mean - 1
-        if paper is not None and printed is not None:
-            paper_relative = paper / printed - 1
-    return Cell(paper, value, relative, paper_relative)
+    def gain(value: float | None, of_base: float | None) -> float | None:
+        return value / of_base - 1 if value is not None and of_base else None
+
+    value, of_base = ours(algorithm), ours(base)
+    mean, base_mean = (None if each is None else each.mean for each in (value, of_base))
+    paper, paper_base = (table.values.get((task, at, name)) for name in (algorithm, base))
+    return Cell(paper, value, gain(mean, base_mean), paper_relative=gain(paper, paper_base))
 
 
 def _to_compare(table: PaperTable, task: str, columns: Sequence[Any]) -> list[tuple[Claim, Any]]:
@@ -343,3 +348,50 @@ def _to_compare(table: PaperTable, task: str, columns: Sequence[Any]) -> list[tu
         if (a, b, at) not in pairs
     ]
     return claimed + unclaimed
+
+
+def comparison_grid(name: str, filled: FilledTable) -> Grid:
+    """Returns a table's comparisons that were run, one per row."""
+    head = (
+        "claim",
+        "paper: A − B",
+        "ours: A − B, 95% interval",
+        "p",
+        "over",
+        "direction (Holm)",
+        "size (Holm)",
+    )
+    rows, groups = [], []
+    for each in filled.ran:
+        claim, found, verdict = each.claim, each.found, each.verdict
+        rows.append(
+            (
+                claim_text(filled, each),
+                NOTHING if claim.paper is None else f"{claim.paper:+.4g}",
+                interval(found),
+                p_text(found),
+                over(found),
+                f"{_word(verdict.direction, verdict.confidence)}\n{verdict.reason}"
+                if verdict
+                else NO_CLAIM,
+                _word(verdict.size, verdict.size_confidence) if verdict else NOTHING,
+            )
+        )
+        groups.append(f"{claim.title or 'beside the claims'}, {filled.display(claim.task, 'task')}")
+    shared = filled.variant is not None and one_availability(filled.variant.groups)
+    covered = of_intervals((each.found for each in filled.comparisons), shared)
+    caption = f"Paired differences ({filled.label}){covered and '; ' + covered}"
+    return Grid(name, caption, head, tuple(rows), groups=tuple(groups))
+
+
+def claim_text(filled: FilledTable, each: Comparison) -> str:
+    """Returns a claim in words, such as `F3AST > FedAvg, Uneven`."""
+    claim = each.claim
+    sign = _SIGNS[claim.relation] if claim.source else "against"
+    pair = f"{filled.display(claim.a)} {sign} {filled.display(claim.b)}"
+    return f"{pair}, {filled.heading(each.at)}"
+
+
+def _word(verdict: str | None, confidence: float | None) -> str:
+    """A verdict with the level of the interval behind it; `–` where the paper claims nothing."""
+    return f"{verdict or NOTHING}{'' if confidence is None else f' (at {confidence:.2%})'}"
