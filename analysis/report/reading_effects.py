@@ -31,10 +31,9 @@ LEAD = ("f3ast", "fedavg")
 ALPHAS = (0, 0.5, 1)
 # Settings that head Table IX's columns.
 _COLUMN = ("synthetic_alpha", "synthetic_beta")
-# Groups by preset, switches and algorithm.
-Members = Mapping[tuple[str, Settings, str], RunGroup]
-# Fewest common pairs of data draw and seed for a verdict, if the data are not generated.
-FEWEST_PAIRS = 3
+# Groups by algorithm, and these by preset and switches.
+Methods = dict[str, RunGroup]
+Members = dict[tuple[str, Settings], Methods]
 
 
 @dataclass(frozen=True)
@@ -92,13 +91,14 @@ def effects(forms: Mapping[Form, RunGroup], metric: str, period: str) -> list[Ef
 
     Effects are listed for each base, the largest first.
     """
-    by_place: dict[Settings, dict[tuple[str, Settings, str], RunGroup]] = {}
+    by_place: dict[Settings, Members] = {}
     for form, group in forms.items():
-        by_place.setdefault(form.place, {})[form.preset, form.switches, form.algorithm] = group
+        of_switches = by_place.setdefault(form.place, {})
+        of_switches.setdefault((form.preset, form.switches), {})[form.algorithm] = group
     found: dict[Settings, list[Effect]] = {}
     for place, members in by_place.items():
         for preset in PRESETS:
-            linear = by_place.get(_linear(place), {})
+            linear = by_place.get(_linear(place), {}).get((preset, ()), {})
             if of_base := _of_base(preset, members, linear, metric, period):
                 found.setdefault(place, []).extend(of_base)
     every = [
@@ -130,9 +130,9 @@ def _levels(family: Sequence[PairedDifference | None]) -> list[float | None]:
     return [error and 1 - error for error in errors]
 
 
-def _one_reading(names: Sequence[str]) -> bool:
+def _one_reading(switches: Settings) -> bool:
     """Whether switches belong to one reading number; R3 has two settings."""
-    return len({readings()[name].reading.number for name in names}) == 1
+    return len({readings()[name].reading.number for name, _ in switches}) == 1
 
 
 def _linear(place: Settings) -> Settings:
@@ -147,64 +147,63 @@ def _linear(place: Settings) -> Settings:
 
 
 def _of_base(
-    preset: str, members: Members, linear: Members, metric: str, period: str
+    preset: str, members: Members, linear: Methods, metric: str, period: str
 ) -> list[Effect]:
     """The effects on a preset's base at one place; `linear` holds runs of App. C's generator."""
-    base: dict[str, RunGroup] = {}
-    candidates: dict[tuple[str, tuple[str, ...]], dict[str, RunGroup]] = {}
-    for (other, switches, algorithm), group in members.items():
-        names = tuple(name for name, _ in switches)
-        if other == preset and not switches:
-            base[algorithm] = group
-        elif other == preset and _one_reading(names):
-            candidates.setdefault((switch_text(switches), names), {})[algorithm] = group
+    base = members.get((preset, ()), {})
+    candidates = [
+        (switch_text(switches), [name for name, _ in switches], switched)
+        for (other, switches), switched in members.items()
+        if other == preset and _one_reading(switches)
+    ]
     # For the first preset alone: the way back has the same size.
+    candidates += [
+        (f"all: {other}", [], switched)
+        for (other, switches), switched in members.items()
+        if preset == PRESETS[0] and other != preset and not switches
+    ]
     if preset == PRESETS[0]:
-        for (other, switches, algorithm), group in members.items():
-            if other != preset and not switches:
-                candidates.setdefault((f"all: {other}", ()), {})[algorithm] = group
-        for (other, switches, algorithm), group in linear.items():
-            if other == preset and not switches:
-                key = ("R6 task: synthetic_linear", ())
-                candidates.setdefault(key, {})[algorithm] = group
+        candidates.append(("R6 task: synthetic_linear", [], linear))
     found = []
-    for (text, names), switched in candidates.items():
-        for algorithm, group in switched.items():
-            if algorithm in base:
-                compared = (group, base[algorithm])
-                switched_scores, base_scores = (g.scores(metric, period) for g in compared)
-                found.append(
-                    _effect(
-                        preset,
-                        what=algorithm,
-                        display=group.display,
-                        switch=text,
-                        groups=compared,
-                        switched=switched_scores,
-                        base=base_scores,
-                    )
-                )
-        full = dict(switched)
-        for algorithm in LEAD:
-            # A reading that does not concern an algorithm does not change its runs.
-            concerned = any(readings()[n].concerns(algorithm) for n in names) or not names
-            if algorithm not in full and not concerned and algorithm in base:
-                full[algorithm] = base[algorithm]
-        both = all(algorithm in part for algorithm in LEAD for part in (full, base))
-        if both and any(algorithm in switched for algorithm in LEAD):
-            four = [part[algorithm] for part in (full, base) for algorithm in LEAD]
+    for text, names, switched in candidates:
+        full = _with_base(switched, base, names)
+        compared = [(name, [name]) for name in switched if name in base]
+        if base.keys() & full.keys() >= {*LEAD} and switched.keys() & {*LEAD}:
+            compared.append(("lead", [*LEAD]))
+        for what, methods in compared:
+            groups = [part[name] for part in (full, base) for name in methods]
+            ours, of_base = (_scores(part, methods, metric, period) for part in (full, base))
+            difference = difference_of_common(ours, of_base)
             found.append(
-                _effect(
-                    preset,
-                    what="lead",
-                    display="F3AST's lead",
+                Effect(
+                    place="",
+                    preset=preset,
+                    what=what,
+                    display="F3AST's lead" if what == "lead" else switched[what].display,
                     switch=text,
-                    groups=four,
-                    switched=_lead(full, metric, period),
-                    base=_lead(base, metric, period),
+                    base=summarised(of_base).mean if of_base else math.nan,
+                    found=difference,
+                    obstacle=obstacle_to_verdict(groups, difference),
                 )
             )
     return sorted(found, key=lambda e: (e.what != "lead", e.what, -e.size))
+
+
+def _with_base(switched: Methods, base: Methods, names: Sequence[str]) -> Methods:
+    """The runs under switched readings; a method that they do not concern keeps its base."""
+    stays = [n for n in LEAD if names and not any(readings()[r].concerns(n) for r in names)]
+    return {**{name: base[name] for name in stays if name in base}, **switched}
+
+
+def _scores(
+    members: Methods, methods: Sequence[str], metric: str, period: str
+) -> dict[Pair, float]:
+    """The scores of a method; of two methods, the lead of the first over the second."""
+    first, *others = (members[name].scores(metric, period) for name in methods)
+    sign = 1 if higher_is_better(metric) else -1
+    for other in others:
+        first = {pair: sign * (first[pair] - other[pair]) for pair in first.keys() & other.keys()}
+    return first
 
 
 def table9_orderings(forms: Mapping[Form, RunGroup], period: str) -> list[Ordering]:
@@ -215,8 +214,7 @@ def table9_orderings(forms: Mapping[Form, RunGroup], period: str) -> list[Orderi
     """
     rows: dict[tuple[Settings, str, Settings], dict[float, dict[str, RunGroup]]] = {}
     for form, group in forms.items():
-        names = [name for name, _ in form.switches]
-        if not _of_table9(group) or (names and not _one_reading(names)):
+        if not _of_table9(group) or (form.switches and not _one_reading(form.switches)):
             continue
         place = tuple(each for each in form.place if each[0] not in _COLUMN)
         row = rows.setdefault((place, form.preset, form.switches), {})
@@ -231,13 +229,10 @@ def table9_orderings(forms: Mapping[Form, RunGroup], period: str) -> list[Orderi
             continue
         said = [preset, switch_text(switches), *told_apart(place, places)]
         texts.append(", ".join(filter(None, said)))
-        concerned = {a for a in LEAD for n, _ in switches if readings()[n].concerns(a)}
+        names = [name for name, _ in switches]
         for alpha in ALPHAS:
-            full = dict(by_alpha.get(alpha, {}))
             base = rows.get((place, preset, ()), {}).get(alpha, {})
-            for algorithm in LEAD:
-                if switches and algorithm not in concerned and algorithm in base:
-                    full.setdefault(algorithm, base[algorithm])
+            full = _with_base(by_alpha.get(alpha, {}), base, names)
             found.append(_lead_interval(full, period))
     levels = _levels([None if obstacle else lead for lead, obstacle in found])
     orderings = []
@@ -258,7 +253,7 @@ def _lead_interval(
     groups = [members[algorithm] for algorithm in LEAD]
     a, b = (group.scores("sample_accuracy", period) for group in groups)
     found = difference_of_common(a, b)
-    return found, obstacle_to_verdict(groups, found, FEWEST_PAIRS)
+    return found, obstacle_to_verdict(groups, found)
 
 
 def _reproduced(leads: Sequence[PairedDifference | None], levels: Sequence[float | None]) -> str:
@@ -272,34 +267,6 @@ def _reproduced(leads: Sequence[PairedDifference | None], levels: Sequence[float
     if len(ends) < len(ALPHAS):
         return NOT_ENOUGH
     return "yes" if all(low > 0 for low, _ in ends) else "not shown"
-
-
-def _lead(members: dict[str, RunGroup], metric: str, period: str) -> dict[Pair, float]:
-    a, b = (members[algorithm].scores(metric, period) for algorithm in LEAD)
-    sign = 1 if higher_is_better(metric) else -1
-    return {pair: sign * (a[pair] - b[pair]) for pair in a.keys() & b.keys()}
-
-
-def _effect(
-    preset: str,
-    what: str,
-    display: str,
-    switch: str,
-    groups: Sequence[RunGroup],
-    switched: dict[Pair, float],
-    base: dict[Pair, float],
-) -> Effect:
-    found = difference_of_common(switched, base)
-    return Effect(
-        place="",
-        preset=preset,
-        what=what,
-        display=display,
-        switch=switch,
-        base=summarised(base).mean if base else math.nan,
-        found=found,
-        obstacle=obstacle_to_verdict(groups, found, FEWEST_PAIRS),
-    )
 
 
 def _of_table9(group: RunGroup) -> bool:
