@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -105,19 +106,16 @@ def where_weights_lead(draws: int, rounds: int) -> list[dict[str, Any]]:
         # Without the rounding errors of p = alpha, some 1e-32.
         bias, chi, variation = (round(value, 15) for value in bias_bounds(problem, p))
         for correlation in (0.0, 0.9):
-            ends = []
-            for seed in range(draws):
-                process = Markov(PI, np.full(n, correlation), seed)
-                path = play(
-                    problem,
-                    strategy=make(seed),
-                    process=process,
-                    k=n,
-                    rates=rates,
-                    start=np.zeros(1),
-                    seed=seed,
-                )
-                ends.append(float(problem.excess(path[rounds // 2 :].mean(0))))
+            paths = play(
+                problem,
+                make,
+                process=partial(Markov, PI, np.full(n, correlation)),
+                k=n,
+                rates=rates,
+                start=np.zeros(1),
+                draws=draws,
+            )
+            ends = problem.excess(paths[:, rounds // 2 :].mean(1))
             setting = f"correlation {correlation:g}"
             found.append(row("eps_bias", name, values=ends, setting=setting, exact=bias))
         found.append(row("eps_bias bounds", f"{name}, (11)", exact=bias, bound=chi))
@@ -161,22 +159,17 @@ def optimization(draws: int, rounds: int) -> list[dict[str, Any]]:
     eta = step_sizes(rounds)
     looks = np.unique(np.geomspace(10, rounds, 12).astype(int))
     for correlation in CORRELATIONS:
-        errors = []
-        for seed in range(draws):
-            process = Markov(np.array([1.0, 0.5]), np.array([0.0, correlation]), seed)
-            strategy = Unbiased(world.p, known, seed)
-            path = play(
-                problem=world,
-                strategy=strategy,
-                process=process,
-                k=2,
-                rates=eta[:, None],
-                start=-np.ones(1),
-                seed=seed,
-            )[:-1]
-            mean = np.cumsum(eta[:, None] * path, 0) / np.cumsum(eta)[:, None]
-            errors.append(world.excess(mean)[looks - 1])
-        values, setting = np.array(errors), f"correlation {correlation:g}"
+        paths = play(
+            world,
+            partial(Unbiased, world.p, known),
+            process=partial(Markov, np.array([1.0, 0.5]), np.array([0.0, correlation])),
+            k=2,
+            rates=eta[:, None],
+            start=-np.ones(1),
+            draws=draws,
+        )[:, :-1]
+        means = np.cumsum(eta[:, None] * paths, 1) / np.cumsum(eta)[:, None]
+        values, setting = world.excess(means)[:, looks - 1], f"correlation {correlation:g}"
         for t, each, most in zip(looks, values.T, optimization_bound(correlation, looks)):
             found.append(row("Theorem 2", setting, int(t), each, bound=float(most)))
         late = looks >= 100

@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,19 +84,14 @@ def convergence(draws: int, rounds: int) -> list[dict[str, Any]]:
         strategies.items(), (0.0, 0.9), (1, 5)
     ):
         _, rates = step_sizes(world, rounds, steps)
-        paths = np.array(
-            [
-                play(
-                    problem=world,
-                    strategy=make(seed),
-                    process=Markov(Q, np.full(N, correlation), seed),
-                    k=K,
-                    rates=rates,
-                    start=start,
-                    seed=seed,
-                )
-                for seed in range(draws)
-            ]
+        paths = play(
+            world,
+            make,
+            process=partial(Markov, Q, np.full(N, correlation)),
+            k=K,
+            rates=rates,
+            start=start,
+            draws=draws,
         )
         excess = world.excess(paths)[:, looks]
         limit = bound(
@@ -154,22 +150,17 @@ def counterexample(draws: int, rounds: int) -> list[dict[str, Any]]:
     )
     found = []
     for correlation in CORRELATIONS:
-        ends = []
-        for seed in range(draws):
-            process = Markov(np.array([1.0, 0.5]), np.array([0.0, correlation]), seed)
-            ends.append(
-                play(
-                    problem=world,
-                    strategy=strategy,
-                    process=process,
-                    k=1,
-                    rates=rates,
-                    start=np.zeros(1),
-                    seed=seed,
-                )[-1]
-            )
+        paths = play(
+            world,
+            lambda seed: strategy,
+            process=partial(Markov, np.array([1.0, 0.5]), np.array([0.0, correlation])),
+            k=1,
+            rates=rates,
+            start=np.zeros(1),
+            draws=draws,
+        )
         exact = exact_two_clients(correlation, rounds) / most
-        values = world.excess(np.array(ends)) / most
+        values = world.excess(paths[:, -1]) / most
         found.append(
             row("III.5 two clients", "error / bound", correlation, values, exact=exact, bound=1)
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,30 +26,22 @@ _LOOKS = (
 _BOUND = {"color": "#777777", "lw": 1.5}
 
 
-def lines(panel: Axes, rows: pd.DataFrame, by: str, title: str, x: str, y: str) -> None:
+def lines(panel: Axes, rows: pd.DataFrame, by: str = "case") -> None:
     """Draws measured values with their intervals over x, a line for each value of a column.
 
-    Exact values are crosses, and a bound is grey.
+    Exact values are crosses.
     """
     for place, (name, part) in enumerate(rows.groupby(by, sort=False)):
         color, dashes, marker = _LOOKS[place % len(_LOOKS)]
         label = str(name)
         if part["measured"].notna().any():
-            panel.plot(
-                part["x"],
-                part["measured"],
-                color=color,
-                ls=dashes,
-                marker=marker,
-                ms=4,
-                label=label,
-            )
+            style: dict[str, Any] = {"color": color, "ls": dashes, "marker": marker, "ms": 4}
+            panel.plot(part["x"], part["measured"], label=label, **style)
             panel.fill_between(part["x"], part["low"], part["high"], color=color, alpha=0.15, lw=0)
             label = "_"
         if part["exact"].notna().any():
             exact_label = "exact" if label == "_" and place == 0 else label
             panel.plot(part["x"], part["exact"], "x", color=color, ms=8, mew=1.5, label=exact_label)
-    panel.set(title=title, xlabel=x, ylabel=y)
     plain(panel)
 
 
@@ -69,67 +62,39 @@ def draw_f3ast(rows: pd.DataFrame, path: Path) -> None:
     panels = figure.subplots(2, 3).ravel()
     rate = of(rows, "III.5")
     for panel, (name, part) in zip(panels, rate.groupby("case", sort=False)):
-        lines(
-            panel, rows=part, by="setting", title=f"III.5: {name!s}", x="round T", y="E F(w_T) - F*"
-        )
+        lines(panel, part, by="setting")
         for place, (setting, each) in enumerate(part.groupby("setting", sort=False)):
             if "Markov" not in str(setting):
                 style = ("-", "--")[place % 2]
                 label = f"bound, {str(setting).partition(', ')[2]}"
                 panel.plot(each["x"], each["bound"], ls=style, label=label, **_BOUND)
-        panel.set(xscale="log")
+        panel.set(title=f"III.5: {name!s}", xlabel="round T", ylabel="E F(w_T) - F*", xscale="log")
         log_decades(panel, pd.concat([part["measured"], part["bound"]]))
     panels[1].legend(fontsize="x-small", loc="lower left")
     two = of(rows, "III.5 two clients")
     share = two.assign(x=1 / (1 - two["x"]))
-    title = "III.5 fails: two clients, Markov"
-    lines(
-        panel=panels[2],
-        rows=share,
-        by="case",
-        title=title,
-        x="1 / (1 - correlation)",
-        y="error / bound",
-    )
+    lines(panels[2], share)
     panels[2].axhline(1, **_BOUND)
-    panels[2].set(xscale="log")
+    panels[2].set(title="III.5 fails: two clients, Markov", xscale="log")
+    panels[2].set(xlabel="1 / (1 - correlation)", ylabel="error / bound")
     log_decades(panels[2], two["exact"])
     panels[2].legend(fontsize="x-small")
     near = of(rows, "III.3")
-    lines(
-        panel=panels[3],
-        rows=near,
-        by="case",
-        title="III.3: r(t) comes to r*",
-        x="beta",
-        y="mean |r(t) - r*|",
-    )
+    lines(panels[3], near)
     betas = np.sort(near["x"].unique())
     panels[3].plot(betas, np.sqrt(betas), label="slope 1/2", **_BOUND)
+    panels[3].set(title="III.3: r(t) comes to r*", xlabel="beta", ylabel="mean |r(t) - r*|")
     panels[3].set(xscale="log", yscale="log")
     panels[3].legend(fontsize="x-small")
-    lines(
-        panel=panels[4],
-        rows=of(rows, "B.1"),
-        by="case",
-        title="B.1: weights of F3AST",
-        x="beta",
-        y="mean sum of weights",
-    )
+    lines(panels[4], of(rows, "B.1"))
     panels[4].axhline(1, **_BOUND)
+    panels[4].set(title="B.1: weights of F3AST", xlabel="beta", ylabel="mean sum of weights")
     panels[4].set(xscale="log")
     panels[4].legend(fontsize="x-small")
-    title = "III.7: after log(eps) / log(alpha) rounds"
-    lines(
-        panel=panels[5],
-        rows=of(rows, "III.7"),
-        by="case",
-        title=title,
-        x="number of clients N",
-        y="distance / eps",
-    )
+    lines(panels[5], of(rows, "III.7"))
     panels[5].axhline(1, **_BOUND)
-    panels[5].set(xscale="log")
+    panels[5].set(title="III.7: after log(eps) / log(alpha) rounds", xscale="log")
+    panels[5].set(xlabel="number of clients N", ylabel="distance / eps")
     save(figure, path)
 
 
@@ -137,22 +102,15 @@ def draw_ca_fed(rows: pd.DataFrame, path: Path) -> None:
     """Draws the tightness of Theorems 1 and 3, where weights lead, and Theorem 2."""
     figure = Figure(figsize=(12, 8), layout="constrained")
     panels = figure.subplots(2, 2).ravel()
-    title = "Theorems 1 and 3: two clients, p near alpha"
-    lines(
-        panel=panels[0],
-        rows=of(rows, "bias by alpha"),
-        by="case",
-        title=title,
-        x="alpha of client 0",
-        y="bias / bound",
-    )
+    lines(panels[0], of(rows, "bias by alpha"))
+    panels[0].set(title="Theorems 1 and 3: two clients, p near alpha", xlabel="alpha of client 0")
     by_kappa = of(rows, "bias by kappa")
-    measured = by_kappa.assign(exact=np.nan)
-    title = "Theorems 1 and 3: random clients, largest"
-    lines(panel=panels[1], rows=measured, by="case", title=title, x="kappa", y="bias / bound")
+    lines(panels[1], by_kappa.assign(exact=np.nan))
+    panels[1].set(title="Theorems 1 and 3: random clients, largest", xlabel="kappa")
     panels[1].plot(by_kappa["x"], by_kappa["exact"], label="1 / kappa", **_BOUND)
     panels[1].set(xscale="log", yscale="log")
     for panel in panels[:2]:
+        panel.set(ylabel="bias / bound")
         panel.axhline(1, **_BOUND)
         panel.legend(fontsize="x-small")
     bias = of(rows, "eps_bias")
@@ -172,16 +130,10 @@ def draw_ca_fed(rows: pd.DataFrame, path: Path) -> None:
     plain(panels[2])
     rate = of(rows, "Theorem 2")
     rate = rate[rate["case"].isin(["correlation 0", "correlation 0.5", "correlation 0.9"])]
-    lines(
-        panel=panels[3],
-        rows=rate,
-        by="case",
-        title="Theorem 2",
-        x="round T",
-        y="E F_B - F_B* of the mean",
-    )
+    lines(panels[3], rate)
     for style, (name, part) in zip(("-", "--", ":"), rate.groupby("case", sort=False)):
         panels[3].plot(part["x"], part["bound"], ls=style, label=f"bound, {name!s}", **_BOUND)
+    panels[3].set(title="Theorem 2", xlabel="round T", ylabel="E F_B - F_B* of the mean")
     panels[3].set(xscale="log")
     log_decades(panels[3], pd.concat([rate["measured"], rate["bound"]]))
     panels[3].legend(fontsize="x-small", ncols=2, loc="center", bbox_to_anchor=(0.4, 0.33))
@@ -207,9 +159,8 @@ def draw_fedlaavg(rows: pd.DataFrame, path: Path) -> None:
     plain(panels[0])
     for panel, name, power in zip(panels[1:], ("N", "T"), (4, 2)):
         part = of(rows, f"Corollary 1 by {name}")
-        lines(
-            panel, rows=part, by="case", title=f"Corollary 1 by {name}", x=name, y="mean |grad F|^2"
-        )
+        lines(panel, part)
+        panel.set(title=f"Corollary 1 by {name}", xlabel=name, ylabel="mean |grad F|^2")
         first = part.iloc[0]
         decay = first["measured"] * (part["x"] / first["x"]) ** (-1 / power)
         panel.plot(part["x"], decay, label=f"slope -1/{power}", **_BOUND)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from f3ast_tff.analysis.paired_difference import reach, skewness
+from f3ast_tff.analysis.paired_difference import mean_interval
+from f3ast_tff.analysis.runs import Pair
 from f3ast_tff.availability import AvailabilityProcess
 from f3ast_tff.core.randomness import generator
 from f3ast_tff.methods.parts.aggregation import Aggregation
@@ -83,35 +84,37 @@ class Quadratics:
 
 def play(
     problem: Quadratics,
-    strategy: Strategy,
-    process: AvailabilityProcess,
+    strategy: Callable[[int], Strategy],
+    process: Callable[[int], AvailabilityProcess],
     k: int,
     rates: np.ndarray,
     start: np.ndarray,
-    seed: int,
+    draws: int,
 ) -> np.ndarray:
-    """Trains with the cohort's weighted sum as the server's step.
+    """Trains with the cohort's weighted sum as the server's step, once for each seed from 0.
 
     Args:
         problem: The clients.
-        strategy: Selection and weights; moves by all rounds.
-        process: Clients available per round.
+        strategy: Selection and weights of a seed.
+        process: Clients available per round, by seed.
         k: Largest number of clients per round.
         rates: Rate of each local step, `float64 [T, E]`.
         start: First model, `float64 [d]`.
-        seed: Seed of the gradients' noise.
+        draws: Number of seeds, which draw availability, selection and the gradients' noise.
 
     Returns:
-        The first model and the model after each round, `float64 [T + 1, d]`.
+        The first model and the model after each round, `float64 [draws, T + 1, d]`.
     """
-    random, constraint = generator(seed, "gradient noise"), RoundConstraint(k)
-    path = [np.asarray(start, float)]
-    for t, steps in enumerate(rates, start=1):
-        cohort = cohort_of(strategy, Round(t, process.mask(t), constraint))
-        path.append(
-            path[-1] + cohort.weights @ problem.updates(cohort.ids, path[-1], steps, random)
-        )
-    return np.array(path)
+    paths, constraint = [], RoundConstraint(k)
+    for seed in range(draws):
+        random, select, world = generator(seed, "gradient noise"), strategy(seed), process(seed)
+        path = [np.asarray(start, float)]
+        for t, steps in enumerate(rates, start=1):
+            cohort = cohort_of(select, Round(t, world.mask(t), constraint))
+            updates = problem.updates(cohort.ids, path[-1], steps, random)
+            path.append(path[-1] + cohort.weights @ updates)
+        paths.append(path)
+    return np.array(paths)
 
 
 def row(
@@ -130,10 +133,8 @@ def row(
     if len(found):
         mean = float(found.mean())
     if len(found) > 2 and np.ptp(found) > 0:
-        error = float(found.std(ddof=1)) / math.sqrt(len(found))
-        g = np.asarray(skewness(found, np.full(len(found), 1 / len(found))))
-        low = mean - error * float(reach(0.95, -g, len(found)))
-        high = mean + error * float(reach(0.95, g, len(found)))
+        over_draws = mean_interval({Pair(0, n): value for n, value in enumerate(found)})
+        low, high = over_draws.low, over_draws.high
     return dict(zip(COLUMNS, (claim, case, setting, x, mean, low, high, exact, bound)))
 
 

@@ -36,9 +36,16 @@ def test_two_parabolas() -> None:
 def test_a_round_of_two_local_steps() -> None:
     """From 0 with rates 1/2, 1/4: client 0 goes to -1/2, then -5/8; client 1 to 3/2, then 9/8."""
     world = Quadratics(np.array([0.25, 0.75]), np.array([[1.0], [3.0]]), np.array([[-1.0], [1.0]]))
-    process = Markov(np.ones(2), np.zeros(2), 0)
     rates = np.array([[0.5, 0.25]])
-    path = play(world, AllAvailable(world.p), process, 2, rates, np.zeros(1), seed=0)
+    (path,) = play(
+        world,
+        lambda seed: AllAvailable(world.p),
+        process=lambda seed: Markov(np.ones(2), np.zeros(2), seed),
+        k=2,
+        rates=rates,
+        start=np.zeros(1),
+        draws=1,
+    )
     np.testing.assert_allclose(path[:, 0], [0, 0.25 * -5 / 8 + 0.75 * 9 / 8])
 
 
@@ -74,11 +81,16 @@ def test_a_run_has_the_error_in_closed_form() -> None:
     """100 runs of 40 rounds; client 1 is selected if it is available, and client 0 otherwise."""
     world, strategy = two_clients()
     _, rates = step_sizes(world, 40, 1)
-    ends = []
-    for seed in range(100):
-        process = Markov(ANYONE, np.array([0.0, 0.9]), seed)
-        ends.append(float(play(world, strategy, process, 1, rates, np.zeros(1), seed)[-1, 0]))
-    errors = np.square(ends) / 2
+    paths = play(
+        world,
+        lambda seed: strategy,
+        process=lambda seed: Markov(ANYONE, np.array([0.0, 0.9]), seed),
+        k=1,
+        rates=rates,
+        start=np.zeros(1),
+        draws=100,
+    )
+    errors = np.square(paths[:, -1, 0]) / 2
     tolerance = 4 * errors.std(ddof=1) / 10
     assert errors.mean() == pytest.approx(exact_two_clients(0.9, 40), abs=tolerance)
     assert tolerance < 0.1
